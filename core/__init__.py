@@ -1,0 +1,6 @@
+"""Transformer Atlas: what is known of the Transformer family, and what can be run of it.
+
+Plain Python that a notebook or a test can call; only ``core.session`` and ``core.ui`` know of Streamlit.
+"""
+
+__version__ = "0.1.0"

