@@ -1,0 +1,207 @@
+"""Deep links: the name, default and range of everything that a URL of the app can carry.
+
+A page's state is a flat mapping from names to plain values. :func:`read` turns a raw query into that mapping and says in
+a sentence what it refused; :func:`write` turns the mapping back into the shortest query: defaults stay out. A text
+travels up to ``MAX_LINK_CHARS`` characters; beyond that :func:`write` leaves it out and the page says so.
+
+Neither torch nor streamlit here: a link can be checked in a test or built in a notebook.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from core.settings import MAX_LINK_CHARS, MAX_TEXT_CHARS
+
+Value = str | int | float | tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a set of words; with ``allowed`` empty, the page passes the set to :func:`read`."""
+
+    default: str | None = None
+    allowed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Any text up to ``MAX_TEXT_CHARS`` characters. ``None`` stands for the page's own sample."""
+
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number from ``low`` to ``high``."""
+
+    default: int | None
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A number from ``low`` to ``high``."""
+
+    default: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """Whole numbers joined by dots (``3.7.12``), each from 0 to ``high``, at most ``most`` of them."""
+
+    high: int
+    most: int
+    default: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A parameter that was not taken over, and the sentence that says why."""
+
+    name: str
+    sentence: str
+
+
+Parameter = Choice | Text | Integer | Real | Integers
+
+_COMMON: dict[str, Parameter] = {
+    "system": Choice(),
+    "model": Choice(),
+    "tab": Choice(allowed=("demo", "heads", "tree", "facts")),
+    "size": Choice(),
+    "node": Text(),
+    "text": Text(),
+    "layer": Integer(None, 1, 200),
+    "head": Integer(None, 1, 256),
+    "view": Choice(),
+    "map": Choice(allowed=("encoder", "decoder", "cross")),
+}
+_DECODING: dict[str, Parameter] = {
+    "strategy": Choice("greedy", ("greedy", "sample", "beam")),
+    "temperature": Real(1.0, 0.1, 3.0),
+    "top_k": Integer(0, 0, 1000),
+    "top_p": Real(1.0, 0.05, 1.0),
+    "beams": Integer(4, 1, 8),
+    "length": Integer(40, 1, 200),
+    "seed": Integer(0, 0, 2**31 - 1),
+}
+
+PAGES: dict[str, dict[str, Parameter]] = {
+    "home": {},
+    "about": {},
+    "encoder": {**_COMMON, "mask": Integers(high=511, most=64)},
+    "decoder": {**_COMMON, **_DECODING, "forced": Integers(high=10**6, most=200), "step": Integer(None, 1, 200)},
+    "encoder-decoder": {**_COMMON, **_DECODING, "task": Choice()},
+    "efficient": {
+        **_COMMON,
+        "tokens": Integer(None, 64, 4096),
+        "block": Choice(allowed=("16", "32", "64")),
+        "random": Integer(None, 0, 8),
+        "window": Integer(None, 1, 9),
+        "global": Integer(None, 0, 8),
+        "seed": Integer(0, 0, 2**31 - 1),
+    },
+}
+"""Every parameter of every page. Layers and heads count from 1, as papers do."""
+
+
+def defaults(page: str) -> dict[str, Value]:
+    """The state of ``page`` when the URL carries nothing."""
+    return {name: parameter.default for name, parameter in PAGES[page].items()}
+
+
+def read(
+    page: str, query: Mapping[str, str], choices: Mapping[str, Collection[str]] | None = None
+) -> tuple[dict[str, Value], tuple[Refusal, ...]]:
+    """The state that ``query`` asks for, and what was refused.
+
+    ``choices`` gives the allowed words of those :class:`Choice` parameters which only the page knows (systems, models).
+    Refused parameters keep their default. Never raises on a visitor's input.
+    """
+    state = defaults(page)
+    refused: list[Refusal] = []
+    for name, raw in query.items():
+        parameter = PAGES[page].get(name)
+        if parameter is None:
+            refused.append(Refusal(name, f"The link carries “{_short(name)}”, which this page does not know."))
+            continue
+        try:
+            state[name] = _parse(parameter, raw, (choices or {}).get(name))
+        except ValueError as error:
+            refused.append(Refusal(name, f"The link asks for {name} “{_short(raw)}”, but {error}."))
+    return state, tuple(refused)
+
+
+def write(page: str, state: Mapping[str, Value]) -> tuple[dict[str, str], bool]:
+    """The shortest query for ``state``, and whether a text had to stay behind because it is too long for a link."""
+    query: dict[str, str] = {}
+    too_long = False
+    for name, parameter in PAGES[page].items():
+        value = state.get(name, parameter.default)
+        if value is None or value == parameter.default:
+            continue
+        if isinstance(parameter, Text) and len(str(value)) > MAX_LINK_CHARS:
+            too_long = True
+            continue
+        query[name] = ".".join(str(i) for i in value) if isinstance(value, tuple) else _plain(value)
+    return query, too_long
+
+
+def url(page: str, state: Mapping[str, Value]) -> str:
+    """A relative link to ``page`` with ``state``, e.g. ``/encoder?system=bert``."""
+    query, _ = write(page, state)
+    path = "/" if page == "home" else f"/{page}"
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def _parse(parameter: Parameter, raw: str, allowed: Collection[str] | None) -> Value:
+    match parameter:
+        case Choice():
+            words = parameter.allowed or allowed
+            if words is not None and raw not in words:
+                known = ", ".join(sorted(words)[:24])
+                raise ValueError(f"it must be one of: {known}" if known else "there is none here")
+            return raw
+        case Text():
+            if len(raw) > MAX_TEXT_CHARS:
+                raise ValueError(f"a text may have {MAX_TEXT_CHARS:,} characters at most")
+            return raw
+        case Integer(low=low, high=high):
+            return _whole(raw, low, high)
+        case Real(low=low, high=high):
+            try:
+                number = float(raw)
+            except ValueError:
+                raise ValueError("it must be a number") from None
+            if not math.isfinite(number) or not low <= number <= high:
+                raise ValueError(f"it must lie from {low:g} to {high:g}")
+            return number
+        case Integers(high=high, most=most):
+            parts = raw.split(".") if raw else []
+            if len(parts) > most:
+                raise ValueError(f"at most {most} numbers fit")
+            return tuple(_whole(part, 0, high) for part in parts)
+
+
+def _whole(raw: str, low: int, high: int) -> int:
+    digits = raw.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 12):
+        raise ValueError("it must be a whole number")
+    if not low <= int(raw) <= high:
+        raise ValueError(f"it must lie from {low} to {high}")
+    return int(raw)
+
+
+def _plain(value: str | int | float) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _short(raw: str) -> str:
+    return raw if len(raw) <= 40 else raw[:39] + "…"

@@ -1,0 +1,149 @@
+"""A page's state and its URL, kept equal in both directions.
+
+``open_page`` runs before any widget. When the URL is not the one this page wrote last (a link was opened, Back was
+pressed), the state is read anew from it and ``epoch`` goes up: widgets carry the epoch in their keys, so all of them
+start afresh from the state. ``close_page`` runs last and writes the state to the URL, which also makes the browser's
+history.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from core import links
+from core.links import Value
+from core.ui.page import plain
+
+_IN_FLIGHT_SECONDS = 1.5
+
+
+@dataclass(slots=True)
+class PageState:
+    """The values of one page in one run; change them through :meth:`set`."""
+
+    page: str
+    values: dict[str, Value]
+    epoch: int
+    memory: dict[str, object] = field(default_factory=dict)
+    """Plain results that outlive a rerun but not a navigation."""
+
+    def key(self, name: str) -> str:
+        """A widget's key; it changes when a link or Back sets the state anew."""
+        return f"{self.page}.{self.epoch}.{name}"
+
+    def set(self, **values: Value) -> None:
+        """Take over what the widgets say."""
+        self.values.update(values)
+
+    def text(self, name: str, default: str = "") -> str:
+        """A text parameter, or ``default`` where the URL and the visitor left it open."""
+        value = self.values.get(name)
+        return default if value is None else str(value)
+
+    def number(self, name: str, default: int = 0) -> int:
+        """An integer parameter, or ``default`` where it is open."""
+        value = self.values.get(name)
+        return value if isinstance(value, int) else default
+
+    def real(self, name: str, default: float = 0.0) -> float:
+        """A real parameter, or ``default`` where it is open."""
+        value = self.values.get(name)
+        return float(value) if isinstance(value, int | float) else default
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        """A list parameter, empty where it is open."""
+        value = self.values.get(name)
+        return value if isinstance(value, tuple) else ()
+
+
+def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -> PageState:
+    """The page's state for this run; says in a sentence what a link asked for in vain."""
+    slot = f"links.{page}"
+    kept = st.session_state.get(slot)
+    query = {name: st.query_params[name] for name in st.query_params}
+    # After a page switch the URL is empty although this page has a state: an empty link means its start, as for a reload.
+    if kept is None or (query != kept["query"] and not _in_flight(kept, query)):
+        values, refused = links.read(page, query, choices)
+        kept = {
+            "values": values,
+            "epoch": st.session_state.get("links.epoch", 0) + 1,
+            "query": query,
+            "before": None,
+            "at": 0.0,
+            "memory": {},
+            "refused": tuple(refusal.sentence for refusal in refused),
+        }
+        st.session_state["links.epoch"] = kept["epoch"]
+        st.session_state[slot] = kept
+    for sentence in kept["refused"]:
+        st.warning(plain(f"{sentence} The page shows its usual choice instead."), icon=":material/link_off:")
+    return PageState(page, dict(kept["values"]), kept["epoch"], kept["memory"])
+
+
+def close_page(state: PageState) -> None:
+    """Write the state to the URL, where it differs from what stands there."""
+    slot = st.session_state[f"links.{state.page}"]
+    query, too_long = links.write(state.page, state.values)
+    slot["values"] = dict(state.values)
+    if too_long:
+        st.caption(f"This text is longer than {links.MAX_LINK_CHARS:,} characters, so a link to this page leaves it out.")
+    if query != slot["query"]:
+        slot["before"], slot["query"], slot["at"] = slot["query"], query, time.monotonic()
+        slot["refused"] = ()
+        st.query_params.from_dict(query)
+
+
+def _in_flight(kept: Mapping[str, object], query: dict[str, str]) -> bool:
+    """True when ``query`` is the one before last and the last was written a moment ago: the browser had not seen it."""
+    return query == kept["before"] and time.monotonic() - float(str(kept["at"])) < _IN_FLIGHT_SECONDS
+
+
+_COPY_JS = """
+export default function (component) {
+  const { parentElement } = component;
+  const button = parentElement.querySelector("button");
+  const status = parentElement.querySelector("[role=status]");
+  button.onclick = async () => {
+    const link = window.location.href;
+    try {
+      await navigator.clipboard.writeText(link);
+      status.textContent = "Copied";
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = link;
+      document.body.append(area);
+      area.select();
+      status.textContent = document.execCommand("copy") ? "Copied" : "Copy the address from the address bar";
+      area.remove();
+    }
+    setTimeout(() => { status.textContent = ""; }, 3000);
+  };
+}
+"""
+_COPY_CSS = """
+button { font: inherit; font-size: .9rem; color: var(--st-text-color); background: transparent; cursor: pointer;
+  border: 1px solid var(--st-border-color); border-radius: var(--st-base-radius); padding: .4rem .75rem;
+  white-space: nowrap; min-height: 2.5rem; }
+button:hover, button:focus-visible { border-color: var(--st-primary-color); color: var(--st-primary-color); }
+span { font-size: .85rem; margin-left: .5rem; color: var(--st-text-color); }
+"""
+_copy = st.components.v2.component(
+    "atlas_copy_link",
+    html='<button type="button">Copy link</button><span role="status"></span>',
+    css=_COPY_CSS,
+    js=_COPY_JS,
+)
+
+
+def link_row(state: PageState) -> None:
+    """Buttons that copy the link to this view and that set the page back to its start."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        _copy(key=state.key("copy"))
+        if st.button("Reset", key=state.key("reset"), help="Set this page back to its start"):
+            st.session_state.pop(f"links.{state.page}", None)
+            st.query_params.clear()
+            st.rerun()
