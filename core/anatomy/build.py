@@ -1,0 +1,141 @@
+"""Live module trees: the real transformers class, built from its configuration on torch's meta device.
+
+A tensor on the meta device has a shape and no numbers, so GPT-3's 174.6 billion parameters need no memory and a fraction
+of a second. transformers ties weights (input and output embeddings) while it initialises numbers, which does not always
+happen on the meta device; they are tied again after building, else a shared matrix would be counted twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from core.anatomy.node import LISTS, ModuleNode
+
+if TYPE_CHECKING:
+    from torch import nn
+
+_ONE_LINE = re.compile(r"(\w+)\((.*)\)")
+COPY = "{copy}"
+"""Stands in a tie's path for the copy's own index while neighbours are compared."""
+
+
+def module_tree(source: str | nn.Module, size: str | None = None) -> ModuleNode:
+    """The tree of a system of the catalogue at one of its sizes (the base size without one), or of any module.
+
+    Raises :class:`core.errors.UnknownSystem` for a slug that the catalogue lacks and
+    :class:`core.errors.OutOfRange` for a size that the system lacks.
+    """
+    if isinstance(source, str):
+        from core.anatomy.sizes import size_of
+
+        chosen = size_of(source, size)
+        source = build_model(chosen.architecture, chosen.config, chosen.overrides)
+    return describe(source)
+
+
+def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) -> nn.Module:
+    """An instance of a transformers class without weights: its configuration's defaults with ``overrides``.
+
+    An ``EncoderDecoderModel`` has two configurations: ``overrides`` then holds the tables ``encoder`` and ``decoder``,
+    each with the name of its ``config`` class beside the arguments.
+    """
+    import torch
+    import transformers
+
+    if config == "EncoderDecoderConfig":
+        encoder, decoder = (_configuration(**overrides[half]) for half in ("encoder", "decoder"))
+        # transformers sets is_decoder and add_cross_attention on the second one
+        settings = transformers.EncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
+    else:
+        settings = _configuration(config, **overrides)
+    model_class: Any = getattr(transformers, architecture)
+    with torch.device("meta"):
+        model = model_class(settings)
+    with contextlib.suppress(NotImplementedError, AttributeError):  # some classes have nothing to tie
+        model.tie_weights()
+    built: nn.Module = model
+    return built
+
+
+def _configuration(config: str, **arguments: Any) -> Any:
+    """A transformers configuration by the name of its class."""
+    import transformers
+
+    return getattr(transformers, config)(**arguments)
+
+
+def describe(model: nn.Module) -> ModuleNode:
+    """The tree of a module that is already built; the numbers in its tensors are not looked at."""
+    owners: dict[int, str] = {}
+    return _describe(model, "", "", owners)
+
+
+def _describe(module: nn.Module | None, name: str, path: str, owners: dict[int, str]) -> ModuleNode:
+    """One module and all below it. ``owners`` maps a tensor's identity to the path where it was met first."""
+    if module is None:
+        return ModuleNode(name, "NoneType", "")
+    tensors, ties = [], []
+    for label, tensor in module.named_parameters(recurse=False, remove_duplicate=False):
+        tensors.append((label, tuple(tensor.shape)))
+        here = f"{path}.{label}" if path else label
+        if owners.setdefault(id(tensor), here) != here:
+            ties.append((label, owners[id(tensor)]))
+    children = [
+        _describe(child, label, f"{path}.{label}" if path else label, owners)
+        for label, child in module._modules.items()
+    ]
+    cls, extra = _printed(module)
+    node = ModuleNode(
+        name=name,
+        cls=cls,
+        extra=extra,
+        children=_collapse(children) if cls in LISTS else tuple(children),
+        tensors=tuple(tensors),
+        ties=tuple(ties),
+        buffers=tuple((label, tuple(value.shape)) for label, value in module.named_buffers(recurse=False)),
+    )
+    return node.counted()
+
+
+def _printed(module: nn.Module) -> tuple[str, str]:
+    """What torch prints for the module itself: (class, text in the brackets)."""
+    from torch import nn
+
+    if type(module).__repr__ is not nn.Module.__repr__:  # transformers' Conv1D prints itself its own way
+        own = _ONE_LINE.fullmatch(repr(module))
+        if own and not module._modules:
+            return own[1], own[2]
+    return module._get_name(), module.extra_repr()
+
+
+def _collapse(children: list[ModuleNode]) -> tuple[ModuleNode, ...]:
+    """Neighbours that are equal in everything but their index become one node with ``repeat``."""
+    runs: list[tuple[ModuleNode, list[ModuleNode]]] = []
+    for child in children:
+        form = _retied(replace(child, name=""), child.name, COPY)
+        if runs and runs[-1][0] == form:
+            runs[-1][1].append(child)
+        else:
+            runs.append((form, [child]))
+    nodes = []
+    for form, members in runs:
+        if len(members) == 1:
+            nodes.append(members[0])
+        else:
+            name = f"{members[0].name}-{members[-1].name}"
+            nodes.append(_retied(replace(form, name=name, repeat=len(members)), COPY, name))
+    return tuple(nodes)
+
+
+def _retied(node: ModuleNode, old: str, new: str) -> ModuleNode:
+    """The node with one step of its ties' paths renamed: layer 3 of a decoder may share layer 3 of the encoder."""
+    if not node.ties and not node.children:
+        return node
+    ties = tuple(
+        (label, ".".join(new if step == old else step for step in path.split("."))) for label, path in node.ties
+    )
+    return replace(node, ties=ties, children=tuple(_retied(child, old, new) for child in node.children))

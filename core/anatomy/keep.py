@@ -1,0 +1,100 @@
+"""Kept trees: every size of every system, computed once and stored as small JSON, so that reading needs no torch.
+
+One file a system, ``data/<slug>.json``; ``write_all`` makes them from live builds (``python -m core tree --write``). A
+node is stored with short keys and without what follows from the rest: parameters are counted anew from the shapes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from core import catalogue
+from core.anatomy.node import ModuleNode
+from core.anatomy.sizes import size_of
+
+KEPT = Path(__file__).parent / "data"
+_SLUG = re.compile(r"[a-z0-9][a-z0-9.-]*")
+
+Packed = dict[str, Any]
+
+
+def tree(slug: str, size: str | None = None) -> ModuleNode:
+    """The kept tree of a system at one of its sizes (its default size without one).
+
+    A system that was added since the trees were written is built live, which imports torch. Raises
+    :class:`core.errors.UnknownSystem` or :class:`core.errors.OutOfRange`, as the catalogue has it.
+    """
+    chosen = size_of(slug, size)
+    kept = _kept(slug)
+    if chosen.name in kept:
+        return kept[chosen.name]
+    from core.anatomy.build import build_model, describe
+
+    return describe(build_model(chosen.architecture, chosen.config, chosen.overrides))
+
+
+def counts(slug: str) -> dict[str, int]:
+    """Parameters of every size of a system, shared tensors once, in the catalogue's order."""
+    return {size.name: tree(slug, size.name).parameters for size in catalogue.get(slug).sizes}
+
+
+def write_all(folder: Path = KEPT) -> dict[str, dict[str, int]]:
+    """Build every size of every system and write the kept trees; returns the counts by slug and size."""
+    from core.anatomy.build import build_model, describe
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written: dict[str, dict[str, int]] = {}
+    for system in catalogue.systems():
+        trees = {
+            size.name: describe(build_model(size.architecture, size.config, size.overrides)) for size in system.sizes
+        }
+        (folder / f"{system.slug}.json").write_text(dump(trees), encoding="utf-8")
+        written[system.slug] = {name: node.parameters for name, node in trees.items()}
+    for stale in {path.stem for path in folder.glob("*.json")} - written.keys():
+        (folder / f"{stale}.json").unlink()
+    _kept.cache_clear()
+    return written
+
+
+def dump(trees: dict[str, ModuleNode]) -> str:
+    """The text of a system's file: one line a size, so that a change of one size is one changed line."""
+    rows = [f"{json.dumps(name)}: {json.dumps(pack(node), separators=(',', ':'))}" for name, node in trees.items()]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+def pack(node: ModuleNode) -> Packed:
+    """A node as JSON data: n(ame), c(lass), x(tra), r(epeat), t(ensors), s(hared), b(uffers), k(ids); empty left out."""
+    packed: Packed = {"n": node.name, "c": node.cls, "x": node.extra, "r": node.repeat}
+    packed |= {"t": dict(node.tensors), "s": dict(node.ties), "b": dict(node.buffers)}
+    packed["k"] = [pack(child) for child in node.children]
+    return {key: value for key, value in packed.items() if value and (key, value) != ("r", 1)}
+
+
+def unpack(packed: Packed) -> ModuleNode:
+    """The node that :func:`pack` stored, with its parameters counted again from its shapes."""
+    children = tuple(unpack(child) for child in packed.get("k", ()))
+    tensors = tuple((name, tuple(shape)) for name, shape in packed.get("t", {}).items())
+    node = ModuleNode(
+        name=packed.get("n", ""),
+        cls=packed["c"],
+        extra=packed.get("x", ""),
+        children=children,
+        repeat=packed.get("r", 1),
+        tensors=tensors,
+        ties=tuple(packed.get("s", {}).items()),
+        buffers=tuple((name, tuple(shape)) for name, shape in packed.get("b", {}).items()),
+    )
+    return node.counted()
+
+
+@lru_cache(maxsize=64)
+def _kept(slug: str) -> dict[str, ModuleNode]:
+    """The stored trees of a system by size; empty where nothing is stored."""
+    path = KEPT / f"{slug}.json"
+    if not _SLUG.fullmatch(slug) or not path.is_file():
+        return {}
+    return {name: unpack(packed) for name, packed in json.loads(path.read_text(encoding="utf-8")).items()}
