@@ -1,0 +1,83 @@
+"""What is known about each system: records read from data files, one a system.
+
+``systems()`` lists them, ``get("bert")`` looks one up, ``by_branch("encoder")`` those of a branch, ``citations()`` all
+that they stand on. No torch, no streamlit: the pages that only read start in milliseconds.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from core.catalogue.load import load_all, shared
+from core.catalogue.schema import (
+    BRANCHES,
+    EVIDENCE,
+    UNVERIFIED,
+    Ancestor,
+    Branch,
+    Citation,
+    Correction,
+    Fact,
+    HubCheckpoint,
+    Live,
+    Paper,
+    Size,
+    Statement,
+    System,
+)
+from core.errors import UnknownSystem
+
+__all__ = [
+    "BRANCHES",
+    "EVIDENCE",
+    "UNVERIFIED",
+    "Ancestor",
+    "Branch",
+    "Citation",
+    "Correction",
+    "Fact",
+    "HubCheckpoint",
+    "Live",
+    "Paper",
+    "Size",
+    "Statement",
+    "System",
+    "ancestors",
+    "by_branch",
+    "citations",
+    "get",
+    "systems",
+]
+
+
+def systems() -> tuple[System, ...]:
+    """All records, oldest first."""
+    return load_all()
+
+
+def ancestors() -> tuple[Ancestor, ...]:
+    """Roots of the family that have no record yet; they are parents only."""
+    return shared()[1]
+
+
+def get(slug: str) -> System:
+    """The record of that slug. Raises :class:`UnknownSystem`, naming the closest slugs, when there is none."""
+    known = {system.slug: system for system in load_all()}
+    if slug in known:
+        return known[slug]
+    shown = repr(slug if len(slug) <= 40 else slug[:40] + "…")
+    close = get_close_matches(slug[:40].lower(), known, n=3, cutoff=0.5)
+    if close:
+        raise UnknownSystem(f"There is no system called {shown} here. Did you mean {' or '.join(close)}?")
+    raise UnknownSystem(f"There is no system called {shown} here. These are: {', '.join(sorted(known))}.")
+
+
+def by_branch(branch: Branch) -> tuple[System, ...]:
+    """The systems listed under a branch: those at home there first, then guests of other branches; oldest first."""
+    listed = [system for system in load_all() if branch in system.branches]
+    return tuple(sorted(listed, key=lambda system: system.branch != branch))
+
+
+def citations() -> dict[str, Citation]:
+    """Every citation that some record uses, by key."""
+    return {citation.key: citation for system in load_all() for citation in system.citations}
