@@ -36,7 +36,7 @@ _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEIGHBOURS: dict[str, str] = {
     letter: row[max(0, i - 1) : i] + row[i + 1 : i + 2] for row in _ROWS for i, letter in enumerate(row)
 }
-_MARKS = frozenset(".,;:!?\"«»…")
+_MARKS = frozenset('.,;:!?"«»…')
 
 
 def damage(text: str, kind: Kind = "mixed", rate: float | None = None, seed: int = 0) -> str:

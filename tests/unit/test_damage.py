@@ -56,7 +56,9 @@ def test_letters_hit_at_about_the_rate():
     assert damage(text, "letters", 0.1) != text
 
 
-@pytest.mark.parametrize(("kind", "rate"), [("typos", 0.1), ("letters", 1.5), ("letters", -0.1), ("case", float("nan"))])
+@pytest.mark.parametrize(
+    ("kind", "rate"), [("typos", 0.1), ("letters", 1.5), ("letters", -0.1), ("case", float("nan"))]
+)
 def test_refusals(kind, rate):
     with pytest.raises(OutOfRange):
         damage(TEXT, kind, rate)
