@@ -1,0 +1,156 @@
+"""BigBird's encoder run over its own modules, with an attention that is chosen before the call and never changes.
+
+transformers 5.23 decides by length: a text of at most (5 + 2r) b tokens switches the *instance* to full attention for
+good (``BigBirdModel.forward``), and in evaluation its random blocks are all block 0. An instance that many visitors
+share must not remember the last visitor, so this forward pass only reads the model: it calls its embeddings, its
+projections, its feed-forward parts and its head, and computes the attention between them itself
+(:mod:`core.efficiency.attend`). Sparse attention works at any length here: where few blocks are left, fewer are drawn.
+
+Zaheer et al. 2020, arXiv 2007.14062. Legend: n tokens, L layers, H heads, d head width, h hidden width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.efficiency.attend import Gather, full_attention, sparse_attention
+from core.efficiency.layout import Sparsity
+from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+
+Progress = Callable[[int, int], None]
+"""Called after each layer with (layers done, layers in all); what it raises stops the run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """What one pass gave."""
+
+    logits: NDArray[np.float32]  # (asked positions, vocabulary)
+    seconds: float
+    """Wall-clock time of the whole pass."""
+    attention_seconds: float
+    """Of which: scores, softmax and weighted values, without the projections."""
+    attention: dict[tuple[int, int], NDArray[np.float32]]
+    """(layer, head) -> weights (n, n), for the pairs that were asked for; rows sum to one."""
+
+
+@lru_cache(maxsize=2)
+def _gathers(sparsity: Sparsity, n: int, layers: int, heads: int) -> tuple[tuple[Gather, ...], ...]:
+    """The index tensors of a whole model. Values depend on the arguments alone, so visitors may share them."""
+    shared = sparsity.draw == "library" or not sparsity.random_blocks
+    if shared:
+        one = Gather(sparsity, n, 0, 0)
+        return ((one,) * heads,) * layers
+    return tuple(tuple(Gather(sparsity, n, layer, head) for head in range(heads)) for layer in range(layers))
+
+
+def shape_of(model: Any) -> tuple[int, int, int]:
+    """(layers, heads, positions) of a BigBird model.
+
+    Raises:
+        NoAttentionMatrix: when the model is no BigBird encoder with a masked-token head.
+    """
+    config = model.config
+    if getattr(config, "model_type", "") != "big_bird" or not hasattr(model, "cls") or config.is_decoder:
+        raise NoAttentionMatrix(
+            "Sparse and full attention can be compared on BigBird models with a masked-token head only. "
+            f"This one is of the type {str(getattr(config, 'model_type', 'unknown'))[:40]!r}."
+        )
+    return int(config.num_hidden_layers), int(config.num_attention_heads), int(config.max_position_embeddings)
+
+
+@torch.inference_mode()
+def forward(
+    model: Any,
+    ids: Sequence[int],
+    positions: Sequence[int],
+    sparsity: Sparsity | None,
+    *,
+    keep: Sequence[tuple[int, int]] = (),
+    progress: Progress | None = None,
+) -> Run:
+    """One pass of a ``BigBirdForMaskedLM`` over one text; the model is only read.
+
+    Args:
+        model: the shared instance, in evaluation mode, whatever its own ``attention_type``.
+        ids: the token ids, special tokens included; no padding.
+        positions: where predictions are wanted.
+        sparsity: BigBird's attention with these settings, or None for full attention.
+        keep: (layer, head) pairs, counted from 0, whose weights are wanted (n × n numbers each).
+        progress: told after every layer.
+
+    Raises:
+        InputEmpty, InputTooLong: no token, or more than the model has positions for.
+        OutOfRange: a position, layer or head that does not exist.
+        NoAttentionMatrix: the model is no BigBird.
+    """
+    layers, heads, limit = shape_of(model)
+    n = len(ids)
+    _check(n, limit, positions, keep, layers, heads)
+    assert not model.training
+    gathers = None if sparsity is None else _gathers(sparsity, n, layers, heads)
+
+    began = perf_counter()
+    spent = 0.0
+    kept: dict[tuple[int, int], NDArray[np.float32]] = {}
+    hidden: Tensor = model.bert.embeddings(input_ids=torch.tensor([list(ids)], dtype=torch.long))[0]  # (n, h)
+    for index, layer in enumerate(model.bert.encoder.layer):
+        own = layer.attention.self
+        query, key, value = (_by_head(part(hidden), heads) for part in (own.query, own.key, own.value))  # (H, n, d)
+        context = torch.empty_like(query)
+        started = perf_counter()
+        for head in range(heads):
+            wanted = (index, head) in keep
+            q, k, v = query[head], key[head], value[head]
+            weights: Tensor | None
+            if gathers is None:
+                context[head], weights = full_attention(q, k, v)
+            else:
+                context[head], weights = sparse_attention(q, k, v, gathers[index][head], keep=wanted)
+            if wanted:
+                assert weights is not None
+                kept[index, head] = weights.float().numpy().copy()
+            del weights
+        spent += perf_counter() - started
+        joined = context.transpose(0, 1).reshape(n, -1)  # (n, h)
+        after = layer.attention.output(joined, hidden)
+        hidden = layer.output(layer.intermediate(after), after)
+        if progress is not None:
+            progress(index + 1, layers)
+    logits: Tensor = model.cls(hidden[list(positions)])
+    return Run(
+        logits=logits.float().numpy().copy(),
+        seconds=perf_counter() - began,
+        attention_seconds=spent,
+        attention=kept,
+    )
+
+
+def _by_head(states: Tensor, heads: int) -> Tensor:
+    """(n, h) -> (H, n, d), each head's rows next to each other in memory."""
+    return states.view(len(states), heads, -1).transpose(0, 1).contiguous()
+
+
+def _check(
+    n: int, limit: int, positions: Sequence[int], keep: Sequence[tuple[int, int]], layers: int, heads: int
+) -> None:
+    if n == 0:
+        raise InputEmpty("There is no text to read. Type some, or take one of the samples.")
+    if n > limit:
+        raise InputTooLong(f"The text has {n:,} tokens and this model has {limit:,} positions. Shorten the text.")
+    if any(not 0 <= position < n for position in positions):
+        raise OutOfRange(f"The text has {n:,} tokens; a position outside of it was asked for.")
+    for layer, head in keep:
+        if not (0 <= layer < layers and 0 <= head < heads):
+            raise OutOfRange(
+                f"This model has {layers} layers of {heads} heads; layer {layer}, head {head} is not there."
+            )

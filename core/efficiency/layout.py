@@ -1,0 +1,126 @@
+"""Which blocks look at which in BigBird (Zaheer et al. 2020, arXiv 2007.14062).
+
+The text is cut into blocks of b tokens. A block of queries sees
+
+    window   the w neighbouring blocks, itself in the middle
+    global   g blocks at the two ends, which also see everything themselves
+    random   r more blocks, drawn per layer and head
+
+so a text of n tokens needs about (w + g + r) b n scores, plus g b n for the global rows, instead of n².
+
+Seeds: the draw of a layer and head is numpy's PCG64 seeded with (seed, layer, head); nothing else enters.
+
+Two ways of drawing are known. ``"paper"`` draws r different blocks outside window and global. ``"library"`` is what
+transformers 5.23 does in evaluation: its tables of random blocks are left at zero, so that every row that is not global
+looks at block 0 another r times, and those copies count again in the softmax. It is here to show and to test that.
+
+Legend: n tokens, b block size, B = ⌈n / b⌉ blocks, R rows (blocks of queries that are not global), M blocks seen by
+one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.attention.patterns import Pattern, blocks, global_at, mask, random, union, window
+from core.errors import OutOfRange
+
+Draw = Literal["paper", "library"]
+
+NONE, WINDOW, GLOBAL, RANDOM = 0, 1, 2, 3
+KIND_NAMES: tuple[str, ...] = ("not computed", "window", "global", "random")
+
+BLOCK_SIZES = (16, 32, 64)
+LIMITS: dict[str, tuple[int, int]] = {
+    "block_size": (4, 128),
+    "window": (1, 15),
+    "global_blocks": (0, 8),
+    "random_blocks": (0, 8),
+    "seed": (0, 2**31 - 1),
+}
+"""Smallest and largest value of each setting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sparsity:
+    """The settings of BigBird's attention; the defaults are those of the paper's ITC variant at the library's sizes.
+
+    Raises:
+        OutOfRange: when a setting is outside :data:`LIMITS`, or the window is even.
+    """
+
+    block_size: int = 64
+    window: int = 3
+    """Blocks in the window, an odd number: the block itself and as many on each side."""
+    global_blocks: int = 2
+    """Global blocks; the first of two at the beginning, the second at the end, and so on in turn."""
+    random_blocks: int = 3
+    seed: int = 0
+    draw: Draw = "paper"
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in LIMITS.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise OutOfRange(f"{name.replace('_', ' ').capitalize()} goes from {low} to {high}, not {value}.")
+        if self.window % 2 == 0:
+            raise OutOfRange(f"The window is an odd number of blocks (one in the middle), not {self.window}.")
+
+    def count_blocks(self, n: int) -> int:
+        """B, the number of blocks that ``n`` tokens fill; the last one may be filled in part."""
+        return -(-n // self.block_size)
+
+    def global_at(self, total: int) -> tuple[int, ...]:
+        """The global ones among ``total`` blocks, in order."""
+        first = -(-self.global_blocks // 2)
+        last = self.global_blocks - first
+        return tuple(i for i in range(total) if i < first or i >= total - last)
+
+    def local(self, total: int) -> Pattern:
+        """Window and global blocks together, as a pattern between ``total`` blocks."""
+        return union(window(self.window // 2), global_at(self.global_at(total)))
+
+    def random(self, total: int, layer: int = 0, head: int = 0) -> Pattern:
+        """The random blocks of one layer and head, as a pattern between ``total`` blocks (global rows draw none)."""
+        if self.draw == "library":
+            return union()  # block 0 is global already; its copies are no pairs of their own
+        return random(total, self.random_blocks, (self.seed, layer, head), without=self.local(total))
+
+    def pattern(self, n: int, layer: int = 0, head: int = 0) -> Pattern:
+        """The whole pattern between ``n`` tokens, as a predicate: the reference that the computation is tested on."""
+        total = self.count_blocks(n)
+        return blocks(union(self.local(total), self.random(total, layer, head)), self.block_size)
+
+    def kinds(self, n: int, layer: int = 0, head: int = 0) -> NDArray[np.uint8]:
+        """The kind of each pair of blocks, shape (B, B): :data:`NONE`, :data:`WINDOW`, :data:`GLOBAL`, :data:`RANDOM`.
+
+        Where window and global overlap the pair counts as global.
+        """
+        total = self.count_blocks(n)
+        kinds = np.zeros((total, total), dtype=np.uint8)
+        kinds[mask(self.random(total, layer, head), total)] = RANDOM
+        kinds[mask(window(self.window // 2), total)] = WINDOW
+        kinds[mask(global_at(self.global_at(total)), total)] = GLOBAL
+        return kinds
+
+    def table(self, n: int, layer: int = 0, head: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """What the block-sparse computation gathers.
+
+        Returns:
+            rows: the R blocks of queries that are not global, shape (R,).
+            seen: the blocks that each of them sees, shape (R, M), filled up with −1 where a row sees fewer.
+        """
+        kinds = self.kinds(n, layer, head)
+        ends = set(self.global_at(len(kinds)))
+        rows = [i for i in range(len(kinds)) if i not in ends]
+        again = [0] * self.random_blocks if self.draw == "library" else []
+        lists = [[*np.flatnonzero(kinds[row]).tolist(), *again] for row in rows]
+        width = max((len(seen) for seen in lists), default=0)
+        seen = np.full((len(rows), width), -1, dtype=np.int64)
+        for i, row in enumerate(lists):
+            seen[i, : len(row)] = row
+        return np.asarray(rows, dtype=np.int64), seen

@@ -1,0 +1,177 @@
+"""Our BigBird against its own reference, and against transformers, on a tiny random model."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from transformers import BigBirdConfig, BigBirdForMaskedLM
+
+from core.attention.patterns import mask
+from core.efficiency.attend import Gather, full_attention, masked_attention, sparse_attention
+from core.efficiency.bigbird import forward
+from core.efficiency.layout import Sparsity
+from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+
+BLOCK, RANDOM = 4, 2
+LONG = 96  # 24 blocks: well above (5 + 2 r) = 9
+LAYERS, HEADS = 2, 2
+
+
+def make(attention_type="block_sparse"):
+    torch.manual_seed(0)
+    config = BigBirdConfig(
+        vocab_size=50,
+        hidden_size=16,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        intermediate_size=32,
+        max_position_embeddings=128,
+        block_size=BLOCK,
+        num_random_blocks=RANDOM,
+        attention_type=attention_type,
+    )
+    model = BigBirdForMaskedLM(config).eval()
+    with torch.no_grad():  # larger weights, so that attention is far from uniform
+        for parameter in model.parameters():
+            parameter.mul_(4)
+    return model
+
+
+@pytest.fixture(scope="module")
+def model():
+    return make()
+
+
+def tokens(n, seed=1):
+    return torch.randint(5, 50, (n,), generator=torch.Generator().manual_seed(seed)).tolist()
+
+
+def heads_of(n, width=8):
+    generator = torch.Generator().manual_seed(n)
+    return (torch.randn(n, width, generator=generator) * 2 for _ in range(3))
+
+
+@pytest.mark.parametrize("n", [1, 4, 30, 96])
+@pytest.mark.parametrize(
+    "sparsity",
+    [
+        Sparsity(block_size=4),
+        Sparsity(block_size=8, window=5, global_blocks=1, random_blocks=1, seed=9),
+        Sparsity(block_size=4, window=1, global_blocks=0, random_blocks=2),
+        Sparsity(block_size=4, window=3, global_blocks=4, random_blocks=0),
+    ],
+)
+def test_gathered_blocks_equal_the_dense_mask(n, sparsity):
+    query, key, value = heads_of(n)
+    allowed = torch.from_numpy(mask(sparsity.pattern(n, layer=1, head=3), n))
+    expected, weights = masked_attention(query, key, value, allowed)
+    context, dense = sparse_attention(query, key, value, Gather(sparsity, n, 1, 3), keep=True)
+    torch.testing.assert_close(context, expected)
+    torch.testing.assert_close(dense, weights)
+    torch.testing.assert_close(dense.sum(-1), torch.ones(n))
+
+
+def test_sparse_with_every_block_is_full():
+    query, key, value = heads_of(20)
+    everything = Sparsity(block_size=4, window=15)
+    expected, _ = full_attention(query, key, value)
+    torch.testing.assert_close(sparse_attention(query, key, value, Gather(everything, 20, 0, 0))[0], expected)
+
+
+def test_full_equals_transformers_full_attention():
+    reference = make("original_full")
+    ids = tokens(LONG - 3)
+    with torch.no_grad():
+        out = reference(torch.tensor([ids]), output_attentions=True)
+    run = forward(reference, ids, range(len(ids)), None, keep=[(0, 0), (1, 1)])
+    np.testing.assert_allclose(run.logits, out.logits[0].numpy(), atol=2e-5)
+    for (layer, head), weights in run.attention.items():
+        np.testing.assert_allclose(weights, out.attentions[layer][0, head].numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [LONG, LONG - 3])
+def test_sparse_equals_transformers_with_the_librarys_random_blocks(n):
+    """In evaluation the library's random blocks are all block 0: then, and only then, the two agree."""
+    library = make()
+    ids = tokens(n)
+    with torch.no_grad():
+        expected = library(torch.tensor([ids])).logits[0].numpy()
+    assert library.bert.attention_type == "block_sparse"
+    settings = {"block_size": BLOCK, "random_blocks": RANDOM}
+    ours = forward(library, ids, range(n), Sparsity(draw="library", **settings)).logits
+    np.testing.assert_allclose(ours, expected, atol=2e-5)
+    drawn = forward(library, ids, range(n), Sparsity(**settings)).logits
+    assert np.abs(drawn - expected).max() > 1e-2
+
+
+def test_the_library_switches_for_good_and_we_do_not(model):
+    """Short, long, short on one shared instance give what fresh instances give, and leave the instance as it was."""
+    sparsity = Sparsity(block_size=BLOCK, random_blocks=RANDOM, seed=4)
+    before = copy.deepcopy(model.state_dict())
+    for n in (12, LONG, 12, LONG):
+        for chosen in (sparsity, None):
+            shared = forward(model, tokens(n), range(n), chosen).logits
+            fresh = forward(make(), tokens(n), range(n), chosen).logits
+            np.testing.assert_array_equal(shared, fresh)
+    assert model.bert.attention_type == "block_sparse"
+    assert {type(layer.attention.self).__name__ for layer in model.bert.encoder.layer} == {
+        "BigBirdBlockSparseAttention"
+    }
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+    library = make()
+    with torch.no_grad():
+        long_first = library(torch.tensor([tokens(LONG)])).logits
+        library(torch.tensor([tokens(12)]))
+        long_again = library(torch.tensor([tokens(LONG)])).logits
+    assert library.bert.attention_type == "original_full"  # why this module exists
+    assert (long_first - long_again).abs().max() > 1e-2
+
+
+def test_sparse_runs_where_the_library_would_not(model):
+    for n in (1, 5, 4 * 9):
+        sparse = forward(model, tokens(n), [0], Sparsity(block_size=BLOCK)).logits
+        assert sparse.shape == (1, 50)
+    few = Sparsity(block_size=BLOCK)  # five blocks: nothing is left out
+    np.testing.assert_allclose(
+        forward(model, tokens(20), range(20), few).logits, forward(model, tokens(20), range(20), None).logits, atol=2e-5
+    )
+
+
+def test_layers_draw_differently_and_the_seed_repeats(model):
+    keep = [(0, 0), (0, 1), (1, 0)]
+    first = forward(model, tokens(LONG), [0], Sparsity(block_size=BLOCK, random_blocks=RANDOM), keep=keep)
+    again = forward(model, tokens(LONG), [0], Sparsity(block_size=BLOCK, random_blocks=RANDOM), keep=keep)
+    seen = {pair: weights > 0 for pair, weights in first.attention.items()}
+    assert (seen[0, 0] != seen[0, 1]).any()
+    assert (seen[0, 0] != seen[1, 0]).any()
+    np.testing.assert_array_equal(first.logits, again.logits)
+    for weights in first.attention.values():
+        assert weights.shape == (LONG, LONG)
+        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+
+
+def test_progress_is_told_and_may_stop(model):
+    told = []
+    forward(model, tokens(20), [0], None, progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, LAYERS), (2, LAYERS)]
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        forward(model, tokens(20), [0], None, progress=stop)
+
+
+def test_refusals(model):
+    with pytest.raises(InputEmpty):
+        forward(model, [], [], None)
+    with pytest.raises(InputTooLong, match="129 tokens"):
+        forward(model, tokens(129), [0], None)
+    with pytest.raises(OutOfRange):
+        forward(model, tokens(5), [5], None)
+    with pytest.raises(OutOfRange):
+        forward(model, tokens(5), [0], None, keep=[(0, HEADS)])
+    with pytest.raises(NoAttentionMatrix):
+        forward(make("original_full").bert, tokens(5), [0], None)

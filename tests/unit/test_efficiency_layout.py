@@ -1,0 +1,109 @@
+"""BigBird's layout and its cost, against values worked out by hand."""
+
+import numpy as np
+import pytest
+
+from core.attention.patterns import count, full, mask
+from core.efficiency.cost import cost, curve, total_scores
+from core.efficiency.layout import GLOBAL, NONE, RANDOM, WINDOW, Sparsity
+from core.errors import OutOfRange
+
+
+def test_eight_blocks_without_random_by_hand():
+    kinds = Sparsity(block_size=4, random_blocks=0).kinds(32)
+    G, W, o = GLOBAL, WINDOW, NONE
+    assert kinds.tolist() == [
+        [G, G, G, G, G, G, G, G],
+        [G, W, W, o, o, o, o, G],
+        [G, W, W, W, o, o, o, G],
+        [G, o, W, W, W, o, o, G],
+        [G, o, o, W, W, W, o, G],
+        [G, o, o, o, W, W, W, G],
+        [G, o, o, o, o, W, W, G],
+        [G, G, G, G, G, G, G, G],
+    ]
+
+
+def test_cost_of_eight_blocks_by_hand():
+    # global: rows 0 and 7 whole (16 pairs), columns 0 and 7 of six rows (12); window: 2 + 3 + 3 + 3 + 3 + 2 = 16
+    made = cost(32, Sparsity(block_size=4, random_blocks=0))
+    assert dict(made.by_kind) == {"window": 16 * 16, "global": 28 * 16, "random": 0}
+    assert (made.full, made.sparse) == (1024, 704)
+    # one random block for each of the six middle rows
+    assert dict(cost(32, Sparsity(block_size=4, random_blocks=1)).by_kind)["random"] == 6 * 16
+
+
+def test_random_blocks_are_distinct_and_elsewhere():
+    kinds = Sparsity(block_size=4, random_blocks=2, seed=3).kinds(80)
+    assert (kinds == RANDOM).sum(axis=1).tolist() == [0] + [2] * 18 + [0]
+    base = Sparsity(block_size=4, random_blocks=0).kinds(80)
+    assert (base[kinds == RANDOM] == NONE).all()
+    assert (kinds[kinds != RANDOM] == base[kinds != RANDOM]).all()
+
+
+def test_random_blocks_follow_seed_layer_and_head():
+    sparsity = Sparsity(block_size=4, seed=1)
+    same = sparsity.kinds(160, layer=2, head=1)
+    assert (same == Sparsity(block_size=4, seed=1).kinds(160, layer=2, head=1)).all()
+    for other in (
+        sparsity.kinds(160, 2, 0),
+        sparsity.kinds(160, 1, 1),
+        Sparsity(block_size=4, seed=2).kinds(160, 2, 1),
+    ):
+        assert (same != other).any()
+
+
+def test_cost_equals_the_predicate_counted_pair_by_pair():
+    for n in (1, 3, 16, 31, 77):
+        for sparsity in (Sparsity(block_size=4), Sparsity(block_size=8, window=1, global_blocks=1, random_blocks=1)):
+            assert cost(n, sparsity, 1, 2).sparse == count(sparsity.pattern(n, 1, 2), n)
+
+
+def test_limits_are_full_attention():
+    n = 40
+    assert (mask(Sparsity(block_size=4, window=15, global_blocks=8).pattern(n), n) == mask(full, n)).sum() == n * n
+    short = Sparsity(block_size=4)  # seven blocks: window 3, global 2, random 3 leave nothing out
+    assert cost(20, short).sparse == 400
+    assert cost(0, short).share == 1.0
+
+
+def test_cost_grows_by_a_line_and_full_by_a_square():
+    sparsity = Sparsity(block_size=16)
+    at = {made.tokens: made for made in curve((1024, 2048, 3072), sparsity)}
+    assert at[2048].sparse - at[1024].sparse == at[3072].sparse - at[2048].sparse
+    # a middle row of queries more: w + g + r = 8 blocks, and one more column in each of the two global rows
+    assert at[2048].sparse - at[1024].sparse == 64 * 16 * 16 * (8 + 2)
+    assert at[2048].full == 4 * at[1024].full
+
+
+def test_total_scores():
+    assert total_scores(10, 2, 3, None) == 600
+    whole = Sparsity(block_size=4, global_blocks=0, random_blocks=1)
+    for n in (64, 62):
+        by_hand = sum(cost(n, whole, layer, head).sparse for layer in range(2) for head in range(3))
+        assert total_scores(n, 2, 3, whole) == by_hand
+
+
+def test_table_lists_what_kinds_shows():
+    sparsity = Sparsity(block_size=4, random_blocks=2)
+    rows, seen = sparsity.table(41, layer=1)
+    kinds = sparsity.kinds(41, layer=1)
+    assert rows.tolist() == list(range(1, 10))
+    for row, line in zip(rows, seen, strict=True):
+        assert sorted(block for block in line if block >= 0) == np.flatnonzero(kinds[row]).tolist()
+
+
+def test_the_librarys_draw_repeats_block_zero():
+    rows, seen = Sparsity(block_size=4, random_blocks=3, draw="library").table(80)
+    middle = seen[rows.tolist().index(7)].tolist()
+    assert middle == [0, 6, 7, 8, 19, 0, 0, 0]
+    assert (Sparsity(block_size=4, draw="library").kinds(80) != RANDOM).all()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"block_size": 0}, {"window": 2}, {"window": 17}, {"random_blocks": -1}, {"global_blocks": 9}, {"seed": -1}],
+)
+def test_refusals(values):
+    with pytest.raises(OutOfRange):
+        Sparsity(**values)
