@@ -1,0 +1,28 @@
+"""Tokens as labels of rows and columns: readable, with the vocabulary's marks still visible.
+
+``␣`` stands for a space before the token (``Ġ`` and ``▁`` in vocabularies); a WordPiece continuation keeps its ``##``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.language.tokens import describe, visible
+from core.language.types import Token
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+def labels(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> tuple[str, ...]:
+    """One label for each id, in order."""
+    return tuple(label(token) for token in describe(tokenizer, ids))
+
+
+def label(token: Token) -> str:
+    """A token as a label of one line; never empty."""
+    if token.special:
+        return visible(token.piece)
+    mark = "␣" if token.leading_space else "##" if token.piece.startswith("##") and token.continuation else ""
+    return mark + visible(token.text).replace(" ", "␣") or "∅"
