@@ -1,8 +1,8 @@
 """Live module trees: the real transformers class, built from its configuration on torch's meta device.
 
-A tensor on the meta device has a shape and no numbers, so GPT-3's 174.6 billion parameters need no memory and a fraction
-of a second. transformers ties weights (input and output embeddings) while it initialises numbers, which does not always
-happen on the meta device; they are tied again after building, else a shared matrix would be counted twice.
+A tensor on the meta device has a shape and no numbers, so GPT-3's 174.6 billion parameters need no memory and a
+fraction of a second. transformers ties weights (input and output embeddings) while it initialises numbers, which does
+not always happen on the meta device; they are tied again after building, else a shared matrix would be counted twice.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _printed(module: nn.Module) -> tuple[str, str]:
         own = _ONE_LINE.fullmatch(repr(module))
         if own and not module._modules:
             return own[1], own[2]
-    return module._get_name(), module.extra_repr()
+    return type(module).__name__, module.extra_repr()
 
 
 def _collapse(children: list[ModuleNode]) -> tuple[ModuleNode, ...]:

@@ -14,9 +14,12 @@ from typing import Any
 
 from core import catalogue
 from core.anatomy.node import ModuleNode
+from core.anatomy.notes import PRINTED
 from core.anatomy.sizes import size_of
 
 KEPT = Path(__file__).parent / "data"
+SOURCE = "source-000"
+"""Stem of the file that keeps the four trees which source 000 prints, by slug."""
 _SLUG = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
 Packed = dict[str, Any]
@@ -37,6 +40,11 @@ def tree(slug: str, size: str | None = None) -> ModuleNode:
     return describe(build_model(chosen.architecture, chosen.config, chosen.overrides))
 
 
+def printed_tree(slug: str) -> ModuleNode | None:
+    """The kept tree of the very class and size that source 000 prints for this system; None where it prints none."""
+    return _kept(SOURCE).get(slug)
+
+
 def counts(slug: str) -> dict[str, int]:
     """Parameters of every size of a system, shared tensors once, in the catalogue's order."""
     return {size.name: tree(slug, size.name).parameters for size in catalogue.get(slug).sizes}
@@ -54,7 +62,9 @@ def write_all(folder: Path = KEPT) -> dict[str, dict[str, int]]:
         }
         (folder / f"{system.slug}.json").write_text(dump(trees), encoding="utf-8")
         written[system.slug] = {name: node.parameters for name, node in trees.items()}
-    for stale in {path.stem for path in folder.glob("*.json")} - written.keys():
+    printed = {slug: describe(build_model(one.cls, one.config, one.overrides)) for slug, one in PRINTED.items()}
+    (folder / f"{SOURCE}.json").write_text(dump(printed), encoding="utf-8")
+    for stale in {path.stem for path in folder.glob("*.json")} - written.keys() - {SOURCE}:
         (folder / f"{stale}.json").unlink()
     _kept.cache_clear()
     return written
@@ -67,7 +77,7 @@ def dump(trees: dict[str, ModuleNode]) -> str:
 
 
 def pack(node: ModuleNode) -> Packed:
-    """A node as JSON data: n(ame), c(lass), x(tra), r(epeat), t(ensors), s(hared), b(uffers), k(ids); empty left out."""
+    """A node as JSON data: n(ame), c(lass), x(tra), r(epeat), t(ensors), s(hared), b(uffers), k(ids); no empty ones."""
     packed: Packed = {"n": node.name, "c": node.cls, "x": node.extra, "r": node.repeat}
     packed |= {"t": dict(node.tensors), "s": dict(node.ties), "b": dict(node.buffers)}
     packed["k"] = [pack(child) for child in node.children]

@@ -1,0 +1,82 @@
+"""What parameters are for: embeddings, attention, feed-forward, norms, head.
+
+The classes of transformers name the same part in many ways (``attn``, ``self_attn``, ``EncDecAttention``,
+``attentions``). The role of a tensor is decided on the way from the root to it: a module whose name or class says what
+it is hands its role to all below it, a layer norm is always a norm, and a table of vectors outside attention is an
+embedding. No torch here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.anatomy.node import ModuleNode
+
+EMBEDDINGS = "embeddings"
+ATTENTION = "attention"
+FEED_FORWARD = "feed-forward"
+NORMS = "norms"
+HEAD = "head"
+OTHER = "other"
+ROLES = (EMBEDDINGS, ATTENTION, FEED_FORWARD, NORMS, HEAD, OTHER)
+
+_BY_NAME: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        HEAD,
+        re.compile(
+            r"(generator_)?lm_head|cls|classifier|pooler|pred_layer|vocab_\w+|\w*predictions\w*|qa_outputs|score"
+        ),
+    ),
+    (ATTENTION, re.compile(r"(self_|encoder_|cross)?att(n|ention|entions)|multi_head_attention|\w+Attention")),
+    (FEED_FORWARD, re.compile(r"mlp|ffns?|ffn_output|intermediate|output|DenseReluDense|fc[12]|lin[12]")),
+    (EMBEDDINGS, re.compile(r"embeddings\w*|embedding_hidden_mapping_in|embed_\w+|shared|w[tp]e|w")),
+)
+"""Tried in this order on a module's whole name, only while no ancestor has decided."""
+
+_NORM = re.compile(r".*(Layer|RMS)Norm")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The parameters of one module's own tensors, shared ones left out, in all copies, and what they are for."""
+
+    path: str
+    node: ModuleNode
+    role: str
+    parameters: int
+
+
+def by_role(root: ModuleNode) -> dict[str, int]:
+    """Parameters of a tree by role, every role named, zeros included; they add up to ``root.total``."""
+    shares = dict.fromkeys(ROLES, 0)
+    for part in parts(root):
+        shares[part.role] += part.parameters
+    return shares
+
+
+def parts(root: ModuleNode) -> Iterator[Part]:
+    """Every module that owns parameters, in the order of the tree."""
+    yield from _parts(root, "", None, 1)
+
+
+def role_of(name: str, cls: str, inherited: str | None) -> str | None:
+    """The role of a module by its name and class, given what its ancestors decided; None while nothing says so."""
+    if _NORM.fullmatch(cls):
+        return NORMS
+    if inherited is not None:
+        return inherited
+    for role, pattern in _BY_NAME:
+        if pattern.fullmatch(name):
+            return role
+    return EMBEDDINGS if "Embedding" in cls else None
+
+
+def _parts(node: ModuleNode, path: str, inherited: str | None, copies: int) -> Iterator[Part]:
+    role = role_of(node.name, node.cls, inherited)
+    copies *= node.repeat
+    if node.own:
+        yield Part(path, node, role or OTHER, node.own * copies)
+    for child in node.children:
+        yield from _parts(child, f"{path}.{child.name}" if path else child.name, role, copies)

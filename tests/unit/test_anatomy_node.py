@@ -1,0 +1,102 @@
+"""Trees as data: printing, counting and walking, on small trees worked out by hand."""
+
+from __future__ import annotations
+
+from core.anatomy.node import ModuleNode
+from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, HEAD, NORMS, OTHER, by_role, parts, role_of
+
+
+def leaf(name: str, cls: str = "Linear", **fields: object) -> ModuleNode:
+    return ModuleNode(name, cls, **{"extra": "", **fields}).counted()  # type: ignore[arg-type]
+
+
+def small_tree() -> ModuleNode:
+    """An embedding of 10 x 4, three equal layers (attention 4 x 4, feed-forward 8 x 4), a head tied to the embedding."""
+    layer = ModuleNode(
+        "0-2",
+        "Layer",
+        "",
+        (
+            leaf("attention", tensors=(("weight", (4, 4)), ("bias", (4,)))),
+            leaf("mlp", tensors=(("weight", (8, 4)),)),
+            leaf("norm", "LayerNorm", tensors=(("weight", (4,)),)),
+        ),
+        repeat=3,
+    ).counted()
+    table = leaf("wte", "Embedding", extra="10, 4", tensors=(("weight", (10, 4)),))
+    head = leaf("lm_head", tensors=(("weight", (10, 4)), ("bias", (10,))), ties=(("weight", "wte.weight"),))
+    layers = ModuleNode("h", "ModuleList", "", (layer,)).counted()
+    return ModuleNode("", "Net", "", (table, layers, head)).counted()
+
+
+def test_parameters_count_copies_and_leave_out_what_is_shared() -> None:
+    root = small_tree()
+    layer = root.find("h.0-2")
+    assert layer is not None
+    assert layer.parameters == 16 + 4 + 32 + 4  # one copy
+    assert layer.total == 3 * 56
+    head = root.find("lm_head")
+    assert head is not None
+    assert head.parameters == 10  # the bias alone; the matrix is the embedding's
+    assert head.shared == "wte"
+    assert root.parameters == 40 + 3 * 56 + 10
+
+
+def test_text_is_what_torch_prints() -> None:
+    assert small_tree().text() == "\n".join(
+        (
+            "Net(",
+            "  (wte): Embedding(10, 4)",
+            "  (h): ModuleList(",
+            "    (0-2): 3 x Layer(",
+            "      (attention): Linear()",
+            "      (mlp): Linear()",
+            "      (norm): LayerNorm()",
+            "    )",
+            "  )",
+            "  (lm_head): Linear()",
+            ")",
+        )
+    )
+
+
+def test_neighbours_that_print_the_same_become_one_line_in_a_list_only() -> None:
+    twins = (leaf("0", tensors=(("weight", (2, 2)),)), leaf("1-2", repeat=2))
+    assert ModuleNode("", "ModuleList", "", twins).lines() == ["ModuleList(", "  (0-2): 3 x Linear()", ")"]
+    assert len(ModuleNode("", "Sequential", "", twins).lines()) == 4
+
+
+def test_unequal_neighbours_stay_apart() -> None:
+    first, rest, last = leaf("0", "Block", extra="bias"), leaf("1-11", "Block", repeat=11), leaf("12", "Other")
+    lines = ModuleNode("", "ModuleList", "", (first, rest, last)).lines()
+    assert lines[1:-1] == ["  (0): Block(bias)", "  (1-11): 11 x Block()", "  (12): Other()"]
+
+
+def test_walk_gives_paths_and_copies() -> None:
+    walked = {path: copies for path, _, copies in small_tree().walk()}
+    assert walked["h.0-2.attention"] == 3
+    assert walked["lm_head"] == 1
+    assert list(walked)[:3] == ["", "wte", "h"]
+
+
+def test_find_says_none_for_what_is_not_there() -> None:
+    root = small_tree()
+    assert root.find("") is root
+    assert root.find("h.0-2.nothing") is None
+    assert root.find("..") is None
+
+
+def test_roles_by_hand() -> None:
+    root = small_tree()
+    expected = {EMBEDDINGS: 40, ATTENTION: 3 * 20, FEED_FORWARD: 3 * 32, NORMS: 3 * 4, HEAD: 10, OTHER: 0}
+    assert by_role(root) == expected
+    assert sum(part.parameters for part in parts(root)) == root.total
+
+
+def test_an_ancestor_decides_except_for_norms() -> None:
+    assert role_of("output", "BertOutput", None) == FEED_FORWARD
+    assert role_of("output", "BertSelfOutput", ATTENTION) == ATTENTION
+    assert role_of("LayerNorm", "LayerNorm", ATTENTION) == NORMS
+    assert role_of("relative_attention_bias", "Embedding", ATTENTION) == ATTENTION
+    assert role_of("tokens_embed", "Embedding", None) == EMBEDDINGS
+    assert role_of("layer", "ModuleList", None) is None
