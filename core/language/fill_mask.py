@@ -1,0 +1,247 @@
+"""Masked words: hide tokens of a sentence and read the model's guesses for them.
+
+For a masked position i, with the encoder's last state h_i, the head of the model gives
+
+    p(w | sentence without i) = softmax_w( e_w · g(h_i) + b_w )
+
+over the whole vocabulary, where e_w is the word's embedding and g the head's own small layer (Devlin et al. 2018,
+section 3.1). Several masks are guessed at once and each without knowing the others' answers. Only the masked positions
+are multiplied with the vocabulary: for BERT's 30,522 words that product is a good part of a forward pass.
+
+Shapes: n input tokens, M masked positions, V vocabulary entries, d width.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable, OutOfRange
+from core.language.limits import check_length
+from core.language.text import clean
+from core.language.tokens import label, style, tokenise, words
+from core.language.types import MaskPrediction, Token
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+MAX_CHARS = 5_000
+MAX_MASKS = 64
+
+_OWNERS = {"[mask]": "BERT", "<mask>": "RoBERTa and BART", "<special1>": "XLM"}
+_MASKS = re.compile(r"\[mask\]|<mask>|<special1>|<extra_id_\d+>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedText:
+    """A sentence ready for the model: its tokens, which of them are hidden, and what had to be done to it."""
+
+    text: str
+    """The cleaned text, masks written as the model writes them. Offsets of ``tokens`` count in it."""
+    tokens: tuple[Token, ...]
+    """What stands in the text, special tokens included; hidden words are still readable here."""
+    ids: tuple[int, ...]
+    """What the model gets: as ``tokens``, with the mask's id at ``positions``."""
+    positions: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+    """Sentences for the page: what was translated or split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a refilled sentence; ``position`` is the token filled in, None for the visitor's own words."""
+
+    text: str
+    position: int | None = None
+
+
+def fill_mask(checkpoint: Checkpoint, text: str, k: int = 5) -> tuple[MaskPrediction, ...]:
+    """The model's ``k`` best guesses for every mask that is typed into ``text``, in order.
+
+    ``[MASK]`` and the model's own mask token always work; another model's mask is translated, which
+    :func:`prepare` reports in its notes.
+
+    :raises InputEmpty: nothing readable in the text.
+    :raises InputUnusable: no mask in the text, or a model without masks.
+    :raises InputTooLong: more tokens than the model has positions.
+    """
+    return predict(checkpoint, prepare(checkpoint, text), k)
+
+
+def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) -> MaskedText:
+    """Tokenise ``text`` and hide its typed masks and the words that the tokens at ``positions`` belong to.
+
+    ``positions`` count the tokens of the text (special ones included); one piece of a word stands for the whole word,
+    as masking a part would give the rest away. May come back without any mask: :func:`predict` then refuses.
+
+    :raises OutOfRange: a position is no token of this text.
+    """
+    mask = checkpoint.tokenizer.mask_token
+    mask_id = checkpoint.tokenizer.mask_token_id
+    if mask is None or mask_id is None:
+        raise InputUnusable(
+            f"{checkpoint.spec.name} has no mask token: it was not trained to guess hidden words. "
+            "Choose an encoder with a masked-token head."
+        )
+    text, notes = translate_masks(clean(text, MAX_CHARS), str(mask))
+    tokens = tokenise(checkpoint, text)
+    check_length(checkpoint, len(tokens))
+    numbers = words(tokens)
+    hidden = {i for i, token in enumerate(tokens) if token.id == mask_id}
+    for position in sorted(set(positions)):
+        if not 0 <= position < len(tokens):
+            raise OutOfRange(f"There is no token {position} to mask: this text has tokens 0 to {len(tokens) - 1}.")
+        if tokens[position].special:
+            continue
+        word = [i for i, number in enumerate(numbers) if number == numbers[position] and not tokens[i].special]
+        if len(word) > 1 and not hidden.intersection(word):
+            shown = "".join(tokens[i].text for i in word)
+            notes.append(
+                f"“{shown}” is {len(word)} pieces in this vocabulary, so it became {len(word)} masks, "
+                "each guessed without knowing the others."
+            )
+        hidden.update(word)
+    if len(hidden) > MAX_MASKS:
+        raise InputUnusable(f"{len(hidden)} masks leave too little to guess from. Up to {MAX_MASKS} work here.")
+    ids = tuple(int(mask_id) if i in hidden else token.id for i, token in enumerate(tokens))
+    return MaskedText(text, tokens, ids, tuple(sorted(hidden)), tuple(notes))
+
+
+def mask_positions(checkpoint: Checkpoint, text: str, positions: Collection[int]) -> MaskedText:
+    """:func:`prepare` for clicked words alone; at least one must be given."""
+    if not positions:
+        raise InputUnusable("No word is masked. Click a word, or type [MASK] in place of one.")
+    return prepare(checkpoint, text, positions)
+
+
+def translate_masks(text: str, mask: str) -> tuple[str, list[str]]:
+    """``text`` with every known way to write a mask turned into ``mask``, and sentences saying what was translated."""
+    notes: list[str] = []
+
+    def swap(match: re.Match[str]) -> str:
+        found = match.group()
+        if found != mask and found.lower() != "[mask]":
+            owner = _OWNERS.get(found.lower(), "T5")
+            note = f"“{found}” is the mask of {owner}; this model writes {mask}, so it was read as {mask}."
+            if note not in notes:
+                notes.append(note)
+        return mask
+
+    return _MASKS.sub(swap, text), notes
+
+
+def predict(checkpoint: Checkpoint, masked: MaskedText, k: int = 5) -> tuple[MaskPrediction, ...]:
+    """The ``k`` most probable tokens of the whole vocabulary at every hidden position, in the order of positions."""
+    import torch
+
+    if not masked.positions:
+        raise InputUnusable(
+            f"There is no mask in this text. Type [MASK] (or {checkpoint.tokenizer.mask_token}) in place of a word, "
+            "or click a word to mask it."
+        )
+    if k < 1:
+        raise OutOfRange("At least one guess must be asked for.")
+    with torch.inference_mode():
+        ids = torch.tensor([masked.ids], device=checkpoint.model.device)  # (1, n)
+        logits = masked_logits(checkpoint.model, ids, masked.positions)  # (M, V)
+        best = logits.float().softmax(-1).topk(min(k, logits.shape[-1]))
+    return tuple(
+        MaskPrediction(position, tuple(label(checkpoint.tokenizer, i) for i in row), tuple(chances), tuple(row))
+        for position, row, chances in zip(masked.positions, best.indices.tolist(), best.values.tolist(), strict=True)
+    )
+
+
+def probability_of(checkpoint: Checkpoint, masked: MaskedText, word: str) -> float | None:
+    """The probability of ``word`` at the first hidden position; None when it is no single token of the vocabulary."""
+    import torch
+
+    for form in (f" {word}", word):
+        ids = checkpoint.tokenizer(form, add_special_tokens=False)["input_ids"]
+        if len(ids) == 1:
+            with torch.inference_mode():
+                batch = torch.tensor([masked.ids], device=checkpoint.model.device)
+                row = masked_logits(checkpoint.model, batch, masked.positions[:1])[0]
+                return float(row.float().softmax(-1)[ids[0]])
+    return None
+
+
+def refill(
+    checkpoint: Checkpoint,
+    masked: MaskedText,
+    predictions: Sequence[MaskPrediction],
+    choice: Sequence[int] | None = None,
+) -> tuple[Part, ...]:
+    """The sentence with a guess in every mask's place; joined, the parts' texts are the sentence.
+
+    :param choice: for each prediction the rank of the guess to use, 0 (the best) where not given.
+    """
+    ranks = [0] * len(predictions) if choice is None else list(choice)
+    kind = style(checkpoint.tokenizer)
+    parts: list[Part] = []
+    at = 0
+    for prediction, rank in zip(predictions, ranks, strict=True):
+        token = masked.tokens[prediction.position]
+        if token.start < 0:
+            return _refill_by_ids(checkpoint, masked, predictions, ranks)
+        glued, word = _guess(checkpoint, prediction.ids[rank], kind)
+        before = masked.text[at : token.start]
+        if glued:
+            before = before.rstrip(" ")
+        elif not before and parts and kind in ("wordpiece", "byte-level", "sentencepiece"):
+            before = " "  # two masks of one word, filled with two words
+        if before:
+            parts.append(Part(before))
+        parts.append(Part(word, prediction.position))
+        at = token.end
+    return (*parts, Part(masked.text[at:])) if masked.text[at:] else tuple(parts)
+
+
+def _guess(checkpoint: Checkpoint, token_id: int, kind: str) -> tuple[bool, str]:
+    """Whether a guess is written against what stands before it, and how it reads."""
+    text = label(checkpoint.tokenizer, token_id)
+    if kind == "wordpiece":
+        return (True, text[2:]) if text.startswith("##") and len(text) > 2 else (False, text)
+    piece = str(checkpoint.tokenizer.convert_ids_to_tokens(token_id))
+    return kind in ("byte-level", "sentencepiece") and piece[:1] not in ("Ġ", "▁"), text
+
+
+def _refill_by_ids(
+    checkpoint: Checkpoint, masked: MaskedText, predictions: Sequence[MaskPrediction], ranks: Sequence[int]
+) -> tuple[Part, ...]:
+    """For tokenisers that give no offsets: the tokeniser puts the filled ids together itself."""
+    ids = list(masked.ids)
+    for prediction, rank in zip(predictions, ranks, strict=True):
+        ids[prediction.position] = prediction.ids[rank]
+    return (Part(str(checkpoint.tokenizer.decode(ids, skip_special_tokens=True))),)
+
+
+Head = Callable[[Any, "Tensor"], "Tensor"]
+_HEADS: dict[str, Head] = {
+    **dict.fromkeys(("bert", "big_bird", "mobilebert", "squeezebert"), lambda m, h: m.cls(h)),
+    **dict.fromkeys(
+        ("roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "roberta-prelayernorm", "mpnet", "longformer"),
+        lambda m, h: m.lm_head(h),
+    ),
+    **dict.fromkeys(("electra", "convbert"), lambda m, h: m.generator_lm_head(m.generator_predictions(h))),
+    "albert": lambda m, h: m.predictions(h),
+    "distilbert": lambda m, h: m.vocab_projector(m.vocab_layer_norm(m.activation(m.vocab_transform(h)))),
+    "modernbert": lambda m, h: m.decoder(m.head(h)),
+}
+"""How a model's last states become scores over the vocabulary, for the architectures whose head is a function of each
+position alone. Others go through the model's own forward pass, which projects every position."""
+
+
+def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
+    """Scores over the vocabulary, (M, V), at ``positions`` of one sentence ``ids`` (1, n), which has no padding."""
+    import torch
+
+    head = _HEADS.get(model.config.model_type)
+    attend = torch.ones_like(ids)
+    if head is None:
+        every: Tensor = model(input_ids=ids, attention_mask=attend).logits  # (1, n, V)
+        return every[0, list(positions)]
+    states = model.base_model(input_ids=ids, attention_mask=attend)[0]  # (1, n, d)
+    return head(model, states[:, list(positions)])[0]

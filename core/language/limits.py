@@ -1,0 +1,48 @@
+"""How many tokens a model can take.
+
+Learned positions are a table with as many rows as the longest input. RoBERTa and its relatives number positions from
+``padding_idx + 1``, so that their table is two rows longer than the longest input. Models with relative positions only
+(T5) have no such bound; there the length that the tokeniser or the checkpoint states holds, if one does.
+"""
+
+from __future__ import annotations
+
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputTooLong
+
+_NAMES = ("max_position_embeddings", "n_positions", "n_ctx")
+_COUNT_FROM_PADDING = frozenset(
+    {"roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "data2vec-text", "longformer",
+     "mpnet", "bertweet", "xmod", "ibert", "esm"}
+)  # fmt: skip
+_UNSTATED = 1_000_000
+"""transformers writes an astronomical number into ``model_max_length`` where no length is known."""
+
+
+def max_tokens(checkpoint: Checkpoint) -> int | None:
+    """The largest number of input tokens, special ones included; None where nothing bounds it."""
+    config = checkpoint.model.config
+    limits = [int(n) for n in (checkpoint.spec.max_positions, checkpoint.tokenizer.model_max_length) if n]
+    for part in (config, getattr(config, "encoder", None), getattr(config, "decoder", None)):
+        # T5's n_positions is a training length, not a table: its attention has relative biases only.
+        if part is None or hasattr(part, "relative_attention_num_buckets"):
+            continue
+        rows = next((getattr(part, name) for name in _NAMES if isinstance(getattr(part, name, None), int)), None)
+        if rows is None or rows <= 0:
+            continue
+        offset = (part.pad_token_id or 0) + 1 if part.model_type in _COUNT_FROM_PADDING else 0
+        limits.append(rows - offset)
+    limits = [n for n in limits if 0 < n < _UNSTATED]
+    return min(limits) if limits else None
+
+
+def check_length(checkpoint: Checkpoint, count: int, *, room: int = 0) -> None:
+    """Raise :class:`InputTooLong`, with both numbers, unless ``count`` tokens and ``room`` more fit the model."""
+    limit = max_tokens(checkpoint)
+    if limit is None or count + room <= limit:
+        return
+    wanted = f", and {room} more must fit" if room else ""
+    raise InputTooLong(
+        f"This text has {count:,} tokens{wanted}; {checkpoint.spec.name} has positions for {limit:,}. "
+        f"A text of about {max(1, (limit - room) * 2 // 3):,} words or fewer works."
+    )

@@ -1,0 +1,154 @@
+"""Tokens as a person should see them, whatever the tokeniser.
+
+Four ways of writing pieces occur, and each says differently where a word begins:
+
+* WordPiece (BERT): ``##`` opens a piece that continues a word; spaces are forgotten.
+* byte-level BPE (GPT-2, RoBERTa): every byte has a printable stand-in, ``Ġ`` is the space before a word.
+* SentencePiece, unigram or BPE (T5, XLM-R): ``▁`` is the space before a word.
+* BPE with an end-of-word mark (GPT, XLM): ``</w>`` closes a word, a piece without it is continued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from core.checkpoints.spec import Checkpoint
+from core.language.types import Token
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+Style = Literal["wordpiece", "byte-level", "sentencepiece", "end-of-word", "plain"]
+
+_DECODERS: dict[str, Style] = {"WordPiece": "wordpiece", "ByteLevel": "byte-level", "Metaspace": "sentencepiece"}
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """Byte-level BPE's stand-ins: printable bytes stand for themselves, the others for U+0100 onwards, in order."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(b): b for b in printable} | {chr(0x100 + i): b for i, b in enumerate(others)}
+
+
+_BYTES = _byte_alphabet()
+
+
+def style(tokenizer: PreTrainedTokenizerBase) -> Style:
+    """How ``tokenizer`` writes its pieces."""
+    decoder = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)).__name__
+    if decoder in _DECODERS:
+        return _DECODERS[decoder]
+    unknown = tokenizer.unk_token_id
+
+    def knows(piece: str) -> bool:
+        found = tokenizer.convert_tokens_to_ids(piece)
+        return found is not None and found != unknown
+
+    probes: tuple[tuple[str, Style], ...] = (
+        ("##s", "wordpiece"), ("Ġ", "byte-level"), ("▁", "sentencepiece"), ("e</w>", "end-of-word"),
+    )  # fmt: skip
+    return next((name for piece, name in probes if knows(piece)), "plain")
+
+
+def read_piece(piece: str, kind: Style) -> tuple[str, bool, bool]:
+    """``(text, leading space, continuation mark)`` of one piece of the vocabulary.
+
+    Bytes that are no whole character by themselves read as ``‹f0 9f›``.
+    """
+    if kind == "wordpiece":
+        return (piece[2:], False, True) if piece.startswith("##") and len(piece) > 2 else (piece, False, False)
+    if kind == "sentencepiece":
+        if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
+            return f"‹{piece[3:5].lower()}›", False, False
+        return (piece[1:].replace("▁", " "), True, False) if piece.startswith("▁") else (piece, False, False)
+    if kind == "end-of-word":
+        return piece.removesuffix("</w>"), False, False
+    if kind == "byte-level" and all(c in _BYTES for c in piece):
+        raw = bytes(_BYTES[c] for c in piece)
+        leading = raw.startswith(b" ")
+        try:
+            return raw[leading:].decode("utf-8"), leading, False
+        except UnicodeDecodeError:
+            return f"‹{raw[leading:].hex(' ')}›", leading, False
+    return piece, False, False
+
+
+def tokenise(checkpoint: Checkpoint, text: str, *, special: bool = True) -> tuple[Token, ...]:
+    """The tokens that the checkpoint's model gets for ``text``; ``special`` adds the tokeniser's own frame."""
+    tokenizer = checkpoint.tokenizer
+    if tokenizer.is_fast:
+        # A warning about the model's length would go to the log only; callers check it and say so on the page.
+        encoded: Any = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True, verbose=False)
+        return describe(tokenizer, encoded["input_ids"], text, encoded["offset_mapping"], encoded.word_ids())
+    return describe(tokenizer, tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"])
+
+
+def describe(
+    tokenizer: PreTrainedTokenizerBase,
+    ids: Sequence[int],
+    text: str = "",
+    offsets: Sequence[tuple[int, int]] | None = None,
+    words: Sequence[int | None] | None = None,
+) -> tuple[Token, ...]:
+    """Tokens for ``ids``; ``offsets`` and ``words`` (word numbers) as a fast tokeniser gives them, where known."""
+    kind = style(tokenizer)
+    # An unknown word is a word of the text, though its token is on the list of special ones.
+    frame = {tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id}
+    specials = set(tokenizer.all_special_ids) - ({tokenizer.unk_token_id} - frame)
+    pieces = tokenizer.convert_ids_to_tokens([int(i) for i in ids])
+    tokens: list[Token] = []
+    for i, (token_id, piece) in enumerate(zip(ids, pieces, strict=True)):
+        piece = str(piece)
+        is_special = int(token_id) in specials
+        start, end = offsets[i] if offsets is not None else (-1, -1)
+        while 0 <= start < end and text[start].isspace():
+            start += 1
+        if start >= end:
+            start = end = -1
+        if is_special:
+            tokens.append(Token(int(token_id), piece, piece, start, end, special=True))
+            continue
+        shown, leading, marked = read_piece(piece, kind)
+        before = tokens[-1] if tokens else None
+        same = words is not None and i > 0 and words[i] is not None and words[i] == words[i - 1]
+        continues = marked or _continues(kind, before, shown, leading, same)
+        tokens.append(Token(int(token_id), piece, shown, start, end, False, continues, leading))
+    return tuple(tokens)
+
+
+def words(tokens: Sequence[Token]) -> tuple[int, ...]:
+    """For each token the number of its word: pieces that continue a word share its number."""
+    numbers: list[int] = []
+    for token in tokens:
+        numbers.append(numbers[-1] if token.continuation and numbers else (numbers[-1] + 1 if numbers else 0))
+    return tuple(numbers)
+
+
+def label(tokenizer: PreTrainedTokenizerBase, token_id: int) -> str:
+    """One vocabulary entry as a short label: ``the``, ``##ing``, ``⏎``; an empty piece reads ``␣``."""
+    if token_id in tokenizer.all_special_ids:
+        return str(tokenizer.convert_ids_to_tokens(token_id))
+    text, leading, marked = read_piece(str(tokenizer.convert_ids_to_tokens(token_id)), style(tokenizer))
+    return visible(("##" if marked else "") + text) or ("␣" if leading else "∅")
+
+
+def visible(text: str) -> str:
+    """``text`` with line ends, tabs and a leading space drawn, so that a bar's label shows them."""
+    if text.startswith(" "):
+        text = "␣" + text[1:]
+    return text.replace("\n", "⏎").replace("\t", "⇥").replace("\r", "␍")
+
+
+def _continues(kind: Style, before: Token | None, text: str, leading: bool, same_word: bool) -> bool:
+    """Whether a piece without a mark of its own goes on with the word before it."""
+    if before is None or before.special or leading:
+        return False
+    if kind == "end-of-word":
+        return not before.piece.endswith("</w>")
+    if kind == "byte-level":
+        return same_word or (text.startswith("‹") and before.text.endswith("›"))
+    if kind == "sentencepiece":
+        # "fork," is one word to SentencePiece; a reader who masks "fork" means the letters.
+        return bool(text and before.text) and text[0].isalnum() and before.text[-1].isalnum()
+    return False
