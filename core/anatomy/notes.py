@@ -95,10 +95,10 @@ PRINTED: dict[str, Printed] = {
                 "source it is printed as BertSelfAttention, which then served both; its tensors are the same.",
             ),
         ),
-        cut_first=12,
+        cut_first=11,
         layout=(
             "The source begins in the middle of the encoder: the model's name, the encoder's embeddings and the head "
-            "of its layer list, twelve lines in all, are cut off.",
+            "of its layer list, eleven lines in all, are cut off.",
             _SPACES,
         ),
     ),
