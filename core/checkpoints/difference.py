@@ -1,0 +1,75 @@
+"""A checkpoint as a base and what was trained on top of it.
+
+    W = W₀ + B A        (a low-rank difference: B is out x r, A is r x in; LoRA, Hu et al., arXiv 2106.09685)
+
+For each tensor ``NAME`` of the target's state that differs from the base, the file holds one of
+
+- ``NAME``: the whole tensor, in place of the base's or new (a head that the base lacks);
+- ``NAME.lora_A`` and ``NAME.lora_B``: the product is added;
+- ``NAME.rows.START``: rows from START on are replaced, and the tensor grows where they reach beyond its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from core.errors import CheckpointRefused
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def apply(base_state: Mapping[str, Tensor], difference: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The target's state in float32. Neither argument is changed; tensors that do not differ are shared with the base.
+
+    Raises :class:`CheckpointRefused` when the two do not fit together.
+    """
+    import torch
+
+    state = dict(base_state)
+    # Whole tensors first, so that rows or a product may be given on top of a replaced tensor in any order of the file.
+    edits: list[tuple[str, str, str]] = []
+    for name, value in difference.items():
+        if name.endswith((".lora_A", ".lora_B")):
+            edits.append((name[:-7], name[-6:], name))
+        elif ".rows." in name:
+            target, _, start = name.rpartition(".rows.")
+            edits.append((target, start, name))
+        else:
+            state[name] = value.to(torch.float32)
+    for target, what, name in sorted(edits):
+        if target not in state:
+            raise CheckpointRefused(f"The difference changes {target}, which its base does not have.")
+        if what == "lora_A":
+            if f"{target}.lora_B" not in difference:
+                raise CheckpointRefused(f"The difference holds {name} without its other half.")
+            state[target] = _add_product(state[target], difference[name], difference[f"{target}.lora_B"], target)
+        elif what == "lora_B":
+            if f"{target}.lora_A" not in difference:
+                raise CheckpointRefused(f"The difference holds {name} without its other half.")
+        else:
+            state[target] = _write_rows(state[target], difference[name], what, name)
+    return state
+
+
+def _add_product(base: Tensor, a: Tensor, b: Tensor, name: str) -> Tensor:
+    import torch
+
+    if a.ndim != 2 or b.ndim != 2 or b.shape[1] != a.shape[0] or (b.shape[0], a.shape[1]) != tuple(base.shape):
+        raise CheckpointRefused(f"The low-rank difference of {name} does not have the shape of its base.")
+    return base.to(torch.float32) + b.to(torch.float32) @ a.to(torch.float32)
+
+
+def _write_rows(base: Tensor, rows: Tensor, start_text: str, name: str) -> Tensor:
+    import torch
+
+    if not (start_text.isascii() and start_text.isdigit()):
+        raise CheckpointRefused(f"The difference names its rows badly: {name}.")
+    start = int(start_text)
+    if rows.ndim != base.ndim or rows.shape[1:] != base.shape[1:] or start > base.shape[0]:
+        raise CheckpointRefused(f"The rows {name} do not continue their base.")
+    result = base.new_empty((max(base.shape[0], start + rows.shape[0]), *base.shape[1:]), dtype=torch.float32)
+    result[: base.shape[0]] = base
+    result[start : start + rows.shape[0]] = rows.to(torch.float32)
+    return result

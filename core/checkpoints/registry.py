@@ -1,0 +1,263 @@
+"""All checkpoints that this installation knows, from four sources in this order: bundled, package, directory, Hub.
+
+Nothing is listed by name here: a folder below ``assets/checkpoints`` with a card, a folder below
+``ATLAS_CHECKPOINT_DIR``, a Hub entry of a catalogue record each show up by themselves. Reads small files only.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from core import settings as configuration
+from core.checkpoints import hub_cache, package
+from core.checkpoints.card import read_card
+from core.checkpoints.folder import inspect, read_json
+from core.checkpoints.kinds import branch_of, kind_of, positions_of
+from core.checkpoints.spec import Branch, Card, CheckpointSpec
+from core.errors import CheckpointRefused, UnknownCheckpoint
+
+MINILM = "minilm"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A folder that is there but is not offered, and the sentence that says why."""
+
+    slug: str
+    name: str
+    reason: str
+
+
+def bundled_root() -> Path:
+    """The folder of the checkpoints that come with the app."""
+    return configuration.ASSETS / "checkpoints"
+
+
+def available() -> tuple[CheckpointSpec, ...]:
+    """Every checkpoint that can be run here (``ready``) or could be after a download, best source first."""
+    specs: dict[str, CheckpointSpec] = {}
+    for spec in (*_bundled(), *_directory()[0], *_hub()):
+        specs.setdefault(spec.slug, spec)
+    return tuple(specs.values())
+
+
+def refused() -> tuple[Refused, ...]:
+    """The folders of ``ATLAS_CHECKPOINT_DIR`` that cannot be offered, with the reason in a sentence."""
+    return _directory()[1]
+
+
+def get(slug: str) -> CheckpointSpec:
+    """The checkpoint of that slug.
+
+    Raises :class:`CheckpointRefused` for a host's folder that cannot be offered, else :class:`UnknownCheckpoint`.
+    """
+    specs = available()
+    for spec in specs:
+        if spec.slug == slug:
+            return spec
+    for folder in refused():
+        if folder.slug == slug:
+            raise CheckpointRefused(folder.reason)
+    shown = slug if len(slug) <= 40 else slug[:39] + "…"
+    known = ", ".join(spec.slug for spec in specs if spec.ready) or "none yet"
+    raise UnknownCheckpoint(f"There is no model “{shown}” here. Models that run on this installation: {known}.")
+
+
+def for_branch(branch: Branch) -> tuple[CheckpointSpec, ...]:
+    """The checkpoints offered on a branch's page, those that are ready first."""
+    return _ready_first([spec for spec in available() if spec.branch == branch])
+
+
+def for_system(slug: str) -> tuple[CheckpointSpec, ...]:
+    """The checkpoints of a catalogue's system, those that are ready first; relatives are not among them."""
+    return _ready_first([spec for spec in available() if spec.system == slug])
+
+
+def _ready_first(specs: list[CheckpointSpec]) -> tuple[CheckpointSpec, ...]:
+    return tuple(sorted(specs, key=lambda spec: not spec.ready))
+
+
+def _bundled() -> list[CheckpointSpec]:
+    """MiniLM, whose base is a package, and every complete folder of ``assets/checkpoints``."""
+    root = bundled_root()
+    specs = [_minilm()]
+    for folder in sorted(root.iterdir()) if root.is_dir() else []:
+        if folder.name != MINILM and (folder / "card.toml").is_file():
+            spec = _bundled_folder(folder)
+            if spec is not None:
+                specs.append(spec)
+    return specs
+
+
+def _minilm() -> CheckpointSpec:
+    """The published trunk from the package, with the masked-token head that was trained here."""
+    folder = bundled_root() / MINILM
+    found = package.find_package()
+    head = folder / "difference.safetensors"
+    card = _card(folder)
+    complete = found is not None and head.is_file() and card is not None
+    size = head.stat().st_size if head.is_file() else 0
+    if found is not None:
+        size += (found.folder / "model.safetensors").stat().st_size
+    version = f" {found.version}" if found else ""
+    return CheckpointSpec(
+        slug=MINILM,
+        name=card.name if card else "MiniLM",
+        system=MINILM,
+        branch="encoder",
+        kind="masked-lm",
+        source="package",
+        origin=f"trunk from the package {package.NAME}{version}, masked-token head trained here",
+        location=package.NAME,
+        ready=complete,
+        size_bytes=size or None,
+        max_positions=512,
+        card=card,
+    )
+
+
+def _bundled_folder(folder: Path) -> CheckpointSpec | None:
+    """A folder trained here, or None while it is not complete."""
+    card = _card(folder)
+    weights = [folder / name for name in ("model.safetensors", "difference.safetensors") if (folder / name).is_file()]
+    if card is None or not weights or not (folder / "config.json").is_file():
+        return None
+    config = read_json(folder / "config.json")
+    kind = kind_of(config)
+    if kind is None:
+        return None
+    base_ready = card.base is None or (package.find_package() is not None and _base_has_head(card.base))
+    return CheckpointSpec(
+        slug=folder.name,
+        name=card.name,
+        system=card.extra.get("system", folder.name.removeprefix("atlas-")),
+        branch=card.extra.get("branch", branch_of(kind, config)),
+        kind=kind,
+        source="bundled",
+        origin="trained here, bundled" + (f", a difference to {card.base}" if card.base else ""),
+        location=str(folder),
+        ready=base_ready,
+        size_bytes=sum(file.stat().st_size for file in weights),
+        max_positions=card.extra.get("max_positions", positions_of(config)),
+        tasks=tuple(card.extra.get("tasks", ())),
+        card=card,
+    )
+
+
+def _base_has_head(base: str) -> bool:
+    return base != MINILM or (bundled_root() / MINILM / "difference.safetensors").is_file()
+
+
+def _card(folder: Path) -> Card | None:
+    """The card of a folder, or None when it has none that can be read (an unfinished checkpoint is not offered)."""
+    try:
+        return read_card(folder / "card.toml")
+    except CheckpointRefused:
+        return None
+
+
+def _directory() -> tuple[list[CheckpointSpec], tuple[Refused, ...]]:
+    """The folders of ``ATLAS_CHECKPOINT_DIR``: those that can be offered, and the others with their reasons."""
+    root = configuration.settings().checkpoint_dir
+    if root is None or not root.is_dir():
+        return [], ()
+    specs: list[CheckpointSpec] = []
+    others: list[Refused] = []
+    slugs: set[str] = set()
+    folders = [root] if (root / "config.json").is_file() else sorted(path for path in root.iterdir() if path.is_dir())
+    for folder in folders:
+        if folder.name.startswith(".") or not any(folder.iterdir()):
+            continue
+        slug = _directory_slug(folder.name, slugs)
+        try:
+            inspected = inspect(folder, root)
+        except CheckpointRefused as error:
+            others.append(Refused(slug, folder.name, str(error)))
+            continue
+        except OSError:
+            others.append(Refused(slug, folder.name, f"The folder “{folder.name}” cannot be read by this process."))
+            continue
+        specs.append(
+            CheckpointSpec(
+                slug=slug,
+                name=folder.name,
+                system=_system_of(inspected.config.get("model_type")),
+                branch=branch_of(inspected.kind, inspected.config),
+                kind=inspected.kind,
+                source="directory",
+                origin=f"the host's folder “{folder.name}”",
+                location=str(folder),
+                ready=True,
+                size_bytes=inspected.size_bytes,
+                max_positions=positions_of(inspected.config),
+                tasks=_tasks_of(inspected.config),
+            )
+        )
+    return specs, tuple(others)
+
+
+def _directory_slug(name: str, taken: set[str]) -> str:
+    """``dir-`` and the folder's name in URL-safe letters; a number is added where two folders would share it."""
+    base = "dir-" + (re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.") or "folder")
+    slug, number = base, 2
+    while slug in taken:
+        slug, number = f"{base}-{number}", number + 1
+    taken.add(slug)
+    return slug
+
+
+def _tasks_of(config: dict[str, object]) -> tuple[str, ...]:
+    """Task names that a T5-like configuration lists (``task_specific_params``)."""
+    tasks = config.get("task_specific_params")
+    return tuple(str(name) for name in tasks) if isinstance(tasks, dict) else ()
+
+
+def _system_of(model_type: object) -> str | None:
+    """The catalogue's system whose sizes are configured with this model type, the oldest if there are several."""
+    if not isinstance(model_type, str):
+        return None
+    from core import catalogue
+
+    wanted = model_type.replace("_", "").replace("-", "").lower()
+    for system in sorted(catalogue.systems(), key=lambda system: system.year):
+        if any(size.config.removesuffix("Config").lower() == wanted for size in system.sizes):
+            return system.slug
+    return None
+
+
+def _hub() -> list[CheckpointSpec]:
+    """The published checkpoints of the catalogue: all of them where the Hub is on, else those fetched before."""
+    from core import catalogue
+
+    online = configuration.settings().hub == "on"
+    specs: list[CheckpointSpec] = []
+    for system in catalogue.systems():
+        for entry in system.hub:
+            if entry.kind not in ("masked-lm", "causal-lm", "seq2seq-lm"):
+                continue
+            fetched = hub_cache.fetched(entry.id)
+            if fetched is None and not online:
+                continue
+            spec = CheckpointSpec(
+                slug=entry.short_name.lower(),
+                name=entry.short_name,
+                system=system.slug,
+                branch=system.branch,
+                kind=entry.kind,
+                source="hub",
+                origin=f"Hugging Face Hub, {entry.id}",
+                location=entry.id,
+                ready=False,
+            )
+            if fetched is not None:
+                spec = replace(
+                    spec,
+                    ready=True,
+                    size_bytes=fetched.size_bytes,
+                    max_positions=positions_of(fetched.config),
+                    tasks=_tasks_of(fetched.config),
+                )
+            specs.append(spec)
+    return specs

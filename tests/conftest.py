@@ -1,0 +1,68 @@
+"""What all tests share: no network, one thread, and a checkpoint directory of tiny random models."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["ATLAS_HUB"] = "off"
+os.environ.pop("ATLAS_CHECKPOINT_DIR", None)
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+_LOOPBACK = ("127.", "::1", "localhost")
+_connect = socket.socket.connect
+
+
+def _connect_here_only(self: socket.socket, address: Any) -> None:
+    if self.family in (socket.AF_INET, socket.AF_INET6) and not str(address[0]).startswith(_LOOPBACK):
+        raise AssertionError(f"a test reached for another host: {address!r}")
+    _connect(self, address)
+
+
+socket.socket.connect = _connect_here_only  # type: ignore[method-assign]
+
+
+def forget() -> None:
+    """Drop what the process remembers of settings and loaded checkpoints."""
+    from core import settings
+
+    settings.settings.cache_clear()
+    from core import checkpoints
+
+    checkpoints.forget()
+
+
+@pytest.fixture(scope="session")
+def tiny_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``tiny-bert``, ``tiny-gpt2``, ``tiny-t5`` and ``tiny-bigbird``, made once a session. Read only."""
+    from tests import tiny
+
+    return tiny.make_all(tmp_path_factory.mktemp("checkpoints"))
+
+
+@pytest.fixture()
+def use_checkpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
+    """A function that makes a folder the ``ATLAS_CHECKPOINT_DIR`` of this test."""
+
+    def use(root: Path) -> None:
+        monkeypatch.setenv("ATLAS_CHECKPOINT_DIR", str(root))
+        forget()
+
+    yield use
+    monkeypatch.undo()
+    forget()
+
+
+@pytest.fixture()
+def checkpoint_dir(tiny_root: Path, use_checkpoints: Callable[[Path], None]) -> Path:
+    """The tiny models as this test's ``ATLAS_CHECKPOINT_DIR``: slugs ``dir-tiny-bert``, ``dir-tiny-gpt2``, ..."""
+    use_checkpoints(tiny_root)
+    return tiny_root

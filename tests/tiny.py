@@ -1,0 +1,234 @@
+"""Tiny random models in ``save_pretrained`` folders, with tokenisers of their own: a checkpoint directory for tests.
+
+Nothing is downloaded and nothing is trained: the weights are drawn from a seed, so tests on them check shapes, plumbing
+and parity with transformers, never quality. Each function writes one folder and returns it; ``make_all`` writes one of
+each kind below a root, named ``tiny-bert``, ``tiny-gpt2``, ``tiny-t5`` and ``tiny-bigbird`` (slugs ``dir-tiny-bert``, ...).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+SENTENCES = (
+    "The capital of France is Paris.",
+    "The cat sat on the mat and looked at the dog.",
+    "A small dog runs in the garden every morning.",
+    "Tom gave Anna a red ball because she was kind.",
+    "Once upon a time there was a little girl who lived in a house near the river.",
+    "Le chat dort sur la chaise et le chien mange.",
+    "Der Hund schläft im Garten und die Katze trinkt Milch.",
+    "She reads a good book, and he drinks tea with milk.",
+)
+"""What the tokenisers are trained on; the words of these sentences are mostly whole tokens."""
+
+
+def _fast(tokenizer: Any, **special: Any) -> Any:
+    from transformers import PreTrainedTokenizerFast
+
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
+
+
+def wordpiece_tokenizer(positions: int = 64) -> Any:
+    """A lower-casing WordPiece tokeniser with BERT's special tokens (ids 0-4: PAD UNK CLS SEP MASK)."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False, min_frequency=1)
+    tokenizer.train_from_iterator(SENTENCES, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    return _fast(
+        tokenizer,
+        unk_token="[UNK]",
+        pad_token="[PAD]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_max_length=positions,
+    )
+
+
+def bytelevel_tokenizer(positions: int = 64) -> Any:
+    """A byte-level BPE tokeniser in the manner of GPT-2; every byte has a token, ``<|endoftext|>`` has id 0."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400,
+        special_tokens=["<|endoftext|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(SENTENCES, trainer)
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    end = "<|endoftext|>"
+    return _fast(tokenizer, bos_token=end, eos_token=end, unk_token=end, model_max_length=positions)
+
+
+def metaspace_tokenizer(positions: int = 64) -> Any:
+    """A Unigram tokeniser in the manner of T5: ids 0-2 are ``<pad> </s> <unk>``, the last ten ``<extra_id_0..9>``."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    extra = [f"<extra_id_{i}>" for i in range(10)]
+    special = ["<pad>", "</s>", "<unk>", *extra]
+    trainer = trainers.UnigramTrainer(vocab_size=220, special_tokens=special, unk_token="<unk>", show_progress=False)
+    tokenizer.train_from_iterator(SENTENCES, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
+    )
+    return _fast(
+        tokenizer,
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        additional_special_tokens=extra,
+        model_max_length=positions,
+    )
+
+
+def _save(model: Any, tokenizer: Any, folder: Path) -> Path:
+    model.eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def tiny_bert(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, positions: int = 64) -> Path:
+    """A random BertForMaskedLM."""
+    import torch
+    from transformers import BertConfig, BertForMaskedLM
+
+    torch.manual_seed(0)
+    tokenizer = wordpiece_tokenizer(positions)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=2 * width,
+        max_position_embeddings=positions,
+        pad_token_id=0,
+    )
+    return _save(BertForMaskedLM(config), tokenizer, folder)
+
+
+def tiny_gpt2(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, positions: int = 64) -> Path:
+    """A random GPT2LMHeadModel."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(0)
+    tokenizer = bytelevel_tokenizer(positions)
+    config = GPT2Config(
+        vocab_size=len(tokenizer),
+        n_positions=positions,
+        n_embd=width,
+        n_layer=layers,
+        n_head=heads,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    return _save(GPT2LMHeadModel(config), tokenizer, folder)
+
+
+def tiny_t5(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16) -> Path:
+    """A random T5ForConditionalGeneration with ``layers`` + ``layers`` layers and tied embeddings."""
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    torch.manual_seed(0)
+    tokenizer = metaspace_tokenizer()
+    config = T5Config(
+        vocab_size=len(tokenizer),
+        d_model=width,
+        d_kv=width // heads,
+        d_ff=2 * width,
+        num_layers=layers,
+        num_decoder_layers=layers,
+        num_heads=heads,
+        pad_token_id=0,
+        eos_token_id=1,
+        decoder_start_token_id=0,
+    )
+    return _save(T5ForConditionalGeneration(config), tokenizer, folder)
+
+
+def tiny_bart(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, positions: int = 64) -> Path:
+    """A random BartForConditionalGeneration: the other family of encoder-decoders, with learned positions."""
+    import torch
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    torch.manual_seed(0)
+    tokenizer = metaspace_tokenizer(positions)
+    config = BartConfig(
+        vocab_size=len(tokenizer),
+        d_model=width,
+        encoder_layers=layers,
+        decoder_layers=layers,
+        encoder_attention_heads=heads,
+        decoder_attention_heads=heads,
+        encoder_ffn_dim=2 * width,
+        decoder_ffn_dim=2 * width,
+        max_position_embeddings=positions,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=1,
+        decoder_start_token_id=1,
+        forced_eos_token_id=None,
+    )
+    return _save(BartForConditionalGeneration(config), tokenizer, folder)
+
+
+def tiny_bigbird(
+    folder: Path,
+    *,
+    layers: int = 2,
+    heads: int = 2,
+    width: int = 16,
+    positions: int = 512,
+    block_size: int = 16,
+    num_random_blocks: int = 1,
+) -> Path:
+    """A random BigBirdForMaskedLM; sparse attention runs above ``(5 + 2 num_random_blocks) * block_size`` tokens."""
+    import torch
+    from transformers import BigBirdConfig, BigBirdForMaskedLM
+
+    torch.manual_seed(0)
+    tokenizer = wordpiece_tokenizer(positions)
+    config = BigBirdConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=2 * width,
+        max_position_embeddings=positions,
+        block_size=block_size,
+        num_random_blocks=num_random_blocks,
+        attention_type="block_sparse",
+        pad_token_id=0,
+        bos_token_id=2,
+        eos_token_id=3,
+        sep_token_id=3,
+    )
+    return _save(BigBirdForMaskedLM(config), tokenizer, folder)
+
+
+def make_all(root: Path) -> Path:
+    """One folder of each branch below ``root``, as a host would fill ``ATLAS_CHECKPOINT_DIR``."""
+    tiny_bert(root / "tiny-bert")
+    tiny_gpt2(root / "tiny-gpt2")
+    tiny_t5(root / "tiny-t5")
+    tiny_bigbird(root / "tiny-bigbird")
+    return root
