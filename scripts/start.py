@@ -1,51 +1,100 @@
 """Set up Transformer Atlas on a fresh machine and start it, or test it: ``make run`` and ``make test`` call this.
 
-Standard library only, since it runs before anything is installed. What it cannot do it says in one sentence.
+Standard library only, since it runs before anything is installed. What it cannot do it says in one sentence. The lines
+down to the call of ``check_python`` must run on any Python 3, so that an old one ends with that sentence too.
 """
 
-from __future__ import annotations
-
-import argparse
-import hashlib
-import json
-import os
-import shutil
-import socket
-import subprocess
 import sys
-import tempfile
-import urllib.error
-import urllib.request
-from pathlib import Path
+
+
+def check_python(version=sys.version_info):  # type: ignore[no-untyped-def]
+    """End with a sentence below Python 3.11."""
+    if version < (3, 11):
+        import shutil
+
+        newer = [name for name in ("python3.14", "python3.13", "python3.12", "python3.11") if shutil.which(name)]
+        sys.exit(
+            "\nThis is Python {}.{}; Transformer Atlas needs 3.11 or newer. {}, and name it: make run PYTHON={}".format(
+                version[0],
+                version[1],
+                "This machine has one" if newer else "Install one from python.org or your system's packages",
+                newer[0] if newer else "python3.12",
+            )
+        )
+
+
+check_python()
+
+import argparse  # noqa: E402
+import os  # noqa: E402
+import shutil  # noqa: E402
+import socket  # noqa: E402
+import subprocess  # noqa: E402
+import threading  # noqa: E402
+import urllib.error  # noqa: E402
+import urllib.request  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import NoReturn  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
+APP = ("requirements.txt",)
+DEV = ("requirements.txt", "requirements-dev.txt")
+NO_CUDA = "scripts/no-cuda.txt"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-TORCH = next(
-    line.strip() for line in (ROOT / "requirements.txt").read_text().splitlines() if line.startswith("torch==")
-)
-DOWNLOAD_APP = "about 0.7 GB of Python packages (2 GB on disk); the largest are torch (0.2 GB) and the MiniLM weights (0.08 GB)"
-DOWNLOAD_DEV = "the same, and about 0.1 GB of test tools"
+QUICK = ("--retries", "1", "--timeout", "20")
+DISK_GB = 3
+SIZES = "about 0.6 GB of Python packages (2 GB on disk); the largest are torch (0.2 GB) and the MiniLM weights (0.1 GB)"
+SIZES_DEV = f"{SIZES}, and 0.1 GB of test tools"
 
 
-def stop(sentence: str) -> None:
+def stop(sentence: str) -> NoReturn:
     """End with a sentence that helps."""
     sys.exit(f"\n{sentence}")
 
 
-def check_python() -> None:
-    """Python 3.11 or newer."""
-    if sys.version_info < (3, 11):
-        version = ".".join(map(str, sys.version_info[:3]))
-        stop(
-            f"This is Python {version}; Transformer Atlas needs 3.11 or newer. Install one from python.org or your "
-            "system's packages, then name it: make run PYTHON=python3.12"
-        )
+def say(sentence: str) -> None:
+    """Print before, not after, what a child process prints."""
+    print(sentence, flush=True)
 
 
 def python() -> Path:
     """The interpreter of the virtual environment."""
     return VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def pip(*arguments: str) -> int:
+    """Run pip of the virtual environment; its output is the visitor's to see."""
+    command = [python(), "-m", "pip", *arguments, "--disable-pip-version-check", "--no-input"]
+    return subprocess.run(command, cwd=ROOT).returncode
+
+
+def install(files: tuple[str, ...]) -> None:
+    """Install the pinned requirements of ``files`` unless ``.venv`` has them; say first what will be downloaded.
+
+    A copy of each file in ``.venv`` records what was installed: as long as it is equal, nothing is asked of any host.
+    """
+    if python().exists() and all(same(ROOT / name, VENV / name) for name in files):
+        return
+    if shutil.disk_usage(ROOT).free < DISK_GB * 10**9:
+        stop(f"Setting up needs {DISK_GB} GB of free disk space; there is less in {ROOT}.")
+    say(f"Setting up in {VENV}: this downloads {SIZES_DEV if files == DEV else SIZES}. Later starts download nothing.")
+    if has_nvidia():
+        say("This machine has an NVIDIA card, so torch may bring CUDA packages: several GB more.")
+    make_venv()
+    constraints = install_torch()
+    if pip("install", *(word for name in files for word in ("-r", name)), *constraints) != 0:
+        stop(
+            "Installing the packages failed; pip's own words stand above. Is there a network? Behind a proxy, set "
+            "HTTPS_PROXY. Then run the same command again: what has been downloaded is kept."
+        )
+    for name in files:
+        shutil.copyfile(ROOT / name, VENV / name)
+
+
+def same(file: Path, copy: Path) -> bool:
+    """True when ``copy`` exists and holds what ``file`` holds."""
+    return copy.exists() and copy.read_bytes() == file.read_bytes()
 
 
 def make_venv() -> None:
@@ -54,58 +103,37 @@ def make_venv() -> None:
         return
     made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], capture_output=True, text=True)
     if made.returncode != 0:
-        version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         stop(
             "Python could not make a virtual environment. On Debian and Ubuntu the module is a package of its own: "
-            f"sudo apt install python{version}-venv, then run the same command again.\n{made.stdout}{made.stderr}"
+            f"sudo apt install python{sys.version_info[0]}.{sys.version_info[1]}-venv, then run the same command again."
+            f"\n\n{made.stdout}{made.stderr}"
         )
 
 
-def stamp(files: list[str]) -> str:
-    """A fingerprint of what should be installed."""
-    return hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in files)).hexdigest()
+def install_torch() -> tuple[str, ...]:
+    """Install the pinned torch, on Linux without an NVIDIA card the one without CUDA packages.
 
-
-def install(dev: bool) -> None:
-    """Install the pinned requirements; say first what will be downloaded."""
-    files = ["requirements.txt", "requirements-dev.txt"] if dev else ["requirements.txt"]
-    mark = VENV / ("atlas-dev.stamp" if dev else "atlas.stamp")
-    wanted = stamp(files)
-    installed = [p for p in (VENV / "atlas-dev.stamp", mark) if p.exists()]
-    if python().exists() and any(p.read_text().endswith(stamp(files if p == mark else ["requirements.txt", "requirements-dev.txt"])) for p in installed):
-        return
-    print(f"First start: this downloads {DOWNLOAD_DEV if dev else DOWNLOAD_APP} into {VENV}.", flush=True)
-    print("Later starts download nothing.", flush=True)
-    make_venv()
-    install_torch()
-    if pip("install", "-r", files[-1]) != 0:
-        stop(
-            "Installing the packages failed; pip's own words stand above. Without a network, copy a .venv or a pip "
-            "cache from a machine that has one; behind a proxy, set HTTPS_PROXY. Then run the same command again: it goes on "
-            "where it stopped."
-        )
-    mark.write_text(wanted)
-
-
-def install_torch() -> None:
-    """Install the pinned torch without CUDA packages where there is no NVIDIA card."""
+    Returns the arguments that keep CUDA packages out of every later call of pip.
+    """
     if not sys.platform.startswith("linux") or has_nvidia():
-        return  # elsewhere the ordinary index has the right build
-    have = subprocess.run([python(), "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True)
-    if have.stdout.strip().split("+")[0] == TORCH.split("==")[1]:
-        return
-    if reachable(CPU_INDEX) and pip("install", TORCH, "--index-url", CPU_INDEX) == 0:
-        return
-    print("PyTorch's CPU index is out of reach; asking the configured package index instead.", flush=True)
-    extra = cuda_packages()
-    if extra:
+        return ()  # the ordinary index has the right build
+    constraints = ("-c", NO_CUDA)
+    torch = next(line for line in (ROOT / "requirements.txt").read_text().splitlines() if line.startswith("torch=="))
+    ask = "import importlib.metadata as m; print('torch==' + m.version('torch').split('+')[0])"
+    if subprocess.run([python(), "-c", ask], capture_output=True, text=True).stdout.strip() == torch:
+        return constraints
+    if reachable(CPU_INDEX) and pip("install", torch, *constraints, "--index-url", CPU_INDEX, *QUICK) == 0:
+        return constraints
+    say("PyTorch's CPU index is out of reach; asking the configured package index instead.")
+    # An older pip cannot read a package's metadata without downloading the package.
+    if pip("install", "--quiet", "pip>=23.2", *QUICK) != 0 or pip("install", torch, *constraints, *QUICK) != 0:
         stop(
-            f"The configured index has only a torch that brings {len(extra)} CUDA packages ({extra[0]}, ...), several GB, "
-            f"and this machine has no NVIDIA card. Make {CPU_INDEX} reachable, or install torch yourself: "
-            f"{python()} -m pip install {TORCH}"
+            "torch could not be installed; pip's own words stand above. If they speak of no connection: is there a "
+            "network? Behind a proxy, set HTTPS_PROXY. If they speak of a conflict with a constraint: the configured "
+            "index has only a torch that brings several GB of CUDA packages, which this machine cannot use, since it "
+            f"has no NVIDIA card; make {CPU_INDEX} reachable. Then run the same command again."
         )
-    if pip("install", TORCH) != 0:
-        stop("Installing torch failed; pip's own words stand above. Is there a network? Then run the same command again.")
+    return constraints
 
 
 def has_nvidia() -> bool:
@@ -113,67 +141,59 @@ def has_nvidia() -> bool:
     return Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi") is not None
 
 
-def reachable(url: str, seconds: float = 4.0) -> bool:
-    """True when ``url``'s host answers within ``seconds``."""
-    try:
-        urllib.request.urlopen(urllib.request.Request(url + "/", method="HEAD"), timeout=seconds).close()
-    except urllib.error.HTTPError:
-        return True  # an answer, whatever it says
-    except (OSError, ValueError):
-        return False
-    return True
+def reachable(url: str, seconds: float = 5.0) -> bool:
+    """True when the host of ``url`` answers within ``seconds``, whatever it says."""
+    answers: list[bool] = []
 
+    def ask() -> None:
+        try:
+            urllib.request.urlopen(urllib.request.Request(url + "/", method="HEAD"), timeout=seconds).close()
+            answers.append(True)
+        except urllib.error.HTTPError:
+            answers.append(True)
+        except (OSError, ValueError):
+            answers.append(False)
 
-def cuda_packages() -> list[str]:
-    """The CUDA packages that the configured index would bring with torch."""
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.json"
-        if pip("install", "--quiet", "--dry-run", "--report", str(report), TORCH) != 0:
-            stop(
-                "No package index answers. Is there a network? Behind a proxy, set HTTPS_PROXY; then run the same command "
-                "again."
-            )
-        names = [item["metadata"]["name"].lower() for item in json.loads(report.read_text())["install"]]
-    return sorted(name for name in names if name.startswith(("nvidia-", "cuda-")) or name == "triton")
-
-
-def pip(*arguments: str) -> int:
-    """Run pip of the virtual environment; its output is the visitor's to see."""
-    quiet = ["--disable-pip-version-check", "--no-input"]
-    return subprocess.run([python(), "-m", "pip", *arguments, *quiet], cwd=ROOT).returncode
+    # A thread, because looking up a host's name knows no time limit.
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return answers == [True]
 
 
 def chromium() -> None:
     """Have a Chromium: on the PATH, or Debian's package, or Playwright's own."""
     if any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")):
         return
-    print("The browser tests need Chromium; installing it.", flush=True)
-    if shutil.which("apt-get") and os.geteuid() == 0:
-        subprocess.run(["apt-get", "update", "-qq"], check=False)
+    say("The browser tests need Chromium; installing it downloads about 0.2 GB.")
+    if shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
+        subprocess.run(["apt-get", "update", "-qq"])
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         if subprocess.run(["apt-get", "install", "-y", "-qq", "chromium"], env=environment).returncode == 0:
             return
     if subprocess.run([python(), "-m", "playwright", "install", "chromium"]).returncode != 0:
-        stop("No Chromium could be installed. Install one by hand (Debian: apt install chromium) and run make test again.")
+        stop("No Chromium could be installed. Install one (Debian: apt install chromium), then run make test again.")
 
 
-def free_port(address: str, port: int) -> None:
+def check_port(port: int) -> None:
     """Stop with a sentence when the port is taken."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name != "nt":  # there the option would let two programs share a port
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((address, port))
-        except OSError:
+            probe.bind(("127.0.0.1", port))
+        except OverflowError:
+            stop(f"{port} is no port; a port is a number from 1024 to 65535: make run PORT=8502")
+        except OSError as error:
             stop(
-                f"Port {port} is busy: perhaps the Atlas is already running at http://localhost:{port}. "
-                f"Another port: make run PORT={port + 1}"
+                f"Port {port} cannot be used ({error.strerror}). Perhaps the Atlas is already running at "
+                f"http://localhost:{port}; another port: make run PORT={port + 1}"
             )
 
 
 def run(port: int) -> None:
-    """Start the app on this machine only."""
-    free_port("127.0.0.1", port)
-    print(f"Transformer Atlas: http://localhost:{port}   (Ctrl+C ends it)", flush=True)
+    """Start the app, bound to this machine alone by ``.streamlit/config.toml``."""
+    say(f"Transformer Atlas: http://localhost:{port}   (Ctrl+C ends it)")
     os.chdir(ROOT)
     command = [str(python()), "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     if os.name == "nt":
@@ -182,29 +202,30 @@ def run(port: int) -> None:
 
 
 def test(arguments: list[str]) -> None:
-    """Checks first, then the tests, the fast ones before the slow."""
-    bin_ = python().parent
-    workers = ["-n", "2"] if (os.cpu_count() or 1) >= 2 else []
+    """Checks first, then the tests; those that drive a browser stay together in one of two workers."""
+    folder = python().parent
+    workers = ["-n", "2", "--dist", "loadgroup"] if (os.cpu_count() or 1) > 1 else []
     for name, command in (
-        ("ruff", [bin_ / "ruff", "check", "."]),
-        ("mypy", [bin_ / "mypy"]),
-        ("import-linter", [bin_ / "lint-imports"]),
+        ("ruff", [folder / "ruff", "check", "."]),
+        ("mypy", [folder / "mypy"]),
+        ("import-linter", [folder / "lint-imports"]),
         ("pytest", [python(), "-m", "pytest", *workers, *arguments]),
     ):
-        print(f"== {name}", flush=True)
+        say(f"== {name}")
         code = subprocess.run([str(part) for part in command], cwd=ROOT).returncode
         if code != 0:
             sys.exit(code)
 
 
 def main() -> None:
-    """``start.py run [--port N]`` or ``start.py test [pytest arguments]`` or ``start.py install``."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """``start.py run [--port N]``, ``start.py test [pytest arguments]`` or ``start.py install``."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("what", choices=["run", "test", "install"])
     parser.add_argument("--port", type=int, default=8501)
     options, rest = parser.parse_known_args()
-    check_python()
-    install(dev=options.what == "test")
+    if options.what == "run":
+        check_port(options.port)
+    install(DEV if options.what == "test" else APP)
     if options.what == "run":
         run(options.port)
     if options.what == "test":

@@ -1,0 +1,233 @@
+"""The set-up script: what it says when something is missing, and that no CUDA package comes and nothing comes twice."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "start.py"
+
+
+@pytest.fixture
+def start() -> ModuleType:
+    """A fresh copy of the script as a module."""
+    spec = importlib.util.spec_from_file_location("start", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def project(start: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small project with requirements of its own, which the script sets up instead of the real one."""
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / start.NO_CUDA).write_text((SCRIPT.parents[1] / start.NO_CUDA).read_text())
+    (tmp_path / "requirements.txt").write_text("torch==2.13.0\nsmall==1.0\n")
+    (tmp_path / "requirements-dev.txt").write_text("-r requirements.txt\nchecker==1.0\n")
+    monkeypatch.setattr(start, "ROOT", tmp_path)
+    monkeypatch.setattr(start, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(start, "has_nvidia", lambda: False)
+    return tmp_path
+
+
+@pytest.fixture
+def calls(start: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """What pip is asked, where a pretended pip does everything well and the environment needs not be made."""
+    asked: list[tuple[str, ...]] = []
+
+    def pip(*arguments: str) -> int:
+        asked.append(arguments)
+        return 0
+
+    def make_venv() -> None:
+        start.python().parent.mkdir(parents=True, exist_ok=True)
+        start.python().touch()
+
+    monkeypatch.setattr(start, "pip", pip)
+    monkeypatch.setattr(start, "make_venv", make_venv)
+    monkeypatch.setattr(start.subprocess, "run", lambda *a, **k: subprocess.CompletedProcess(a, 1, "", ""))
+    return asked
+
+
+def wheel(folder: Path, name: str, version: str, *requires: str) -> None:
+    """Write an empty package that requires others."""
+    info = f"{name.replace('-', '_')}-{version}.dist-info"
+    folder.mkdir(exist_ok=True)
+    with zipfile.ZipFile(folder / f"{name.replace('-', '_')}-{version}-py3-none-any.whl", "w") as file:
+        lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+        lines += [f"Requires-Dist: {requirement}" for requirement in requires]
+        file.writestr(f"{info}/METADATA", "\n".join(lines) + "\n")
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(f"{info}/RECORD", "")
+
+
+def test_old_python_gets_a_sentence(start: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SystemExit, match=r"This is Python 3\.9; .* needs 3\.11 or newer.*python\.org"):
+        start.check_python((3, 9, 2))
+    start.check_python((3, 11, 0))
+
+
+def test_old_python_hears_of_a_newer_one(start: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = tmp_path / "python3.13"
+    newer.write_text("#!/bin/sh\n")
+    newer.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit, match=r"make run PYTHON=python3\.13"):
+        start.check_python((3, 10))
+
+
+def test_an_old_python_can_read_as_far_as_the_sentence() -> None:
+    tree = ast.parse(SCRIPT.read_text(), feature_version=(3, 6))
+    before = tree.body[: next(i for i, node in enumerate(tree.body) if isinstance(node, ast.Expr) and i > 0)]
+    assert [type(node) for node in before[1:]] == [ast.Import, ast.FunctionDef]
+    arguments = [a for node in before if isinstance(node, ast.FunctionDef) for a in node.args.args]
+    assert all(argument.annotation is None for argument in arguments)
+
+
+def test_busy_port_gets_a_sentence(start: ModuleType) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(SystemExit, match=rf"Port {port} cannot be used.*make run PORT={port + 1}"):
+            start.check_port(port)
+    start.check_port(port)
+
+
+def test_impossible_port_gets_a_sentence(start: ModuleType) -> None:
+    with pytest.raises(SystemExit, match="99999 is no port"):
+        start.check_port(99_999)
+
+
+def test_missing_venv_module_gets_a_sentence(
+    start: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 1, "ensurepip is not available", "")
+
+    monkeypatch.setattr(start.subprocess, "run", run)
+    with pytest.raises(SystemExit, match=r"(?s)sudo apt install python3\.\d+-venv.*ensurepip is not available"):
+        start.make_venv()
+
+
+def test_full_disk_gets_a_sentence(start: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "DISK_GB", 10**9)
+    with pytest.raises(SystemExit, match="free disk space"):
+        start.install(start.APP)
+
+
+def test_says_what_it_downloads_first_and_asks_nothing_twice(
+    start: ModuleType, project: Path, calls: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(start, "reachable", lambda url: True)
+    start.install(start.APP)
+    assert "this downloads about" in capsys.readouterr().out
+    assert [c[:2] for c in calls] == [("install", "torch==2.13.0"), ("install", "-r")]
+    assert all(c[c.index("-c") : c.index("-c") + 2] == ("-c", start.NO_CUDA) for c in calls)
+    start.install(start.APP)
+    assert len(calls) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_tools_for_tests_are_added_and_serve_the_app_too(
+    start: ModuleType, project: Path, calls: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "reachable", lambda url: True)
+    start.install(start.DEV)
+    asked = len(calls)
+    start.install(start.DEV)
+    start.install(start.APP)
+    assert len(calls) == asked
+    (project / "requirements.txt").write_text("torch==2.13.0\nsmall==2.0\n")
+    start.install(start.APP)
+    assert len(calls) > asked
+
+
+def test_cpu_index_out_of_reach_falls_back_to_the_configured_index(
+    start: ModuleType, project: Path, calls: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "reachable", lambda url: False)
+    start.install_torch()
+    assert not any("--index-url" in c for c in calls)
+    assert any(c[:2] == ("install", "torch==2.13.0") and start.NO_CUDA in c for c in calls)
+
+
+def test_nvidia_card_and_other_systems_use_the_ordinary_index(
+    start: ModuleType, project: Path, calls: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "has_nvidia", lambda: True)
+    assert start.install_torch() == ()
+    monkeypatch.setattr(start, "has_nvidia", lambda: False)
+    monkeypatch.setattr(start.sys, "platform", "darwin")
+    assert start.install_torch() == ()
+    assert calls == []
+
+
+def test_reachable_is_quick_and_honest(start: ModuleType) -> None:
+    with socket.socket() as silent:  # accepts and never answers
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        assert not start.reachable(url, seconds=0.3)
+    assert not start.reachable(url, seconds=5)
+
+
+@pytest.fixture
+def index(project: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A function that makes folders of packages all that the real pip can see."""
+
+    def use(folder: Path) -> None:
+        for name in [name for name in os.environ if name.startswith("PIP_")]:
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+        monkeypatch.setenv("PIP_NO_INDEX", "1")
+        monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+
+    return use
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has to choose between two builds of torch")
+def test_real_pip_refuses_cuda_and_takes_the_cpu_build(
+    start: ModuleType, project: Path, index: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "reachable", lambda url: False)
+    packages = project / "packages"
+    wheel(packages, "torch", "2.13.0", 'nvidia-cudnn-cu13==9.20.0.48; platform_system == "Linux"')
+    wheel(packages, "nvidia-cudnn-cu13", "9.20.0.48")
+    wheel(packages, "small", "1.0", "torch")
+    index(packages)
+    with pytest.raises(SystemExit, match=r"conflict with a constraint.*CUDA packages"):
+        start.install(start.APP)
+    site = next((project / ".venv" / "lib").glob("python*/site-packages"))
+    assert not list(site.glob("nvidia*"))
+    assert not list(site.glob("torch*"))
+
+    wheel(packages, "torch", "2.13.0+cpu")
+    start.install(start.APP)
+    assert list(site.glob("torch-2.13.0+cpu*"))
+    assert list(site.glob("small-1.0*"))
+    assert not list(site.glob("nvidia*"))
+
+
+def test_real_pip_without_any_index_gets_a_sentence(
+    start: ModuleType, project: Path, index: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "has_nvidia", lambda: True)
+    index(project)
+    with pytest.raises(SystemExit, match="Is there a network"):
+        start.install(start.APP)
+    assert not (project / ".venv" / "requirements.txt").exists()
