@@ -65,7 +65,11 @@ def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -
     slot = f"links.{page}"
     kept = st.session_state.get(slot)
     query = {name: st.query_params[name] for name in st.query_params}
-    # After a page switch the URL is empty although this page has a state: an empty link means its start, as for a reload.
+    # Streamlit empties the query when the sidebar changes the page: coming back that way finds the view that was left.
+    returned = not query and st.session_state.get("links.page") not in (None, page)
+    st.session_state["links.page"] = page
+    if kept is not None and returned:
+        kept["query"] = query
     if kept is None or (query != kept["query"] and not _in_flight(kept, query)):
         values, refused = links.read(page, query, choices)
         kept = {

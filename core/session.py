@@ -1,0 +1,49 @@
+"""Caches around the pure code: what was computed for one visitor serves all, bounded and keyed by value.
+
+Loaded models live in ``core.checkpoints`` under one memory budget; here are results. Every function imports what
+computes inside its body, so that a page which only reads never pays for torch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    from core.attention.trace import AttentionTrace
+    from core.checkpoints.spec import Checkpoint
+    from core.language.types import MaskPrediction, Token
+
+_HOUR = 3600.0
+
+
+def checkpoint(slug: str) -> Checkpoint:
+    """The loaded checkpoint, shared by all visitors; loads it once, however many ask at the same time."""
+    from core import checkpoints
+
+    return checkpoints.load(slug)
+
+
+@st.cache_data(max_entries=256, ttl=_HOUR, show_spinner=False)
+def tokens(slug: str, text: str) -> tuple[Token, ...]:
+    """The tokens of ``text`` as checkpoint ``slug`` cuts it."""
+    from core.language.tokens import tokenise
+
+    return tokenise(checkpoint(slug), text)
+
+
+@st.cache_data(max_entries=512, ttl=_HOUR, show_spinner=False)
+def mask_predictions(slug: str, text: str, k: int) -> tuple[MaskPrediction, ...]:
+    """The best ``k`` guesses for each mask of ``text``."""
+    from core.language.fill_mask import fill_mask
+
+    return fill_mask(checkpoint(slug), text, k=k)
+
+
+@st.cache_data(max_entries=32, ttl=_HOUR, show_spinner=False)
+def trace(slug: str, text: str, target: str | None = None) -> AttentionTrace:
+    """Attention of checkpoint ``slug`` over ``text`` (and ``target`` for encoder-decoders)."""
+    from core.attention.capture import capture
+
+    return capture(checkpoint(slug), text, target=target)

@@ -1,0 +1,119 @@
+"""The frame that the four branch pages share: choose a system, a live model and a section; the rest is the page's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core import catalogue, checkpoints
+from core.catalogue.schema import System
+from core.checkpoints.spec import CheckpointSpec
+from core.ui.facts import facts_panel
+from core.ui.links import PageState, link_row, open_page
+from core.ui.page import BRANCH_TITLES, header, plain, sentences
+from core.ui.picker import card_panel, hub_panel
+from core.ui.tree import tree_panel
+
+SECTIONS = {
+    "demo": "Demo",
+    "heads": "Attention heads",
+    "tree": "Module tree",
+    "facts": "What changed, facts",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BranchView:
+    """What the visitor chose in the frame."""
+
+    state: PageState
+    system: System
+    spec: CheckpointSpec | None
+    """The live model, or None where none can run here."""
+    section: str
+
+
+def branch_frame(branch: str, sentence: str) -> BranchView:
+    """Draw title and controls of a branch page; the choices are already in the state when this returns."""
+    systems = {system.slug: system for system in catalogue.by_branch(branch)}
+    specs = {spec.slug: spec for spec in checkpoints.for_branch(branch) if spec.ready}
+    state = open_page(branch, {"system": systems, "model": specs, "size": _sizes(systems), "view": ("heat", "bertviz", "table")})
+    header(BRANCH_TITLES[branch], sentence, branch)
+
+    # one row on a wide screen, wrapping on a narrow one
+    left, middle, right = st.columns([1.1, 1.5, 2.2], vertical_alignment="bottom")
+    with left:
+        slug = _select("System", list(systems), state, "system", lambda s: f"{systems[s].name} ({systems[s].year})")
+    system = systems[slug]
+    with middle:
+        spec = _model(system, specs, state)
+    with right:
+        section = st.segmented_control(
+            "Show", list(SECTIONS), format_func=SECTIONS.__getitem__, key=state.key("tab"),
+            default=state.text("tab", "demo"), label_visibility="collapsed",
+        ) or "demo"
+    state.set(tab=None if section == "demo" else section)
+    return BranchView(state, system, spec, section)
+
+
+def reading_sections(view: BranchView) -> None:
+    """The two sections that need no model: the module tree, and what is known."""
+    state, slug = view.state, view.system.slug
+    if view.section == "tree":
+        with sentences():
+            size, node = tree_panel(slug, key=state.key(f"tree.{slug}"), size=state.values.get("size"), node=state.values.get("node"))
+            state.set(size=size, node=node)
+    elif view.section == "facts":
+        with sentences():
+            facts_panel(slug)
+
+
+def foot(view: BranchView) -> None:
+    """The model's card, what could be downloaded, and the link to this view."""
+    st.divider()
+    if view.spec is not None and view.section in ("demo", "heads"):
+        with sentences():
+            card_panel(view.spec)
+    with sentences():
+        hub_panel(view.system.slug)
+    link_row(view.state)
+
+
+def no_model(view: BranchView) -> None:
+    """Say that nothing can run here for this system, and what would change that."""
+    st.info(
+        f"No live model for {plain(view.system.name)} is installed here. Its module tree and facts are complete; "
+        "to run one, choose another model above, or add a folder of checkpoints (see About)."
+    )
+
+
+def _sizes(systems: dict[str, System]) -> set[str]:
+    return {size.name for system in systems.values() for size in system.sizes}
+
+
+def _select(label: str, options: list[str], state: PageState, name: str, show: object) -> str:
+    current = state.text(name, options[0])
+    index = options.index(current) if current in options else 0
+    chosen = st.selectbox(label, options, index=index, format_func=show, key=state.key(name))  # type: ignore[arg-type]
+    if chosen != current:  # another system: its own model, size and node start afresh
+        state.set(model=None, size=None, node=None, layer=None, head=None)
+    state.set(**{name: None if chosen == options[0] else chosen})
+    return str(chosen)
+
+
+def _model(system: System, specs: dict[str, CheckpointSpec], state: PageState) -> CheckpointSpec | None:
+    """Choose the live model: the system's own first, then its nearest relative, then the branch's others."""
+    if not specs:
+        st.selectbox("Live model", ["none installed"], disabled=True, key=state.key("nomodel"))
+        return None
+    nearest = system.live.checkpoint if system.live else ""
+    order = sorted(specs, key=lambda s: (specs[s].system != system.slug, s != nearest, s))
+    current = state.text("model", order[0])
+    chosen = st.selectbox(
+        "Live model", order, index=order.index(current) if current in order else 0,
+        format_func=lambda s: f"{specs[s].name} · {specs[s].source}", key=state.key(f"model.{system.slug}"),
+        help="What really runs here, and where its weights come from",
+    )
+    state.set(model=None if chosen == order[0] else chosen)
+    return specs[chosen]

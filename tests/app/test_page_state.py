@@ -1,0 +1,65 @@
+"""A page's state and its URL: links are taken over, written back, and set anew."""
+
+from streamlit.testing.v1 import AppTest
+
+
+def page() -> None:
+    import streamlit as st
+
+    from core.ui.links import close_page, link_row, open_page
+
+    state = open_page("decoder", {"system": ["gpt", "gpt-2"]})
+    beams = st.slider("beams", 1, 8, state.number("beams", 4), key=state.key("beams"))
+    text = st.text_input("text", state.text("text", "Once"), key=state.key("text"))
+    state.set(beams=beams, text=None if text == "Once" else text)
+    link_row(state)
+    close_page(state)
+
+
+def fresh(**query: str) -> AppTest:
+    at = AppTest.from_function(page, default_timeout=20)
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def test_a_link_sets_the_widgets() -> None:
+    at = fresh(beams="3", text="Long ago")
+    assert (at.slider[0].value, at.text_input[0].value) == (3, "Long ago")
+    assert not at.warning
+
+
+def test_widgets_write_the_link() -> None:
+    at = fresh()
+    at.slider[0].set_value(6).run()
+    assert at.query_params == {"beams": ["6"]} or at.query_params == {"beams": "6"}
+
+
+def test_another_query_sets_the_widgets_anew() -> None:
+    """What Back does: the same session, an earlier query."""
+    at = fresh(beams="3")
+    at.slider[0].set_value(6).run()
+    at.query_params["beams"] = "2"
+    at.run()
+    assert at.slider[0].value == 2
+
+
+def test_a_refused_value_gets_a_sentence_shown_as_typed() -> None:
+    at = fresh(seed="<img src=x>")
+    assert not at.exception
+    assert "seed" in at.warning[0].value
+    assert "\\<img" in at.warning[0].value
+
+
+def test_reset_returns_to_the_start() -> None:
+    at = fresh(beams="3")
+    at.button[0].click().run()
+    assert at.slider[0].value == 4
+    assert not at.query_params
+
+
+def test_a_text_too_long_for_a_link_is_kept_and_named() -> None:
+    at = fresh()
+    at.text_input[0].set_value("x" * 2001).run()
+    assert at.text_input[0].value == "x" * 2001
+    assert "2,000" in at.caption[0].value
