@@ -1,8 +1,8 @@
 """Attention over generated text, put together from the rows that each step of generation computed.
 
 With a key-value cache the first step computes the rows of the whole prompt, shape (L, H, q, q), and every later step
-one row more, (L, H, 1, k). Written below each other they are the lower triangle of one (L, H, n, n) map, with n = prompt
-tokens + steps - 1: the last token was produced, but not read, so it has no row yet.
+one row more, (L, H, 1, k). Written below each other they are the lower triangle of one (L, H, n, n) map, where n counts
+the prompt's tokens and all steps but the last, whose token was produced but not read and has no row yet.
 """
 
 from __future__ import annotations

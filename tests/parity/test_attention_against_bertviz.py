@@ -1,0 +1,62 @@
+"""Our page hands bertviz's script the parameters that bertviz itself would give it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.attention import bertviz as ours
+from core.attention.trace import AttentionMap, AttentionTrace
+from core.settings import ASSETS
+
+theirs = pytest.importorskip("bertviz", reason="bertviz is a development requirement")
+
+
+@pytest.mark.parametrize(("view", "call"), [("head", "head_view"), ("model", "model_view")])
+def test_parameters_equal_bertviz_own(view: ours.View, call: str) -> None:
+    import torch
+
+    rng = np.random.default_rng(1)
+
+    def found(kind: Any, queries: int, keys: int) -> AttentionMap:
+        weights = rng.dirichlet(np.ones(keys), (2, 3, queries)).astype(np.float32)
+        return AttentionMap(kind, tuple("abcdef"[:queries]), tuple("uvwxyz"[:keys]), weights)
+
+    encoder, cross = found("encoder", 4, 4), found("cross", 3, 4)
+    decoder = found("decoder", 3, 3)
+    page = ours.render(AttentionTrace("x", encoder, decoder, cross), view)
+    mine = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))  # type: ignore[union-attr]
+
+    def tensors(kept: AttentionMap) -> list[Any]:
+        return [torch.tensor(layer)[None] for layer in kept.weights]
+
+    html = getattr(theirs, call)(
+        encoder_attention=tensors(encoder),
+        decoder_attention=tensors(decoder),
+        cross_attention=tensors(cross),
+        encoder_tokens=list(encoder.key_tokens),
+        decoder_tokens=list(decoder.key_tokens),
+        html_action="return",
+    ).data
+    expected = json.loads(re.search(r"const params = (\{.*\}); // HACK", html).group(1))  # type: ignore[union-attr]
+
+    same_keys = set(expected) - {"root_div_id", "include_layers", "include_heads"}
+    assert set(expected) <= set(mine)
+    for name in same_keys - {"attention", "display_mode", "layer", "heads"}:
+        assert mine[name] == expected[name], name
+    # bertviz names layers and heads from 0, our pages from 1; the script treats both as names.
+    assert mine["include_layers"] == [layer + 1 for layer in expected["include_layers"]]
+    assert [packed["name"] for packed in mine["attention"]] == [packed["name"] for packed in expected["attention"]]
+    for packed, reference in zip(mine["attention"], expected["attention"], strict=True):
+        assert packed["shape"] == list(np.shape(reference["attn"]))
+
+
+@pytest.mark.parametrize("name", ["head_view.js", "model_view.js"])
+def test_kept_script_is_the_installed_one(name: str) -> None:
+    installed = Path(theirs.__file__).parent / name
+    assert (ASSETS / "vendor/bertviz-1.4.1" / name).read_bytes() == installed.read_bytes()
