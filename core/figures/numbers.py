@@ -1,0 +1,30 @@
+"""Large numbers for people: ``109 M`` on a picture, ``109.5 million`` on hover, ``109,482,240`` in a table."""
+
+from __future__ import annotations
+
+_STEPS = ((10**12, "T", "trillion"), (10**9, "B", "billion"), (10**6, "M", "million"), (10**3, "k", "thousand"))
+
+
+def short(number: int) -> str:
+    """Three digits and a letter: 109482240 is ``109 M``, 4350 is ``4.35 k``; below a thousand the number itself."""
+    value, letter, _ = _scaled(number)
+    return f"{_digits(value, 3)} {letter}" if letter else str(number)
+
+
+def in_words(number: int) -> str:
+    """Four digits and a word: 109482240 is ``109.5 million``; below a thousand the number itself."""
+    value, _, word = _scaled(number)
+    return f"{_digits(value, 4)} {word}" if word else str(number)
+
+
+def _scaled(number: int) -> tuple[float, str, str]:
+    for step, letter, word in _STEPS:
+        if abs(number) >= step:
+            return number / step, letter, word
+    return float(number), "", ""
+
+
+def _digits(value: float, digits: int) -> str:
+    """``value`` (1 to 999.99...) with so many digits in all; 999.9 in three digits stays 1000, not 1e+03."""
+    whole = len(str(int(abs(value))))
+    return f"{value:.{max(digits - whole, 0)}f}"
