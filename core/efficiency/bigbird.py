@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -132,6 +132,46 @@ def forward(
         seconds=perf_counter() - began,
         attention_seconds=spent,
         attention=kept,
+    )
+
+
+@torch.inference_mode()
+def attention_peak(model: Any, ids: Sequence[int], sparsity: Sparsity | None) -> int:
+    """Tensor memory, in bytes, that one head of the first layer holds at the peak of its attention, measured."""
+    from core.efficiency.memory import measure_peak
+
+    _, heads, limit = shape_of(model)
+    _check(len(ids), limit, (), (), 1, heads)
+    hidden = model.bert.embeddings(input_ids=torch.tensor([list(ids)], dtype=torch.long))[0]
+    own = model.bert.encoder.layer[0].attention.self
+    query, key, value = (_by_head(part(hidden), heads)[0] for part in (own.query, own.key, own.value))  # (n, d)
+    if sparsity is None:
+        return measure_peak(lambda: full_attention(query, key, value))[1]
+    gather = Gather(sparsity, len(ids), 0, 0)
+    return measure_peak(lambda: sparse_attention(query, key, value, gather))[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """Every attention matrix of one pass, as transformers would return them."""
+
+    attentions: tuple[Tensor, ...]  # L tensors of shape (1, H, n, n)
+
+
+def encode(
+    model: Any, ids: Tensor, mode: Literal["full", "sparse"] = "full", sparsity: Sparsity | None = None
+) -> Encoded:
+    """All attention weights over a short text; ``ids`` has shape (1, n). Takes L × H × n × n numbers of memory.
+
+    For ``mode="sparse"`` the settings are ``sparsity``, or the model's own block size and number of random blocks.
+    """
+    layers, heads, _ = shape_of(model)
+    if mode == "sparse" and sparsity is None:
+        sparsity = Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
+    pairs = [(layer, head) for layer in range(layers) for head in range(heads)]
+    kept = forward(model, ids[0].tolist(), [], sparsity if mode == "sparse" else None, keep=pairs).attention
+    return Encoded(
+        tuple(torch.from_numpy(np.stack([kept[layer, head] for head in range(heads)]))[None] for layer in range(layers))
     )
 
 

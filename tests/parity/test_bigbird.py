@@ -9,7 +9,7 @@ from transformers import BigBirdConfig, BigBirdForMaskedLM
 
 from core.attention.patterns import mask
 from core.efficiency.attend import Gather, full_attention, masked_attention, sparse_attention
-from core.efficiency.bigbird import forward
+from core.efficiency.bigbird import encode, forward
 from core.efficiency.layout import Sparsity
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 
@@ -175,3 +175,16 @@ def test_refusals(model):
         forward(model, tokens(5), [0], None, keep=[(0, HEADS)])
     with pytest.raises(NoAttentionMatrix):
         forward(make("original_full").bert, tokens(5), [0], None)
+
+
+def test_encode_gives_the_matrices_of_transformers():
+    reference = make("original_full")
+    ids = torch.tensor([tokens(23)])
+    with torch.no_grad():
+        expected = reference(ids, output_attentions=True).attentions
+    ours = encode(reference, ids).attentions
+    assert len(ours) == LAYERS
+    for one, other in zip(ours, expected, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+    sparse = encode(reference, ids, mode="sparse").attentions[0]
+    assert sparse.shape == (1, HEADS, 23, 23)
