@@ -47,6 +47,8 @@ def capture(checkpoint: Checkpoint, text: str, text_b: str | None = None, target
     """
     import torch
 
+    if checkpoint.spec.kind != "masked-lm":
+        _refuse_switching(checkpoint.model)
     with torch.inference_mode():
         match checkpoint.spec.kind:
             case "masked-lm":
@@ -58,10 +60,13 @@ def capture(checkpoint: Checkpoint, text: str, text_b: str | None = None, target
 
 
 def _encoder(checkpoint: Checkpoint, text: str, text_b: str | None) -> AttentionMap:
+    from core.efficiency import bigbird
+
     inputs = _tokenise(checkpoint, text, text_b)
     tokens = labels(checkpoint.tokenizer, inputs["input_ids"][0].tolist())
     if checkpoint.model.config.model_type == "big_bird":
-        return _map("encoder", _bigbird(checkpoint.model, inputs["input_ids"]), tokens, tokens)
+        full = bigbird.encode(checkpoint.model, inputs["input_ids"], mode="full")
+        return _map("encoder", full.attentions, tokens, tokens)
     outputs = checkpoint.model(**inputs, output_attentions=True)
     return _map("encoder", outputs.attentions, tokens, tokens)
 
@@ -96,16 +101,13 @@ def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None) -> A
     )
 
 
-def _bigbird(model: Any, ids: torch.Tensor) -> Sequence[torch.Tensor] | None:
-    """Full attention of a BigBird model, which transformers would otherwise switch over for good on short inputs."""
-    try:
-        from core.efficiency import bigbird
-    except ImportError:
+def _refuse_switching(model: Any) -> None:
+    """BigBird's library code switches an instance to full attention for good on a short input; it must not run here."""
+    if getattr(model.config, "attention_type", "") == "block_sparse":
         raise NoAttentionMatrix(
-            "This model's attention is sparse; its pattern is drawn on the page of efficient models."
-        ) from None
-    attentions: Sequence[torch.Tensor] | None = bigbird.encode(model, ids, mode="full").attentions
-    return attentions
+            "This model's attention is sparse and changes with the length of the text; the page of efficient models "
+            "draws its pattern."
+        )
 
 
 def _start_token(model: Any) -> int:

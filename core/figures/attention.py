@@ -1,0 +1,187 @@
+"""Attention as plotly figures: one head as a heat map, all heads as thumbnails, head scores as a grid.
+
+Colours run from the page's background (zero) through cividis; in a light page cividis is reversed, so that a weight of
+zero never shines. Tokens reach plotly as text with ``<``, ``>`` and ``&`` escaped, because plotly reads some HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.colors import sequential
+
+from core.attention.trace import AttentionMap
+
+Theme = Literal["light", "dark"]
+
+_BACKGROUND = {"light": "#ffffff", "dark": "#12161b"}
+_MOST_LABELS = 64
+_MOST_CELLS = 28  # of a thumbnail's side
+_MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+
+def scale(theme: Theme) -> list[tuple[float, str]]:
+    """A colour scale for amounts: zero is the background."""
+    colours = list(sequential.Cividis) if theme == "dark" else list(reversed(sequential.Cividis))
+    start = 0.06
+    stops = [start + (1 - start) * i / (len(colours) - 1) for i in range(len(colours))]
+    return [(0.0, _BACKGROUND[theme]), *zip(stops, colours, strict=True)]
+
+
+def heat_map(found: AttentionMap, layer: int, head: int, theme: Theme = "light") -> go.Figure:
+    """One head: queries down, keys across. Layer and head count from 0."""
+    weights = found.weights[layer, head]  # (Q, K)
+    queries, keys = _names(found.query_tokens), _names(found.key_tokens)
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.round(weights, 4),
+            x=keys,
+            y=queries,
+            zmin=0.0,
+            zmax=max(0.1, float(weights.max())),
+            colorscale=scale(theme),
+            colorbar={"title": {"text": "weight"}, "thickness": 12, "len": 0.9, "tickformat": ".2~f"},
+            xgap=1 if weights.shape[1] <= 40 else 0,
+            ygap=1 if weights.shape[0] <= 40 else 0,
+            hovertemplate="<b>%{y}</b> looks at <b>%{x}</b><br>weight %{z:.3f}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(side="top", title={"text": "key: looked at", "standoff": 6}, **_ticks(found.key_tokens, keys))
+    figure.update_xaxes(tickangle=-60)
+    figure.update_yaxes(
+        autorange="reversed", title={"text": _query_title(found), "standoff": 6}, **_ticks(found.query_tokens, queries)
+    )
+    rows = weights.shape[0]
+    figure.update_layout(
+        height=int(min(860, max(340, 150 + rows * (24 if rows <= 24 else 16)))),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        hoverlabel={"font": {"family": _MONO}},
+    )
+    return figure
+
+
+def overview(found: AttentionMap, layer: int, head: int, theme: Theme = "light", accent: str = "#767676") -> go.Figure:
+    """Every head as a thumbnail, layers down and heads across; the chosen one is framed in ``accent``.
+
+    Each thumbnail runs from zero to its own largest weight; long texts are drawn with several tokens a cell (the
+    largest weight of the cell). Invisible points in the middle of the thumbnails carry the hover text and take clicks;
+    the point of (layer, head) has the index layer * H + head.
+    """
+    pictures = _thumbnails(found.weights)  # (L, H, q, k), uint8
+    layers, heads, rows, columns = pictures.shape
+    high, wide = rows + 2, columns + 2
+    sheet = np.zeros((layers * high, heads * wide), dtype=np.uint8)
+    for row in range(layers):
+        for column in range(heads):
+            sheet[row * high : row * high + rows, column * wide : column * wide + columns] = pictures[row, column]
+    figure = go.Figure(
+        go.Heatmap(z=sheet, zmin=0, zmax=255, colorscale=scale(theme), showscale=False, hoverinfo="skip")
+    )
+    middles_x = np.array([column * wide + (columns - 1) / 2 for _ in range(layers) for column in range(heads)])
+    middles_y = np.array([row * high + (rows - 1) / 2 for row in range(layers) for _ in range(heads)])
+    figure.add_scatter(
+        x=middles_x.astype(np.float32),
+        y=middles_y.astype(np.float32),
+        mode="markers",
+        marker={"size": 34, "symbol": "square", "color": accent, "opacity": 0.0},
+        selected={"marker": {"opacity": 0.0}},
+        unselected={"marker": {"opacity": 0.0}},
+        text=[f"layer {row + 1}, head {column + 1}" for row in range(layers) for column in range(heads)],
+        hovertemplate="%{text}<br>click to open<extra></extra>",
+        showlegend=False,
+    )
+    frame = {"color": "rgba(128,128,128,0.45)", "width": 1}
+    for row in range(layers):
+        for column in range(heads):
+            chosen = (row, column) == (layer, head)
+            figure.add_shape(
+                type="rect",
+                x0=column * wide - 0.5,
+                x1=column * wide + columns - 0.5,
+                y0=row * high - 0.5,
+                y1=row * high + rows - 0.5,
+                line={"color": accent, "width": 3} if chosen else frame,
+            )
+    figure.update_xaxes(
+        title="head", side="top", tickvals=[c * wide + (columns - 1) / 2 for c in range(heads)],
+        ticktext=[str(c + 1) for c in range(heads)], showgrid=False, zeroline=False, fixedrange=True,
+        range=[-1.0, heads * wide - 1.0],
+    )  # fmt: skip
+    figure.update_yaxes(
+        title="layer", tickvals=[r * high + (rows - 1) / 2 for r in range(layers)],
+        ticktext=[str(r + 1) for r in range(layers)], showgrid=False, zeroline=False, fixedrange=True,
+        range=[layers * high - 1.0, -1.0],
+    )  # fmt: skip
+    figure.update_layout(
+        height=70 + layers * max(46, min(92, 900 // heads)), margin={"l": 8, "r": 8, "t": 8, "b": 8}, dragmode=False,
+        clickmode="event+select",
+    )  # fmt: skip
+    return figure
+
+
+def score_grid(grid: NDArray[np.float32], meaning: str, theme: Theme = "light") -> go.Figure:
+    """One score of every head, layers down and heads across. ``grid`` has shape (L, H)."""
+    layers, heads = grid.shape
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.round(grid, 3),
+            x=[str(head + 1) for head in range(heads)],
+            y=[str(layer + 1) for layer in range(layers)],
+            zmin=0.0,
+            zmax=1.0,
+            colorscale=scale(theme),
+            texttemplate="%{z:.2f}" if heads <= 16 else None,
+            xgap=2,
+            ygap=2,
+            colorbar={"thickness": 12, "len": 0.9},
+            hovertemplate="layer %{y}, head %{x}<br>" + escape(meaning) + ": %{z:.3f}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title="head", side="top", type="category", fixedrange=True)
+    figure.update_yaxes(title="layer", autorange="reversed", type="category", fixedrange=True)
+    figure.update_layout(height=110 + 34 * layers, margin={"l": 8, "r": 8, "t": 8, "b": 8})
+    return figure
+
+
+def _query_title(found: AttentionMap) -> str:
+    return "query: being produced" if found.kind == "cross" else "query: looks"
+
+
+def _names(tokens: Sequence[str]) -> list[str]:
+    """One unlike name for each position, safe for plotly: ``3 · cat``."""
+    return [f"{index + 1} · {escape(token)}" for index, token in enumerate(tokens)]
+
+
+def _ticks(tokens: Sequence[str], names: Sequence[str]) -> dict[str, object]:
+    step = -(-len(tokens) // _MOST_LABELS)
+    kept = range(0, len(tokens), step)
+    return {
+        "type": "category",
+        "tickmode": "array",
+        "tickvals": [names[i] for i in kept],
+        "ticktext": [escape(_short(tokens[i])) for i in kept],
+        "tickfont": {"family": _MONO, "size": 12 if len(tokens) <= 40 else 9},
+        "automargin": True,
+        "showgrid": False,
+        "fixedrange": True,
+    }
+
+
+def _short(token: str) -> str:
+    return token if len(token) <= 14 else token[:13] + "…"
+
+
+def _thumbnails(weights: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """(L, H, Q, K) -> (L, H, q, k) with q, k small: the largest weight of each cell, scaled to 0 ... 255 by head."""
+    for axis in (2, 3):
+        size = weights.shape[axis]
+        if size > _MOST_CELLS:
+            starts = np.unique(np.linspace(0, size, _MOST_CELLS, endpoint=False).astype(int))
+            weights = np.maximum.reduceat(weights, starts, axis=axis)
+    largest = np.maximum(weights.max(axis=(2, 3), keepdims=True), 1e-9)
+    return np.asarray(np.rint(weights / largest * 255), dtype=np.uint8)

@@ -1,0 +1,80 @@
+"""Attention figures: tokens cannot become markup, numbers are those of the map, colours begin at the background."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import plotly.io
+import pytest
+
+from core.attention.trace import AttentionMap
+from core.figures import attention as figures
+
+
+def _map(n: int = 4, layers: int = 2, heads: int = 3, tokens: tuple[str, ...] | None = None) -> AttentionMap:
+    weights = np.random.default_rng(0).dirichlet(np.ones(n), (layers, heads, n)).astype(np.float32)
+    names = tokens or tuple(f"t{i}" for i in range(n))
+    return AttentionMap("encoder", names, names, weights)
+
+
+def test_heat_map_shows_the_head_that_was_asked_for() -> None:
+    found = _map()
+    trace = figures.heat_map(found, 1, 2).data[0]
+    np.testing.assert_allclose(trace.z, found.weights[1, 2], atol=5.1e-5)
+    assert trace.zmin == 0
+
+
+def test_equal_tokens_stay_apart() -> None:
+    trace = figures.heat_map(_map(3, tokens=("the", "cat", "the")), 0, 0).data[0]
+    assert len(set(trace.x)) == 3
+
+
+def test_tokens_are_escaped() -> None:
+    figure = figures.heat_map(_map(2, tokens=("<b>", "</script>")), 0, 0)
+    json = plotly.io.to_json(figure)
+    assert "&lt;b&gt;" in json
+    assert '<b>"' not in json
+    assert "</script>" not in json
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_zero_is_the_background(theme: figures.Theme) -> None:
+    stops = figures.scale(theme)
+    assert stops[0] == (0.0, {"light": "#ffffff", "dark": "#12161b"}[theme])
+    assert stops[-1][0] == 1.0
+    assert [position for position, _ in stops] == sorted(position for position, _ in stops)
+
+
+def test_overview_points_are_in_the_order_of_layers_and_heads() -> None:
+    points = figures.overview(_map(), 0, 0).data[1]
+    assert points.text[1 * 3 + 2] == "layer 2, head 3"
+    assert len(points.x) == 6
+
+
+def test_thumbnails_keep_the_largest_weight_of_a_cell() -> None:
+    weights = np.zeros((1, 1, 100, 100), dtype=np.float32)
+    weights[0, 0, 99, 50] = 0.7
+    small = figures._thumbnails(weights)
+    assert small.shape == (1, 1, 28, 28)
+    assert small[0, 0, 27, 14] == 255
+    assert np.count_nonzero(small) == 1
+
+
+def test_score_grid_takes_any_number_of_heads() -> None:
+    assert figures.score_grid(np.zeros((3, 20), np.float32), "x").data[0].z.shape == (3, 20)
+
+
+def test_a_picture_of_forty_tokens_is_small() -> None:
+    found = _map(40, layers=6, heads=12)
+    assert len(plotly.io.to_json(figures.heat_map(found, 0, 0))) < 30_000
+    assert len(plotly.io.to_json(figures.overview(found, 0, 0))) < 180_000
+
+
+def test_figures_need_neither_torch_nor_streamlit() -> None:
+    code = (
+        "import sys, core.figures.attention, core.attention.bertviz, core.attention.heads;"
+        "assert not {'torch', 'transformers', 'streamlit', 'bertviz'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

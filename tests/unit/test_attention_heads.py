@@ -1,0 +1,85 @@
+"""Head scores on maps small enough to work out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from core.attention.heads import MEANING, scores
+from core.attention.trace import AttentionMap, MapKind
+
+
+def _map(rows: list[list[float]], kind: MapKind = "encoder", tokens: str = "abc") -> AttentionMap:
+    weights = np.array(rows, dtype=np.float32)[None, None]
+    queries, keys = weights.shape[2:]
+    return AttentionMap(kind, tuple(tokens[:queries]), tuple(tokens[:keys]), weights)
+
+
+def _score(found: AttentionMap, name: str) -> float:
+    return float(scores(found).grids[name][0, 0])
+
+
+ROWS = [[0.5, 0.3, 0.2], [0.8, 0.1, 0.1], [0.0, 0.6, 0.4]]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("self", (0.5 + 0.1 + 0.4) / 3),
+        ("previous", (0.8 + 0.6) / 2),
+        ("next", (0.3 + 0.1) / 2),
+        ("first", (0.8 + 0.0) / 2),
+    ],
+)
+def test_neighbours(name: str, expected: float) -> None:
+    assert _score(_map(ROWS), name) == pytest.approx(expected)
+
+
+def test_even_rows_have_spread_one_and_single_keys_zero() -> None:
+    assert _score(_map([[1 / 3] * 3] * 3), "spread") == pytest.approx(1.0)
+    assert _score(_map([[0, 1, 0]] * 3), "spread") == 0.0
+
+
+def test_spread_of_half_and_half_over_three_keys() -> None:
+    assert _score(_map([[0.5, 0.5, 0]] * 3), "spread") == pytest.approx(math.log(2) / math.log(3))
+
+
+def test_decoder_rows_are_compared_with_the_keys_they_may_see() -> None:
+    even = _map([[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3], "decoder")
+    assert _score(even, "spread") == pytest.approx(1.0)
+    assert "next" not in scores(even).grids
+
+
+def test_special_tokens_count_together_but_for_the_first() -> None:
+    weights = np.full((1, 1, 4, 4), 0.25, dtype=np.float32)
+    tokens = ("[CLS]", "a", "[SEP]", "[SEP]")
+    assert _score(AttentionMap("encoder", tokens, tokens, weights), "marks") == pytest.approx(0.5)
+    assert "marks" not in scores(_map(ROWS)).grids
+
+
+def test_cross_maps_have_their_own_scores() -> None:
+    found = AttentionMap("cross", ("x", "y"), ("a", "b", "c"), np.array([[[ROWS[0], ROWS[1]]]], dtype=np.float32))
+    assert list(scores(found).grids) == ["same place", "first", "last", "spread"]
+    assert _score(found, "same place") == pytest.approx((0.5 + 0.1) / 2)
+    assert _score(found, "last") == pytest.approx((0.2 + 0.1) / 2)
+
+
+def test_one_token_is_no_trouble() -> None:
+    found = scores(_map([[1.0]], "decoder", "a"))
+    assert list(found.grids) == ["self", "spread"]
+    assert float(found.grids["spread"][0, 0]) == 0.0
+
+
+def test_strongest_heads_come_in_order() -> None:
+    weights = np.zeros((2, 2, 2, 2), dtype=np.float32)
+    weights[..., 1, 0] = [[0.1, 0.9], [0.4, 0.2]]
+    found = scores(AttentionMap("encoder", ("a", "b"), ("a", "b"), weights))
+    best = found.strongest("previous", 2)
+    assert [(layer, head) for layer, head, _ in best] == [(0, 1), (1, 0)]
+    assert best[0][2] == pytest.approx(0.9)
+
+
+def test_every_score_is_explained() -> None:
+    assert set(scores(_map(ROWS)).grids) <= set(MEANING)
