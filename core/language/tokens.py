@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Style = Literal["wordpiece", "byte-level", "sentencepiece", "end-of-word", "plain"]
 
+_DRAWN = {"\n": "⏎", "\t": "⇥", "\r": "␍"}
 _DECODERS: dict[str, Style] = {"WordPiece": "wordpiece", "ByteLevel": "byte-level", "Metaspace": "sentencepiece"}
 
 
@@ -110,6 +111,8 @@ def describe(
             tokens.append(Token(int(token_id), piece, piece, start, end, special=True))
             continue
         shown, leading, marked = read_piece(piece, kind)
+        if not shown:
+            start = end = -1  # a space alone, perhaps one that the tokeniser put before the text
         before = tokens[-1] if tokens else None
         same = words is not None and i > 0 and words[i] is not None and words[i] == words[i - 1]
         continues = marked or _continues(kind, before, shown, leading, same)
@@ -134,10 +137,10 @@ def label(tokenizer: PreTrainedTokenizerBase, token_id: int) -> str:
 
 
 def visible(text: str) -> str:
-    """``text`` with line ends, tabs and a leading space drawn, so that a bar's label shows them."""
+    """``text`` with a leading space and everything that leaves no ink drawn, so that a bar's label shows it."""
     if text.startswith(" "):
         text = "␣" + text[1:]
-    return text.replace("\n", "⏎").replace("\t", "⇥").replace("\r", "␍")
+    return "".join(_DRAWN.get(c) or (c if c.isprintable() else f"‹u+{ord(c):04x}›") for c in text)
 
 
 def _continues(kind: Style, before: Token | None, text: str, leading: bool, same_word: bool) -> bool:
@@ -149,6 +152,8 @@ def _continues(kind: Style, before: Token | None, text: str, leading: bool, same
     if kind == "byte-level":
         return same_word or (text.startswith("‹") and before.text.endswith("›"))
     if kind == "sentencepiece":
+        if before.leading_space and not before.text:
+            return True  # the space before a word, standing as a piece of its own
         # "fork," is one word to SentencePiece; a reader who masks "fork" means the letters.
         return bool(text and before.text) and text[0].isalnum() and before.text[-1].isalnum()
     return False

@@ -78,3 +78,5 @@ class GenerationStep:
     beams: tuple[tuple[str, float], ...] = ()
     """In beam search: the running hypotheses (text, sum of log-probabilities), best first."""
     finished: bool = False
+    reason: str = ""
+    """Why generation finished: ``end`` (the model's end token), ``length`` (as many as asked for), ``positions``."""

@@ -1,0 +1,241 @@
+"""Decoding step by step: the loop that text generation and translation share.
+
+A decoder gives p(w_t | w_<t), with an encoder p(w_t | w_<t, source). At every step one token is chosen, fed back, and
+the keys and values of what was read before are kept (the KV cache), so that a step costs one token's work. The first
+step reads the whole prompt; its attention has a row for every prompt token, later steps have one row each.
+
+Shapes: B hypotheses, q tokens read in a step, K tokens read so far, S source tokens, L layers, H heads, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.checkpoints.spec import Checkpoint
+from core.errors import OutOfRange
+from core.language import choose
+from core.language.tokens import read_piece, style
+from core.language.types import Alternative, Decoding, GenerationStep
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+ALTERNATIVES = 10
+"""How many of a step's most probable tokens are reported."""
+
+
+class Reader:
+    """A model that is read a few tokens at a time, with its cache; holds one visitor's state, never the model's."""
+
+    def __init__(self, model: Any, source: Sequence[int] | None = None, *, attention: bool = False) -> None:
+        import torch
+
+        self.model = model
+        self.attention: NDArray[np.float32] | None = None  # (L, H, q, K), of the last step
+        self.cross: NDArray[np.float32] | None = None  # (L, H, q, S)
+        self._wanted = attention
+        # GPT has no cache in transformers; it reads everything again at every step.
+        self._caching = "past_key_values" in inspect.signature(model.forward).parameters
+        self._cache: Any = None
+        self._read: Tensor | None = None
+        self._fixed: dict[str, Any] = {"output_attentions": True} if attention else {}
+        self._inputs = "input_ids"
+        if source is not None:
+            self._inputs = "decoder_input_ids"
+            with torch.inference_mode():
+                ids = torch.tensor([list(source)], device=model.device)
+                mask = torch.ones_like(ids)
+                self._fixed["encoder_outputs"] = model.get_encoder()(input_ids=ids, attention_mask=mask)
+                self._fixed["attention_mask"] = mask
+
+    def read(self, ids: Tensor) -> Tensor:
+        """Read ``ids`` (B, q) and return the scores (B, V), float32, for what comes next."""
+        import torch
+
+        with torch.inference_mode():
+            before = 0 if self._read is None else self._read.shape[1]
+            self._read = ids if self._read is None else torch.cat((self._read, ids), 1)
+            extra = {"use_cache": True, "past_key_values": self._cache} if self._caching else {}
+            out = self.model(**{self._inputs: ids if self._caching else self._read}, **self._fixed, **extra)
+            if self._caching:
+                self._cache = out.past_key_values
+            if self._wanted:
+                own = out.decoder_attentions if self._inputs == "decoder_input_ids" else out.attentions
+                self.attention = _rows(own, 0 if self._caching else before)
+                self.cross = _rows(getattr(out, "cross_attentions", None), 0 if self._caching else before)
+            scores: Tensor = out.logits[:, -1].float()
+            return scores
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Go on with the hypotheses at ``rows``; a row may be taken more than once."""
+        import torch
+
+        with torch.inference_mode():
+            index = torch.tensor(rows, device=self.model.device)
+            if self._read is not None:
+                self._read = self._read.index_select(0, index)
+            if self._cache is not None:
+                self._cache.reorder_cache(index)
+            encoded = self._fixed.get("encoder_outputs")
+            if encoded is not None and encoded[0].shape[0] != len(rows):
+                # All rows read the same source, so any of them serves.
+                encoded.last_hidden_state = encoded[0][:1].expand(len(rows), -1, -1)
+                self._fixed["attention_mask"] = self._fixed["attention_mask"][:1].expand(len(rows), -1)
+
+
+class Wording:
+    """How a tokeniser's ids read, remembered for the length of one generation."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._style = style(tokenizer)
+        self._special = set(tokenizer.all_special_ids)
+        self._known: dict[int, str] = {}
+
+    def token(self, token_id: int) -> str:
+        """One token as it reads, a leading space included."""
+        if token_id not in self._known:
+            piece = str(self._tokenizer.convert_ids_to_tokens(token_id))
+            text, leading, marked = (piece, False, False)
+            if token_id not in self._special:
+                text, leading, marked = read_piece(piece, self._style)
+            self._known[token_id] = ("##" if marked else " " if leading else "") + text
+        return self._known[token_id]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """All of ``ids`` as text, without special tokens and without half a character at the end."""
+        text = self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return str(text).rstrip("\ufffd")
+
+
+def steps(
+    checkpoint: Checkpoint,
+    prompt: Sequence[int],
+    decoding: Decoding,
+    *,
+    room: int | None = None,
+    forced: Sequence[int] = (),
+    source: Sequence[int] | None = None,
+    with_attention: bool = True,
+) -> Iterator[GenerationStep]:
+    """Generate after ``prompt``, one step at a time, until the end token, the length, or the last position.
+
+    :param prompt: ids that the decoder starts from, not empty; for an encoder-decoder its start token (and language).
+    :param room: how many tokens the model's positions leave; None where nothing bounds them.
+    :param forced: ids that the first steps take whatever the scores say (a path that the visitor chose).
+    :param source: ids that the encoder reads, for an encoder-decoder.
+    :param with_attention: keep each step's attention rows. Beam search never has them, as its hypotheses swap places;
+        read the result once more with ``forced`` to see them.
+    :raises OutOfRange: a setting or a forced id is out of range.
+    """
+    choose.check(decoding)
+    size = int(checkpoint.model.config.get_text_config(decoder=True).vocab_size)
+    for token_id in forced:
+        if not 0 <= token_id < size:
+            raise OutOfRange(f"There is no token {token_id}: the vocabulary has ids 0 to {size - 1:,}.")
+    budget = decoding.max_new_tokens if room is None else min(decoding.max_new_tokens, room)
+    full = "positions" if budget < decoding.max_new_tokens else "length"
+    if decoding.strategy == "beam":
+        from core.language.beam import beam_steps
+
+        return beam_steps(checkpoint, prompt, decoding, budget, full, tuple(forced), source)
+    return _one_by_one(checkpoint, prompt, decoding, budget, full, tuple(forced), source, with_attention)
+
+
+def _one_by_one(
+    checkpoint: Checkpoint,
+    prompt: Sequence[int],
+    decoding: Decoding,
+    budget: int,
+    full: str,
+    forced: tuple[int, ...],
+    source: Sequence[int] | None,
+    with_attention: bool,
+) -> Iterator[GenerationStep]:
+    """Greedy decoding and sampling."""
+    import torch
+
+    reader = Reader(checkpoint.model, source, attention=with_attention)
+    wording = Wording(checkpoint.tokenizer)
+    ends, banned = end_ids(checkpoint.model), banned_ids(checkpoint.model)
+    feed = torch.tensor([list(prompt)], device=checkpoint.model.device)
+    ids: tuple[int, ...] = ()
+    for index in range(budget):
+        scores = without(reader.read(feed), banned)[0]  # (V,)
+        chosen, alternatives = pick(scores, decoding, index, forced[index] if index < len(forced) else None, wording)
+        ids = (*ids, chosen.id)
+        reason = "end" if chosen.id in ends else full if index == budget - 1 else ""
+        yield GenerationStep(
+            index, chosen, alternatives, wording.text(ids), ids, reader.attention, reader.cross,
+            finished=bool(reason), reason=reason,
+        )  # fmt: skip
+        if reason:
+            return
+        feed = torch.tensor([[chosen.id]], device=checkpoint.model.device)
+
+
+def pick(
+    scores: Tensor, decoding: Decoding, index: int, forced: int | None, wording: Wording
+) -> tuple[Alternative, tuple[Alternative, ...]]:
+    """The token taken at step ``index`` and the most probable ones; ``scores`` has shape (V,)."""
+    import torch
+
+    with torch.inference_mode():
+        best = scores.topk(min(ALTERNATIVES, scores.shape[-1]))
+        top = best.indices.tolist()
+        total = scores.logsumexp(-1)
+        if decoding.strategy == "sample":
+            kept = choose.kept_scores(scores, decoding).softmax(-1)
+            token = choose.draw(kept, decoding.seed, index) if forced is None else forced
+            shown = torch.tensor([*top, token])
+            after = kept[shown].tolist()
+        else:
+            token = top[0] if forced is None else forced
+            shown = torch.tensor([*top, token])
+            after = [1.0 if i == top[0] else 0.0 for i in (*top, token)]
+        own = (scores[shown] - total).exp().tolist()
+    options = [
+        Alternative(i, wording.token(i), p, a) for i, p, a in zip((*top, token), own, after, strict=True)
+    ]  # fmt: skip
+    return options[-1], tuple(options[:-1])
+
+
+def end_ids(model: Any) -> frozenset[int]:
+    """The tokens that end a text."""
+    config = getattr(model, "generation_config", None)
+    ends = getattr(config, "eos_token_id", None)
+    if ends is None:
+        ends = getattr(model.config, "eos_token_id", None)
+    return frozenset() if ends is None else frozenset([ends] if isinstance(ends, int) else ends)
+
+
+def banned_ids(model: Any) -> list[int]:
+    """Single tokens that the checkpoint's own generation settings never allow (Marian bans its padding so)."""
+    config = getattr(model, "generation_config", None)
+    words = getattr(config, "bad_words_ids", None) or []
+    return sorted({word[0] for word in words if len(word) == 1} | set(getattr(config, "suppress_tokens", None) or []))
+
+
+def without(scores: Tensor, banned: Sequence[int]) -> Tensor:
+    """``scores`` (B, V) with the ``banned`` tokens made impossible."""
+    import torch
+
+    if not banned:
+        return scores
+    return scores.index_fill(-1, torch.tensor(banned, device=scores.device), float("-inf"))
+
+
+def _rows(layers: Any, start: int) -> NDArray[np.float32] | None:
+    """The first hypothesis's attention rows from ``start`` on, stacked over layers: (L, H, q, K)."""
+    import torch
+
+    if not layers or layers[0] is None:
+        return None
+    found = torch.stack([layer[0, :, start:] for layer in layers]).float().cpu().numpy()
+    found.setflags(write=False)
+    return np.asarray(found, dtype=np.float32)

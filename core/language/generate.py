@@ -1,0 +1,74 @@
+"""Text from a decoder, one token at a time: greedy, sampled, or by beam search.
+
+Greedy decoding takes the most probable token every time. It is short-sighted and, in small models above all, soon says
+the same again: a repeated phrase makes itself more probable (Holtzman et al. 2020, arXiv:1904.09751).
+:func:`repetition` measures that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputTooLong, InputUnusable
+from core.language import decode
+from core.language.limits import max_tokens
+from core.language.text import clean
+from core.language.types import Decoding, GenerationStep
+
+MAX_CHARS = 5_000
+
+
+def generate(
+    checkpoint: Checkpoint,
+    prompt: str,
+    decoding: Decoding | None = None,
+    *,
+    forced: Sequence[int] = (),
+    with_attention: bool = True,
+) -> Iterator[GenerationStep]:
+    """Continue ``prompt``, yielding each step as soon as it is computed; stop iterating to stop the model.
+
+    :param forced: tokens that the first steps take, as ids: the path up to and including a token chosen by hand.
+    :raises InputEmpty: nothing readable in the prompt.
+    :raises InputTooLong: the prompt leaves no position for a new token.
+    :raises OutOfRange: a setting or a forced token is out of range.
+    """
+    ids = prompt_ids(checkpoint, prompt)
+    limit = max_tokens(checkpoint)
+    room = None if limit is None else limit - len(ids)
+    return decode.steps(
+        checkpoint, ids, decoding or Decoding(), room=room, forced=forced, with_attention=with_attention
+    )  # fmt: skip
+
+
+def prompt_ids(checkpoint: Checkpoint, prompt: str) -> tuple[int, ...]:
+    """The ids that the decoder starts from; refuses a prompt after which nothing fits."""
+    if checkpoint.model.config.is_encoder_decoder:
+        raise InputUnusable(f"{checkpoint.spec.name} rewrites a text; it does not continue one. Choose a decoder.")
+    text = clean(prompt, MAX_CHARS, newlines=True)
+    tokenizer = checkpoint.tokenizer
+    ids = [int(i) for i in tokenizer(text, verbose=False)["input_ids"]]
+    if len(ids) > 1 and ids[-1] == tokenizer.eos_token_id:
+        ids.pop()  # some tokenisers close every text, and a closed text is not continued
+    limit = max_tokens(checkpoint)
+    if limit is not None and len(ids) >= limit:
+        raise InputTooLong(
+            f"This prompt has {len(ids):,} tokens; {checkpoint.spec.name} has positions for {limit:,}, prompt and "
+            f"continuation together. A prompt of about {limit // 2:,} words or fewer works."
+        )
+    return tuple(ids)
+
+
+def replay(checkpoint: Checkpoint, prompt: str, ids: Sequence[int]) -> tuple[GenerationStep, ...]:
+    """The steps along a finished text ``ids``, with attention: what beam search does not keep while it runs."""
+    if not ids:
+        return ()
+    decoding = Decoding(strategy="greedy", max_new_tokens=len(ids))
+    return tuple(generate(checkpoint, prompt, decoding, forced=ids))
+
+
+def repetition(ids: Sequence[int], n: int = 3) -> float:
+    """The share of runs of ``n`` tokens that occurred before in ``ids``; 0 when nothing repeats or nothing can."""
+    runs = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
+    return 1 - len(set(runs)) / len(runs) if runs else 0.0

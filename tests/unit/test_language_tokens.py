@@ -1,0 +1,93 @@
+"""Tokens as people see them, for the kinds of tokenisers that occur."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.language.tokens import describe, label, read_piece, style, tokenise, visible, words
+from tests import tiny
+
+SPEC = CheckpointSpec("dir-tiny", "tiny", None, "encoder", "masked-lm", "directory", "a test", "-", True)
+
+
+def _with(tokenizer: Any) -> Checkpoint:
+    return Checkpoint(None, tokenizer, SPEC)  # type: ignore[arg-type]
+
+
+WORDPIECE, BYTES, META = tiny.wordpiece_tokenizer(), tiny.bytelevel_tokenizer(), tiny.metaspace_tokenizer()
+
+
+def test_styles_are_recognised() -> None:
+    assert [style(t) for t in (WORDPIECE, BYTES, META)] == ["wordpiece", "byte-level", "sentencepiece"]
+
+
+@pytest.mark.parametrize(
+    ("piece", "kind", "expected"),
+    [
+        ("##ing", "wordpiece", ("ing", False, True)),
+        ("##", "wordpiece", ("##", False, False)),
+        ("Ġthe", "byte-level", ("the", True, False)),
+        ("Ċ", "byte-level", ("\n", False, False)),
+        ("Ã©", "byte-level", ("é", False, False)),
+        ("ðŁ", "byte-level", ("‹f0 9f›", False, False)),
+        ("▁the", "sentencepiece", ("the", True, False)),
+        ("<0x0A>", "sentencepiece", ("‹0a›", False, False)),
+        ("the</w>", "end-of-word", ("the", False, False)),
+        ("日本", "byte-level", ("日本", False, False)),
+    ],
+)
+def test_pieces_read_without_their_marks(piece: str, kind: Any, expected: tuple[str, bool, bool]) -> None:
+    assert read_piece(piece, kind) == expected
+
+
+@pytest.mark.parametrize("tokenizer", [WORDPIECE, BYTES, META])
+@pytest.mark.parametrize("text", ["The cat sat.", "Le chat dort", "  the dog", "dogs, cats and mats"])
+def test_offsets_point_at_the_words(tokenizer: Any, text: str) -> None:
+    for token in tokenise(_with(tokenizer), text):
+        if not token.special and token.start >= 0:
+            assert text[token.start : token.end].lower() == token.text.lower()
+
+
+@pytest.mark.parametrize("tokenizer", [WORDPIECE, BYTES, META])
+def test_pieces_of_one_word_share_its_number(tokenizer: Any) -> None:
+    text = "garden gardencat, dog"
+    tokens = tokenise(_with(tokenizer), text, special=False)
+    numbers = words(tokens)
+    said: dict[int, str] = {}
+    for token, number in zip(tokens, numbers, strict=True):
+        if token.text:
+            said[number] = said.get(number, "") + token.text
+    assert "gardencat" in said.values()
+    assert "," in said.values()
+    assert len(tokens) > len(said)
+
+
+def test_leading_spaces_are_marked_where_the_vocabulary_knows_them() -> None:
+    assert [t.leading_space for t in tokenise(_with(BYTES), "The cat")] == [False, True]
+    assert not any(t.leading_space for t in tokenise(_with(WORDPIECE), "The cat"))
+
+
+def test_special_tokens_have_no_place_in_the_text() -> None:
+    tokens = tokenise(_with(WORDPIECE), "the cat")
+    assert [t.special for t in tokens] == [True, False, False, True]
+    assert (tokens[0].start, tokens[-1].end) == (-1, -1)
+
+
+def test_an_emoji_in_bytes_is_one_word() -> None:
+    tokens = tokenise(_with(BYTES), "🤖")
+    assert [t.text for t in tokens] == ["‹f0›", "‹9f›", "‹a4›", "‹96›"]
+    assert words(tokens) == (0, 0, 0, 0)
+
+
+def test_describing_bare_ids_needs_no_text() -> None:
+    ids = BYTES("The cat")["input_ids"]
+    assert [t.text for t in describe(BYTES, ids)] == ["The", "cat"]
+
+
+def test_labels_are_never_blank() -> None:
+    for tokenizer in (WORDPIECE, BYTES, META):
+        assert all(label(tokenizer, i).strip() for i in range(len(tokenizer)))
+    assert visible(" a\nb") == "␣a⏎b"
