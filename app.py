@@ -1,11 +1,15 @@
 """The page table of Transformer Atlas, and nothing else. Start with ``streamlit run app.py``."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from core.ui.page import BRANCH_ICONS
 
-st.set_page_config(page_title="Transformer Atlas", layout="wide", initial_sidebar_state="auto")
-st.navigation(
+# The icon comes before the navigation: else the browser fetches the page's Material icon from a font host for its tab.
+ICON = Path(__file__).parent / "assets" / "icon.svg"
+st.set_page_config(page_icon=ICON, layout="wide", initial_sidebar_state="auto")
+page = st.navigation(
     {
         "": [st.Page("pages/home.py", title="Home", icon=":material/account_tree:", default=True)],
         "Branches": [
@@ -19,4 +23,6 @@ st.navigation(
         ],
         "Atlas": [st.Page("pages/about.py", title="About", icon=":material/info:")],
     }
-).run()
+)
+st.set_page_config(page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas")
+page.run()

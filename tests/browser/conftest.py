@@ -1,0 +1,152 @@
+"""One server and one Chromium for all journeys; a journey fails when the page asks another host for anything.
+
+All journeys belong to one group, so that parallel workers leave them together. A wait is never a pause: it ends with
+what it waits for, and has half a minute because the machine may be slow.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+WAIT_MS = 30_000
+HERE = ("127.0.0.1", "localhost")
+# Streamlit's client looks for its server below the page's path first, and finds it one step up.
+PROBES = ("/_stcore/health", "/_stcore/host-config")
+expect.set_options(timeout=WAIT_MS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark everything in this folder: one group, one worker."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture(scope="session")
+def server(tiny_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app that has just started, offline, with the bundled models and a folder of tiny ones."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS_", "STREAMLIT_"))}
+    environment |= {"ATLAS_CHECKPOINT_DIR": str(tiny_root), "NO_COLOR": "1"}
+    log = tmp_path_factory.mktemp("server") / "log.txt"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with log.open("w") as output:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_until_healthy(address, process, log)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+    assert "Traceback" not in log.read_text(), log.read_text()[-4000:]
+
+
+def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1) as answer:
+                if answer.read() == b"ok":
+                    return
+        except OSError:
+            time.sleep(0.1)  # the one pause: nothing else tells that a port has opened
+    pytest.fail(f"the app did not start:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium: the one on the PATH, else Playwright's own. It can resolve no name but this machine's."""
+    found = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=next((path for path in found if path), None),
+            args=[
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-background-networking",
+                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+            ],
+        )
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Visitor:
+    """A person with a browser window: where they go, what they see, and what their browser asked for."""
+
+    context: BrowserContext
+    page: Page
+    address: str
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> Page:
+        """Go to a path of the app, as by a link from outside, and wait until the page stands."""
+        self.page.goto(self.address + path)
+        return self.settle()
+
+    def settle(self) -> Page:
+        """Wait until the script has run; no page may show an exception."""
+        expect(self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+        expect(self.page.get_by_role("heading", level=1).first).to_be_visible()
+        expect(self.page.get_by_test_id("stException")).to_have_count(0)
+        return self.page
+
+    @property
+    def query(self) -> str:
+        """What stands in the address bar behind the question mark."""
+        return urlsplit(self.page.url).query
+
+    def forgive(self, words: str) -> None:
+        """Drop complaints of the console that a journey means to cause."""
+        self.complaints = [complaint for complaint in self.complaints if words not in complaint]
+
+    def strangers(self) -> list[str]:
+        """Requests to any host but this machine."""
+        parts = [urlsplit(url) for url in self.requests]
+        return [p.geturl() for p in parts if p.scheme not in ("data", "blob", "about") and p.hostname not in HERE]
+
+
+@pytest.fixture()
+def visitor(chromium: Browser, server: str) -> Iterator[Visitor]:
+    """A visitor with a fresh browser profile, a laptop's window and reduced motion."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server)
+    context.set_default_timeout(WAIT_MS)
+    person = Visitor(context, context.new_page(), server)
+
+    def asked(request: Request) -> None:
+        person.requests.append(request.url)
+
+    def said(message: ConsoleMessage) -> None:
+        url = message.location.get("url", "")
+        if message.type == "error" and not url.endswith(PROBES):
+            person.complaints.append(f"{message.text} ({url})")
+
+    context.on("request", asked)
+    context.on("console", said)
+    context.on("weberror", lambda error: person.complaints.append(str(error.error)))
+    person.page.on("websocket", lambda socket: person.requests.append(socket.url))
+    yield person
+    context.close()
+    assert person.strangers() == []
+    assert person.complaints == []

@@ -1,0 +1,52 @@
+"""What surrounds every page: the way in, the way around, and paths that do not exist."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visitor
+
+PAGES = {
+    "/encoder": "Encoder",
+    "/decoder": "Decoder",
+    "/encoder-decoder": "Encoder-decoder",
+    "/efficient": "Efficient",
+    "/about": "About",
+}
+
+
+def test_home_opens(visitor: Visitor) -> None:
+    page = visitor.open("/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Transformer Atlas")
+    assert visitor.requests
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_each_page_opens_as_the_very_first_request(visitor: Visitor, path: str) -> None:
+    page = visitor.open(path)
+    expect(page.get_by_text("Page not found")).to_have_count(0)
+    expect(page).to_have_title(f"{PAGES[path]} · Transformer Atlas")
+    expect(page.get_by_test_id("stAlertContentError")).to_have_count(0)
+
+
+def test_sidebar_leads_everywhere_and_back(visitor: Visitor) -> None:
+    page = visitor.open("/")
+    side = page.get_by_test_id("stSidebarNav")
+    for path, title in PAGES.items():
+        side.get_by_role("link", name=title, exact=True).click()
+        expect(page).to_have_title(f"{title} · Transformer Atlas")
+        assert page.url.split("?")[0] == visitor.address + path
+        visitor.settle()
+    page.go_back()
+    expect(page).to_have_title("Efficient · Transformer Atlas")
+
+
+def test_unknown_path_says_so_and_shows_home(visitor: Visitor) -> None:
+    page = visitor.page
+    page.goto(visitor.address + "/no-such-page")
+    expect(page.get_by_role("dialog")).to_contain_text("Page not found")
+    page.keyboard.press("Escape")
+    visitor.settle()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Transformer Atlas")
+    visitor.forgive("does not seem to exist")
