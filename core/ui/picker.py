@@ -1,0 +1,208 @@
+"""Choosing a live model, its card, and what a download would bring; the source of the weights is always named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from core import checkpoints, settings
+from core.checkpoints import registry
+from core.checkpoints.curve import read_curve
+from core.checkpoints.spec import Branch, Card, CheckpointSpec, Kind
+from core.errors import AtlasError
+from core.figures.learning_curve import learning_curve
+from core.ui.page import accent, plain
+
+SOURCES = {
+    "bundled": "trained here",
+    "package": "package and head trained here",
+    "directory": "this host's folder",
+    "hub": "Hugging Face Hub",
+}
+"""The source of a checkpoint in a word or two, for menus."""
+
+
+def checkpoint_picker(
+    branch: Branch, kind: Kind | None = None, *, key: str, selected: str | None = None
+) -> CheckpointSpec | None:
+    """A menu of the models that can run now on a branch's page, each with its source; None when there is none."""
+    specs = {
+        spec.slug: spec for spec in checkpoints.for_branch(branch) if spec.ready and (kind is None or spec.kind == kind)
+    }
+    if not specs:
+        st.info("No model of this kind is installed here. “python -m core doctor” says what is missing.")
+        return None
+    slugs = list(specs)
+    slug = st.selectbox(
+        "Live model",
+        slugs,
+        index=slugs.index(selected) if selected in specs else 0,
+        format_func=lambda slug: f"{specs[slug].name} · {SOURCES[specs[slug].source]}",
+        key=key,
+        help="What really runs here, and where its weights come from",
+    )
+    return specs[slug]
+
+
+def card_panel(spec: CheckpointSpec) -> None:
+    """How good a model is and how it came to be: measures, data and licence, recipe, weaknesses, learning curve."""
+    with st.expander(f"About this model: {plain(spec.name)}, {SOURCES[spec.source]}"):
+        st.markdown(f"Weights: {plain(spec.origin)}.")
+        if spec.card is None:
+            st.markdown(
+                "No card comes with these weights, so the Atlas states no quality for them. "
+                + (
+                    "Their publisher describes them on the Hub."
+                    if spec.source == "hub"
+                    else "Ask your host about them."
+                )
+            )
+            st.table(_rows(_plain_facts(spec)), border="horizontal", hide_header=True)
+            return
+        _card(spec, spec.card)
+
+
+def _card(spec: CheckpointSpec, card: Card) -> None:
+    st.markdown(plain(card.summary))
+    if card.measures:
+        st.markdown("**Measured quality**")
+        rows = [
+            {"measure": m.name, "value": f"{_digits(m.value)} {m.unit}".strip(), "measured on": m.on}
+            for m in card.measures
+        ]
+        st.dataframe(rows, hide_index=True, alt=f"Measured quality of {spec.name}")
+    if card.weaknesses:
+        st.markdown("**Known weaknesses**")
+        st.markdown("\n".join(f"- {plain(weakness)}" for weakness in card.weaknesses))
+    facts = [
+        ("Trained on", "; ".join(card.data)),
+        ("Licence of the data", "; ".join(card.data_licence)),
+        ("Licence of the weights", card.licence),
+        ("Recipe", f"{card.recipe}, seed {card.seed}"),
+        ("Training", f"{card.steps:,} steps, {card.tokens / 1e6:,.1f} million tokens"),
+    ]
+    st.table(_rows(facts + _plain_facts(spec)), border="horizontal", hide_header=True)
+    _curve(spec, registry.bundled_root() / spec.slug)
+
+
+def _curve(spec: CheckpointSpec, folder: Path) -> None:
+    points = read_curve(folder)
+    if not points:
+        return
+    st.markdown("**Learning curve**")
+    measures = list(dict.fromkeys(point.measure for point in points))
+    measure = measures[0]
+    if len(measures) > 1:
+        measure = st.selectbox("Measure", measures, key=f"curve.{spec.slug}")
+    chosen = [point for point in points if point.measure == measure]
+    first, last = chosen[0].value, chosen[-1].value
+    picture, table = st.tabs(["Picture", "As a table"])
+    with picture:
+        st.plotly_chart(
+            learning_curve(points, measure, accent(spec.branch)),
+            key=f"curve.chart.{spec.slug}",
+            config={"displayModeBar": False},
+            alt=f"{measure} of {spec.name} over training, from {_digits(first)} to {_digits(last)}",
+        )
+    with table:
+        st.dataframe(
+            [
+                {"million tokens": round(p.tokens / 1e6, 3), "minutes": p.minutes, "texts": p.split, measure: p.value}
+                for p in chosen
+            ],
+            hide_index=True,
+            height=260,
+        )
+
+
+def hub_panel(system: str) -> None:
+    """The published checkpoints of a system and how to get them, and this host's folders that cannot be offered."""
+    published = [spec for spec in registry.published() if spec.system == system]
+    missing = [spec for spec in published if not spec.ready]
+    if missing and settings.settings().hub == "off":
+        names = ", ".join(f"`{spec.slug}`" for spec in missing)
+        st.caption(
+            f"Published checkpoints of this system, not downloaded: {names}. Downloads are off on this installation; "
+            f"its host can run `python -m core fetch {missing[0].slug}`, or set `ATLAS_HUB=on` to offer them here."
+        )
+    elif published and settings.settings().hub == "on":
+        with st.expander("Published checkpoints on the Hugging Face Hub"):
+            for spec in published:
+                _offer(spec.slug)
+    for folder in registry.refused():
+        st.caption(f":material/block: {plain(folder.reason)}")
+
+
+@st.fragment
+def _offer(slug: str) -> None:
+    """One published checkpoint: ask for its size, then download it, watch it, stop it."""
+    from core.checkpoints import hub
+
+    spec = next(spec for spec in registry.published() if spec.slug == slug)
+    download = hub.current(slug)
+    if download is not None and download.state == "running":
+        _watch(slug)
+        return
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    if spec.ready:
+        left.markdown(f"`{spec.location}` has been downloaded and runs here.")
+        return
+    if download is not None and download.state == "failed":
+        st.warning(plain(download.sentence), icon=":material/cloud_off:")
+    plans: dict[str, hub.Plan] = st.session_state.setdefault("picker.plans", {})
+    if slug not in plans:
+        left.markdown(f"`{spec.location}` is not downloaded.")
+        if right.button("Ask the Hub for its size", key=f"hub.size.{slug}"):
+            try:
+                with st.spinner("Asking the Hub"):
+                    plans[slug] = hub.plan(spec)
+            except AtlasError as error:
+                st.warning(plain(str(error)), icon=":material/cloud_off:")
+            else:
+                st.rerun(scope="fragment")
+        return
+    stated = plans[slug]
+    kept = stated.total_bytes - stated.missing_bytes
+    there = f", {_size(kept)} of it is here already" if kept else ""
+    left.markdown(f"`{spec.location}`: {_size(stated.total_bytes)} in {len(stated.files)} files{there}.")
+    if right.button(f"Download {_size(stated.missing_bytes)}", key=f"hub.get.{slug}", type="primary"):
+        hub.start(spec)
+        st.rerun(scope="fragment")
+
+
+@st.fragment(run_every=1.0)
+def _watch(slug: str) -> None:
+    """A running download, which goes on when this page is left."""
+    from core.checkpoints import hub
+
+    download = hub.current(slug)
+    if download is None or download.state != "running":
+        st.session_state.get("picker.plans", {}).pop(slug, None)
+        st.rerun()
+        return
+    share = download.done / download.total if download.total else 0.0
+    st.progress(share, text=f"Downloading {slug}: {_size(download.done)} of {_size(download.total)}")
+    if st.button("Stop", key=f"hub.stop.{slug}", help="What has arrived is kept; a later download goes on from there"):
+        download.stop()
+
+
+def _plain_facts(spec: CheckpointSpec) -> list[tuple[str, str]]:
+    facts = [("Source", spec.origin)]
+    if spec.size_bytes:
+        facts.append(("Size of the files", _size(spec.size_bytes)))
+    if spec.max_positions:
+        facts.append(("Longest input", f"{spec.max_positions:,} tokens"))
+    return facts
+
+
+def _rows(facts: list[tuple[str, str]]) -> dict[str, list[str]]:
+    return {"what": [plain(name) for name, _ in facts], "value": [plain(value) for _, value in facts]}
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count < 1e8 else f"{count / 1e6:,.0f} MB"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
