@@ -75,6 +75,7 @@ def _size(table: Table, only: bool) -> Size:
         published_as=table.get("published_as", ""),
         source=table.get("source", ""),
         config_source=table["config_source"],
+        comparable=table.get("comparable", True),
         note=table.get("note", ""),
     )
 
@@ -126,6 +127,7 @@ def parse(text: str, shared: dict[str, Citation]) -> System:
             slug=table["slug"],
             name=table["name"],
             year=table["year"],
+            month=table["month"],
             organisation=table["organisation"],
             paper=Paper(url=table["paper"].get("url"), **{k: v for k, v in table["paper"].items() if k != "url"}),
             code=table.get("code"),
@@ -170,4 +172,4 @@ def load_all() -> tuple[System, ...]:
         if record.slug != path.stem:
             raise BadRecord(f"{path.name}: the file's name and the slug {record.slug!r} differ")
         records.append(record)
-    return tuple(sorted(records, key=lambda record: (record.year, record.name.lower())))
+    return tuple(sorted(records, key=lambda record: (record.year, record.month, record.name.lower())))

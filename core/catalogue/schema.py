@@ -96,6 +96,8 @@ class Size:
     """Citation key of ``published``."""
     config_source: str
     """Citation key of the configuration's values."""
+    comparable: bool = True
+    """False when the published figure counts other parts than the skeleton has; then ``note`` says which."""
     note: str = ""
 
 
@@ -141,6 +143,7 @@ class Ancestor:
     slug: str
     name: str
     year: int
+    month: int
     organisation: str
     change: str
 
@@ -166,6 +169,8 @@ class System:
     slug: str
     name: str
     year: int
+    month: int
+    """Month of the first public version (of the arXiv number where there is one); it only places a node in a picture."""
     organisation: str
     paper: Paper
     code: str | None

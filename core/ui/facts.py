@@ -1,0 +1,202 @@
+"""The panel "What changed, and the facts": every figure with its unit, its source, and how that source was read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import streamlit as st
+
+from core import catalogue
+from core.catalogue import Citation, Size, System
+from core.catalogue.shape import shape
+from core.ui.page import plain
+from core.ui.tables import Row, Table, table
+
+_EVIDENCE_HELP = (
+    "How a source was read: *paper*, its own text; *authors' repository*, code, README or model card; *library*, the "
+    "source or documentation of a library; *source document*, one of the five documents behind this atlas; *notes on "
+    "the paper*, someone else's account of it; *computed here*, counted or calculated for this page; *from memory, "
+    "unverified*, not read anywhere."
+)
+
+
+def facts_panel(slug: str) -> None:
+    """Draw what is known about a system. Raises :class:`core.errors.UnknownSystem` for an unknown slug."""
+    system = catalogue.get(slug)
+    _origin(system)
+    _change(system)
+    _live(system)
+    _properties(system)
+    _sizes(system)
+    _corrections(system)
+    _notes(system)
+    _sources(system)
+
+
+def _origin(system: System) -> None:
+    """Name, year, house, paper and code in one line."""
+    paper = f"{plain(system.paper.authors)}, {plain(system.paper.venue)}"
+    parts = [
+        f"{system.year}",
+        plain(system.organisation),
+        f"[{plain(system.paper.title)}]({system.paper.url}) ({paper})" if system.paper.url else paper,
+    ]
+    if system.code:
+        parts.append(f"[code]({system.code})")
+    st.markdown(f"**{plain(system.name)}** · " + " · ".join(parts))
+
+
+def _change(system: System) -> None:
+    left, right = st.columns(2)
+    with left:
+        parent = _parent(system)
+        st.subheader(f"What it changed{f' in {parent[1]}' if parent else ''}", anchor=False)
+        st.markdown(plain(system.change))
+        if parent and parent[0]:
+            st.page_link(
+                f"pages/{parent[0]}.py",
+                label=f"See {parent[1]}",
+                icon=":material/north_west:",
+                query_params={"system": system.parent or "", "tab": "facts"},
+            )
+    with right:
+        st.subheader("Why", anchor=False)
+        st.markdown(plain(system.why))
+
+
+def _parent(system: System) -> tuple[str | None, str] | None:
+    """Branch page (None for an ancestor without a page) and name of the parent; None at the root."""
+    if system.parent is None:
+        return None
+    for ancestor in catalogue.ancestors():
+        if ancestor.slug == system.parent:
+            return None, f"the {ancestor.name} of {ancestor.year}"
+    parent = catalogue.get(system.parent)
+    return parent.branch, parent.name
+
+
+def _live(system: System) -> None:
+    st.markdown(f"**What runs here.** {plain(system.live.note)}")
+
+
+def _properties(system: System) -> None:
+    st.subheader("Properties and figures", anchor=False, help=_EVIDENCE_HELP)
+    rows: list[Row] = [
+        (heading, statement.text, _source_cell(system, statement.sources))
+        for heading, statement in system.statements()
+        if statement.sources != ("words",)
+    ]
+    rows += [
+        (
+            fact.label,
+            (f"{fact.value} {fact.unit}".strip(), fact.note),
+            _source_cell(system, (fact.source,)),
+        )
+        for fact in system.facts
+    ]
+    table(Table(("", "", "Read in"), rows, caption=f"Properties and figures of {system.name}", widths=(20, 52, 28)))
+    left_out = [heading.lower() for heading, statement in system.statements() if statement.sources == ("words",)]
+    if left_out:
+        st.caption(f"Left out because no text on it was read: {', '.join(left_out)}.")
+
+
+def _sizes(system: System) -> None:
+    """Published figure against the count of the skeleton built here."""
+    counted = _counts(system.slug)
+    st.subheader("Sizes: as published, and as counted here", anchor=False)
+    rows: list[Row] = []
+    for size in system.sizes:
+        layers, width, heads = shape(size)
+        count = counted.get(size.name)
+        difference = _difference(size, count)
+        rows.append(
+            (
+                size.name,
+                " / ".join(part for part in (layers, width, heads) if part) or "as its two halves",
+                (size.published_as or "none found", _evidence(system, size.source) if size.source else ""),
+                f"{count:,}" if count else "not counted",
+                difference,
+                (_evidence(system, size.config_source), size.note),
+            )
+        )
+    headings = ("Size", "Layers / width / heads", "Published", "Counted", "Difference", "Configuration from")
+    table(Table(headings, rows, caption=f"Sizes of {system.name}", widths=(11, 18, 15, 16, 10, 30), numeric=(3, 4)))
+    classes = sorted({size.architecture for size in system.sizes})
+    st.caption(
+        f"Counted by building {', '.join(classes)} from transformers without weights, shared tensors once. Published "
+        "figures are rounded, and papers differ in whether they count heads and embeddings."
+    )
+    if system.hub:
+        names = "; ".join(f"{checkpoint.id}{f' ({_evidence(system, checkpoint.source)})'}" for checkpoint in system.hub)
+        st.caption(f"Published checkpoints: {plain(names)}.")
+
+
+def _difference(size: Size, count: int | None) -> str:
+    """How far the count lies from the published figure, in per cent."""
+    if not count or not size.published:
+        return ""
+    return f"{(count - size.published) / size.published:+.1%}" if size.comparable else "counts other parts"
+
+
+def _corrections(system: System) -> None:
+    if not system.corrections:
+        return
+    st.subheader("Where the sources err", anchor=False)
+    rows: list[Row] = [
+        (item.claim, _short(system.citation(item.claimed_by)), item.finding, _source_cell(system, item.sources))
+        for item in system.corrections
+    ]
+    table(
+        Table(("The claim", "Made by", "What holds", "Read in"), rows, caption="Corrections", widths=(26, 14, 38, 22))
+    )
+
+
+def _notes(system: System) -> None:
+    for note in system.notes:
+        read = ", ".join(_short(system.citation(key)) for key in note.sources)
+        st.markdown(f"{plain(note.text)} ({plain(read)})")
+
+
+def _sources(system: System) -> None:
+    st.subheader("Sources", anchor=False)
+    for citation in system.citations:
+        who = f"{citation.authors}, " if citation.authors else ""
+        year = f" ({citation.year})" if citation.year else ""
+        title = f"[{plain(citation.title)}]({citation.url})" if citation.url else plain(citation.title)
+        st.markdown(f"- {plain(who)}{title}{year}. *{plain(citation.evidence)}*: {plain(citation.read)}")
+    st.caption("Organisations, venues and months are given as they are commonly listed; they were not checked.")
+
+
+def _source_cell(system: System, keys: Iterable[str]) -> tuple[str, str]:
+    """The short names of the sources, and below them how they were read."""
+    cited = [system.citation(key) for key in keys]
+    return "; ".join(_short(c) for c in cited), ", ".join(dict.fromkeys(c.evidence for c in cited))
+
+
+def _evidence(system: System, key: str) -> str:
+    return system.citation(key).evidence
+
+
+def _short(citation: Citation) -> str:
+    """A citation in a few words: source number, or first author and year."""
+    if citation.key.startswith("source-"):
+        return f"source {citation.key.removeprefix('source-')}"
+    if citation.evidence in ("computed here", "our own words", "from memory, unverified"):
+        return ""
+    if citation.evidence == "library":
+        return citation.title.split(":")[0].split(",")[0]
+    return f"{citation.authors or citation.title} {citation.year or ''}".strip()
+
+
+def _counts(slug: str) -> dict[str, int]:
+    """Counted parameters by size; empty while the trees of a new system are not kept yet."""
+    from core import anatomy
+    from core.errors import AtlasError
+
+    counts: Callable[[str], dict[str, int]] | None = getattr(anatomy, "counts", None)
+    if counts is None:
+        return {}
+    try:
+        return counts(slug)
+    except (AtlasError, OSError):
+        return {}

@@ -1,0 +1,80 @@
+"""A small table in the page's own text: readable by machines and at 400 pixels, where each row becomes a block.
+
+Streamlit's tables are canvases or scroll sideways; facts should wrap and be read aloud in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import streamlit as st
+
+Cell = str | tuple[str, str]
+"""A text, or a text and a smaller remark under it. Never HTML: everything is escaped here."""
+Row = tuple[Cell, ...]
+
+_STYLE = """
+<style>
+.atlas-table{width:100%;border-collapse:collapse;table-layout:fixed;font-size:.92rem;line-height:1.45;margin:0 0 .6rem}
+.atlas-table caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.atlas-table th,.atlas-table td{text-align:left;vertical-align:top;padding:.45rem .6rem .45rem 0;
+  border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);overflow-wrap:anywhere}
+.atlas-table th{font-weight:600}
+.atlas-table small{display:block;font-size:.82rem;opacity:.78}
+.atlas-table .n{font-variant-numeric:tabular-nums;text-align:right}
+@media (max-width:640px){
+  .atlas-table thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+  .atlas-table tr{display:block;padding:.5rem 0;border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent)}
+  .atlas-table th,.atlas-table td{display:block;border:0;padding:.08rem 0;width:auto!important}
+  .atlas-table td[data-h]:not([data-h=""])::before{content:attr(data-h) ": ";opacity:.78}
+  .atlas-table .n{text-align:left}
+  .atlas-table td:empty{display:none}
+}
+</style>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Headings, rows of equally many cells, and a caption for screen readers.
+
+    ``widths`` are percentages; ``numeric`` the columns that are set flush right in tabular figures.
+    """
+
+    headings: tuple[str, ...]
+    rows: Sequence[Row]
+    caption: str
+    widths: tuple[int, ...]
+    numeric: tuple[int, ...] = ()
+
+
+def table(content: Table) -> None:
+    """Draw the table."""
+    st.html(_STYLE + html(content))
+
+
+def html(content: Table) -> str:
+    """The table as HTML with every text escaped. The first cell of a row is its heading."""
+    columns = "".join(f'<col style="width:{width}%">' for width in content.widths)
+    head = "".join(
+        f'<th scope="col"{_number(content, i)}>{escape(text)}</th>' for i, text in enumerate(content.headings)
+    )
+    body = "".join(f"<tr>{''.join(_cell(content, i, cell) for i, cell in enumerate(row))}</tr>" for row in content.rows)
+    return (
+        f'<table class="atlas-table"><caption>{escape(content.caption)}</caption><colgroup>{columns}</colgroup>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _cell(content: Table, index: int, cell: Cell) -> str:
+    text, remark = (cell, "") if isinstance(cell, str) else cell
+    inner = escape(text) + (f"<small>{escape(remark)}</small>" if remark else "")
+    if index == 0:
+        return f'<th scope="row">{inner}</th>'
+    return f'<td data-h="{escape(content.headings[index])}"{_number(content, index)}>{inner}</td>'
+
+
+def _number(content: Table, index: int) -> str:
+    return ' class="n"' if index in content.numeric else ""
