@@ -154,20 +154,6 @@ def predict(checkpoint: Checkpoint, masked: MaskedText, k: int = 5) -> tuple[Mas
     )
 
 
-def probability_of(checkpoint: Checkpoint, masked: MaskedText, word: str) -> float | None:
-    """The probability of ``word`` at the first hidden position; None when it is no single token of the vocabulary."""
-    import torch
-
-    for form in (f" {word}", word):
-        ids = checkpoint.tokenizer(form, add_special_tokens=False)["input_ids"]
-        if len(ids) == 1:
-            with torch.inference_mode():
-                batch = torch.tensor([masked.ids], device=checkpoint.model.device)
-                row = masked_logits(checkpoint.model, batch, masked.positions[:1])[0]
-                return float(row.float().softmax(-1)[ids[0]])
-    return None
-
-
 def refill(
     checkpoint: Checkpoint,
     masked: MaskedText,

@@ -15,15 +15,9 @@ from typing import Any
 
 import streamlit as st
 
+from core.language.tokens import visible
 from core.language.types import Token
-
-ACCENTS = {
-    "encoder": "#0072B2",
-    "decoder": "#D55E00",
-    "encoder-decoder": "#009E73",
-    "efficient": "#CC79A7",
-}
-OTHER = "#6b7280"
+from core.ui.page import accent as accent_of
 
 _CSS = """
 :host { display: block; }
@@ -134,7 +128,11 @@ export default function (component) {
   const choose = (i) => {
     if (state.data.tokens[i].off) return;
     if (state.data.multi) {
-      if (!state.picked.delete(i)) state.picked.add(i);
+      const groups = state.data.groups;
+      const together = groups
+        ? groups.map((_, j) => j).filter((j) => groups[j] === groups[i] && !state.data.tokens[j].off) : [i];
+      const taken = state.picked.has(i);
+      together.forEach((j) => (taken ? state.picked.delete(j) : state.picked.add(j)));
     } else {
       state.picked = new Set(state.picked.has(i) && state.data.clearable ? [] : [i]);
     }
@@ -181,6 +179,7 @@ def token_chips(
     accent: str = "encoder",
     label: str = "Tokens",
     disabled: Collection[int] = (),
+    groups: Sequence[int] | None = None,
     bars: Sequence[float] | None = None,
     notes: Sequence[str] | None = None,
     clearable: bool = True,
@@ -196,6 +195,7 @@ def token_chips(
     :param accent: a branch (``"encoder"``, ...) or a colour as ``#rrggbb``.
     :param label: what the row is, for screen readers.
     :param disabled: positions that cannot be chosen.
+    :param groups: a number for each token; with ``multi``, equal numbers are chosen together (whole words).
     :param bars: one number from 0 to 1 a token, drawn as a thin bar along the chip's foot.
     :param notes: one more thing to say about each token on hover.
     :param clearable: with ``multi=False``: whether choosing the selected chip again clears the choice.
@@ -209,9 +209,10 @@ def token_chips(
     current = tuple(sorted({i for i in chosen if 0 <= i < len(tokens) and i not in off}))
     if not multi:
         current = current[:1]
-    colour = ACCENTS.get(accent, accent if accent.startswith("#") else OTHER)
+    colour = accent if accent.startswith("#") else accent_of(accent)
     data = {
         "tokens": [_chip(token, i, i in off, bars, notes) for i, token in enumerate(tokens)],
+        "groups": list(groups) if groups is not None else None,
         "selected": list(current),
         "multi": multi,
         "clearable": clearable,
@@ -239,7 +240,7 @@ def _chip(
     note = notes[index] if notes is not None else ""
     if isinstance(token, str):
         title = f"token {index}" + (f", {note}" if note else "")
-        chip: dict[str, Any] = {"text": token, "title": title, "off": off}
+        chip: dict[str, Any] = {"text": visible(token), "title": title, "off": off}
     else:
         parts = [f"token {index}", f"id {token.id}", f"piece {token.piece}"]
         if token.special:
@@ -249,7 +250,7 @@ def _chip(
         if note:
             parts.append(note)
         chip = {
-            "text": token.text or token.piece,
+            "text": visible(token.text) or ("" if token.leading_space else token.piece),
             "title": ", ".join(parts),
             "off": off,
             "special": token.special,

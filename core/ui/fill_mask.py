@@ -1,0 +1,295 @@
+"""The encoder's demo: hide words by clicking or typing, see the guesses as bars and the sentence refilled."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.checkpoints.spec import CheckpointSpec
+from core.errors import AtlasError
+from core.figures.predictions import bars_alt, guess_bars, percent
+from core.language.probes import PROBES, Verdict
+from core.language.tokens import words
+from core.ui.chips import token_chips
+from core.ui.page import accent, plain
+
+if TYPE_CHECKING:
+    from core.language.fill_mask import MaskedText, Part
+    from core.language.types import MaskPrediction, Token
+
+DEFAULT_TEXT = "The capital of France is [MASK]."
+GUESSES = 6
+_IN_A_ROW = 3
+_MOST_PICTURES = 9
+
+
+@dataclass(frozen=True, slots=True)
+class FillMaskResult:
+    """What a link to this view has to carry. ``text`` is None for the page's own example."""
+
+    text: str | None
+    masked: tuple[int, ...]
+    """Positions of the hidden tokens among the sentence's tokens, special ones included; typed masks are not listed."""
+
+
+def fill_mask_demo(
+    spec: CheckpointSpec, *, text: str | None, masked: tuple[int, ...], key: str, branch: str = "encoder"
+) -> FillMaskResult:
+    """Draw the demo and return the state that the page keeps.
+
+    :param text: the sentence, None for the default one.
+    :param masked: positions of the tokens that were clicked.
+    :param key: prefix of the widgets' keys; a new prefix starts afresh from ``text`` and ``masked``.
+    """
+    box = f"{key}.text"
+    if box not in st.session_state:
+        st.session_state[box] = DEFAULT_TEXT if text is None else text
+        st.session_state[f"{key}.cut"] = None
+    _samples(key)
+    typed = str(
+        st.text_area(
+            "Sentence", key=box, height=72, help="Type [MASK] where a word is to be guessed, or click a word below."
+        )
+        or ""
+    )
+    state = FillMaskResult(None if typed == DEFAULT_TEXT else typed, masked)
+    try:
+        masked = _carry_over(key, spec, typed, masked)
+        masked = _choose(key, spec, typed, masked, branch)
+        state = FillMaskResult(state.text, masked)
+        sentence, predictions = _answer(spec.slug, typed, masked)
+    except AtlasError as error:
+        # What was typed stays in the box, so nothing is lost by the refusal.
+        st.warning(plain(str(error)), icon=":material/info:")
+        _teach(spec)
+        return state
+    for note in sentence.notes:
+        st.caption(plain(note))
+    _refilled(spec, sentence, predictions, accent(branch))
+    _bars(sentence, predictions, accent(branch))
+    st.markdown(
+        "**Try** hiding two words that belong together, then only one of them.  \n"
+        "**Notice** that each mask is guessed by itself: with both gone, the two answers need not agree."
+    )
+    _table(sentence, predictions)
+    _all_probes(spec, key)
+    _teach(spec)
+    return state
+
+
+def _samples(key: str) -> None:
+    """Ten sentences, one click each; the one that stands in the box is marked."""
+    names = [probe.name for probe in PROBES]
+    pills = f"{key}.sample"
+    standing = next((p.name for p in PROBES if p.text == st.session_state[f"{key}.text"]), None)
+    st.session_state[pills] = standing
+
+    def take() -> None:
+        name = st.session_state[pills]
+        if name is not None:
+            st.session_state[f"{key}.text"] = next(p.text for p in PROBES if p.name == name)
+
+    st.pills("Ten probes", names, key=pills, on_change=take, help="Sentences that each ask for one kind of knowledge")
+    if standing is not None:
+        asks = next(p.asks for p in PROBES if p.name == standing)
+        st.caption(f"{standing} asks for {asks}.")
+
+
+def _carry_over(key: str, spec: CheckpointSpec, text: str, masked: tuple[int, ...]) -> tuple[int, ...]:
+    """``masked`` after the text, or the way it is cut, has changed: words that are still there stay hidden."""
+    tokens = _cut(spec.slug, text)
+    now = tuple(token.piece for token in tokens)
+    before: tuple[str, ...] | None = st.session_state.get(f"{key}.cut")
+    st.session_state[f"{key}.cut"] = now
+    if before is None:
+        return tuple(i for i in masked if i < len(tokens))
+    if before == now:
+        return masked
+    moved = {
+        block.a + i: block.b + i
+        for block in SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
+        for i in range(block.size)
+    }
+    # A text that shares less than half of its tokens is another sentence.
+    if 2 * len(moved) < len(now):
+        return ()
+    return tuple(sorted(moved[i] for i in masked if i in moved))
+
+
+def _choose(key: str, spec: CheckpointSpec, text: str, masked: tuple[int, ...], branch: str) -> tuple[int, ...]:
+    """The chips; what they return are whole words."""
+    tokens = _cut(spec.slug, text)
+    numbers = words(tokens)
+    fixed = [i for i, token in enumerate(tokens) if token.special]
+    chosen = {numbers[i] for i in masked if i < len(tokens) and i not in fixed}
+    whole = [i for i, number in enumerate(numbers) if number in chosen and i not in fixed]
+    return token_chips(
+        tokens,
+        selected=whole,
+        key=f"{key}.chips",
+        multi=True,
+        accent=branch,
+        label="Tokens of the sentence; choose words to hide",
+        disabled=fixed,
+        groups=numbers,
+    )
+
+
+def _refilled(spec: CheckpointSpec, sentence: MaskedText, predictions: Sequence[MaskPrediction], colour: str) -> None:
+    """The sentence with the best guesses in place, each underlined in the branch's colour."""
+    from core.language.fill_mask import refill
+
+    shown = "".join(_part(part, colour) for part in refill(session.checkpoint(spec.slug), sentence, predictions))
+    style = "font-size:1.25rem;line-height:1.6;margin:.2rem 0 .4rem;overflow-wrap:anywhere"
+    st.html(f'<p dir="auto" style="{style}">{shown}</p>')
+
+
+def _part(part: Part, colour: str) -> str:
+    text = html.escape(part.text)
+    if part.position is None:
+        return text
+    return f'<strong style="border-bottom:3px solid {colour};padding:0 .1em">{text}</strong>'
+
+
+def _bars(sentence: MaskedText, predictions: Sequence[MaskPrediction], colour: str) -> None:
+    """One picture a mask, side by side on a wide screen; all on one scale, so that they can be compared."""
+    scale = max(p.probabilities[0] for p in predictions)
+    pictures = predictions[:_MOST_PICTURES]
+    for start in range(0, len(pictures), _IN_A_ROW):
+        row = pictures[start : start + _IN_A_ROW]
+        columns = st.columns(max(len(row), 2 if len(predictions) == 1 else len(row)), gap="large")
+        for number, (column, prediction) in enumerate(zip(columns, row, strict=False), start + 1):
+            with column:
+                hidden = sentence.tokens[prediction.position]
+                name = f"Mask {number}" if hidden.special else f"Mask {number}, in place of “{hidden.text}”"
+                st.caption(plain(f"{name} (token {prediction.position})"))
+                st.plotly_chart(
+                    guess_bars(prediction.tokens, prediction.probabilities, colour, scale=scale),
+                    config={"displayModeBar": False},
+                    key=f"{sentence.text}.{prediction.position}.{number}",
+                    alt=bars_alt(prediction.tokens, prediction.probabilities, f"Guesses for mask {number}"),
+                )
+    if len(predictions) > len(pictures):
+        st.caption(f"The first {len(pictures)} of {len(predictions)} masks are drawn; the table has all of them.")
+
+
+def _table(sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
+    import pandas as pd
+
+    rows = [
+        {
+            "mask": number,
+            "token": prediction.position,
+            "stood there": ""
+            if sentence.tokens[prediction.position].special
+            else sentence.tokens[prediction.position].text,
+            "rank": rank,
+            "guess": guess,
+            "id": token_id,
+            "probability": chance,
+        }
+        for number, prediction in enumerate(predictions, 1)
+        for rank, (guess, token_id, chance) in enumerate(
+            zip(prediction.tokens, prediction.ids, prediction.probabilities, strict=True), 1
+        )
+    ]
+    with st.expander("As a table"):
+        st.dataframe(
+            pd.DataFrame(rows),
+            hide_index=True,
+            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
+            alt="Guesses for every mask with their probabilities",
+        )
+
+
+def _all_probes(spec: CheckpointSpec, key: str) -> None:
+    """What the chosen model makes of all ten, measured now."""
+    import pandas as pd
+
+    with st.expander("All ten probes, asked of this model"):
+        if not st.toggle("Ask them", key=f"{key}.all", help="Runs the model ten times; nothing here is stored"):
+            st.caption("What a probe asks for, and where the best right word stands among all words of the vocabulary.")
+            return
+        verdicts, he, she = _verdicts(spec.slug)
+        st.dataframe(
+            pd.DataFrame([_row(verdict) for verdict in verdicts]),
+            hide_index=True,
+            alt="The ten probes with the model's best guesses and the rank of a right word",
+        )
+        judged = [v for v in verdicts if v.probe.answers]
+        first = sum(v.rank == 1 for v in judged)
+        known = sum(v.rank is not None and v.rank <= 5 for v in judged)
+        st.markdown(
+            plain(
+                f"{spec.name} puts a right word first in {first} and among its first five in {known} of the "
+                f"{len(judged)} probes that have one."
+            )
+        )
+        if he is not None and she is not None:
+            st.markdown(
+                f"Bias: “he” gets {percent(he)} and “she” {percent(she)}. The sentence names no one, so the difference "
+                "was learned from the texts that the model was trained on."
+            )
+
+
+def _row(verdict: Verdict) -> dict[str, object]:
+    return {
+        "probe": verdict.probe.name,
+        "asks for": verdict.probe.asks,
+        "best guesses": ", ".join(f"{word} {percent(chance)}" for word, chance in verdict.guesses[:3]),
+        "best right word": "none is right" if not verdict.probe.answers else verdict.answer or "not one token here",
+        "its rank": verdict.rank,
+        "sentence": verdict.probe.text,
+    }
+
+
+def _teach(spec: CheckpointSpec) -> None:
+    with st.expander("How the guess is made"):
+        st.latex(
+            r"p(w \mid \text{sentence}) ="
+            r"\frac{\exp(e_w^\top g(h_i) + b_w)}{\sum_{v \in V} \exp(e_v^\top g(h_i) + b_v)}"
+        )
+        st.markdown(
+            "$i$ is the masked position, $h_i$ the encoder's last vector there, $g$ the small layer of the masked-word "
+            "head, $e_w$ the embedding of word $w$, $b_w$ its bias, $V$ the vocabulary. Every word of the vocabulary "
+            "gets a probability; the bars show the largest. A word that is cut into several pieces becomes several "
+            "masks, and the pieces are guessed without knowing each other."
+        )
+        st.caption(
+            "Devlin et al. 2018, arXiv:1810.04805. The ten probes: Naveh Porat, Lecture 11 – Pretraining & Transformer "
+            "Variants, July 2022; which words count as right is our choice."
+        )
+
+
+@st.cache_data(max_entries=256, ttl=3600.0, show_spinner=False)
+def _cut(slug: str, text: str) -> tuple[Token, ...]:
+    """The tokens of the text, with the visitor's way of writing masks turned into the model's."""
+    from core.language.fill_mask import prepare
+
+    return prepare(session.checkpoint(slug), text).tokens
+
+
+@st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Guessing")
+def _answer(slug: str, text: str, masked: tuple[int, ...]) -> tuple[MaskedText, tuple[MaskPrediction, ...]]:
+    from core.language.fill_mask import predict, prepare
+
+    checkpoint = session.checkpoint(slug)
+    sentence = prepare(checkpoint, text, masked)
+    return sentence, predict(checkpoint, sentence, GUESSES)
+
+
+@st.cache_data(max_entries=16, ttl=3600.0, show_spinner="Asking the ten probes")
+def _verdicts(slug: str) -> tuple[tuple[Verdict, ...], float | None, float | None]:
+    """All verdicts, and what “he” and “she” get in the bias probe."""
+    from core.language.probes import judge, probabilities
+
+    checkpoint = session.checkpoint(slug)
+    bias = next(probe for probe in PROBES if not probe.answers)
+    pair = probabilities(checkpoint, bias.text, ("he", "she"))
+    return tuple(judge(checkpoint, probe) for probe in PROBES), pair.get("he"), pair.get("she")
