@@ -126,7 +126,7 @@ class Visitor:
         return [p.geturl() for p in parts if p.scheme not in ("data", "blob", "about") and p.hostname not in HERE]
 
 
-@pytest.fixture()
+@pytest.fixture
 def visitor(chromium: Browser, server: str) -> Iterator[Visitor]:
     """A visitor with a fresh browser profile, a laptop's window and reduced motion."""
     context = chromium.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")

@@ -1,0 +1,42 @@
+# Transformer Atlas with CPU torch:  docker build -t transformer-atlas . && docker run -p 8501:8501 transformer-atlas
+# The Python that the tests run on.
+ARG BASE=python:3.11-slim
+FROM ${BASE}
+
+ENV PYTHONUNBUFFERED=1 \
+    PIP_NO_CACHE_DIR=1 \
+    PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    PIP_ROOT_USER_ACTION=ignore
+
+WORKDIR /app
+
+# Requirements before source, so that a changed page does not install torch again. PyTorch's own index first: there torch
+# comes without CUDA packages. Where that host is out of reach the configured index may serve, if it has such a build too.
+COPY requirements.txt ./
+COPY scripts/no-cuda.txt scripts/
+RUN torch="$(grep '^torch==' requirements.txt)" && \
+    ( pip install --retries 1 --timeout 20 -c scripts/no-cuda.txt --index-url https://download.pytorch.org/whl/cpu "$torch" || \
+      pip install -c scripts/no-cuda.txt "$torch" )
+RUN pip install -c scripts/no-cuda.txt -r requirements.txt
+
+# An account that owns only its home (the Hub's cache, where the host turns the Hub on), and a folder for checkpoints.
+RUN useradd --create-home --uid 10001 atlas && \
+    mkdir -p /checkpoints /home/atlas/.cache/huggingface && \
+    chown -R atlas:atlas /home/atlas
+
+COPY . .
+RUN python -m compileall -q app.py core pages
+
+USER atlas
+ENV HOME=/home/atlas \
+    PYTHONDONTWRITEBYTECODE=1 \
+    ATLAS_CHECKPOINT_DIR=/checkpoints \
+    STREAMLIT_SERVER_ADDRESS=0.0.0.0 \
+    STREAMLIT_SERVER_PORT=8501 \
+    STREAMLIT_SERVER_ENABLE_XSRF_PROTECTION=true \
+    STREAMLIT_BROWSER_GATHER_USAGE_STATS=false
+
+EXPOSE 8501
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
+CMD ["streamlit", "run", "app.py"]

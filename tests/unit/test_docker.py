@@ -1,0 +1,171 @@
+"""The container's files, as far as they go without an engine: read, compared with the project, and their steps run."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from core.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+INSTRUCTIONS = ["ARG", "FROM", "ENV", "WORKDIR", "COPY", "RUN", "USER", "EXPOSE", "HEALTHCHECK", "CMD"]
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile's instructions in order, with continued lines joined."""
+    lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if not line.lstrip().startswith("#")]
+    joined = "\n".join(lines).replace("\\\n", " ")
+    pairs = (line.partition(" ") for line in joined.splitlines())
+    return [(word, " ".join(rest.split())) for word, _, rest in pairs if word]
+
+
+def arguments(word: str) -> list[str]:
+    """The arguments of every instruction ``word``."""
+    return [rest for name, rest in instructions() if name == word]
+
+
+def environment() -> dict[str, str]:
+    """What the ENV instructions set."""
+    return dict(pair.split("=", 1) for rest in arguments("ENV") for pair in rest.split())
+
+
+def ignored(path: str) -> bool:
+    """Whether ``.dockerignore`` keeps a relative path out: the last pattern that fits it or a parent decides."""
+    parts = path.split("/")
+    paths = ["/".join(parts[: i + 1]) for i in range(len(parts))]
+    out = False
+    for line in (ROOT / ".dockerignore").read_text().splitlines():
+        pattern = line.removeprefix("!")
+        if not line or line.startswith("#"):
+            continue
+        # fnmatch's * crosses slashes, Docker's does not; only patterns that begin with **/ may
+        fits = (
+            any(fnmatch.fnmatch(part, pattern[3:]) for part in parts)
+            if pattern.startswith("**/")
+            else any(p.count("/") == pattern.count("/") and fnmatch.fnmatch(p, pattern) for p in paths)
+        )
+        if fits:
+            out = not line.startswith("!")
+    return out
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What ``COPY . .`` brings into ``/app``; large files as links."""
+    app = tmp_path_factory.mktemp("image") / "app"
+    for folder, folders, files in os.walk(ROOT):
+        here = Path(folder).relative_to(ROOT)
+        folders[:] = [name for name in folders if not ignored((here / name).as_posix())]
+        for name in files:
+            source, target = Path(folder) / name, app / here / name
+            if not ignored((here / name).as_posix()):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.symlink_to(source) if source.stat().st_size > 2**20 else shutil.copy(source, target)
+    return app
+
+
+def test_only_known_instructions_and_valid_shell() -> None:
+    assert {word for word, _ in instructions()} <= set(INSTRUCTIONS)
+    for command in arguments("RUN"):
+        subprocess.run(["sh", "-n", "-c", command], check=True)
+
+
+def test_slim_base_and_no_root_at_the_end() -> None:
+    assert arguments("FROM") == ["${BASE}"]
+    assert arguments("ARG")[0].removeprefix("BASE=").endswith("-slim")
+    order = [word for word, _ in instructions()]
+    assert arguments("USER") == ["atlas"]
+    assert any("useradd" in command and "atlas" in command for command in arguments("RUN"))
+    assert order.index("USER") > max(i for i, word in enumerate(order) if word in ("RUN", "COPY"))
+
+
+def test_requirements_come_before_source_and_torch_before_both() -> None:
+    steps = [f"{word} {rest}" for word, rest in instructions()]
+    torch = next(i for i, step in enumerate(steps) if "download.pytorch.org/whl/cpu" in step)
+    rest = next(i for i, step in enumerate(steps) if "-r requirements.txt" in step)
+    assert steps.index("COPY requirements.txt ./") < torch < rest < steps.index("COPY . .")
+    assert all("-c scripts/no-cuda.txt" in part for step in steps for part in step.split("pip install")[1:])
+
+
+def test_copied_files_exist_and_are_not_ignored() -> None:
+    for rest in arguments("COPY"):
+        for source in rest.split()[:-1]:
+            assert (ROOT / source).exists()
+            assert source == "." or not ignored(source)
+
+
+def test_statistics_off_xsrf_on_and_open_to_the_network_only_here() -> None:
+    env = environment()
+    assert env["STREAMLIT_BROWSER_GATHER_USAGE_STATS"] == "false"
+    assert env["STREAMLIT_SERVER_ENABLE_XSRF_PROTECTION"] == "true"
+    assert env["STREAMLIT_SERVER_ADDRESS"] == "0.0.0.0"
+    assert 'address = "127.0.0.1"' in (ROOT / ".streamlit" / "config.toml").read_text()
+    assert arguments("EXPOSE") == [env["STREAMLIT_SERVER_PORT"]]
+
+
+def test_image_holds_the_app_and_no_more(image: Path) -> None:
+    there = {path.name for path in image.iterdir()}
+    assert {"app.py", "core", "pages", "assets", ".streamlit", "requirements.txt", "scripts"} <= there
+    assert there.isdisjoint({".git", ".venv", "tests", ".ci", "Dockerfile", "checkpoints"})
+    assert not list(image.rglob("__pycache__"))
+
+
+def test_cmd_starts_and_healthcheck_tells_when_it_serves(image: Path, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    checkpoints = tmp_path / "checkpoints"
+    checkpoints.mkdir()
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o500)  # a container whose root is read-only
+    ours = environment() | {"STREAMLIT_SERVER_PORT": port, "ATLAS_CHECKPOINT_DIR": str(checkpoints), "HOME": str(home)}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    env = {"PATH": path, "LANG": "C.UTF-8", **ours}
+    probe = [word.replace("8501", port) for word in json.loads(arguments("HEALTHCHECK")[0].partition("CMD ")[2])]
+
+    def healthy() -> bool:
+        return subprocess.run(probe, env=env, cwd=image, capture_output=True).returncode == 0
+
+    assert not healthy()
+    server = subprocess.Popen(json.loads(arguments("CMD")[0]), env=env, cwd=image, stdout=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 60
+        while not healthy():
+            assert server.poll() is None
+            assert time.monotonic() < end
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def test_compose_agrees_with_the_dockerfile_and_the_settings() -> None:
+    (service,) = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"].values()
+    env = environment()
+    assert service["build"] == "."
+    assert service["ports"][0].endswith(f":{env['STREAMLIT_SERVER_PORT']}")
+    targets = [volume.split(":")[1] for volume in service["volumes"]]
+    assert env["ATLAS_CHECKPOINT_DIR"] in targets
+    assert f"{env['HOME']}/.cache/huggingface" in targets
+    knobs = {f"ATLAS_{name.upper()}" for name in Settings.model_fields}
+    assert set(service["environment"]) <= knobs
+    assert {name for name in env if name.startswith("ATLAS_")} <= knobs
+
+
+def test_compose_defaults_are_valid_settings() -> None:
+    (service,) = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"].values()
+    given = {name.lower(): value for name, value in service["environment"].items() if value is not None}
+    defaults = {name.removeprefix("atlas_"): value.partition(":-")[2].rstrip("}") for name, value in given.items()}
+    settings = Settings.model_validate(defaults)
+    assert settings.hub == "off"
+    assert settings.memory_mb == Settings.model_fields["memory_mb"].default

@@ -1,0 +1,88 @@
+"""What only reads stays light: each test starts a fresh Python and looks at what it has imported afterwards.
+
+The arrows between the layers are import-linter's contracts in ``pyproject.toml``; what it cannot see is an import that
+happens inside a function, or one that a library makes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HEAVY = {"torch", "transformers", "sentence_transformers", "sklearn", "scipy"}
+READS = {
+    "catalogue": "from core import catalogue; assert len(catalogue.systems()) > 1; catalogue.get('bert')",
+    "links": "from core import links; links.read('encoder', {'text': 'a'}); links.url('encoder', {})",
+    "checkpoints": "from core import checkpoints; assert isinstance(checkpoints.available(), tuple)",
+    "kept trees": (
+        "from core import anatomy, catalogue\n"
+        "for system in catalogue.systems():\n"
+        "    assert anatomy.module_tree(system.slug).parameters > 0"
+    ),
+    "patterns": "import core.attention.patterns",
+    "trace": "import core.attention.trace",
+    "errors and settings": "import core.errors, core.settings; core.settings.settings()",
+}
+PAGES = ("home", "about")
+VIEWS = {
+    "encoder": ("tree", "facts"),
+    "decoder": ("tree", "facts"),
+    "encoder-decoder": ("tree", "facts"),
+    "efficient": ("tree", "facts"),
+}
+
+
+def imported_by(code: str) -> set[str]:
+    """The top-level modules that a fresh Python has after running ``code``."""
+    ending = "\nimport json, sys\nprint('\\n' + json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ATLAS_")}
+    done = subprocess.run(
+        [sys.executable, "-c", code + ending], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("what", READS)
+def test_what_reads_imports_neither_torch_nor_streamlit(what: str) -> None:
+    assert imported_by(READS[what]) & {*HEAVY, "streamlit"} == set()
+
+
+def test_every_figure_module_is_light() -> None:
+    names = sorted(path.stem for path in (ROOT / "core" / "figures").glob("[!_]*.py"))
+    assert names
+    code = "\n".join(f"import core.figures.{name}" for name in names)
+    assert imported_by(code) & {*HEAVY, "streamlit"} == set()
+
+
+def _run_page(path: str, query: dict[str, str]) -> str:
+    """Code that runs one page as Streamlit does, and fails on an exception in it."""
+    return (
+        "import logging; logging.disable(logging.WARNING)\n"
+        "from streamlit.testing.v1 import AppTest\n"
+        f"test = AppTest.from_file('pages/{path}.py', default_timeout=60)\n"
+        f"for name, value in {query!r}.items(): test.query_params[name] = value\n"
+        "test.run()\n"
+        "assert not test.exception, test.exception\n"
+        "assert len(test.main.children) > 0"
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_that_only_reads_never_imports_torch(page: str) -> None:
+    assert imported_by(_run_page(page, {})) & HEAVY == set()
+
+
+@pytest.mark.parametrize(("page", "tab"), [(page, tab) for page, tabs in VIEWS.items() for tab in tabs])
+def test_a_view_that_only_reads_never_imports_torch(page: str, tab: str) -> None:
+    assert imported_by(_run_page(page, {"tab": tab})) & HEAVY == set()
+
+
+def test_the_probe_sees_what_is_imported() -> None:
+    assert "torch" in imported_by("import torch")
