@@ -78,6 +78,7 @@ def render(
     kind: MapKind | None = None,
     theme: Theme = "light",
     title: str = "Attention",
+    controls: bool = True,
 ) -> str:
     """A complete HTML page that shows ``trace``.
 
@@ -90,6 +91,7 @@ def render(
         kind: the map shown first; the others can be chosen on the page where they have as many layers and heads.
         theme: colours for a light or a dark page.
         title: the page's title, plain text.
+        controls: with menus for the layer and the map; a page that is framed by menus of its own needs none.
 
     Raises:
         NoAttentionMatrix: ``trace`` is empty, has no such map, or ``neuron`` is asked for: that view needs the queries
@@ -120,7 +122,7 @@ def render(
         "total_heads": count,
         "display_mode": theme,
     }
-    return _page(view, theme, title, _json(params), _controls(maps, view))
+    return _page(view, theme, title, _json(params), _controls(maps, view) if controls else "")
 
 
 def data_url(page: str) -> str:
@@ -182,7 +184,7 @@ def _controls(maps: Sequence[AttentionMap], view: View) -> str:
     if len(maps) > 1:
         options = "".join(f'<option value="{i}">{found.kind.capitalize()}</option>' for i, found in enumerate(maps))
         parts.append(f'<label>Attention <select id="filter">{options}</select></label>')
-    return "\n".join(parts)
+    return f'<p class="row">{" ".join(parts)}</p>'
 
 
 def _page(view: View, theme: Theme, title: str, data: str, controls: str) -> str:
@@ -204,7 +206,7 @@ def _page(view: View, theme: Theme, title: str, data: str, controls: str) -> str
 </head>
 <body class="{view}">
 <div id="atlas">
-<p class="row">{controls}</p>
+{controls}
 <p class="hint">{_HINTS[view]}</p>
 <div id="vis"></div>
 </div>

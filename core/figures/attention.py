@@ -20,6 +20,7 @@ from core.attention.trace import AttentionMap
 Theme = Literal["light", "dark"]
 
 _BACKGROUND = {"light": "#ffffff", "dark": "#12161b"}
+_TEXT = {"light": "#1a1f24", "dark": "#e8ecf0"}
 _MOST_LABELS = 64
 _MOST_CELLS = 28  # of a thumbnail's side
 _MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
@@ -45,16 +46,20 @@ def heat_map(found: AttentionMap, layer: int, head: int, theme: Theme = "light")
             zmin=0.0,
             zmax=max(0.1, float(weights.max())),
             colorscale=scale(theme),
-            colorbar={"title": {"text": "weight"}, "thickness": 12, "len": 0.9, "tickformat": ".2~f"},
+            colorbar=_colorbar("weight", theme),
             xgap=1 if weights.shape[1] <= 40 else 0,
             ygap=1 if weights.shape[0] <= 40 else 0,
             hovertemplate="<b>%{y}</b> looks at <b>%{x}</b><br>weight %{z:.3f}<extra></extra>",
         )
     )
-    figure.update_xaxes(side="top", title={"text": "key: looked at", "standoff": 6}, **_ticks(found.key_tokens, keys))
+    figure.update_xaxes(
+        side="top", title={"text": "key: looked at", "standoff": 6}, **_ticks(found.key_tokens, keys, theme)
+    )
     figure.update_xaxes(tickangle=-60)
     figure.update_yaxes(
-        autorange="reversed", title={"text": _query_title(found), "standoff": 6}, **_ticks(found.query_tokens, queries)
+        autorange="reversed",
+        title={"text": _query_title(found), "standoff": 6},
+        **_ticks(found.query_tokens, queries, theme),
     )
     rows = weights.shape[0]
     figure.update_layout(
@@ -138,7 +143,7 @@ def score_grid(grid: NDArray[np.float32], meaning: str, theme: Theme = "light") 
             texttemplate="%{z:.2f}" if heads <= 16 else None,
             xgap=2,
             ygap=2,
-            colorbar={"thickness": 12, "len": 0.9},
+            colorbar=_colorbar("", theme),
             hovertemplate="layer %{y}, head %{x}<br>" + escape(meaning) + ": %{z:.3f}<extra></extra>",
         )
     )
@@ -146,6 +151,25 @@ def score_grid(grid: NDArray[np.float32], meaning: str, theme: Theme = "light") 
     figure.update_yaxes(title="layer", autorange="reversed", type="category", fixedrange=True)
     figure.update_layout(height=110 + 34 * layers, margin={"l": 8, "r": 8, "t": 8, "b": 8})
     return figure
+
+
+def _colorbar(title: str, theme: Theme) -> dict[str, object]:
+    """Below the picture, where a narrow screen has room for it."""
+    return {
+        "orientation": "h",
+        "thickness": 10,
+        "len": 0.6,
+        "x": 0.0,
+        "xanchor": "left",
+        "y": 0.0,
+        "yanchor": "top",
+        "ypad": 14,
+        "title": {"text": title, "side": "right", "font": {"color": _TEXT[theme]}},
+        "tickformat": ".2~f",
+        "nticks": 6,
+        "tickfont": {"color": _TEXT[theme]},
+        "outlinewidth": 0,
+    }
 
 
 def _query_title(found: AttentionMap) -> str:
@@ -157,7 +181,7 @@ def _names(tokens: Sequence[str]) -> list[str]:
     return [f"{index + 1} · {escape(token)}" for index, token in enumerate(tokens)]
 
 
-def _ticks(tokens: Sequence[str], names: Sequence[str]) -> dict[str, object]:
+def _ticks(tokens: Sequence[str], names: Sequence[str], theme: Theme) -> dict[str, object]:
     step = -(-len(tokens) // _MOST_LABELS)
     kept = range(0, len(tokens), step)
     return {
@@ -165,7 +189,7 @@ def _ticks(tokens: Sequence[str], names: Sequence[str]) -> dict[str, object]:
         "tickmode": "array",
         "tickvals": [names[i] for i in kept],
         "ticktext": [escape(_short(tokens[i])) for i in kept],
-        "tickfont": {"family": _MONO, "size": 12 if len(tokens) <= 40 else 9},
+        "tickfont": {"family": _MONO, "size": 12 if len(tokens) <= 40 else 9, "color": _TEXT[theme]},
         "automargin": True,
         "showgrid": False,
         "fixedrange": True,

@@ -1,0 +1,54 @@
+"""Attention as tables and files: what a head looks at, and the numbers to take home.
+
+Legend: L layers, H heads, Q query tokens, K key tokens. numpy alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+
+from core.attention.trace import AttentionMap, AttentionTrace
+
+
+def top_keys(found: AttentionMap, layer: int, head: int, count: int = 3) -> list[dict[str, object]]:
+    """For each query its ``count`` strongest keys, strongest first: one row a query, in the order of the text.
+
+    Columns: ``#`` (position from 1), ``token``, then ``key 1``, ``weight 1``, ``key 2``, ... Keys of weight 0 (masked
+    ones among them) are None. Layer and head count from 0.
+    """
+    weights = found.weights[layer, head]  # (Q, K)
+    order = np.argsort(-weights, axis=-1, kind="stable")[:, :count]
+    rows: list[dict[str, object]] = []
+    for position, token in enumerate(found.query_tokens):
+        row: dict[str, object] = {"#": position + 1, "token": token}
+        for rank, key in enumerate(order[position], 1):
+            weight = float(weights[position, key])
+            row[f"key {rank}"] = found.key_tokens[key] if weight > 0 else None
+            row[f"weight {rank}"] = weight if weight > 0 else None
+        rows.append(row)
+    return rows
+
+
+def to_csv(found: AttentionMap, layer: int, head: int) -> bytes:
+    """One head as CSV (UTF-8): a header of key tokens, then a query token and its weights in each line."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["query \\ key", *found.key_tokens])
+    for token, row in zip(found.query_tokens, found.weights[layer, head], strict=True):
+        writer.writerow([token, *(f"{weight:.6f}" for weight in row)])
+    return out.getvalue().encode()
+
+
+def to_npz(trace: AttentionTrace) -> bytes:
+    """All maps as a compressed numpy archive: for each kind ``<kind>`` (L, H, Q, K) and the tokens of both sides."""
+    arrays: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
+    for found in trace.maps:
+        arrays[found.kind] = found.weights
+        arrays[f"{found.kind}_queries"] = np.array(found.query_tokens)
+        arrays[f"{found.kind}_keys"] = np.array(found.key_tokens)
+    out = io.BytesIO()
+    np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
+    return out.getvalue()

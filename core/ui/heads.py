@@ -1,0 +1,281 @@
+"""The heads panel: one head of a live model as a heat map, in bertviz's head view, or as a table.
+
+``heads_view`` returns everything that a link carries; ``heads_panel`` the layer and head alone; ``text_heads`` is the
+whole section of a branch page, with a text of the visitor's own. Layers and heads count from 1 here, as in links.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import streamlit as st
+
+from core import session
+from core.attention import bertviz
+from core.attention.export import top_keys
+from core.attention.heads import HeadScores, scores
+from core.attention.trace import AttentionMap, AttentionTrace
+from core.errors import NoAttentionMatrix
+from core.figures import attention as figures
+from core.ui import heads_parts as parts
+from core.ui.page import accent as branch_colour
+from core.ui.page import plain, sentences
+
+if TYPE_CHECKING:
+    from core.ui.branch import BranchView
+
+VIEWS = {"heat": "Heat map", "bertviz": "bertviz head view", "table": "Table"}
+SAMPLES = {
+    "masked-lm": (
+        "The cat that the dog chased sat on the mat because it was tired.",
+        "She poured water from the jug into the cup until it was full.",
+        "Paris is the capital of France, and Rome is the capital of Italy.",
+    ),
+    "causal-lm": (
+        "Once upon a time there was a little girl who had a red ball. The little girl",
+        "The old man went to the river. The old man sat down. The old man",
+        "Tom gave Anna a book, and Anna gave Tom",
+    ),
+    "seq2seq-lm": (
+        "The cat sleeps on the chair.",
+        "I would like a cup of tea.",
+        "We are going home because it is late.",
+    ),
+}
+_FRAME_LIMIT = 720  # px: longer head views scroll inside their frame
+
+
+class HeadsChoice(NamedTuple):
+    """What the visitor sees now; layer and head from 1, ``kind`` and ``view`` as links spell them."""
+
+    layer: int
+    head: int
+    kind: str
+    view: str
+
+
+def heads_panel(
+    trace: AttentionTrace, key: str, layer: int | None = None, head: int | None = None, accent: str = "encoder"
+) -> tuple[int, int]:
+    """Draw the panel and return the layer and head that are shown; see :func:`heads_view`."""
+    choice = heads_view(trace, key=key, layer=layer, head=head, accent=accent)
+    return choice.layer, choice.head
+
+
+def heads_view(
+    trace: AttentionTrace,
+    *,
+    key: str,
+    layer: int | None = None,
+    head: int | None = None,
+    kind: str | None = None,
+    view: str | None = None,
+    accent: str = "encoder",
+) -> HeadsChoice:
+    """Draw controls, picture, words and tabs for ``trace``; return what is shown.
+
+    Args:
+        key: a key that no other widget of the page has; a new one makes the panel start from the arguments.
+        layer, head: what a link asks for, from 1; a telling head when not given. Numbers that the model lacks are named
+            in a sentence and passed over.
+        kind: the map shown first (``encoder``, ``decoder``, ``cross``) where there are several.
+        view: ``heat``, ``bertviz`` or ``table``.
+        accent: a branch or a colour.
+
+    Raises:
+        NoAttentionMatrix: the trace is empty.
+    """
+    if not trace.maps:
+        raise NoAttentionMatrix("This model gives no attention weights, so there is no matrix to draw.")
+    theme: bertviz.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    colour = accent if accent.startswith("#") else branch_colour(accent)
+    maps = {found.kind: found for found in trace.maps}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        chosen_kind = _kind(maps, kind, key)
+        found = maps[chosen_kind]  # type: ignore[index]
+        measured = scores(found)
+        slots = f"{key}.{trace.checkpoint}.{chosen_kind}"
+        at_layer, at_head = _layer_and_head(found, measured, layer, head, slots)
+        chosen_view = st.segmented_control(
+            "View", list(VIEWS), format_func=VIEWS.__getitem__, default=view if view in VIEWS else "heat",
+            required=True, key=f"{key}.view",
+        )  # fmt: skip
+
+    if chosen_view == "table":
+        _table(found, at_layer, at_head, count=4)
+    else:
+        lines = chosen_view == "bertviz"  # bertviz draws a narrow picture
+        left, right = st.columns([2, 3] if lines else [3, 2], gap="medium")
+        with left:
+            if lines:
+                _head_view(trace, found, at_layer, at_head, theme)
+            else:
+                _heat_map(found, at_layer, at_head, theme, key)
+        with right:
+            _table(found, at_layer, at_head, count=3 if lines else 2)
+    parts.words(found, measured, at_layer, at_head)
+    _tabs(trace, found, measured, at_layer, at_head, key=key, slots=slots, colour=colour, theme=theme)
+    return HeadsChoice(at_layer + 1, at_head + 1, chosen_kind, chosen_view)
+
+
+def text_heads(view: BranchView) -> None:
+    """The section "Attention heads" of a branch page: a text, and the heads of the chosen live model over it."""
+    spec, state = view.spec, view.state
+    if spec is None:
+        return
+    samples = SAMPLES[spec.kind]
+    slot = state.key(f"heads.text.{spec.kind}")
+    st.session_state.setdefault(slot, state.text("text", samples[0]))
+
+    def take(sample: str) -> None:
+        st.session_state[slot] = sample
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input("Text", key=slot, width="stretch", help="Attention is drawn for up to 256 tokens")
+        with st.popover("Samples"):
+            for number, sample in enumerate(samples):
+                st.button(plain(sample), key=state.key(f"heads.sample.{number}"), on_click=take, args=(sample,))
+    text = text or ""
+    state.set(text=None if text == samples[0] else text)
+    with sentences():
+        with st.spinner("Running the model", show_time=False):
+            trace = session.trace(spec.slug, text)
+        choice = heads_view(
+            trace,
+            key=state.key("heads"),
+            layer=_number(state.values.get("layer")),
+            head=_number(state.values.get("head")),
+            kind=state.text("map") or None,
+            view=state.text("view") or None,
+            accent=spec.branch,
+        )
+        state.set(
+            layer=choice.layer,
+            head=choice.head,
+            map=choice.kind if len(trace.maps) > 1 else None,
+            view=None if choice.view == "heat" else choice.view,
+        )
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _kind(maps: dict[str, AttentionMap] | dict, wanted: str | None, key: str) -> str:  # type: ignore[type-arg]
+    """The map to show; the question is put only where there is more than one."""
+    first = wanted if wanted in maps else "cross" if "cross" in maps else next(iter(maps))
+    if len(maps) == 1:
+        return str(first)
+    return str(
+        st.segmented_control(
+            "Attention",
+            list(maps),
+            format_func=parts.KINDS.__getitem__,
+            default=first,
+            required=True,
+            key=f"{key}.kind",
+        )
+    )
+
+
+def _layer_and_head(
+    found: AttentionMap, measured: HeadScores, layer: int | None, head: int | None, slots: str
+) -> tuple[int, int]:
+    """The two menus; returns layer and head from 0."""
+    telling = _telling(measured)
+    values: list[int] = []
+    refused: list[str] = []
+    sides = (("Layer", layer, found.layers, telling[0]), ("Head", head, found.heads, telling[1]))
+    for label, wanted, size, usual in sides:
+        slot = f"{slots}.{label}"
+        fits = wanted is not None and 1 <= wanted <= size
+        if slot not in st.session_state:
+            if wanted is not None and not fits:
+                refused.append(f"There is no {label.lower()} {wanted} here: this model has {size}.")
+            st.session_state[slot] = wanted if fits else usual + 1
+        values.append(int(st.selectbox(label, range(1, size + 1), key=slot, width=96)) - 1)
+    for sentence in refused:
+        st.warning(f"{sentence} Another one is shown instead.", icon=":material/link_off:")
+    return values[0], values[1]
+
+
+def _telling(measured: HeadScores) -> tuple[int, int]:
+    """A head with a pattern that one sees at once: the strongest on the token before, or the least spread."""
+    if "previous" in measured.grids:
+        layer, head, _ = measured.strongest("previous", 1)[0]
+        return layer, head
+    grid = measured.grids["spread"]
+    flat = int(grid.argmin())
+    return flat // grid.shape[1], flat % grid.shape[1]
+
+
+def _heat_map(found: AttentionMap, layer: int, head: int, theme: bertviz.Theme, key: str) -> None:
+    weights = found.weights[layer, head]
+    query, at = divmod(int(weights.argmax()), weights.shape[1])
+    st.plotly_chart(
+        figures.heat_map(found, layer, head, theme),
+        key=f"{key}.heat",
+        config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
+        alt=f"Heat map of layer {layer + 1}, head {head + 1}: {weights.shape[0]} query tokens by {weights.shape[1]} "
+        f"key tokens. The largest weight is {weights[query, at]:.2f}, from {found.query_tokens[query]} to "
+        f"{found.key_tokens[at]}. The table beside it has the strongest keys of every query.",
+    )
+
+
+def _head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, theme: bertviz.Theme) -> None:
+    alone = AttentionTrace(trace.checkpoint, **{found.kind: found})
+    page = bertviz.render(alone, "head", layer=layer, heads=[head], theme=theme, controls=False)
+    st.iframe(
+        bertviz.data_url(page),
+        height=min(bertviz.height(found), _FRAME_LIMIT),
+        alt=f"bertviz head view of layer {layer + 1}, head {head + 1}. The table beside it has the strongest keys.",
+    )
+    parts.cut_note(found)
+
+
+def _table(found: AttentionMap, layer: int, head: int, *, count: int) -> None:
+    rows = top_keys(found, layer, head, count)
+    weight = {
+        f"weight {rank}": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=90)
+        for rank in range(1, count + 1)
+    }
+    st.markdown("Where each token looks" if found.kind != "cross" else "Where each produced token looks")
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height=min(38 + 35 * len(rows), 560),
+        column_config={"#": st.column_config.NumberColumn(width=40), **weight},
+        alt=f"The {count} strongest keys of every query in layer {layer + 1}, head {head + 1}",
+    )
+
+
+def _tabs(
+    trace: AttentionTrace,
+    found: AttentionMap,
+    measured: HeadScores,
+    layer: int,
+    head: int,
+    *,
+    key: str,
+    slots: str,
+    colour: str,
+    theme: bertviz.Theme,
+) -> None:
+    def go(to_layer: int, to_head: int) -> None:
+        st.session_state[f"{slots}.Layer"], st.session_state[f"{slots}.Head"] = to_layer + 1, to_head + 1
+
+    names = ["All heads", "What the heads do", "The formula", "Download"]
+    overview, roles, formula, files = st.tabs(names, key=f"{key}.tabs", on_change="rerun")
+    # A closed tab costs nothing: its pictures are not made.
+    if overview.open:
+        with overview:
+            parts.all_heads(found, layer, head, key=slots, accent=colour, theme=theme, go=go)
+    if roles.open:
+        with roles:
+            parts.roles(measured, key=slots, theme=theme, go=go)
+    if formula.open:
+        with formula:
+            parts.formula(found)
+    if files.open:
+        with files:
+            parts.downloads(trace, found, layer, head, key=slots, theme=theme)
