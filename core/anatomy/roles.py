@@ -35,6 +35,13 @@ _BY_NAME: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 """Tried in this order on a module's whole name, only while no ancestor has decided."""
 
+_BY_CLASS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (ATTENTION, re.compile(r"\w*Attention")),
+    (FEED_FORWARD, re.compile(r"\w*(FF|FFN|MLP)")),
+    (EMBEDDINGS, re.compile(r"\w*Embeddings?")),
+)
+"""Tried after the names: T5 numbers the parts of a block instead of naming them."""
+
 _NORM = re.compile(r".*(Layer|RMS)Norm")
 
 
@@ -67,10 +74,9 @@ def role_of(name: str, cls: str, inherited: str | None) -> str | None:
         return NORMS
     if inherited is not None:
         return inherited
-    for role, pattern in _BY_NAME:
-        if pattern.fullmatch(name):
-            return role
-    return EMBEDDINGS if "Embedding" in cls else None
+    named = (role for role, pattern in _BY_NAME if pattern.fullmatch(name))
+    classed = (role for role, pattern in _BY_CLASS if pattern.fullmatch(cls))
+    return next(named, None) or next(classed, None)
 
 
 def _parts(node: ModuleNode, path: str, inherited: str | None, copies: int) -> Iterator[Part]:

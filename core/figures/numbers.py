@@ -17,6 +17,11 @@ def in_words(number: int) -> str:
     return f"{_digits(value, 4)} {word}" if word else str(number)
 
 
+def percent(share: float) -> str:
+    """A share between 0 and 1: ``21.4 %``; ``< 0.1 %`` for what is there but would round to nothing."""
+    return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
 def _scaled(number: int) -> tuple[float, str, str]:
     for step, letter, word in _STEPS:
         if abs(number) >= step:

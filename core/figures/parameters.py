@@ -13,11 +13,11 @@ import plotly.graph_objects as go
 
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, HEAD, NORMS, OTHER, ROLES, by_role, role_of
-from core.figures.numbers import in_words, short
+from core.figures.numbers import in_words, percent, short
 
 ROLE_COLOURS: dict[str, str] = {
     EMBEDDINGS: "#2F4A78",
-    ATTENTION: "#7B8794",
+    ATTENTION: "#8C96A1",
     FEED_FORWARD: "#C9B458",
     NORMS: "#F4E7A1",
     HEAD: "#A05C7B",
@@ -25,8 +25,11 @@ ROLE_COLOURS: dict[str, str] = {
 }
 """Blue to yellow as in cividis for the trunk, which reads by lightness alone; two further hues for what is seldom."""
 
-CONTAINER = "rgba(128, 128, 128, 0.16)"
-"""Modules that hold several roles: their own colour would say nothing."""
+ROLE_INK = dict.fromkeys(ROLES, "#FFFFFF") | dict.fromkeys((ATTENTION, FEED_FORWARD, NORMS), "#14181D")
+"""Ink on those colours, at least 4.5 : 1."""
+
+FRAMES = {False: ("#E9ECEF", "#1A1F24"), True: ("#2A313A", "#E8ECF0")}
+"""Fill and ink of modules that hold several roles, on a light and on a dark page."""
 
 HEIGHT = 560
 
@@ -41,16 +44,16 @@ class _Tile:
     role: str | None
 
 
-def treemap(root: ModuleNode) -> go.Figure:
+def treemap(root: ModuleNode, *, dark: bool = False) -> go.Figure:
     """Nested rectangles, areas in proportion to parameters (all copies together); a click opens one."""
-    figure = go.Figure(go.Treemap(**_hierarchy(root), tiling={"pad": 2}, pathbar={"thickness": 26}, maxdepth=6))
-    return _laid_out(figure)
+    shape = {"tiling": {"pad": 2}, "pathbar": {"thickness": 26}, "maxdepth": 6}
+    return _laid_out(go.Figure(go.Treemap(**_hierarchy(root, dark), **shape)))
 
 
-def sunburst(root: ModuleNode) -> go.Figure:
+def sunburst(root: ModuleNode, *, dark: bool = False) -> go.Figure:
     """Nested rings, angles in proportion to parameters (all copies together); a click opens a sector."""
-    figure = go.Figure(go.Sunburst(**_hierarchy(root), maxdepth=5, insidetextorientation="auto"))
-    return _laid_out(figure)
+    shape = {"maxdepth": 5, "insidetextorientation": "auto", "leaf": {"opacity": 1}}
+    return _laid_out(go.Figure(go.Sunburst(**_hierarchy(root, dark), **shape)))
 
 
 def share_table(root: ModuleNode) -> list[dict[str, object]]:
@@ -83,12 +86,13 @@ def sizes_bars(networks: Mapping[str, ModuleNode], *, relative: bool = False) ->
             y=labels,
             x=[100 * part for part in parts] if relative else amounts,
             marker={"color": ROLE_COLOURS[role], "line": {"width": 0.5, "color": "rgba(128, 128, 128, 0.6)"}},
+            insidetextfont={"color": ROLE_INK[role]},
             text=[f"{part:.0%}" if part >= 0.06 else "" for part in parts] if relative else None,
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
             customdata=[
-                [in_words(amount), f"{part:.1%}", in_words(root.total)]
+                [in_words(amount), percent(part), in_words(root.total)]
                 for amount, part, root in zip(amounts, parts, networks.values(), strict=True)
             ],
             hovertemplate="<b>%{y}</b>, " + role + "<br>%{customdata[0]} parameters, %{customdata[1]} of "
@@ -108,8 +112,8 @@ def sizes_bars(networks: Mapping[str, ModuleNode], *, relative: bool = False) ->
     longest = max((root.total for root in networks.values()), default=1)
     figure.update_xaxes(
         title="share of the network's parameters, %" if relative else "parameters",
-        range=[0, 100 if relative else 1.14 * longest],
-        tickformat=None if relative else "~s",
+        range=[0, 100 if relative else 1.02 * longest],
+        exponentformat="B",
         fixedrange=True,
     )
     figure.update_yaxes(autorange="reversed", automargin=True, fixedrange=True, ticklabelstandoff=6)
@@ -117,7 +121,7 @@ def sizes_bars(networks: Mapping[str, ModuleNode], *, relative: bool = False) ->
         barmode="stack",
         bargap=0.35,
         height=130 + 38 * max(len(labels), 2),
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        margin={"l": 8, "r": 16 if relative else 56, "t": 8, "b": 8},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "traceorder": "normal"},
     )
     return figure
@@ -132,45 +136,53 @@ def sizes_table(networks: Mapping[str, ModuleNode]) -> list[dict[str, object]]:
     ]
 
 
-def _tiles(root: ModuleNode) -> list[_Tile]:
-    """Every node with parameters; a module that wraps one single part is left in, so that paths stay those of torch."""
+def _tiles(root: ModuleNode, *, joined: bool = False) -> list[_Tile]:
+    """Every node with parameters, parents first. ``joined``: one that only wraps another is one tile with it."""
     tiles: list[_Tile] = []
 
-    def visit(node: ModuleNode, path: str, parent: str, inherited: str | None, copies: int) -> None:
-        copies *= node.repeat
-        if not node.parameters:
-            return
+    def visit(node: ModuleNode, path: str, parent: str, above: tuple[str, ...], inherited: str | None, c: int) -> None:
         role = role_of(node.name, node.cls, inherited)
-        times = f"{node.repeat} x " if node.repeat > 1 else ""
-        label = f"{node.name}: {times}{node.cls}" if node.name[:1].isdigit() else node.name or node.cls
-        shown = role if role is not None else None if node.children else OTHER
-        tiles.append(_Tile(path, parent, label, f"{times}{node.cls}", node.parameters * copies, shown))
-        for child in node.children:
-            visit(child, f"{path}.{child.name}" if path else child.name, path, role, copies)
+        copies = c * node.repeat
+        heavy = [child for child in node.children if child.parameters]
+        names = (*above, _label(node))
+        if not (joined and path and len(heavy) == 1 and not node.own):
+            shown = role if role is not None else None if node.children else OTHER
+            times = f"{node.repeat} × " if node.repeat > 1 else ""
+            tiles.append(_Tile(path, parent, " › ".join(names), times + node.cls, node.parameters * copies, shown))
+            names, parent = (), path
+        for child in heavy:
+            visit(child, f"{path}.{child.name}" if path else child.name, parent, names, role, copies)
 
-    visit(root, "", "", None, 1)
+    visit(root, "", "", (), None, 1)
     return tiles
 
 
-def _hierarchy(root: ModuleNode) -> dict[str, object]:
+def _label(node: ModuleNode) -> str:
+    """A node's name on a tile; a number says little, so a layer's class stands beside it."""
+    if not node.name[:1].isdigit():
+        return node.name or node.cls
+    return f"{node.name}: {node.repeat} × {node.cls}" if node.repeat > 1 else f"{node.name}: {node.cls}"
+
+
+def _hierarchy(root: ModuleNode, dark: bool) -> dict[str, object]:
     """The fields that plotly's treemap and sunburst have in common."""
-    tiles = _tiles(root)
+    tiles = _tiles(root, joined=True)
     top = root.cls
+    fill, ink = FRAMES[dark]
+    colours = [ROLE_COLOURS[tile.role] if tile.role else fill for tile in tiles]
     return {
         "ids": [tile.path or top for tile in tiles],
         "parents": ["" if not tile.path else tile.parent or top for tile in tiles],
         "labels": [tile.label for tile in tiles],
         "values": [tile.parameters for tile in tiles],
         "branchvalues": "total",
-        "marker": {
-            "colors": [ROLE_COLOURS[tile.role] if tile.role else CONTAINER for tile in tiles],
-            "line": {"width": 1, "color": "rgba(128, 128, 128, 0.45)"},
-        },
+        "marker": {"colors": colours, "line": {"width": 1, "color": "rgba(128, 128, 128, 0.45)"}},
+        "textfont": {"color": [ROLE_INK[tile.role] if tile.role else ink for tile in tiles]},
         "customdata": [
-            [tile.cls, in_words(tile.parameters), f"{tile.parameters / root.total:.2%}", tile.role or "several roles"]
+            [tile.cls, in_words(tile.parameters), percent(tile.parameters / root.total), tile.role or "several roles"]
             for tile in tiles
         ],
-        "texttemplate": "%{label}<br>%{percentRoot:.1%}",
+        "texttemplate": "%{label}<br>%{customdata[2]}",
         "hovertemplate": "<b>%{id}</b><br>%{customdata[0]}<br>%{customdata[1]} parameters, %{customdata[2]} of the "
         "network<br>%{customdata[3]}<extra></extra>",
         "sort": False,
