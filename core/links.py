@@ -101,6 +101,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
     "encoder-decoder": {**_COMMON, **_DECODING, "task": Choice()},
     "efficient": {
         **_COMMON,
+        "sample": Choice(None, ("near", "start", "middle", "own")),
         "tokens": Integer(None, 64, 4096),
         "block": Choice(allowed=("16", "32", "64")),
         "random": Integer(None, 0, 8),

@@ -6,6 +6,9 @@ computes inside its body, so that a page which only reads never pays for torch.
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -13,6 +16,8 @@ import streamlit as st
 if TYPE_CHECKING:
     from core.attention.trace import AttentionTrace
     from core.checkpoints.spec import Checkpoint
+    from core.efficiency.compare import Comparison, LongText
+    from core.efficiency.layout import Sparsity
     from core.language.types import MaskPrediction, Token
 
 _HOUR = 3600.0
@@ -47,3 +52,32 @@ def trace(slug: str, text: str, target: str | None = None) -> AttentionTrace:
     from core.attention.capture import capture
 
     return capture(checkpoint(slug), text, target=target)
+
+
+Progress = Callable[[float, str], None]
+"""Told the share done, from 0 to 1, and what is being done."""
+
+_comparisons: OrderedDict[tuple[object, ...], Comparison] = OrderedDict()
+_comparisons_lock = threading.Lock()
+_COMPARISONS_KEPT = 64
+
+
+def comparison(slug: str, long: LongText, sparsity: Sparsity, progress: Progress) -> Comparison:
+    """``long`` through sparse and full attention, computed once for the same text and settings.
+
+    Not ``st.cache_data``: the computation reports to a bar of the visitor who waits for it, which must not be replayed
+    to the next one.
+    """
+    from core.efficiency.compare import compare
+
+    key = (slug, long.ids, sparsity)
+    with _comparisons_lock:
+        if key in _comparisons:
+            _comparisons.move_to_end(key)
+            return _comparisons[key]
+    found = compare(checkpoint(slug), long, sparsity, progress=progress)
+    with _comparisons_lock:
+        _comparisons[key] = found
+        while len(_comparisons) > _COMPARISONS_KEPT:
+            _comparisons.popitem(last=False)
+    return found

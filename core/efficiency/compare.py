@@ -84,6 +84,8 @@ class Comparison:
     """All that the page shows."""
 
     tokens: int
+    positions: int
+    """The longest text that the model can read, in tokens."""
     layers: int
     heads: int
     words: tuple[MaskedWord, ...]
@@ -147,7 +149,7 @@ def compare(
     """
     from core.efficiency.bigbird import attention_peak, forward, shape_of
 
-    layers, heads, _ = shape_of(checkpoint.model)
+    layers, heads, positions = shape_of(checkpoint.model)
     model, n = checkpoint.model, len(long.ids)
     tell = progress or (lambda share, doing: None)
     chosen: dict[Mode, Sparsity | None] = {"sparse": sparsity, "full": None}
@@ -190,6 +192,7 @@ def compare(
     }
     return Comparison(
         tokens=n,
+        positions=positions,
         layers=layers,
         heads=heads,
         words=_words(checkpoint, long, runs["sparse"][0], runs["full"][0], k),
