@@ -29,7 +29,7 @@ _MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 def scale(theme: Theme) -> list[tuple[float, str]]:
     """A colour scale for amounts: zero is the background."""
     colours = list(sequential.Cividis) if theme == "dark" else list(reversed(sequential.Cividis))
-    start = 0.06
+    start = 0.06 if theme == "dark" else 0.18  # cividis opens with a bright yellow: small weights are to look small
     stops = [start + (1 - start) * i / (len(colours) - 1) for i in range(len(colours))]
     return [(0.0, _BACKGROUND[theme]), *zip(stops, colours, strict=True)]
 
@@ -44,7 +44,7 @@ def heat_map(found: AttentionMap, layer: int, head: int, theme: Theme = "light")
             x=keys,
             y=queries,
             zmin=0.0,
-            zmax=max(0.1, float(weights.max())),
+            zmax=max(0.2, float(weights.max())),
             colorscale=scale(theme),
             colorbar=_colorbar("weight", theme),
             xgap=1 if weights.shape[1] <= 40 else 0,
@@ -52,13 +52,11 @@ def heat_map(found: AttentionMap, layer: int, head: int, theme: Theme = "light")
             hovertemplate="<b>%{y}</b> looks at <b>%{x}</b><br>weight %{z:.3f}<extra></extra>",
         )
     )
-    figure.update_xaxes(
-        side="top", title={"text": "key: looked at", "standoff": 6}, **_ticks(found.key_tokens, keys, theme)
-    )
+    figure.update_xaxes(side="top", title=_title("key: looked at", theme), **_ticks(found.key_tokens, keys, theme))
     figure.update_xaxes(tickangle=-60)
     figure.update_yaxes(
         autorange="reversed",
-        title={"text": _query_title(found), "standoff": 6},
+        title=_title(_query_title(found), theme),
         **_ticks(found.query_tokens, queries, theme),
     )
     rows = weights.shape[0]
@@ -170,6 +168,10 @@ def _colorbar(title: str, theme: Theme) -> dict[str, object]:
         "tickfont": {"color": _TEXT[theme]},
         "outlinewidth": 0,
     }
+
+
+def _title(text: str, theme: Theme) -> dict[str, object]:
+    return {"text": text, "standoff": 6, "font": {"color": _TEXT[theme]}}
 
 
 def _query_title(found: AttentionMap) -> str:

@@ -95,12 +95,14 @@ def heads_view(
         found = maps[chosen_kind]  # type: ignore[index]
         measured = scores(found)
         slots = f"{key}.{trace.checkpoint}.{chosen_kind}"
-        at_layer, at_head = _layer_and_head(found, measured, layer, head, slots)
+        at_layer, at_head, refused = _layer_and_head(found, measured, layer, head, slots)
         chosen_view = st.segmented_control(
             "View", list(VIEWS), format_func=VIEWS.__getitem__, default=view if view in VIEWS else "heat",
             required=True, key=f"{key}.view",
         )  # fmt: skip
 
+    for sentence in refused:
+        st.warning(sentence, icon=":material/link_off:")
     if chosen_view == "table":
         _table(found, at_layer, at_head, count=4)
     else:
@@ -180,8 +182,8 @@ def _kind(maps: dict[str, AttentionMap] | dict, wanted: str | None, key: str) ->
 
 def _layer_and_head(
     found: AttentionMap, measured: HeadScores, layer: int | None, head: int | None, slots: str
-) -> tuple[int, int]:
-    """The two menus; returns layer and head from 0."""
+) -> tuple[int, int, list[str]]:
+    """The two menus; returns layer and head from 0, and what was asked for in vain."""
     telling = _telling(measured)
     values: list[int] = []
     refused: list[str] = []
@@ -191,12 +193,12 @@ def _layer_and_head(
         fits = wanted is not None and 1 <= wanted <= size
         if slot not in st.session_state:
             if wanted is not None and not fits:
-                refused.append(f"There is no {label.lower()} {wanted} here: this model has {size}.")
+                refused.append(
+                    f"There is no {label.lower()} {wanted} here: this model has {size}. Number {usual + 1} is shown."
+                )
             st.session_state[slot] = wanted if fits else usual + 1
         values.append(int(st.selectbox(label, range(1, size + 1), key=slot, width=96)) - 1)
-    for sentence in refused:
-        st.warning(f"{sentence} Another one is shown instead.", icon=":material/link_off:")
-    return values[0], values[1]
+    return values[0], values[1], refused
 
 
 def _telling(measured: HeadScores) -> tuple[int, int]:

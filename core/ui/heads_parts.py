@@ -61,7 +61,7 @@ def about(scores: HeadScores, layer: int, head: int) -> str:
     at_layer, at_head, best_value = scores.strongest(best, 1)[0]
     if (at_layer, at_head) != (layer, head) and best_value >= 0.4:
         sentence += (
-            f" The most {MEANING[best].removeprefix('weight ')} has layer {at_layer + 1}, head {at_head + 1}: "
+            f" Layer {at_layer + 1}, head {at_head + 1} has the most {MEANING[best].removeprefix('weight ')}: "
             f"{best_value:.0%}."
         )
     return sentence
