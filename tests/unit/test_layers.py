@@ -61,27 +61,26 @@ def test_every_figure_module_is_light() -> None:
     assert imported_by(code) & {*HEAVY, "streamlit"} == set()
 
 
-def _run_page(path: str, query: dict[str, str]) -> str:
-    """Code that runs one page as Streamlit does, and fails on an exception in it."""
-    return (
-        "import logging; logging.disable(logging.WARNING)\n"
-        "from streamlit.testing.v1 import AppTest\n"
-        f"test = AppTest.from_file('pages/{path}.py', default_timeout=60)\n"
-        f"for name, value in {query!r}.items(): test.query_params[name] = value\n"
-        "test.run()\n"
-        "assert not test.exception, test.exception\n"
-        "assert len(test.main.children) > 0"
-    )
+_RUN_VIEWS = """
+import logging, sys
+logging.disable(logging.WARNING)
+from streamlit.testing.v1 import AppTest
+for page, query in {views!r}:
+    test = AppTest.from_file({app!r}, default_timeout=60)
+    test.switch_page(f"pages/{{page}}.py")
+    for name, value in query.items():
+        test.query_params[name] = value
+    test.run()
+    assert not test.exception, (page, query, test.exception)
+    assert len(test.main.children) > 0, (page, query)
+    found = set({heavy!r}) & sys.modules.keys()
+    assert not found, f"{{page}} {{query}} imported {{found}}"
+"""
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_that_only_reads_never_imports_torch(page: str) -> None:
-    assert imported_by(_run_page(page, {})) & HEAVY == set()
-
-
-@pytest.mark.parametrize(("page", "tab"), [(page, tab) for page, tabs in VIEWS.items() for tab in tabs])
-def test_a_view_that_only_reads_never_imports_torch(page: str, tab: str) -> None:
-    assert imported_by(_run_page(page, {"tab": tab})) & HEAVY == set()
+def test_pages_and_views_that_only_read_never_import_torch() -> None:
+    views = [(page, {}) for page in PAGES] + [(page, {"tab": tab}) for page, tabs in VIEWS.items() for tab in tabs]
+    assert imported_by(_RUN_VIEWS.format(app=str(ROOT / "app.py"), views=views, heavy=sorted(HEAVY))) & HEAVY == set()
 
 
 def test_the_probe_sees_what_is_imported() -> None:
