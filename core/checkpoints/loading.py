@@ -131,6 +131,11 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
     config = _config(folder if (folder / "config.json").is_file() else trunk)
     model = _auto(spec.kind).from_config(config, attn_implementation="eager", trust_remote_code=False)
     report = model.load_state_dict(_state(folder, spec.card), strict=False)
+    stray = sorted(set(report.unexpected_keys) & _targets(folder / "difference.safetensors"))
+    if stray:
+        raise CheckpointRefused(
+            f"The difference of {spec.name} changes {stray[0]}, which its architecture does not have."
+        )
     model.tie_weights()
     tied = set(getattr(model, "all_tied_weights_keys", None) or getattr(model, "_tied_weights_keys", None) or ())
     _complete(spec.name, [key for key in report.missing_keys if key not in tied])
@@ -162,6 +167,14 @@ def _base_state(base: str) -> dict[str, Tensor]:
     if Path(base).name != base or not folder.is_dir():
         raise CheckpointRefused(f"The card names a base, “{base}”, that is not bundled.")
     return _state(folder, read_card(folder / "card.toml"))
+
+
+def _targets(file: Path) -> set[str]:
+    """The tensors that a difference writes."""
+    from safetensors import safe_open
+
+    with safe_open(file, framework="pt") as stream:
+        return {name.split(".lora_")[0].split(".rows.")[0] for name in stream.keys()}  # noqa: SIM118
 
 
 def _elements_of_bundled(folder: Path, card: Card | None) -> int:

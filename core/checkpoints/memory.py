@@ -83,16 +83,16 @@ class Memory:
             )
         with self._lock:
             self._kept.pop(spec.slug, None)
-            self._make_room(budget - need)
+            self._make_room(budget - need, keep=0)
         checkpoint = self._read(spec)
         with self._lock:
             size = max(need, model_bytes(checkpoint))
             self._kept[spec.slug] = _Kept(checkpoint, size, fingerprint)
-            self._make_room(budget)
+            self._make_room(budget, keep=1)
         return checkpoint
 
-    def _make_room(self, budget: int) -> None:
-        while self._kept and self.bytes_used > budget and len(self._kept) > (1 if budget > 0 else 0):
+    def _make_room(self, budget: int, keep: int) -> None:
+        while len(self._kept) > keep and self.bytes_used > budget:
             self._kept.popitem(last=False)
 
     @property

@@ -1,0 +1,147 @@
+"""The command line: ``python -m core doctor | fetch | tree | train | evaluate | bench``.
+
+Every command imports what it needs when it runs, so that help is quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.errors import AtlasError
+
+app = typer.Typer(
+    help="Transformer Atlas: look at an installation, fetch, train and measure its models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+def doctor(
+    load: Annotated[bool, typer.Option(help="Also load every model that is ready.")] = False,
+) -> None:
+    """Say what this installation can do; fails with the reason when something needed is missing."""
+    from core.doctor import examine
+
+    report = examine(load)
+    print(report.text())
+    if report.problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def fetch(
+    names: Annotated[list[str], typer.Argument(help="Published checkpoints, for example bert-base-uncased.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before downloading.")] = False,
+) -> None:
+    """Download published checkpoints ahead of a lecture; they then run without a network."""
+    from core.checkpoints import hub, registry
+
+    known = {spec.slug: spec for spec in registry.published()}
+    known |= {spec.location: spec for spec in known.values()}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        slugs = ", ".join(name for name in known if "/" not in name)
+        raise AtlasError(f"The catalogue names no published checkpoint “{unknown[0]}”. It names: {slugs}.")
+    for name in names:
+        spec = known[name]
+        if spec.ready:
+            print(f"{spec.slug} is here already.")
+            continue
+        stated = hub.plan(spec, host_asks=True)
+        print(f"{spec.slug}: {stated.missing_bytes / 1e6:,.1f} MB from the Hugging Face Hub ({spec.location}).")
+        if not yes and sys.stdin.isatty() and not typer.confirm("Download?", default=True):
+            continue
+        with typer.progressbar(length=stated.total_bytes, label=spec.slug) as bar:
+
+            def on_bytes(done: int, total: int, bar: object = bar) -> None:
+                bar.update(done - bar.pos)  # type: ignore[attr-defined]
+
+            folder = hub.fetch(spec, on_bytes, host_asks=True)
+        print(f"{spec.slug} is in {folder}")
+
+
+@app.command()
+def tree(
+    system: Annotated[str | None, typer.Argument(help="A system of the catalogue, for example bert.")] = None,
+    size: Annotated[str | None, typer.Option(help="A published size; the page's first one if left out.")] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Compute the trees of all systems anew and keep them.")
+    ] = False,
+) -> None:
+    """Print a system's module tree as torch prints it."""
+    from core.anatomy import keep
+
+    if write:
+        for slug, counts in keep.write_all().items():
+            print(slug, ", ".join(f"{name}: {count:,}" for name, count in counts.items()))
+        return
+    if system is None:
+        raise AtlasError("Name a system, for example “python -m core tree bert”, or give --write.")
+    node = keep.tree(system, size)
+    print(node.text())
+    print(f"{node.parameters:,} parameters, shared weights once")
+
+
+@app.command()
+def train(
+    recipe: Annotated[str, typer.Argument(help="A recipe of assets/recipes, for example minilm.")],
+    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.", exists=True, file_okay=False)],
+    minutes: Annotated[float | None, typer.Option(help="Training time instead of the recipe's.", min=0.0)] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads for torch; all if left out.", min=1)] = None,
+    output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/checkpoints.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of going on.")] = False,
+) -> None:
+    """Train a checkpoint by its recipe; an interrupted run goes on where it stopped."""
+    from core.training.run import cli_train
+
+    print(cli_train(recipe, corpus, minutes=minutes, threads=threads, output=output, fresh=fresh))
+
+
+@app.command()
+def evaluate(
+    slug: Annotated[str, typer.Argument(help="A checkpoint, for example minilm.")],
+) -> None:
+    """Measure a checkpoint on the held-out texts that come with the Atlas, as its card states."""
+    from core.training.evaluate import cli_evaluate
+
+    cli_evaluate(slug)
+
+
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help="Scripts of benchmarks/; all if left out.")] = None,
+) -> None:
+    """Run the benchmarks: what is fast here, against what one would use instead."""
+    import subprocess
+
+    from core.settings import ROOT
+
+    scripts = {path.stem: path for path in sorted((ROOT / "benchmarks").glob("*.py")) if not path.stem.startswith("_")}
+    unknown = [name for name in names or () if name not in scripts]
+    if unknown or not scripts:
+        raise AtlasError(f"There is no benchmark “{' '.join(unknown)}”. There are: {', '.join(scripts) or 'none'}.")
+    failed = False
+    for name in names or scripts:
+        print(f"== {name}", flush=True)
+        failed |= subprocess.run([sys.executable, str(scripts[name])], cwd=ROOT, check=False).returncode != 0  # noqa: S603
+    if failed:
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Run the command line; an :class:`AtlasError` becomes its sentence and exit status 1."""
+    try:
+        app()
+    except AtlasError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

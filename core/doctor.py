@@ -1,0 +1,160 @@
+"""What this installation can do, and what it lacks: the text of ``python -m core doctor``.
+
+Reads files and versions only, so it answers within a second or two; ``load`` also loads every model.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from dataclasses import dataclass, field
+from importlib import metadata
+
+from core import __version__, checkpoints
+from core import settings as configuration
+from core.checkpoints import hub_cache, package, registry
+from core.checkpoints.spec import Branch, CheckpointSpec
+from core.errors import AtlasError
+
+BRANCHES: tuple[Branch, ...] = ("encoder", "decoder", "encoder-decoder", "efficient")
+NEEDED = (
+    "streamlit",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "safetensors",
+    "huggingface-hub",
+    "plotly",
+    "pandas",
+    "bertviz",
+    "pydantic-settings",
+    "typer",
+    package.NAME,
+)
+"""Packages without which a page does not work."""
+
+OLDEST_PYTHON = (3, 11)
+_WORDS = {"masked-lm": "masked tokens", "causal-lm": "generation", "seq2seq-lm": "text to text"}
+
+
+@dataclass(slots=True)
+class Report:
+    """What was found: sections of lines to print, and the problems that make the exit status non-zero."""
+
+    sections: list[tuple[str, list[str]]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """The report as it is printed."""
+        blocks = [f"{title}\n" + "\n".join(f"  {line}" for line in lines) for title, lines in self.sections if lines]
+        if self.problems:
+            blocks.append("Missing or wrong\n" + "\n".join(f"  - {problem}" for problem in self.problems))
+        else:
+            blocks.append("Nothing that is needed is missing.")
+        return "\n\n".join(blocks)
+
+
+def examine(load: bool = False) -> Report:
+    """Look at versions, settings, sources and models. With ``load``, every model that claims to be ready is loaded."""
+    report = Report()
+    _versions(report)
+    if _settings(report):
+        _models(report, load)
+    return report
+
+
+def _versions(report: Report) -> None:
+    lines = [
+        f"Transformer Atlas {__version__}",
+        f"Python {platform.python_version()} ({platform.platform(terse=True)})",
+    ]
+    if sys.version_info < OLDEST_PYTHON:
+        report.problems.append("Python 3.11 or newer is needed.")
+    for name in NEEDED:
+        try:
+            lines.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            lines.append(f"{name}: not installed")
+            report.problems.append(f"The package {name} is not installed. “make run” installs all that is needed.")
+    report.sections.append(("Versions", lines))
+
+
+def _settings(report: Report) -> bool:
+    """Settings, sources and memory; False when the settings cannot be read at all."""
+    try:
+        chosen = configuration.settings()
+    except ValueError as error:
+        names = sorted({str(problem["loc"][0]) for problem in getattr(error, "errors", list)()})
+        variables = ", ".join(f"ATLAS_{name.upper()}" for name in names) or "ATLAS_..."
+        report.problems.append(f"A setting has a value that is not allowed: {variables}. core/settings.py lists them.")
+        return False
+    found = package.find_package()
+    folder = chosen.checkpoint_dir
+    lines = [
+        f"bundled     {registry.bundled_root()}",
+        f"package     {f'{package.NAME} {found.version}' if found else 'not installed'}",
+        f"directory   {folder if folder else 'none (ATLAS_CHECKPOINT_DIR)'}",
+        f"Hub         {chosen.hub} (ATLAS_HUB); cache {hub_cache.cache_root()}",
+    ]
+    report.sections.append(("Sources of models, in this order", lines))
+    if folder is not None and not folder.is_dir():
+        report.problems.append(f"ATLAS_CHECKPOINT_DIR names {folder}, which is not a folder.")
+    if found is not None:
+        try:
+            package.verified_weights()
+        except AtlasError as error:
+            report.problems.append(str(error))
+    total = _memory_bytes()
+    threads = chosen.threads or os.cpu_count() or 1
+    memory = [f"{chosen.memory_mb:,} MB for loaded models (ATLAS_MEMORY_MB), {threads} threads (ATLAS_THREADS)"]
+    if total:
+        memory.append(f"{total / 1e6:,.0f} MB in this machine")
+        if total / 1e6 < chosen.memory_mb:
+            report.problems.append("ATLAS_MEMORY_MB allows more memory than this machine has.")
+    memory.append(f"{shutil.disk_usage(configuration.ROOT).free / 1e9:,.1f} GB free on disk")
+    report.sections.append(("Memory and disk", memory))
+    return True
+
+
+def _models(report: Report, load: bool) -> None:
+    specs = checkpoints.available()
+    live = [spec for spec in specs if spec.ready]
+    for branch in BRANCHES:
+        here = [spec for spec in live if spec.branch == branch]
+        report.sections.append((f"Live on /{branch}", [line for spec in here for line in _describe(spec)]))
+        if not here:
+            report.problems.append(f"No model runs on the page /{branch}.")
+    waiting = [spec for spec in specs if not spec.ready]
+    report.sections.append(("Known, not ready", [f"{spec.slug}: {spec.origin}" for spec in waiting]))
+    for spec in waiting:
+        if spec.source != "hub":
+            report.problems.append(f"{spec.slug} is not complete ({spec.origin}).")
+    offered = [spec.slug for spec in registry.published() if not spec.ready]
+    if offered:
+        title = "Published checkpoints that “python -m core fetch NAME” can bring"
+        report.sections.append((title, [", ".join(offered)]))
+    report.problems.extend(folder.reason for folder in checkpoints.refused())
+    if load:
+        for spec in live:
+            try:
+                checkpoints.load(spec.slug)
+            except AtlasError as error:
+                report.problems.append(f"{spec.slug} does not load. {error}")
+
+
+def _describe(spec: CheckpointSpec) -> list[str]:
+    size = f", {spec.size_bytes / 1e6:,.1f} MB" if spec.size_bytes else ""
+    lines = [f"{spec.slug}: {_WORDS[spec.kind]}; {spec.origin}{size}"]
+    if spec.card:
+        lines.extend(f"    {m.name} {m.value:g} {m.unit} on {m.on}" for m in spec.card.measures)
+    return lines
+
+
+def _memory_bytes() -> int | None:
+    """Physical memory, where the system tells."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None

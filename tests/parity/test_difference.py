@@ -1,0 +1,111 @@
+"""A bundled difference gives the same model as transformers with the same weights, also two differences deep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from core import checkpoints
+from core.checkpoints import loading, package, registry
+from core.errors import CheckpointRefused
+from tests import tiny
+from tests.unit.test_checkpoints_registry import CARD
+
+
+@pytest.fixture
+def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_checkpoints: Callable[[Path], None]) -> Path:
+    """Bundled checkpoints: ``minilm`` as a difference to a trunk, ``atlas-bigbird`` as a difference to that.
+
+    The trunk stands for the package and holds a bare BertModel, whose names have no prefix, as the package has it.
+    """
+    from transformers import BertForMaskedLM
+
+    monkeypatch.setattr(registry.configuration, "ASSETS", tmp_path)
+    use_checkpoints(tmp_path / "nowhere")
+    trunk = tiny.tiny_bert(tmp_path / "trunk")
+    model = BertForMaskedLM.from_pretrained(trunk)
+    bare = {name.removeprefix("bert."): value for name, value in model.state_dict().items() if "bert." in name}
+    bare = {name: value.clone() for name, value in bare.items()} | {"pooler.dense.weight": torch.ones(16, 16)}
+    save_file(bare, trunk / "model.safetensors")
+    monkeypatch.setattr(package, "find_package", lambda: package.Package(trunk, "0"))
+    monkeypatch.setattr(package, "verified_weights", lambda: trunk / "model.safetensors")
+
+    minilm = tmp_path / "checkpoints" / "minilm"
+    minilm.mkdir(parents=True)
+    (minilm / "card.toml").write_text(f'base = "{package.NAME}"\n' + CARD)
+    generator = torch.Generator().manual_seed(1)
+    head = {name: value.clone() for name, value in model.state_dict().items() if name.startswith("cls.")}
+    del head["cls.predictions.decoder.weight"], head["cls.predictions.decoder.bias"]  # tied
+    query = "bert.encoder.layer.0.attention.self.query.weight"
+    factors = {
+        f"{query}.lora_A": torch.randn(2, 16, generator=generator),
+        f"{query}.lora_B": torch.randn(16, 2, generator=generator),
+    }
+    save_file({**head, **factors}, minilm / "difference.safetensors")
+    return tmp_path / "checkpoints"
+
+
+def test_minilm_is_its_trunk_its_factors_and_its_head(assets: Path) -> None:
+    from transformers import BertForMaskedLM
+
+    difference = load_file(assets / "minilm" / "difference.safetensors")
+    trunk = load_file(assets.parent / "trunk" / "model.safetensors")
+    name = "encoder.layer.0.attention.self.query.weight"
+    trunk[name] = trunk[name] + difference[f"bert.{name}.lora_B"] @ difference[f"bert.{name}.lora_A"]
+    loaded = checkpoints.load("minilm")
+    expected = BertForMaskedLM(loaded.model.config).eval()
+    head = {key: value for key, value in difference.items() if key.startswith("cls.")}
+    expected.load_state_dict({**{f"bert.{key}": value for key, value in trunk.items()}, **head}, strict=False)
+    ids = loaded.tokenizer("the cat sat on the [MASK].", return_tensors="pt")
+    torch.testing.assert_close(loaded.model(**ids).logits, expected(**ids).logits)
+    decoder = loaded.model.get_output_embeddings().weight
+    assert decoder.data_ptr() == loaded.model.get_input_embeddings().weight.data_ptr(), "the head is not tied"
+    assert not loaded.model.training
+
+
+def test_bigbird_on_top_of_minilm(assets: Path) -> None:
+    source = tiny.tiny_bigbird(assets / "atlas-bigbird", positions=512)
+    (source / "model.safetensors").unlink()
+    (source / "card.toml").write_text('base = "minilm"\n' + CARD)
+    positions = "bert.embeddings.position_embeddings.weight"
+    save_file({f"{positions}.rows.64": torch.full((448, 16), 0.5)}, source / "difference.safetensors")
+    spec = checkpoints.get("atlas-bigbird")
+    assert (spec.branch, spec.ready, spec.max_positions) == ("efficient", True, 512)
+    big = checkpoints.load("atlas-bigbird").model
+    small = checkpoints.load("minilm").model
+    assert big.config.attention_type == "block_sparse"
+    got = big.state_dict()
+    for name, value in small.state_dict().items():
+        if name == positions:
+            torch.testing.assert_close(got[name][:64], value)
+            assert got[name].shape == (512, 16)
+            assert bool((got[name][64:] == 0.5).all())
+        else:
+            torch.testing.assert_close(got[name], value)
+
+
+def test_a_difference_without_its_head_is_refused(assets: Path) -> None:
+    file = assets / "minilm" / "difference.safetensors"
+    state = load_file(file)
+    del state["cls.predictions.transform.dense.weight"]
+    save_file(state, file)
+    with pytest.raises(CheckpointRefused, match="made up"):
+        checkpoints.load("minilm")
+
+
+def test_a_difference_to_something_else_is_refused(assets: Path) -> None:
+    file = assets / "minilm" / "difference.safetensors"
+    save_file(load_file(file) | {"transformer.h.0.weight": torch.ones(2)}, file)
+    with pytest.raises(CheckpointRefused, match=r"transformer\.h\.0\.weight"):
+        checkpoints.load("minilm")
+
+
+def test_a_base_outside_the_bundle_is_refused(assets: Path) -> None:
+    card = assets / "minilm" / "card.toml"
+    card.write_text('base = "../../elsewhere"\n' + CARD)
+    with pytest.raises(CheckpointRefused, match="not bundled"):
+        loading.read(checkpoints.get("minilm"))

@@ -1,0 +1,216 @@
+"""Folders that must not be loaded: each gets a sentence, from the files alone, and nothing in it is opened or run."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core import checkpoints
+from core.checkpoints.folder import count_elements, inspect
+from core.errors import CheckpointRefused
+
+
+@pytest.fixture
+def bert(tiny_root: Path, tmp_path: Path) -> Path:
+    """A copy of the tiny BERT that a test may damage."""
+    return Path(shutil.copytree(tiny_root / "tiny-bert", tmp_path / "root" / "tiny-bert"))
+
+
+def edit(file: Path, **changes: object) -> None:
+    """Change keys of a JSON file."""
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+def refusal(folder: Path) -> str:
+    """The sentence with which the folder is refused."""
+    with pytest.raises(CheckpointRefused) as caught:
+        inspect(folder, folder.parent)
+    sentence = str(caught.value)
+    assert folder.name in sentence
+    assert sentence.endswith(".")
+    return sentence
+
+
+def test_a_sound_folder_passes(bert: Path) -> None:
+    found = inspect(bert, bert.parent)
+    assert found.kind == "masked-lm"
+    assert found.size_bytes == (bert / "model.safetensors").stat().st_size
+
+
+def test_elements_of_a_file_written_by_hand(tmp_path: Path) -> None:
+    header = json.dumps(
+        {
+            "__metadata__": {"format": "pt"},
+            "a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+            "b": {"dtype": "F16", "shape": [4], "data_offsets": [24, 32]},
+        }
+    ).encode()
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(struct.pack("<Q", len(header)) + header + bytes(32))
+    assert count_elements(file) == 2 * 3 + 4
+
+
+@pytest.mark.parametrize("keep", [0, 5, 40, 0.5, 0.999])
+def test_truncated_weights(bert: Path, keep: float) -> None:
+    file = bert / "model.safetensors"
+    content = file.read_bytes()
+    file.write_bytes(content[: int(keep * len(content)) if isinstance(keep, float) else keep])
+    assert "cut off" in refusal(bert)
+
+
+def test_weights_with_bytes_too_many(bert: Path) -> None:
+    with (bert / "model.safetensors").open("ab") as stream:
+        stream.write(b"more")
+    assert "Copy or download it again" in refusal(bert)
+
+
+@pytest.mark.parametrize("header", [b"not json", b"[1]", b'{"a": 1}', b'{"a": {"shape": "x", "data_offsets": [0]}}'])
+def test_a_header_that_is_nonsense(bert: Path, header: bytes) -> None:
+    (bert / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    assert "damaged" in refusal(bert)
+
+
+def test_no_tokeniser(bert: Path) -> None:
+    for file in bert.glob("tokenizer*"):
+        file.unlink()
+    assert "no tokeniser" in refusal(bert)
+
+
+def test_a_pickle_is_named_and_never_opened(bert: Path, tmp_path: Path) -> None:
+    trap = tmp_path / "opened"
+
+    class Trap:
+        def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+            return Path.touch, (trap,)
+
+    (bert / "model.safetensors").unlink()
+    (bert / "pytorch_model.bin").write_bytes(pickle.dumps(Trap()))
+    assert "pytorch_model.bin" in refusal(bert)
+    assert not trap.exists()
+
+
+def test_no_weights(bert: Path) -> None:
+    (bert / "model.safetensors").unlink()
+    assert "no weights" in refusal(bert)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
+def test_remote_code(bert: Path, name: str) -> None:
+    edit(bert / name, auto_map={"AutoModelForMaskedLM": "modeling_trap.Trap"})
+    assert "code of its own" in refusal(bert)
+
+
+def test_remote_code_in_a_nested_configuration(bert: Path) -> None:
+    edit(bert / "config.json", encoder={"auto_map": {"AutoModel": "modeling_trap.Trap"}})
+    assert "code of its own" in refusal(bert)
+
+
+def test_unknown_architecture(bert: Path) -> None:
+    edit(bert / "config.json", architectures=["MindReaderForMaskedLM"], model_type="mind-reader")
+    assert "MindReaderForMaskedLM" in refusal(bert)
+    assert "does not know" in refusal(bert)
+
+
+def test_a_trunk_without_a_head(bert: Path) -> None:
+    edit(bert / "config.json", architectures=["BertModel"])
+    assert "no language-model head" in refusal(bert)
+
+
+def test_no_architecture(bert: Path) -> None:
+    edit(bert / "config.json", architectures=None)
+    assert "does not say its architecture" in refusal(bert)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 100_000])
+def test_a_configuration_that_is_no_json_object(bert: Path, text: str) -> None:
+    (bert / "config.json").write_text(text)
+    assert "damaged" in refusal(bert)
+
+
+def test_a_configuration_as_large_as_a_film(bert: Path) -> None:
+    (bert / "config.json").write_text(" " * 6_000_000)
+    assert "too large" in refusal(bert)
+
+
+def test_an_adapter(bert: Path) -> None:
+    (bert / "adapter_config.json").write_text("{}")
+    assert "adapter" in refusal(bert)
+
+
+def test_quantised_weights(bert: Path) -> None:
+    edit(bert / "config.json", quantization_config={"quant_method": "gptq"})
+    assert "quantised" in refusal(bert)
+
+
+def test_a_link_out_of_the_directory(bert: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "secret.json"
+    shutil.move(bert / "tokenizer.json", outside)
+    (bert / "tokenizer.json").symlink_to(outside)
+    assert "leads out" in refusal(bert)
+
+
+def test_a_link_within_the_directory_is_fine(bert: Path) -> None:
+    shutil.move(bert / "tokenizer.json", bert.parent / "shared.json")
+    (bert / "tokenizer.json").symlink_to(bert.parent / "shared.json")
+    assert inspect(bert, bert.parent).kind == "masked-lm"
+
+
+def test_an_index_that_names_files_elsewhere(bert: Path) -> None:
+    (bert / "model.safetensors").unlink()
+    index = bert / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "../other.safetensors"}}))
+    assert "outside its folder" in refusal(bert)
+    index.write_text(json.dumps({"weight_map": {"a": "model-00001-of-00002.safetensors"}}))
+    assert "lacks model-00001-of-00002.safetensors" in refusal(bert)
+
+
+def test_refused_folders_keep_their_neighbours_and_say_why(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:
+    broken = Path(shutil.copytree(bert, bert.parent / "broken"))
+    (broken / "tokenizer.json").unlink()
+    (broken / "tokenizer_config.json").unlink()
+    use_checkpoints(bert.parent)
+    assert "dir-tiny-bert" in {spec.slug for spec in checkpoints.available()}
+    assert [folder.slug for folder in checkpoints.refused()] == ["dir-broken"]
+    with pytest.raises(CheckpointRefused, match="no tokeniser"):
+        checkpoints.load("dir-broken")
+
+
+def test_weights_that_do_not_fill_the_model_are_not_made_up(
+    bert: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    from safetensors.torch import load_file, save_file
+
+    state = load_file(bert / "model.safetensors")
+    del state["cls.predictions.transform.dense.weight"]
+    save_file(state, bert / "model.safetensors", metadata={"format": "pt"})
+    use_checkpoints(bert.parent)
+    with pytest.raises(CheckpointRefused, match="made up"):
+        checkpoints.load("dir-tiny-bert")
+
+
+def test_weights_of_other_shapes(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:
+    edit(bert / "config.json", intermediate_size=40)
+    use_checkpoints(bert.parent)
+    with pytest.raises(CheckpointRefused, match="tiny-bert"):
+        checkpoints.load("dir-tiny-bert")
+
+
+def test_a_tokeniser_of_another_model(bert: Path, tiny_root: Path, use_checkpoints: Callable[[Path], None]) -> None:
+    shutil.copy(tiny_root / "tiny-gpt2" / "tokenizer.json", bert / "tokenizer.json")
+    use_checkpoints(bert.parent)
+    with pytest.raises(CheckpointRefused, match="do not belong together"):
+        checkpoints.load("dir-tiny-bert")
+
+
+@pytest.mark.parametrize("content", ["{}", "not json", '{"model": {"type": "WordPiece"}}'])
+def test_a_damaged_tokeniser(bert: Path, content: str, use_checkpoints: Callable[[Path], None]) -> None:
+    (bert / "tokenizer.json").write_text(content)
+    use_checkpoints(bert.parent)
+    with pytest.raises(CheckpointRefused, match="tokeniser"):
+        checkpoints.load("dir-tiny-bert")

@@ -1,0 +1,166 @@
+"""The memory budget: one load for all, the least recently used leave, who holds a model keeps it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core import checkpoints
+from core.checkpoints import memory
+from core.checkpoints.memory import Memory
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.errors import CheckpointRefused, CheckpointUnavailable
+
+
+def spec(slug: str) -> CheckpointSpec:
+    return CheckpointSpec(slug, slug, None, "encoder", "masked-lm", "directory", "a test", "", True)
+
+
+class Tensor:
+    """As much of a tensor as the bookkeeping looks at: ``count`` bytes."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def data_ptr(self) -> int:
+        return id(self)
+
+    def numel(self) -> int:
+        return self._count
+
+    def element_size(self) -> int:
+        return 1
+
+
+class Shelf:
+    """A source of pretended models of given sizes that counts how often each is read."""
+
+    def __init__(self, **sizes: int) -> None:
+        self.sizes = sizes
+        self.reads: list[str] = []
+        self.delay = 0.0
+        self.error: Exception | None = None
+        self.version = 0
+        self.memory = Memory(self.read, lambda s: self.sizes[s.slug], lambda s: (("file", self.version, 0),))
+
+    def read(self, wanted: CheckpointSpec) -> Checkpoint:
+        self.reads.append(wanted.slug)
+        time.sleep(self.delay)
+        if self.error is not None:
+            raise self.error
+        tensor = Tensor(self.sizes[wanted.slug])
+        model: Any = SimpleNamespace(parameters=lambda: [tensor], buffers=lambda: [])
+        return Checkpoint(model, SimpleNamespace(), wanted)  # type: ignore[arg-type]
+
+    def load(self, slug: str, budget: int = 100) -> Checkpoint:
+        return self.memory.load(spec(slug), budget)
+
+
+def test_forty_visitors_load_once() -> None:
+    shelf = Shelf(a=10)
+    shelf.delay = 0.2
+    together = threading.Barrier(40)
+
+    def visit(_: int) -> Checkpoint:
+        together.wait()
+        return shelf.load("a")
+
+    with ThreadPoolExecutor(40) as pool:
+        got = list(pool.map(visit, range(40)))
+    assert shelf.reads == ["a"]
+    assert len({id(checkpoint) for checkpoint in got}) == 1
+
+
+def test_forty_visitors_share_a_failure_and_the_next_one_tries_again() -> None:
+    shelf = Shelf(a=10)
+    shelf.delay, shelf.error = 0.2, CheckpointRefused("damaged")
+    together = threading.Barrier(40)
+
+    def visit(_: int) -> str:
+        together.wait()
+        try:
+            shelf.load("a")
+        except CheckpointRefused as error:
+            return str(error)
+        return "loaded"
+
+    with ThreadPoolExecutor(40) as pool:
+        assert set(pool.map(visit, range(40))) == {"damaged"}
+    assert shelf.reads == ["a"]
+    shelf.error = None
+    assert shelf.load("a").spec.slug == "a"
+    assert shelf.reads == ["a", "a"]
+
+
+def test_the_least_recently_used_leaves() -> None:
+    shelf = Shelf(a=40, b=40, c=40)
+    shelf.load("a")
+    shelf.load("b")
+    shelf.load("a")
+    shelf.load("c")
+    assert shelf.memory.slugs() == ("a", "c")
+    assert shelf.memory.bytes_used == 80
+    shelf.load("b")
+    assert shelf.memory.slugs() == ("c", "b")
+    assert shelf.reads == ["a", "b", "c", "b"]
+
+
+def test_the_budget_is_never_exceeded_by_what_is_kept() -> None:
+    sizes = {f"m{i}": 10 + 7 * i for i in range(10)}
+    shelf = Shelf(**sizes)
+    for slug in [*sizes, *reversed(sizes), "m3", "m9", "m0"]:
+        shelf.load(slug)
+        assert shelf.memory.bytes_used <= 100
+        assert shelf.memory.slugs()[-1] == slug
+
+
+def test_room_is_made_before_loading() -> None:
+    shelf = Shelf(a=60, b=60)
+    shelf.load("a")
+    seen: list[int] = []
+    read = shelf.memory._read
+    shelf.memory._read = lambda wanted: (seen.append(shelf.memory.bytes_used), read(wanted))[1]
+    shelf.load("b")
+    assert seen == [0]
+
+
+def test_a_model_that_exceeds_the_budget_says_so_and_drives_nobody_out() -> None:
+    shelf = Shelf(a=60, giant=101_000_000)
+    shelf.load("a")
+    with pytest.raises(CheckpointUnavailable, match=r"101 MB.*ATLAS_MEMORY_MB"):
+        shelf.load("giant")
+    assert shelf.memory.slugs() == ("a",)
+
+
+def test_who_holds_a_model_keeps_it() -> None:
+    shelf = Shelf(a=60, b=60)
+    held = shelf.load("a")
+    shelf.load("b")
+    assert shelf.memory.slugs() == ("b",)
+    assert sum(t.numel() for t in held.model.parameters()) == 60
+
+
+def test_replaced_files_are_loaded_anew() -> None:
+    shelf = Shelf(a=60)
+    old = shelf.load("a")
+    shelf.version = 1
+    assert shelf.load("a") is not old
+    assert shelf.memory.bytes_used == 60
+
+
+def test_forty_threads_and_a_real_model(checkpoint_dir: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[str] = []
+    read = memory._memory._read
+    monkeypatch.setattr(memory._memory, "_read", lambda wanted: (reads.append(wanted.slug), read(wanted))[1])
+    with ThreadPoolExecutor(40) as pool:
+        got = list(pool.map(lambda _: checkpoints.load("dir-tiny-bert"), range(40)))
+    assert reads == ["dir-tiny-bert"]
+    assert len({id(checkpoint.model) for checkpoint in got}) == 1
+    assert memory.model_bytes(got[0]) == sum(4 * p.numel() for p in got[0].model.parameters()) + sum(
+        b.numel() * b.element_size() for b in got[0].model.buffers()
+    )

@@ -1,0 +1,226 @@
+"""Discovery: which folders become which checkpoints, on which page, without torch."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core import checkpoints
+from core.checkpoints import kinds, package, registry
+from core.checkpoints.card import read_card
+from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
+from core.settings import ROOT
+from tests import tiny
+
+CARD = """
+name = "Test"
+summary = "A model for a test."
+data = ["stories"]
+data_licence = ["CC0-1.0"]
+recipe = "test"
+steps = 10
+tokens = 1000
+seed = 1
+licence = "Apache-2.0"
+weaknesses = ["small"]
+tasks = ["en-fr", "repair"]
+
+[[measures]]
+name = "top-1"
+value = 0.5
+unit = ""
+on = "nothing"
+"""
+
+
+def test_each_folder_shows_up_on_its_page(checkpoint_dir: Path) -> None:
+    by_slug = {spec.slug: spec for spec in checkpoints.available() if spec.source == "directory"}
+    assert {slug: (spec.branch, spec.kind, spec.max_positions) for slug, spec in by_slug.items()} == {
+        "dir-tiny-bert": ("encoder", "masked-lm", 64),
+        "dir-tiny-gpt2": ("decoder", "causal-lm", 64),
+        "dir-tiny-t5": ("encoder-decoder", "seq2seq-lm", by_slug["dir-tiny-t5"].max_positions),
+        "dir-tiny-bigbird": ("efficient", "masked-lm", 512),
+    }
+    assert by_slug["dir-tiny-gpt2"].system == "gpt-2"
+    assert all(spec.ready for spec in by_slug.values())
+    assert "dir-tiny-bert" in {spec.slug for spec in checkpoints.for_branch("encoder")}
+    assert "dir-tiny-bert" not in {spec.slug for spec in checkpoints.for_branch("efficient")}
+    assert "dir-tiny-t5" in {spec.slug for spec in checkpoints.for_system("t5")}
+
+
+def test_all_kinds_load_in_evaluation_mode(checkpoint_dir: Path) -> None:
+    for name in ("tiny-bert", "tiny-gpt2", "tiny-t5", "tiny-bigbird"):
+        loaded = checkpoints.load(f"dir-{name}")
+        assert not loaded.model.training
+        assert loaded.model.config._attn_implementation == "eager"
+        assert not any(tensor.requires_grad for tensor in loaded.model.parameters())
+        assert {str(tensor.dtype) for tensor in loaded.model.parameters()} == {"torch.float32"}
+        assert loaded.source == "directory"
+
+
+def test_the_directory_may_be_a_model_itself(tiny_root: Path, use_checkpoints: Callable[[Path], None]) -> None:
+    use_checkpoints(tiny_root / "tiny-gpt2")
+    assert checkpoints.get("dir-tiny-gpt2").branch == "decoder"
+    assert checkpoints.load("dir-tiny-gpt2").model is not None
+
+
+def test_folder_names_become_safe_and_distinct_slugs(
+    tiny_root: Path, tmp_path: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    for name in ("My Model", "my model", "<script>", "..."):
+        shutil.copytree(tiny_root / "tiny-bert", tmp_path / "root" / name)
+    (tmp_path / "root" / ".hidden").mkdir()
+    (tmp_path / "root" / "empty").mkdir()
+    (tmp_path / "root" / "notes.txt").write_text("x")
+    use_checkpoints(tmp_path / "root")
+    slugs = sorted(spec.slug for spec in checkpoints.available() if spec.source == "directory")
+    assert slugs == ["dir-my-model", "dir-my-model-2", "dir-script"]
+
+
+def test_a_missing_directory_offers_nothing(tmp_path: Path, use_checkpoints: Callable[[Path], None]) -> None:
+    use_checkpoints(tmp_path / "nowhere")
+    assert not [spec for spec in checkpoints.available() if spec.source == "directory"]
+
+
+def test_sharded_weights_load(tmp_path: Path, use_checkpoints: Callable[[Path], None]) -> None:
+    from transformers import AutoModelForCausalLM
+
+    folder = tiny.tiny_gpt2(tmp_path / "root" / "shards")
+    AutoModelForCausalLM.from_pretrained(folder).save_pretrained(folder, max_shard_size="20KB")
+    (folder / "model.safetensors").unlink()
+    assert len(list(folder.glob("model-*.safetensors"))) > 1
+    use_checkpoints(tmp_path / "root")
+    assert checkpoints.load("dir-shards").model.config.n_layer == 2
+
+
+def test_unknown_names_say_what_there_is(checkpoint_dir: Path) -> None:
+    with pytest.raises(UnknownCheckpoint, match="dir-tiny-bert"):
+        checkpoints.load("no-such-model")
+    with pytest.raises(UnknownCheckpoint) as caught:
+        checkpoints.load("<script>" * 10_000)
+    assert len(str(caught.value)) < 2000
+
+
+def test_a_published_checkpoint_that_is_not_here(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(checkpoint_dir / "no-cache"))
+    with pytest.raises(CheckpointUnavailable, match="fetch bert-base-uncased"):
+        checkpoints.load("bert-base-uncased")
+
+
+@pytest.fixture
+def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_checkpoints: Callable[[Path], None]) -> Path:
+    """An empty folder of bundled checkpoints."""
+    monkeypatch.setattr(registry.configuration, "ASSETS", tmp_path)
+    use_checkpoints(tmp_path / "nowhere")
+    folder = tmp_path / "checkpoints"
+    folder.mkdir()
+    return folder
+
+
+def test_a_bundled_folder_is_offered_when_it_is_complete(assets: Path) -> None:
+    folder = tiny.tiny_t5(assets / "atlas-t5")
+    assert "atlas-t5" not in {spec.slug for spec in checkpoints.available()}
+    (folder / "card.toml").write_text(CARD)
+    spec = checkpoints.get("atlas-t5")
+    assert (spec.system, spec.branch, spec.kind, spec.source) == ("t5", "encoder-decoder", "seq2seq-lm", "bundled")
+    assert spec.tasks == ("en-fr", "repair")
+    assert spec.card is not None
+    assert spec.card.measures[0].value == 0.5
+    assert type(checkpoints.load("atlas-t5").model).__name__ == "T5ForConditionalGeneration"
+    (folder / "model.safetensors").unlink()
+    assert "atlas-t5" not in {spec.slug for spec in checkpoints.available()}
+
+
+def test_minilm_without_its_head_says_so(assets: Path) -> None:
+    if package.find_package() is None:
+        pytest.skip("the package with the MiniLM weights is not installed")
+    assert not checkpoints.get("minilm").ready
+    with pytest.raises(CheckpointUnavailable, match="has not been trained"):
+        checkpoints.load("minilm")
+
+
+def test_minilm_with_other_weights_is_refused(assets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = assets / "package"
+    tiny.tiny_bert(fake)
+    monkeypatch.setattr(package, "find_package", lambda: package.Package(fake, "0"))
+    with pytest.raises(CheckpointRefused, match="SHA-256"):
+        package.verified_weights()
+
+
+def test_the_packages_weights_are_the_published_ones() -> None:
+    if package.find_package() is None:
+        pytest.skip("the package with the MiniLM weights is not installed")
+    assert package.verified_weights().stat().st_size == 90_868_376
+
+
+@pytest.mark.parametrize("text", ["", "name = 1 2", 'name = "x"', CARD.replace("value", "valeu")])
+def test_a_card_that_cannot_be_read(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "card.toml"
+    file.write_text(text)
+    with pytest.raises(CheckpointRefused, match="card"):
+        read_card(file)
+
+
+def test_kinds_agree_with_transformers_tables() -> None:
+    from transformers.models.auto import modeling_auto
+
+    assert kinds.tables() == {
+        "seq2seq-lm": dict(modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
+        "masked-lm": dict(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
+        "causal-lm": dict(modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
+    }
+
+
+@pytest.mark.parametrize(
+    ("architecture", "kind"),
+    [
+        ("BartForConditionalGeneration", "seq2seq-lm"),
+        ("BartForCausalLM", "causal-lm"),
+        ("XLMWithLMHeadModel", "masked-lm"),
+        ("EncoderDecoderModel", "seq2seq-lm"),
+        ("GPTJForCausalLM", "causal-lm"),
+        ("BertForSequenceClassification", None),
+    ],
+)
+def test_kind_of_an_architecture(architecture: str, kind: str | None) -> None:
+    assert kinds.kind_of({"architectures": [architecture]}) == kind
+
+
+@pytest.mark.parametrize(
+    ("config", "positions"),
+    [
+        ({"max_position_embeddings": 512}, 512),
+        ({"n_positions": 1024, "n_ctx": 1024}, 1024),
+        ({"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": 1}, 512),
+        ({"model_type": "t5"}, None),
+        ({"max_position_embeddings": True}, None),
+    ],
+)
+def test_positions(config: dict[str, object], positions: int | None) -> None:
+    assert kinds.positions_of(config) == positions
+
+
+def test_looking_imports_neither_torch_nor_transformers(tiny_root: Path) -> None:
+    script = (
+        "import json, os, sys\n"
+        "from core import checkpoints\n"
+        "slugs = [spec.slug for spec in checkpoints.available()]\n"
+        "heavy = [name for name in ('torch', 'transformers', 'huggingface_hub', 'streamlit') if name in sys.modules]\n"
+        "print(json.dumps([slugs, heavy, os.environ['HF_HUB_OFFLINE'], os.environ['DO_NOT_TRACK']]))"
+    )
+    environment = {**os.environ, "ATLAS_CHECKPOINT_DIR": str(tiny_root), "ATLAS_HUB": "on"}
+    environment.pop("HF_HUB_OFFLINE", None)
+    output = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    slugs, heavy, offline, quiet = json.loads(output)
+    assert {"dir-tiny-bert", "bert-base-uncased"} <= set(slugs)
+    assert heavy == []
+    assert offline == quiet == "1"
