@@ -11,7 +11,7 @@ def leaf(name: str, cls: str = "Linear", **fields: object) -> ModuleNode:
 
 
 def small_tree() -> ModuleNode:
-    """An embedding of 10 x 4, three equal layers (attention 4 x 4, feed-forward 8 x 4), a head tied to the embedding."""
+    """An embedding of 10 x 4, three equal layers (attention 4 x 4, feed-forward 8 x 4), a head tied to the first."""
     layer = ModuleNode(
         "0-2",
         "Layer",

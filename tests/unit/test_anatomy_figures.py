@@ -1,0 +1,116 @@
+"""Treemap, sunburst and bars: areas add up, repeated layers count as often as they stand, everything is in a table."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from core import anatomy
+from core.anatomy.node import ModuleNode
+from core.anatomy.roles import ROLES
+from core.figures.numbers import in_words, percent, short
+from core.figures.parameters import (
+    FRAMES,
+    ROLE_COLOURS,
+    ROLE_INK,
+    legend_rows,
+    share_table,
+    sizes_bars,
+    sizes_table,
+    sunburst,
+    treemap,
+)
+
+
+def small_tree() -> ModuleNode:
+    """wte 40; a stack that only wraps three layers of attention 16 and mlp 32 each."""
+    attention = ModuleNode("attention", "Linear", "", tensors=(("weight", (4, 4)),)).counted()
+    mlp = ModuleNode("mlp", "Linear", "", tensors=(("weight", (8, 4)),)).counted()
+    layer = ModuleNode("0-2", "Layer", "", (attention, mlp), repeat=3).counted()
+    stack = ModuleNode("h", "ModuleList", "", (layer,)).counted()
+    table = ModuleNode("wte", "Embedding", "10, 4", tensors=(("weight", (10, 4)),)).counted()
+    drop = ModuleNode("drop", "Dropout", "p=0.1")
+    return ModuleNode("", "Net", "", (table, drop, stack)).counted()
+
+
+@pytest.mark.parametrize("draw", [treemap, sunburst])
+def test_tiles_by_hand(draw: object) -> None:
+    trace = draw(small_tree()).data[0]  # type: ignore[operator]
+    tiles = dict(zip(trace.ids, zip(trace.parents, trace.labels, trace.values, strict=True), strict=True))
+    assert tiles == {
+        "Net": ("", "Net", 184),
+        "wte": ("Net", "wte", 40),
+        "h.0-2": ("Net", "h › 0-2: 3 × Layer", 144),
+        "h.0-2.attention": ("h.0-2", "attention", 48),
+        "h.0-2.mlp": ("h.0-2", "mlp", 96),
+    }
+    assert trace.branchvalues == "total"
+
+
+@pytest.mark.parametrize("slug", ["bert", "t5", "bert2bert", "albert", "gpt-3", "deberta"])
+def test_parts_never_exceed_their_whole(slug: str) -> None:
+    trace = treemap(anatomy.tree(slug)).data[0]
+    values = dict(zip(trace.ids, trace.values, strict=True))
+    assert len(values) == len(trace.ids)
+    for whole, group in itertools.groupby(sorted(zip(trace.parents, trace.ids, strict=True)), key=lambda pair: pair[0]):
+        if whole:
+            assert sum(values[part] for _, part in group) <= values[whole]
+
+
+def test_tables_hold_what_the_pictures_show() -> None:
+    root = anatomy.tree("bert", "base")
+    rows = {row["Module"]: row for row in share_table(root)}
+    assert rows["embeddings.word_embeddings"]["Parameters"] == 30522 * 768
+    assert rows["encoder.layer.0-11.attention.self.query"]["Parameters"] == 12 * 590592
+    assert rows["(whole network)"]["Share"] == 1
+    table = sizes_table({"base": root, "large": anatomy.tree("bert", "large")})
+    assert [row["Parameters"] for row in table] == [109_482_240, 335_141_888]
+
+
+def test_bars_stack_to_the_whole() -> None:
+    networks = {name: anatomy.tree("gpt-2", name) for name in ("small", "xl")}
+    stacked = [trace for trace in sizes_bars(networks).data if trace.type == "bar"]
+    assert [sum(trace.x[i] for trace in stacked) for i in range(2)] == [124_439_808, 1_557_611_200]
+    relative = [trace for trace in sizes_bars(networks, relative=True).data if trace.type == "bar"]
+    assert [sum(trace.x[i] for trace in relative) for i in range(2)] == pytest.approx([100, 100])
+
+
+def test_legend_names_the_roles_that_occur() -> None:
+    assert [(role, amount) for role, _, amount, _ in legend_rows(small_tree())] == [
+        ("embeddings", 40),
+        ("attention", 48),
+        ("feed-forward", 96),
+    ]
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize(
+    ("fill", "ink"), [*((ROLE_COLOURS[role], ROLE_INK[role]) for role in ROLES), FRAMES[False], FRAMES[True]]
+)
+def test_words_on_colours_can_be_read(fill: str, ink: str) -> None:
+    dark, light = sorted((luminance(fill), luminance(ink)))
+    assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def test_the_trunks_roles_differ_in_lightness() -> None:
+    """They can be told apart without seeing colour."""
+    trunk = sorted(luminance(ROLE_COLOURS[role]) for role in ("embeddings", "attention", "feed-forward", "norms"))
+    assert all((above + 0.05) / (below + 0.05) > 1.25 for below, above in itertools.pairwise(trunk))
+
+
+def test_numbers() -> None:
+    assert short(109_482_240) == "109 M"
+    assert short(4350) == "4.35 k"
+    assert short(174_604_259_328) == "175 B"
+    assert short(12) == "12"
+    assert in_words(109_482_240) == "109.5 million"
+    assert in_words(768) == "768"
+    assert percent(0.2137) == "21.4 %"
+    assert percent(0.0001) == "< 0.1 %"
+    assert percent(0) == "0.0 %"

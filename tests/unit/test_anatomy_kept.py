@@ -1,0 +1,154 @@
+"""Kept trees: complete by discovery, counted by hand, explained, and shown without torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core import anatomy, catalogue
+from core.anatomy import keep
+from core.anatomy.explain import explain, explanations
+from core.anatomy.node import ModuleNode
+from core.anatomy.roles import OTHER, by_role, parts
+from core.errors import OutOfRange, UnknownSystem
+
+ALL = [(system.slug, size.name) for system in catalogue.systems() for size in system.sizes]
+
+
+def stored() -> dict[str, set[str]]:
+    return {
+        path.stem: set(json.loads(path.read_text(encoding="utf-8")))
+        for path in keep.KEPT.glob("*.json")
+        if path.stem != keep.SOURCE
+    }
+
+
+def test_every_size_of_every_system_is_kept_and_nothing_else() -> None:
+    assert stored() == {system.slug: {size.name for size in system.sizes} for system in catalogue.systems()}
+
+
+# BERT-base: embeddings (30522 + 512 + 2) x 768 + norm 2 x 768; a layer 4 (768^2 + 768) + 2 x 768 x 3072 + 3072 + 768
+# + two norms; pooler 768^2 + 768.
+BERT_BASE = 31036 * 768 + 1536 + 12 * (4 * 590592 + 2 * 768 * 3072 + 3840 + 3072) + 590592
+# GPT-2: (50257 + 1024) x 768, a layer 12 x 768^2 + 13 x 768, the last norm; the head is the embedding.
+GPT_2 = 51281 * 768 + 12 * (12 * 768**2 + 13 * 768) + 1536
+# GPT-3: the same with 2048 positions, 96 layers of width 12288.
+GPT_3 = (50257 + 2048) * 12288 + 96 * (12 * 12288**2 + 13 * 12288) + 2 * 12288
+# ALBERT-base: embeddings at width 128, the map to 768, one layer for all depths, pooler.
+ALBERT_BASE = (30000 + 512 + 2) * 128 + 256 + 128 * 768 + 768 + (4 * 590592 + 4718592 + 3840 + 3072) + 590592
+# T5-base: 32128 x 768 once; encoder and decoder layers without biases; a table of 32 x 12 distances for each stack.
+T5_BASE = 32128 * 768 + 12 * (4 + 8) * 768**2 + 12 * (8 + 8) * 768**2 + 2 * 32 * 12 + (12 * 2 + 12 * 3 + 2) * 768
+
+
+@pytest.mark.parametrize(
+    ("slug", "size", "by_hand", "published_sum"),
+    [
+        ("bert", "base", BERT_BASE, 109_482_240),
+        ("gpt-2", "small", GPT_2, 124_439_808),
+        ("gpt-3", "175B", GPT_3, 174_604_259_328),
+        ("albert", "base", ALBERT_BASE, 11_683_584),
+        ("t5", "base", T5_BASE, 222_903_552),
+    ],
+)
+def test_counts_by_hand(slug: str, size: str, by_hand: int, published_sum: int) -> None:
+    assert by_hand == published_sum
+    assert anatomy.counts(slug)[size] == by_hand
+    assert anatomy.tree(slug, size).parameters == by_hand
+
+
+def test_a_tied_head_adds_nothing_and_says_whose_matrix_it_is() -> None:
+    head = anatomy.tree("gpt-2", "small").find("lm_head")
+    assert head is not None
+    assert head.tensors == (("weight", (50257, 768)),)
+    assert head.parameters == 0
+    assert head.ties == (("weight", "transformer.wte.weight"),)
+
+
+def test_unequal_neighbours_are_two_nodes() -> None:
+    """Only T5's first block holds the table of distances."""
+    blocks = anatomy.tree("t5", "base").find("encoder.block")
+    assert blocks is not None
+    assert [(child.name, child.repeat) for child in blocks.children] == [("0", 1), ("1-11", 11)]
+    assert blocks.children[0].parameters - blocks.children[1].parameters == 32 * 12
+
+
+@pytest.mark.parametrize(("slug", "size"), ALL)
+def test_roles_add_up_and_leave_nothing_over(slug: str, size: str) -> None:
+    root = anatomy.tree(slug, size)
+    assert sum(by_role(root).values()) == root.parameters
+    # DeBERTa v2's convolution beside the first layer is the one part of another kind
+    assert {part.path for part in parts(root) if part.role == OTHER} <= {"encoder.conv.conv"}
+
+
+def test_every_class_in_the_trees_is_explained() -> None:
+    classes = {node.cls for slug, size in ALL for _, node, _ in anatomy.tree(slug, size).walk()}
+    assert not sorted(cls for cls in classes if explain(cls) is None)
+
+
+def test_explanations_are_sentences_with_sound_formulas() -> None:
+    for cls, told in explanations().items():
+        assert told.text[0].isupper(), cls
+        assert told.text.endswith("."), cls
+        if told.formula is not None:
+            assert told.formula.count("{") == told.formula.count("}"), cls
+            assert "$" not in told.formula, cls
+
+
+def test_default_size_is_the_catalogues() -> None:
+    for system in catalogue.systems():
+        assert anatomy.tree(system.slug) == anatomy.tree(system.slug, system.default_size.name)
+
+
+def test_unknown_names_get_a_sentence() -> None:
+    with pytest.raises(UnknownSystem):
+        anatomy.tree("no-such-system")
+    with pytest.raises(UnknownSystem):
+        anatomy.tree("../bert")
+    with pytest.raises(OutOfRange, match="base, large"):
+        anatomy.tree("bert", "huge")
+
+
+def test_pack_and_unpack_are_inverse() -> None:
+    node = ModuleNode(
+        "",
+        "Net",
+        "a=1",
+        (
+            ModuleNode(
+                "0-1", "Part", "", repeat=2, tensors=(("w", (2, 3)), ("b", (3,))), ties=(("w", "x.w"),)
+            ).counted(),
+        ),
+        buffers=(("ids", (1, 4)),),
+    ).counted()
+    assert node.parameters == 6
+    assert keep.unpack(json.loads(json.dumps(keep.pack(node)))) == node
+
+
+def test_a_system_without_a_kept_tree_is_built_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = anatomy.tree("bert", "base")
+    monkeypatch.setattr(keep, "KEPT", tmp_path)
+    keep._kept.cache_clear()
+    try:
+        assert anatomy.tree("bert", "base") == kept
+    finally:
+        keep._kept.cache_clear()
+
+
+def test_reading_and_drawing_kept_trees_imports_neither_torch_nor_streamlit() -> None:
+    script = (
+        "import sys\n"
+        "from core import anatomy\n"
+        "from core.anatomy import explain, notes, roles\n"
+        "from core.figures import parameters\n"
+        "root = anatomy.tree('bert', 'large')\n"
+        "assert root.text().startswith('BertModel(')\n"
+        "assert anatomy.counts('gpt-3')['175B'] == 174604259328\n"
+        "parameters.treemap(root); parameters.sunburst(root); roles.by_role(root)\n"
+        "print([name for name in ('torch', 'transformers', 'streamlit') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
