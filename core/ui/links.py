@@ -16,7 +16,7 @@ import streamlit as st
 
 from core import links
 from core.links import Value
-from core.ui.page import plain
+from core.ui.page import enter_app, plain, through_page_table
 
 _IN_FLIGHT_SECONDS = 1.5
 
@@ -62,6 +62,8 @@ class PageState:
 
 def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -> PageState:
     """The page's state for this run; says in a sentence what a link asked for in vain."""
+    through_page_table()
+    enter_app()
     slot = f"links.{page}"
     kept = st.session_state.get(slot)
     query = {name: st.query_params[name] for name in st.query_params}

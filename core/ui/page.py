@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 
 from core.errors import AtlasError
 
@@ -37,8 +38,32 @@ def accent(branch: str) -> str:
     return ACCENTS.get(branch, "#767676")
 
 
+def through_page_table() -> None:
+    """Start the run again through ``app.py`` where Streamlit ran the page's file by itself; call it first in a page.
+
+    Until the page table has run once in this process, Streamlit takes the folder ``pages`` for an app of the old kind: a
+    deep link that is the very first request would get a sidebar of file names, and none of the app's settings.
+    """
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+
+
+def enter_app() -> None:
+    """Run this page inside ``app.py``, also when it is the very first request after a start.
+
+    Until ``st.navigation`` has run once, Streamlit takes a folder called ``pages`` for its older kind of app and runs the
+    page alone: no page table, no wide layout. Say that it is not, and start the run again.
+    """
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+
+
 def header(title: str, sentence: str, branch: str | None = None) -> None:
     """A page's title over a bar in the branch's colour, and one sentence that says what can be found out here."""
+    through_page_table()
+    enter_app()
     if branch is not None:
         # the colour comes from ACCENTS, never from a visitor
         st.html(f'<div aria-hidden="true" style="width:3.2rem;height:.4rem;border-radius:.2rem;'
