@@ -72,7 +72,7 @@ def get(slug: str) -> System:
     raise UnknownSystem(f"There is no system called {shown} here. These are: {', '.join(sorted(known))}.")
 
 
-def by_branch(branch: Branch) -> tuple[System, ...]:
+def by_branch(branch: str) -> tuple[System, ...]:
     """The systems listed under a branch: those at home there first, then guests of other branches; oldest first."""
     listed = [system for system in load_all() if branch in system.branches]
     return tuple(sorted(listed, key=lambda system: system.branch != branch))

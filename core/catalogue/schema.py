@@ -170,7 +170,7 @@ class System:
     name: str
     year: int
     month: int
-    """Month of the first public version (of the arXiv number where there is one); it only places a node in a picture."""
+    """Month of the first public version (of the arXiv number where there is one); it only places a node."""
     organisation: str
     paper: Paper
     code: str | None

@@ -120,7 +120,7 @@ def _sizes(system: System) -> None:
             )
         )
     headings = ("Size", "Layers / width / heads", "Published", "Counted", "Difference", "Configuration from")
-    table(Table(headings, rows, caption=f"Sizes of {system.name}", widths=(11, 18, 15, 16, 10, 30), numeric=(3, 4)))
+    table(Table(headings, rows, caption=f"Sizes of {system.name}", widths=(13, 17, 14, 15, 12, 29), numeric=(3, 4)))
     classes = sorted({size.architecture for size in system.sizes})
     st.caption(
         f"Counted by building {', '.join(classes)} from transformers without weights, shared tensors once. Published "
@@ -159,18 +159,20 @@ def _notes(system: System) -> None:
 
 def _sources(system: System) -> None:
     st.subheader("Sources", anchor=False)
+    lines = []
     for citation in system.citations:
         who = f"{citation.authors}, " if citation.authors else ""
         year = f" ({citation.year})" if citation.year else ""
         title = f"[{plain(citation.title)}]({citation.url})" if citation.url else plain(citation.title)
-        st.markdown(f"- {plain(who)}{title}{year}. *{plain(citation.evidence)}*: {plain(citation.read)}")
+        lines.append(f"- {plain(who)}{title}{year}. *{plain(citation.evidence)}*: {plain(citation.read)}")
+    st.markdown("\n".join(lines))
     st.caption("Organisations, venues and months are given as they are commonly listed; they were not checked.")
 
 
 def _source_cell(system: System, keys: Iterable[str]) -> tuple[str, str]:
     """The short names of the sources, and below them how they were read."""
     cited = [system.citation(key) for key in keys]
-    return "; ".join(_short(c) for c in cited), ", ".join(dict.fromkeys(c.evidence for c in cited))
+    return "; ".join(filter(None, map(_short, cited))), ", ".join(dict.fromkeys(c.evidence for c in cited))
 
 
 def _evidence(system: System, key: str) -> str:

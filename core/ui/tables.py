@@ -26,6 +26,8 @@ _STYLE = """
 .atlas-table .n{font-variant-numeric:tabular-nums;text-align:right}
 @media (max-width:640px){
   .atlas-table thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+  .atlas-table,.atlas-table tbody{display:block}
+  .atlas-table colgroup{display:none}
   .atlas-table tr{display:block;padding:.5rem 0;border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent)}
   .atlas-table th,.atlas-table td{display:block;border:0;padding:.08rem 0;width:auto!important}
   .atlas-table td[data-h]:not([data-h=""])::before{content:attr(data-h) ": ";opacity:.78}

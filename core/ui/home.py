@@ -1,0 +1,132 @@
+"""The parts of Home: doors to the branches, the family as a list, what runs here, and three ways to begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from core import catalogue
+from core.catalogue import System
+from core.ui.page import BRANCH_ICONS, BRANCH_TITLES, plain
+
+_SENTENCES = {
+    "encoder": "Reads both ways: hide words and see its guess.",
+    "decoder": "Writes left to right: watch and change its choices.",
+    "encoder-decoder": "Reads one text, writes another: see where it looks.",
+    "efficient": "Does with less: sparse against full attention.",
+}
+
+_STEPS: tuple[tuple[str, str, str, dict[str, str], str], ...] = (
+    (
+        "encoder",
+        ":material/visibility:",
+        "Hide a word",
+        {"system": "minilm", "text": "The doctor washed her [MASK] before dinner."},
+        "A live encoder fills the gap from both sides. Then hide a second word and watch the first guess change.",
+    ),
+    (
+        "decoder",
+        ":material/edit_note:",
+        "Let it write, then overrule it",
+        {"system": "gpt-2", "text": "Once upon a time there was a little fox who"},
+        "Each step shows what else could have come. Go back, take the second choice, and read another story.",
+    ),
+    (
+        "decoder",
+        ":material/account_tree:",
+        "Walk through 175 billion parameters",
+        {"system": "gpt-3", "tab": "tree"},
+        "GPT-3's module tree at full size, with every tensor's shape, although no weight is loaded.",
+    ),
+)
+
+
+def ink() -> str:
+    """The text colour of the theme that the visitor sees, for names inside pictures."""
+    return "#E8ECF0" if st.context.theme.type == "dark" else "#1A1F24"
+
+
+def doors() -> None:
+    """One card for each branch: its page, what one does there, how many systems it lists."""
+    for branch, title in BRANCH_TITLES.items():
+        listed = catalogue.by_branch(branch)
+        with st.container(border=True, gap=None):
+            st.page_link(f"pages/{branch}.py", label=f"**{title}**", icon=BRANCH_ICONS[branch])
+            st.caption(f"{_SENTENCES[branch]} {len(listed)} systems.")
+
+
+def opened_system(selection: Any) -> None:
+    """Go to the system whose marker was clicked in the picture, if one was."""
+    for branch, slug in clicked(selection):
+        st.switch_page(f"pages/{branch}.py", query_params={"system": slug})
+
+
+def clicked(selection: Any) -> list[tuple[str, str]]:
+    """Branch and slug of the selected markers; ancestors, which have no page, are left out."""
+    points = selection.get("selection", {}).get("points", []) if isinstance(selection, Mapping) else []
+    known = {system.slug: system.branch for system in catalogue.systems()}
+    chosen = [str(point["customdata"][1]) for point in points if len(point.get("customdata") or ()) == 2]
+    return [(known[slug], slug) for slug in chosen if slug in known]
+
+
+def family_list(systems: Sequence[System]) -> None:
+    """The picture as links, by branch, for keyboards, screen readers and small screens."""
+    with st.expander("The family as a list", icon=":material/list:"):
+        for column, (branch, title) in zip(st.columns(4), BRANCH_TITLES.items(), strict=True):
+            with column, st.container(gap=None):
+                st.markdown(f"**{title}**")
+                for system in systems:
+                    if branch in system.branches:
+                        st.page_link(
+                            f"pages/{branch}.py",
+                            label=f"{plain(system.name)} ({system.year})",
+                            query_params={"system": system.slug},
+                        )
+
+
+def what_runs() -> None:
+    """The live models of this installation, and the published ones that would need a download."""
+    from core import checkpoints
+    from core.settings import settings
+
+    specs = checkpoints.available()
+    live, absent = [spec for spec in specs if spec.ready], [spec for spec in specs if not spec.ready]
+    st.subheader("What runs on this machine", anchor=False)
+    if live:
+        st.markdown("\n".join(f"- **{plain(spec.name)}**: {plain(spec.origin)}" for spec in live))
+    else:
+        st.markdown("No live model is installed here; trees and facts of every system are complete without one.")
+    published = sorted({_system_name(spec.system) for spec in absent if spec.system})
+    if not published:
+        return
+    if settings().hub == "on":
+        st.caption(
+            f"Published checkpoints of {plain(_joined(published))} can be downloaded from their pages; the size is "
+            "stated before anything is fetched."
+        )
+    else:
+        st.caption(
+            f"Published checkpoints of {plain(_joined(published))} would need a download, and downloads are off here. "
+            "Whoever runs this installation can allow them with ATLAS_HUB=on."
+        )
+
+
+def first_steps() -> None:
+    """Three concrete beginnings, each a link that opens a view."""
+    st.subheader("Where to begin", anchor=False)
+    for column, (branch, icon, label, query, sentence) in zip(st.columns(3), _STEPS, strict=True):
+        with column, st.container(border=True, gap=None, height="stretch"):
+            st.page_link(f"pages/{branch}.py", label=f"**{label}**", icon=icon, query_params=query)
+            st.caption(sentence)
+
+
+def _system_name(slug: str) -> str:
+    return next((system.name for system in catalogue.systems() if system.slug == slug), slug)
+
+
+def _joined(names: Iterable[str]) -> str:
+    """``a, b and c``."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
