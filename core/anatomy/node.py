@@ -74,6 +74,23 @@ class ModuleNode:
             node = found
         return node
 
+    def nearest(self, path: str) -> str:
+        """The deepest path of this tree that follows ``path``; a run may be longer or shorter here.
+
+        ``encoder.layer.0-11.attention`` of a base size is ``encoder.layer.0-23.attention`` of a large one.
+        """
+        node, steps = self, []
+        for step in path.split(".") if path else ():
+            named = next((child for child in node.children if child.name == step), None)
+            first = step.split("-")[0]
+            alike = (child for child in node.children if first.isdigit() and child.name.split("-")[0] == first)
+            found = named or next(alike, None)
+            if found is None:
+                break
+            node = found
+            steps.append(found.name)
+        return ".".join(steps)
+
     def text(self) -> str:
         """The tree as torch prints it."""
         return "\n".join(self.lines())

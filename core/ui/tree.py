@@ -72,7 +72,7 @@ def _walk(system: System, size: str, root: ModuleNode, key: str, picked: str) ->
     """The walkable tree, and beside it what is known about the chosen node."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        start = picked if root.find(picked) is not None else ""
+        start = root.nearest(picked)
         picked = walkable_tree(root, key=f"{key}.tree", selected=start, label=f"{system.name} {size}, module tree")
         st.caption(
             "Choose a module to see what it holds. Arrow keys walk, letters jump to a name, `*` opens a whole row."

@@ -16,8 +16,8 @@ from core.anatomy.roles import role_of
 from core.figures.numbers import in_words, percent, short
 from core.figures.parameters import ROLE_COLOURS
 
-_ASSETS = Path(__file__).parents[2] / "assets" / "components" / "tree"
-_HTML = """
+ASSETS = Path(__file__).parents[2] / "assets" / "components" / "tree"
+HTML = """
 <div class="atlas">
   <div class="find">
     <input type="search" aria-label="Find a module by name, class or size" placeholder="Find: attention, LayerNorm, 768"
@@ -29,9 +29,9 @@ _HTML = """
 """
 _mount = st.components.v2.component(
     "atlas_module_tree",
-    html=_HTML,
-    css=(_ASSETS / "tree.css").read_text(encoding="utf-8"),
-    js=(_ASSETS / "tree.js").read_text(encoding="utf-8"),
+    html=HTML,
+    css=(ASSETS / "tree.css").read_text(encoding="utf-8"),
+    js=(ASSETS / "tree.js").read_text(encoding="utf-8"),
 )
 
 _OPEN_TO = 3
@@ -40,16 +40,21 @@ _OPEN_TO = 3
 
 def walkable_tree(root: ModuleNode, *, key: str, selected: str, label: str) -> str:
     """Draw the tree as a keyboard-walkable tree view and return the path of the chosen node (``""`` is the root)."""
-    data = {
+    data = component_data(root, selected=selected, label=label)
+    result = _mount(key=key, data=data, default={"node": selected}, on_node_change=_nothing)
+    chosen = result.node
+    return root.nearest(chosen) if isinstance(chosen, str) else ""
+
+
+def component_data(root: ModuleNode, *, selected: str, label: str) -> dict[str, Any]:
+    """What the component is given: the tree as plain data, and a sign that changes when it must be drawn anew."""
+    return {
         "root": _item(root, root, "", None, 1),
         "selected": selected,
         "label": label,
         "openTo": _OPEN_TO,
-        "sign": f"{label} {root.total}",  # the browser draws anew when this changes
+        "sign": f"{label} {root.total}",
     }
-    result = _mount(key=key, data=data, default={"node": selected}, on_node_change=_nothing)
-    chosen = result.node
-    return chosen if isinstance(chosen, str) and root.find(chosen) is not None else ""
 
 
 def _nothing() -> None:

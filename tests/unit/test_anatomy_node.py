@@ -86,6 +86,15 @@ def test_find_says_none_for_what_is_not_there() -> None:
     assert root.find("..") is None
 
 
+def test_nearest_follows_a_path_as_far_as_it_goes() -> None:
+    root = small_tree()
+    assert root.nearest("h.0-2.mlp") == "h.0-2.mlp"
+    assert root.nearest("h.0-11.mlp") == "h.0-2.mlp"  # another size of the same network
+    assert root.nearest("h.0-2.crossattention.query") == "h.0-2"
+    assert root.nearest("encoder.layer") == ""
+    assert root.nearest("") == ""
+
+
 def test_roles_by_hand() -> None:
     root = small_tree()
     expected = {EMBEDDINGS: 40, ATTENTION: 3 * 20, FEED_FORWARD: 3 * 32, NORMS: 3 * 4, HEAD: 10, OTHER: 0}

@@ -1,0 +1,143 @@
+"""The walkable tree alone in Chromium, without a server: keys, search, and that names are text, never markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from core import anatomy
+from core.anatomy.node import ModuleNode
+from core.ui import tree_view
+
+MOUNT = """
+async ([html, css, js, data]) => {
+  const host = document.createElement("div");
+  document.body.replaceChildren(host);
+  const parentElement = host.attachShadow({ mode: "open" });
+  parentElement.innerHTML = `<style>${css}</style>` + html;
+  const url = URL.createObjectURL(new Blob([js], { type: "text/javascript" }));
+  const draw = (await import(url)).default;
+  window.sent = [];
+  window.again = (data) => draw({ data, parentElement, setStateValue: (name, value) => window.sent.push(value) });
+  window.again(data);
+}
+"""
+
+
+def data_of(root: ModuleNode, selected: str = "", label: str = "a tree") -> dict[str, Any]:
+    return {**tree_view.component_data(root, selected=selected, label=label)}
+
+
+def mount(page: Page, data: dict[str, Any]) -> None:
+    css, js = ((tree_view.ASSETS / f"tree.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    page.evaluate(MOUNT, [tree_view.HTML, css, js, data])
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    page = chromium.new_page(viewport={"width": 800, "height": 700})
+    page.goto("about:blank")
+    yield page
+    page.close()
+
+
+def focused(page: Page) -> str:
+    """The accessible name of the tree item that has the focus."""
+    return str(page.evaluate("document.activeElement.shadowRoot.activeElement.getAttribute('aria-label')")).split(":")[
+        0
+    ]
+
+
+def press(page: Page, *keys: str) -> str:
+    for key in keys:
+        page.keyboard.press(key)
+    return focused(page)
+
+
+def test_arrows_home_end_and_letters_walk(page: Page) -> None:
+    mount(page, data_of(anatomy.tree("bert", "base")))
+    page.get_by_role("treeitem").first.focus()
+    assert press(page, "ArrowDown") == "embeddings"
+    assert press(page, "ArrowRight") == "word_embeddings"
+    assert press(page, "ArrowLeft") == "embeddings"
+    assert press(page, "ArrowLeft", "ArrowDown") == "encoder"  # closed: the next row is the encoder
+    assert press(page, "End") == "activation"
+    assert press(page, "Home") == "whole network"
+    assert press(page, "p") == "pooler"
+    assert press(page, "Home", "ArrowUp") == "whole network"
+    expect(page.get_by_role("treeitem", selected=True)).to_have_count(1)
+
+
+def test_closed_layers_open_and_the_choice_is_sent_once(page: Page) -> None:
+    mount(page, data_of(anatomy.tree("bert", "base")))
+    layers = page.get_by_role("treeitem", name="0-11: 12 times BertLayer")
+    expect(layers).to_have_attribute("aria-expanded", "false")
+    layers.focus()
+    assert press(page, "ArrowRight") == "0-11"
+    expect(layers).to_have_attribute("aria-expanded", "true")
+    assert press(page, "ArrowDown", "ArrowDown", "ArrowUp") == "attention"
+    page.wait_for_function("window.sent.length > 0")
+    assert page.evaluate("window.sent") == ["encoder.layer.0-11.attention"]
+
+
+def test_one_tab_stop_and_levels_for_screen_readers(page: Page) -> None:
+    mount(page, data_of(anatomy.tree("bert", "base"), selected="encoder.layer.0-11.output"))
+    assert page.locator("[role=treeitem][tabindex='0']").count() == 1
+    chosen = page.get_by_role("treeitem", selected=True)
+    expect(chosen).to_be_visible()  # its parents were opened
+    expect(chosen).to_have_attribute("aria-level", "5")
+    expect(chosen).to_have_attribute("aria-posinset", "3")
+    expect(chosen).to_have_attribute("aria-setsize", "3")
+
+
+def test_search_hides_marks_and_counts(page: Page) -> None:
+    mount(page, data_of(anatomy.tree("bert", "base")))
+    field = page.get_by_role("searchbox")
+    field.fill("layernorm")
+    expect(page.get_by_role("status")).to_have_text("3 of 30 modules")
+    expect(page.locator("mark").first).to_have_text("LayerNorm")
+    assert page.get_by_role("treeitem", name="pooler").count() == 0
+    field.press("ArrowDown")
+    assert focused(page) == "LayerNorm"
+    field.fill("self query")  # both words, anywhere in the path
+    expect(page.get_by_role("status")).to_have_text("1 of 30 modules")
+    field.fill("no such thing")
+    expect(page.get_by_role("status")).to_have_text("No module has this in its name")
+    field.press("Escape")
+    expect(page.get_by_role("status")).to_have_text("30 modules")
+    expect(page.get_by_role("treeitem", name="pooler")).to_be_visible()
+
+
+def test_a_new_answer_keeps_what_is_open_and_a_new_tree_starts_afresh(page: Page) -> None:
+    data = data_of(anatomy.tree("bert", "base"))
+    mount(page, data)
+    embeddings = page.get_by_role("treeitem", name="embeddings: BertEmbeddings")
+    embeddings.focus()
+    press(page, "ArrowLeft")
+    page.evaluate("data => window.again(data)", data)
+    expect(embeddings).to_have_attribute("aria-expanded", "false")
+    assert focused(page) == "embeddings"
+    page.evaluate("data => window.again(data)", data_of(anatomy.tree("gpt-2"), label="another"))
+    expect(page.get_by_role("treeitem", name="wte")).to_be_visible()
+
+
+def test_names_are_text(page: Page) -> None:
+    evil = "<img src=x onerror=window.hit=1>"
+    root = ModuleNode("", evil, evil, (ModuleNode(evil, "</script><script>window.hit=1</script>", evil),))
+    mount(page, data_of(root, label=evil))
+    page.get_by_role("searchbox").fill("img")
+    assert page.locator("img").count() == 0
+    assert page.evaluate("window.hit") is None
+    expect(page.locator(".name", has_text=evil).first).to_be_visible()
+
+
+def test_it_fits_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 700})
+    mount(
+        page, data_of(anatomy.tree("bert2bert"), selected="decoder.bert.encoder.layer.0-11.crossattention.self.query")
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    expect(page.get_by_role("treeitem", selected=True).locator(".name").first).to_be_visible()
