@@ -1,0 +1,289 @@
+"""Text in, text out: what an encoder-decoder can be asked for, and its answer token by token.
+
+    p(y | x) = Π_t p(y_t | y_<t, x)
+
+The encoder reads the whole input x once; the decoder writes y one token at a time and at every step looks back at all
+of x through cross-attention, whose queries come from the decoder and whose keys and values from the encoder:
+
+    cross = softmax(Q_decoder K_encoderᵀ / √d)          one row for each token written, one column for each token read
+
+Which task is meant stands in the text itself, as a prefix (T5: “translate English to German: ”, Raffel et al. 2020,
+arXiv 1910.10683), or in the first token of the output, as a language (M2M-100: Fan et al. 2020, arXiv 2010.11125).
+
+Legend: L layers, H heads, T tokens written, S tokens read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, UnknownTask
+from core.language import decode
+from core.language.limits import check_length, max_tokens
+from core.language.text import clean
+from core.language.tokens import describe
+from core.language.types import Decoding, GenerationStep, Token
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+MAX_CHARS = 5_000
+MAX_SOURCE_TOKENS = 512
+"""The longest input, where a model's positions (relative ones, as T5's) set no bound."""
+
+LANGUAGES = {"en": "English", "fr": "French", "de": "German", "es": "Spanish", "ro": "Romanian", "it": "Italian"}
+_M2M = ("en", "fr", "de", "es", "it")
+_PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})")
+_PUBLISHED_PAIR = re.compile(r"translation_([a-z]{2,3})_to_([a-z]{2,3})")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One thing that a checkpoint can be asked for."""
+
+    slug: str
+    label: str
+    prefix: str = ""
+    """Put before the text, with its own space at the end."""
+    opens: str = ""
+    """A token of the vocabulary put before the text's tokens, "" for none."""
+    answers: str = ""
+    """A token of the vocabulary that the output begins with, "" for none."""
+
+    @property
+    def languages(self) -> tuple[str, str] | None:
+        """(from, to) of a translation, else None."""
+        found = _PAIR.fullmatch(self.slug)
+        return (found[1], found[2]) if found else None
+
+
+PLAIN = Task("text", "Text in, text out")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A text as the model gets it."""
+
+    task: Task
+    text: str
+    """The cleaned text with its prefix."""
+    tokens: tuple[Token, ...]
+    """What the encoder reads, S tokens; offsets count in ``text``."""
+    prompt: tuple[int, ...]
+    """What the decoder starts from."""
+
+    @property
+    def source(self) -> tuple[int, ...]:
+        """The encoder's ids."""
+        return tuple(token.id for token in self.tokens)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alignment:
+    """Cross-attention of a finished output: row t belongs to the token that was written at step t."""
+
+    source: tuple[Token, ...]
+    target: tuple[Token, ...]
+    weights: NDArray[np.float32]  # (L, H, T, S), rows sum to one, read-only
+
+
+def tasks(checkpoint: Checkpoint) -> tuple[Task, ...]:
+    """What ``checkpoint`` can be asked for, in the order of the menu; one plain task where nothing is known.
+
+    Raises:
+        InputUnusable: when the checkpoint is no encoder-decoder.
+    """
+    spec, config = checkpoint.spec, checkpoint.model.config
+    if not config.is_encoder_decoder:
+        raise InputUnusable(f"{spec.name} does not turn one text into another. Choose an encoder-decoder.")
+    if config.model_type == "m2m_100":
+        return _m2m(checkpoint)
+    told = dict(spec.card.extra.get("tasks", {})) if spec.card else {}
+    if spec.tasks or told:
+        return tuple(_named(slug, str(told.get(slug, _prefix(slug)))) for slug in (spec.tasks or tuple(told)))
+    return _published(config) or (PLAIN,)
+
+
+def task_of(checkpoint: Checkpoint, slug: str) -> Task:
+    """The task called ``slug``.
+
+    Raises:
+        UnknownTask: with the tasks that there are.
+    """
+    offered = tasks(checkpoint)
+    found = next((task for task in offered if task.slug == slug), None)
+    if found is None:
+        known = ", ".join(task.slug for task in offered)
+        raise UnknownTask(f"{checkpoint.spec.name} has no task “{slug[:40]}”. It offers: {known}.")
+    return found
+
+
+def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
+    """Tokenise ``text`` for a task.
+
+    Raises:
+        InputEmpty, InputTooLong: nothing readable, or more than the model or this page takes.
+        InputUnusable: not one token of it is in the vocabulary.
+        UnknownTask: the checkpoint does not offer it.
+    """
+    wanted = task_of(checkpoint, task)
+    typed = clean(text, MAX_CHARS)
+    tokenizer: Any = checkpoint.tokenizer
+    whole = wanted.prefix + typed
+    offsets: Sequence[tuple[int, int]] | None = None
+    words: Sequence[int | None] | None = None
+    if wanted.opens:
+        written = tokenizer(whole, add_special_tokens=False, verbose=False)["input_ids"]
+        ids = [_id_of(checkpoint, wanted.opens), *map(int, written), int(tokenizer.eos_token_id)]
+    elif tokenizer.is_fast:
+        encoded = tokenizer(whole, return_offsets_mapping=True, verbose=False)
+        ids, offsets, words = list(encoded["input_ids"]), encoded["offset_mapping"], encoded.word_ids()
+    else:
+        ids = [int(i) for i in tokenizer(whole, verbose=False)["input_ids"]]
+    check_length(checkpoint, len(ids))
+    if len(ids) > MAX_SOURCE_TOKENS:
+        raise InputTooLong(
+            f"This text has {len(ids):,} tokens; at most {MAX_SOURCE_TOKENS} are taken here. Try a part."
+        )
+    _check_words(checkpoint, typed)
+    return Request(wanted, whole, tuple(describe(tokenizer, ids, whole, offsets, words)), _prompt(checkpoint, wanted))
+
+
+def rewrite(
+    checkpoint: Checkpoint,
+    text: str,
+    task: str,
+    decoding: Decoding | None = None,
+    *,
+    forced: Sequence[int] = (),
+) -> Iterator[GenerationStep]:
+    """The answer to ``text``, yielding each step as soon as it is computed; stop iterating to stop the model.
+
+    Errors of :func:`prepare` are raised before the first step. The shared model is not changed.
+    """
+    request = prepare(checkpoint, text, task)
+    limit = max_tokens(checkpoint)
+    room = None if limit is None else limit - len(request.prompt)
+    return decode.steps(
+        checkpoint, request.prompt, decoding or Decoding(), room=room, forced=forced, source=request.source,
+        with_attention=False,
+    )  # fmt: skip
+
+
+def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Alignment:
+    """Cross-attention of the output ``ids``, read once more in a single pass; the same for greedy and beam search.
+
+    Raises:
+        InputEmpty: there is no output.
+        NoAttentionMatrix: the model returns no cross-attention.
+    """
+    import torch
+
+    if not ids:
+        raise InputEmpty("Nothing was written, so there is nothing to align.")
+    read = [*request.prompt, *ids[:-1]]
+    with torch.inference_mode():
+        source = torch.tensor([list(request.source)])
+        out = checkpoint.model(
+            input_ids=source,
+            attention_mask=torch.ones_like(source),
+            decoder_input_ids=torch.tensor([read]),
+            output_attentions=True,
+            use_cache=False,
+        )
+        layers: Sequence[Tensor] = [layer for layer in out.cross_attentions or () if layer is not None]
+        if not layers:
+            raise NoAttentionMatrix(f"{checkpoint.spec.name} gives no cross-attention weights.")
+        start = len(request.prompt) - 1  # the last token of the prompt is what the first written token comes from
+        weights = torch.stack([layer[0, :, start:] for layer in layers]).float().numpy().copy()
+    weights.setflags(write=False)
+    return Alignment(request.tokens, tuple(describe(checkpoint.tokenizer, list(ids))), weights)
+
+
+def _named(slug: str, prefix: str) -> Task:
+    task = Task(slug, slug.replace("-", " ").capitalize(), prefix)
+    if task.languages:
+        one, other = (LANGUAGES.get(code, code) for code in task.languages)
+        return Task(slug, f"Translate {one} to {other}", prefix)
+    return Task(slug, "Repair damaged text", prefix) if slug == "repair" else task
+
+
+def _prefix(slug: str) -> str:
+    """The prefix that the Atlas's own models were trained with, where their card does not say."""
+    pair = _PAIR.fullmatch(slug)
+    if pair:
+        one, other = (LANGUAGES.get(code, code) for code in pair.groups())
+        return f"translate {one} to {other}: "
+    return f"{slug}: "
+
+
+def _published(config: Any) -> tuple[Task, ...]:
+    """Tasks from ``task_specific_params``, where T5's configurations keep their prefixes."""
+    found: dict[str, Task] = {}
+    params = getattr(config, "task_specific_params", None) or {}
+    for name, settings in list(params.items())[:32]:
+        prefix = settings.get("prefix") if isinstance(settings, dict) else None
+        if not isinstance(prefix, str) or not prefix or len(prefix) > 200:
+            continue
+        pair = _PUBLISHED_PAIR.fullmatch(str(name))
+        slug = "-".join(pair.groups()) if pair else re.sub(r"[^a-z0-9]+", "-", str(name).lower()).strip("-")
+        found[slug] = _named(slug, prefix)
+    return tuple(found.values())
+
+
+def _m2m(checkpoint: Checkpoint) -> tuple[Task, ...]:
+    """Pairs of a few of M2M-100's languages; the vocabulary has a token for each language."""
+    known = [code for code in _M2M if _has(checkpoint, f"__{code}__")]
+    return tuple(
+        Task(f"{a}-{b}", f"Translate {LANGUAGES[a]} to {LANGUAGES[b]}", opens=f"__{a}__", answers=f"__{b}__")
+        for a in known
+        for b in known
+        if a != b
+    ) or (PLAIN,)
+
+
+def _has(checkpoint: Checkpoint, token: str) -> bool:
+    found = checkpoint.tokenizer.convert_tokens_to_ids(token)
+    return isinstance(found, int) and found != checkpoint.tokenizer.unk_token_id
+
+
+def _id_of(checkpoint: Checkpoint, token: str) -> int:
+    found = checkpoint.tokenizer.convert_tokens_to_ids(token)
+    assert isinstance(found, int)
+    return found
+
+
+def _prompt(checkpoint: Checkpoint, task: Task) -> tuple[int, ...]:
+    """The start token, and what the output has to begin with: a language, or what the checkpoint always forces."""
+    model: Any = checkpoint.model
+    start = first = None
+    for config in (getattr(model, "generation_config", None), model.config):
+        start = getattr(config, "decoder_start_token_id", None) if start is None else start
+        first = getattr(config, "forced_bos_token_id", None) if first is None else first
+    if start is None:
+        raise InputUnusable(
+            f"{checkpoint.spec.name} does not say which token its decoder starts from, so it cannot write. "
+            "A configuration with decoder_start_token_id works."
+        )
+    forced = _id_of(checkpoint, task.answers) if task.answers else first
+    return (int(start),) if forced is None or int(forced) == int(start) else (int(start), int(forced))
+
+
+def _check_words(checkpoint: Checkpoint, text: str) -> None:
+    """Refuse a text of which the vocabulary knows nothing: the model would answer to nothing."""
+    tokenizer: Any = checkpoint.tokenizer
+    ids = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    nothing = {*tokenizer.all_special_ids}
+    pieces = [str(tokenizer.convert_ids_to_tokens(i)).strip("▁Ġ# ") for i in ids if i not in nothing]
+    if not any(pieces):
+        raise InputUnusable(
+            f"{checkpoint.spec.name} knows none of these characters: every one becomes the unknown token. "
+            "Type a few words in one of its languages, or choose a sample."
+        )
