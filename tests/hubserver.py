@@ -25,6 +25,8 @@ class Hub:
     """A running server: what it serves, how it misbehaves, and what it was asked."""
 
     repositories: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+    """Old ids, which redirect to new ones."""
     log: list[tuple[str, str, str | None]] = field(default_factory=list)
     """(method, path, Range header) of every request."""
     down: bool = False
@@ -103,6 +105,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self.hub.down:
             return self._send(503, b"down", body)
         parts = path.strip("/").split("/")
+        for old, new in self.hub.renamed.items():
+            if f"/{old}/" in f"{path}/":
+                return self._send(307, b"", body, {"Location": path.replace(old, new)})
         match parts:
             case ["api", "models", *name]:
                 return self._listing("/".join(name), body)

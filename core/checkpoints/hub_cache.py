@@ -16,12 +16,10 @@ from core.errors import CheckpointRefused
 
 def cache_root() -> Path:
     """The cache folder that huggingface_hub uses in this environment."""
-    if cache := os.environ.get("HF_HUB_CACHE"):
-        return Path(cache)
-    home = os.environ.get("HF_HOME")
-    if home:
-        return Path(home) / "hub"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface" / "hub"
+    for variable, below in (("HF_HUB_CACHE", ""), ("HF_HOME", "hub"), ("XDG_CACHE_HOME", "huggingface/hub")):
+        if value := os.environ.get(variable):
+            return Path(os.path.expandvars(value)).expanduser() / below
+    return Path.home() / ".cache" / "huggingface" / "hub"
 
 
 def repository(hub_id: str) -> Path:

@@ -115,7 +115,7 @@ def fetch(hub_id: str, report: Callable[[int, int], None]) -> Path:
         if not (snapshot / file.name).exists():
             _receive(hub_id, revision, file, on_bytes)
         # The blob is in the cache now: this makes the link, and asks the Hub for nothing but the file's metadata.
-        hf_hub_download(hub_id, file.name, revision=revision, token=False)
+        hf_hub_download(hub_id, file.name, revision=revision, cache_dir=cache, token=False)
         before += file.size
         report(before, total)
     return snapshot
@@ -165,7 +165,7 @@ def _receive(hub_id: str, revision: str, file: File, on_bytes: Callable[[int], N
                 "Try again; if it happens again, something between this machine and the Hub changes the files."
             )
         part.replace(blob)
-        blob.with_name(blob.name + ".atlas.lock").unlink(missing_ok=True)
+    blob.with_name(blob.name + ".atlas.lock").unlink(missing_ok=True)
 
 
 class _Meter:

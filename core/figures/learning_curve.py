@@ -24,6 +24,7 @@ def learning_curve(points: Sequence[Point], measure: str, accent: str) -> go.Fig
             mode="lines+markers" if len(chosen) <= 60 else "lines",
             line={"color": accent if number == 0 else "#767676", "dash": _DASHES[number % len(_DASHES)], "width": 2},
             marker={"symbol": number, "size": 6},
+            cliponaxis=False,
             hovertemplate="%{x:.2f} M tokens: %{y:.4g}<extra>" + split + "</extra>",
         )
     figure.update_layout(

@@ -151,24 +151,34 @@ def _offer(slug: str) -> None:
     if download is not None and download.state == "failed":
         st.warning(plain(download.sentence), icon=":material/cloud_off:")
     plans: dict[str, hub.Plan] = st.session_state.setdefault("picker.plans", {})
+    text, button = left.empty(), right.empty()
     if slug not in plans:
-        left.markdown(f"`{spec.location}` is not downloaded.")
-        if right.button("Ask the Hub for its size", key=f"hub.size.{slug}"):
-            try:
-                with st.spinner("Asking the Hub"):
-                    plans[slug] = hub.plan(spec)
-            except AtlasError as error:
-                st.warning(plain(str(error)), icon=":material/cloud_off:")
-            else:
-                st.rerun(scope="fragment")
-        return
+        text.markdown(f"`{spec.location}` is not downloaded.")
+        if not button.button("Ask the Hub for its size", key=f"hub.size.{slug}"):
+            return
+        try:
+            with st.spinner("Asking the Hub"):
+                plans[slug] = hub.plan(spec)
+        except AtlasError as error:
+            st.warning(plain(str(error)), icon=":material/cloud_off:")
+            return
     stated = plans[slug]
     kept = stated.total_bytes - stated.missing_bytes
     there = f", {_size(kept)} of it is here already" if kept else ""
-    left.markdown(f"`{spec.location}`: {_size(stated.total_bytes)} in {len(stated.files)} files{there}.")
-    if right.button(f"Download {_size(stated.missing_bytes)}", key=f"hub.get.{slug}", type="primary"):
-        hub.start(spec)
-        st.rerun(scope="fragment")
+    text.markdown(f"`{spec.location}`: {_size(stated.total_bytes)} in {len(stated.files)} files{there}.")
+    button.button(
+        f"Download {_size(stated.missing_bytes)}",
+        key=f"hub.get.{slug}",
+        type="primary",
+        on_click=_start,
+        args=(spec,),
+    )
+
+
+def _start(spec: CheckpointSpec) -> None:
+    from core.checkpoints import hub
+
+    hub.start(spec)
 
 
 @st.fragment(run_every=1.0)

@@ -22,7 +22,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(
         [sys.executable, "-m", "core", *arguments],
         cwd=ROOT,
-        env={**os.environ, **environment},
+        env={**os.environ, "NO_PROXY": "127.0.0.1,localhost", **environment},
         capture_output=True,
         text=True,
         timeout=120,
@@ -84,7 +84,7 @@ def test_a_package_that_is_missing_is_a_problem(monkeypatch: pytest.MonkeyPatch)
     assert any("no-such-package is not installed" in problem for problem in doctor.examine().problems)
 
 
-def test_fetch_brings_a_model_that_runs_without_the_hub(tiny_root: Path, tmp_path: Path) -> None:
+def test_fetch_brings_a_model_that_runs_without_the_hub(tmp_path: Path) -> None:
     server = Hub()
     server.serve_folder("google-bert/bert-base-uncased", tiny.tiny_bert(tmp_path / "bert", width=128))
     environment = {"HF_ENDPOINT": server.start(), "HF_HUB_CACHE": str(tmp_path / "cache")}

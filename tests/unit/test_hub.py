@@ -46,6 +46,7 @@ def server(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HF_HUB_ETAG_TIMEOUT", "2")
     monkeypatch.setenv("HF_HUB_DOWNLOAD_TIMEOUT", "2")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
     monkeypatch.setenv("ATLAS_HUB", "on")
     monkeypatch.setattr(registry, "published", published)
     forget()
@@ -86,6 +87,8 @@ def test_download_follows_redirects_and_the_model_loads_without_a_request(server
     assert heard[-1] == (total, total)
     assert [done for done, _ in heard] == sorted(done for done, _ in heard)
 
+    large = [method for method, path, _ in server.log if path.startswith("/large/")]
+    assert large == ["GET"], "the weights were taken more than once"
     asked = len(server.log)
     loaded = checkpoints.load("tiny-bert")
     assert type(loaded.model).__name__ == "BertForMaskedLM"
@@ -192,6 +195,13 @@ def test_a_repository_that_asks_for_code_is_not_offered(server: Hub) -> None:
     assert hub_cache.fetched(ID, "masked-lm") is None
 
 
+def test_a_renamed_repository_is_found_under_its_old_name(server: Hub) -> None:
+    server.repositories["example/new-name"] = server.repositories.pop(ID)
+    server.renamed[ID] = "example/new-name"
+    hub.fetch(SPEC)
+    assert checkpoints.load("tiny-bert").spec.location == ID
+
+
 def test_a_vanished_repository(server: Hub) -> None:
     server.repositories.clear()
     with pytest.raises(HubUnavailable, match="no longer has it"):
@@ -217,6 +227,25 @@ def test_what_the_host_fetched_ahead_runs_with_the_hub_off(server: Hub, monkeypa
     assert checkpoints.get("tiny-bert").ready
     checkpoints.load("tiny-bert")
     assert len(server.log) == asked
+
+
+def test_the_cache_folder_is_the_librarys_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    script = "from huggingface_hub import constants; print(constants.HF_HUB_CACHE)"
+    for environment in (
+        {"HF_HUB_CACHE": "~/models"},
+        {"HF_HOME": str(tmp_path)},
+        {"XDG_CACHE_HOME": str(tmp_path / "x")},
+        {},
+    ):
+        for name in ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        theirs = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+        assert hub_cache.cache_root() == Path(theirs.strip())
 
 
 def test_ids_come_from_the_catalogue_only(server: Hub) -> None:

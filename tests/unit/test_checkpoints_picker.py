@@ -1,0 +1,150 @@
+"""The parts of a page that choose, describe and download models, run without a browser."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.checkpoints import hub, registry
+from tests import tiny
+from tests.conftest import forget
+from tests.hubserver import Hub
+from tests.unit.test_checkpoints_registry import CARD
+
+BERT = "google-bert/bert-base-uncased"
+
+
+def picker() -> None:
+    from core.ui.picker import card_panel, checkpoint_picker
+
+    spec = checkpoint_picker("encoder-decoder", key="picker")
+    if spec is not None:
+        card_panel(spec)
+
+
+def published() -> None:
+    from core.ui.picker import hub_panel
+
+    hub_panel("bert")
+
+
+def run(page: Callable[[], None]) -> AppTest:
+    """The page after its first run, without an exception."""
+    app = AppTest.from_function(page, default_timeout=60).run()
+    assert not app.exception
+    return app
+
+
+def words(app: AppTest) -> str:
+    """All running text of the page."""
+    return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.warning, *app.info))
+
+
+def test_the_menu_names_the_source(checkpoint_dir: Path) -> None:
+    app = run(picker)
+    assert "tiny-t5 · this host's folder" in app.selectbox(key="picker").options
+    assert "states no quality" in words(app)
+
+
+def test_a_page_without_models_says_what_to_do(
+    tmp_path: Path, use_checkpoints: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry.configuration, "ASSETS", tmp_path)
+    use_checkpoints(tmp_path)
+    app = run(picker)
+    assert "python -m core doctor" in words(app)
+
+
+def test_a_card_is_shown_as_text_with_its_curve(
+    tiny_root: Path, tmp_path: Path, use_checkpoints: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(tiny_root / "tiny-t5", tmp_path / "checkpoints" / "atlas-t5"))
+    (folder / "card.toml").write_text(CARD.replace('["small"]', '["<b>small</b> and $x$"]'))
+    (folder / "curve.csv").write_text(
+        "tokens,steps,minutes,split,measure,value\n100,1,0.1,held out,loss,6.5\n200,2,0.2,held out,loss,5.25\n"
+    )
+    monkeypatch.setattr(registry.configuration, "ASSETS", tmp_path)
+    use_checkpoints(tmp_path / "nowhere")
+    app = run(picker)
+    assert "\\<b\\>small\\</b\\> and \\$x\\$" in words(app)
+    tables = [table.value for table in app.dataframe]
+    assert tables[0]["value"].tolist() == ["0.5"]
+    assert tables[1]["loss"].tolist() == [6.5, 5.25]
+
+
+def test_refused_folders_are_explained(bert_without_tokeniser: Path) -> None:
+    assert "has no tokeniser" in words(run(published))
+
+
+@pytest.fixture
+def bert_without_tokeniser(tiny_root: Path, tmp_path: Path, use_checkpoints: Callable[[Path], None]) -> Path:
+    folder = Path(shutil.copytree(tiny_root / "tiny-bert", tmp_path / "broken"))
+    for file in folder.glob("tokenizer*"):
+        file.unlink()
+    use_checkpoints(tmp_path)
+    return folder
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    running = Hub()
+    running.serve_folder(BERT, tiny.tiny_bert(tmp_path / "bert", width=64))
+    monkeypatch.setenv("HF_ENDPOINT", running.start())
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    monkeypatch.setenv("ATLAS_HUB", "on")
+    forget()
+    yield running
+    running.stop()
+    monkeypatch.undo()
+    forget()
+
+
+def test_off_states_the_hosts_command_and_asks_nobody(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATLAS_HUB", "off")
+    forget()
+    app = run(published)
+    assert "python -m core fetch bert-base-uncased" in words(app)
+    assert len(app.button) == 0
+    assert server.log == []
+
+
+def test_on_asks_for_the_size_then_downloads(server: Hub) -> None:
+    app = run(published)
+    assert server.log == [], "the Hub was asked before anybody pressed a button"
+    app.button(key="hub.size.bert-base-uncased").click().run()
+    assert "files" in words(app)
+    label = app.button(key="hub.get.bert-base-uncased").label
+    assert label.startswith("Download 0.")
+    assert all("resolve" not in path for _, path, _ in server.log)
+    app.button(key="hub.get.bert-base-uncased").click().run()
+    download = hub.current("bert-base-uncased")
+    assert download is not None
+    download.wait(60)
+    assert download.state == "finished", download.sentence
+    assert "has been downloaded" in words(run(published))
+
+
+def test_a_hub_that_is_down_is_explained(server: Hub) -> None:
+    server.down = True
+    app = run(published)
+    app.button(key="hub.size.bert-base-uncased").click().run()
+    assert "answered with an error \\(503\\)" in words(app)
+    assert not app.exception
+
+
+def test_a_download_can_be_stopped(server: Hub) -> None:
+    server.delay = 1.0
+    spec = next(spec for spec in registry.published() if spec.location == BERT)
+    download = hub.start(spec)
+    app = run(published)
+    app.button(key="hub.stop.bert-base-uncased").click().run()
+    started = time.monotonic()
+    download.wait(20)
+    assert time.monotonic() - started < 10
+    assert "was stopped" in download.sentence
