@@ -30,6 +30,7 @@ def guess_bars(
     kept: Sequence[float] | None = None,
     chosen: int | None = None,
     scale: float | None = None,
+    dark: bool = False,
 ) -> go.Figure:
     """Horizontal bars for ``labels`` (most probable first) with ``probabilities`` from 0 to 1.
 
@@ -37,6 +38,7 @@ def guess_bars(
     :param chosen: the row that was taken; its label is bold and marked with an arrow.
     :param scale: the probability at the right edge; the largest one shown when None, so that bars of one picture are
         comparable with each other but not across pictures.
+    :param dark: for a dark page.
     """
     import plotly.graph_objects as go
 
@@ -44,17 +46,18 @@ def guess_bars(
     rows = list(range(len(labels)))
     shown = [_label(text, i == chosen) for i, text in enumerate(labels)]
     numbers = [percent(p) if kept is None else f"{percent(p)} → {percent(k)}" for p, k in _pairs(probabilities, kept)]
+    ink = "#E8ECF0" if dark else "#1A1F24"
     figure = go.Figure(
         go.Bar(
             x=list(probabilities), y=rows, orientation="h", marker={"color": colour, "opacity": 0.85}, width=0.72,
-            text=numbers, textposition="outside", cliponaxis=False, customdata=[_escape(t) for t in labels],
-            hovertemplate="%{customdata}: %{x:.4f}<extra></extra>", name="the model's own",
+            text=numbers, textposition="outside", textfont={"color": ink, "size": 13}, cliponaxis=False,
+            customdata=[_escape(t) for t in labels], hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
         )
     )  # fmt: skip
     if kept is not None:
         figure.add_bar(
             x=list(kept), y=rows, orientation="h", width=0.22, marker={"color": "rgba(128,128,128,0.95)"},
-            hovertemplate="after temperature and cuts: %{x:.4f}<extra></extra>", name="after temperature and cuts",
+            hovertemplate="after temperature and cuts: %{x:.4f}<extra></extra>",
         )  # fmt: skip
     widest = max([*probabilities, *(kept or ()), 1e-9])
     room = 1.32 if kept is None else 1.75  # the numbers stand to the right of the bars
@@ -64,8 +67,10 @@ def guess_bars(
         xaxis={"visible": False, "range": [0, (scale or widest) * room], "fixedrange": True},
         yaxis={
             "autorange": "reversed", "tickmode": "array", "tickvals": rows, "ticktext": shown, "fixedrange": True,
-            "showgrid": False, "zeroline": False, "automargin": True, "ticks": "", "tickfont": {"size": 15},
+            "showgrid": False, "zeroline": False, "automargin": True, "ticks": "",
+            "tickfont": {"size": 15, "color": ink},
         },
+        font={"color": ink}, uniformtext={"minsize": 12, "mode": "show"},
     )  # fmt: skip
     return figure
 

@@ -1,8 +1,7 @@
 """Text from a decoder, one token at a time: greedy, sampled, or by beam search.
 
 Greedy decoding takes the most probable token every time. It is short-sighted and, in small models above all, soon says
-the same again: a repeated phrase makes itself more probable (Holtzman et al. 2020, arXiv:1904.09751).
-:func:`repetition` measures that.
+the same again; :func:`repetition` measures that.
 """
 
 from __future__ import annotations

@@ -37,13 +37,13 @@ _CSS = """
 .chip.off { cursor: default; }
 .chip:not(.off):hover { border-color: var(--accent); }
 .chip:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; overflow: visible; }
-.chip[aria-pressed="true"] {
+.chip.taken {
   background: var(--accent); border: 1px solid var(--accent); color: var(--on-accent); font-weight: 700; opacity: 1;
   box-shadow: inset 0 0 0 2px var(--accent), inset 0 0 0 3px var(--on-accent);
 }
 .mark { opacity: 0.55; user-select: none; margin-inline-end: 0.1em; font-weight: 400; }
 .bar { position: absolute; inset-inline-start: 0; bottom: 0; height: 3px; background: var(--accent); }
-.chip[aria-pressed="true"] .bar { background: var(--on-accent); }
+.chip.taken .bar { background: var(--on-accent); }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 """
 
@@ -96,6 +96,7 @@ function mark(data, state) {
     state.at = first === undefined ? (usable.length ? usable[0] : 0) : first;
   }
   state.buttons.forEach((chip, i) => {
+    chip.classList.toggle("taken", state.picked.has(i) || data.held.includes(i));
     if (!data.tokens[i].off) chip.setAttribute("aria-pressed", state.picked.has(i) ? "true" : "false");
     chip.tabIndex = i === state.at && usable.length ? 0 : -1;
   });
@@ -179,6 +180,7 @@ def token_chips(
     accent: str = "encoder",
     label: str = "Tokens",
     disabled: Collection[int] = (),
+    held: Collection[int] = (),
     groups: Sequence[int] | None = None,
     bars: Sequence[float] | None = None,
     notes: Sequence[str] | None = None,
@@ -195,12 +197,13 @@ def token_chips(
     :param accent: a branch (``"encoder"``, ...) or a colour as ``#rrggbb``.
     :param label: what the row is, for screen readers.
     :param disabled: positions that cannot be chosen.
+    :param held: positions that show as selected and cannot be changed; they are not returned.
     :param groups: a number for each token; with ``multi``, equal numbers are chosen together (whole words).
     :param bars: one number from 0 to 1 a token, drawn as a thin bar along the chip's foot.
     :param notes: one more thing to say about each token on hover.
     :param clearable: with ``multi=False``: whether choosing the selected chip again clears the choice.
     """
-    off = set(disabled)
+    off = set(disabled) | set(held)
     memory = f"{key}--chips"
     store: dict[str, Any] = st.session_state.setdefault(memory, {"count": 0, "picked": None})
     chosen = selected
@@ -212,6 +215,7 @@ def token_chips(
     colour = accent if accent.startswith("#") else accent_of(accent)
     data = {
         "tokens": [_chip(token, i, i in off, bars, notes) for i, token in enumerate(tokens)],
+        "held": sorted(set(held)),
         "groups": list(groups) if groups is not None else None,
         "selected": list(current),
         "multi": multi,

@@ -20,6 +20,8 @@ from core.ui.chips import token_chips
 from core.ui.page import accent, plain
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from core.language.fill_mask import MaskedText, Part
     from core.language.types import MaskPrediction, Token
 
@@ -72,10 +74,11 @@ def fill_mask_demo(
     for note in sentence.notes:
         st.caption(plain(note))
     _refilled(spec, sentence, predictions, accent(branch))
-    _bars(sentence, predictions, accent(branch))
-    st.markdown(
-        "**Try** hiding two words that belong together, then only one of them.  \n"
-        "**Notice** that each mask is guessed by itself: with both gone, the two answers need not agree."
+    advice = _bars(sentence, predictions, accent(branch))
+    advice.markdown(
+        "**Try** clicking a second word that belongs to the first, then take one of the two back.\n\n"
+        "**Notice** that every mask is guessed by itself: with both words gone, the two answers need not agree. "
+        "All bars share one scale, so a short first bar means that the model is unsure."
     )
     _table(sentence, predictions)
     _all_probes(spec, key)
@@ -127,6 +130,7 @@ def _choose(key: str, spec: CheckpointSpec, text: str, masked: tuple[int, ...], 
     tokens = _cut(spec.slug, text)
     numbers = words(tokens)
     fixed = [i for i, token in enumerate(tokens) if token.special]
+    mask = str(session.checkpoint(spec.slug).tokenizer.mask_token)
     chosen = {numbers[i] for i in masked if i < len(tokens) and i not in fixed}
     whole = [i for i, number in enumerate(numbers) if number in chosen and i not in fixed]
     return token_chips(
@@ -137,6 +141,7 @@ def _choose(key: str, spec: CheckpointSpec, text: str, masked: tuple[int, ...], 
         accent=branch,
         label="Tokens of the sentence; choose words to hide",
         disabled=fixed,
+        held=[i for i in fixed if tokens[i].piece == mask],
         groups=numbers,
     )
 
@@ -157,26 +162,28 @@ def _part(part: Part, colour: str) -> str:
     return f'<strong style="border-bottom:3px solid {colour};padding:0 .1em">{text}</strong>'
 
 
-def _bars(sentence: MaskedText, predictions: Sequence[MaskPrediction], colour: str) -> None:
-    """One picture a mask, side by side on a wide screen; all on one scale, so that they can be compared."""
+def _bars(sentence: MaskedText, predictions: Sequence[MaskPrediction], colour: str) -> DeltaGenerator:
+    """One picture a mask, side by side on a wide screen, all on one scale; returns the place for words about them."""
+    dark = st.context.theme.type == "dark"
     scale = max(p.probabilities[0] for p in predictions)
     pictures = predictions[:_MOST_PICTURES]
     for start in range(0, len(pictures), _IN_A_ROW):
         row = pictures[start : start + _IN_A_ROW]
-        columns = st.columns(max(len(row), 2 if len(predictions) == 1 else len(row)), gap="large")
+        columns = st.columns([3, 2] if len(predictions) == 1 else min(_IN_A_ROW, len(predictions)), gap="large")
         for number, (column, prediction) in enumerate(zip(columns, row, strict=False), start + 1):
             with column:
                 hidden = sentence.tokens[prediction.position]
                 name = f"Mask {number}" if hidden.special else f"Mask {number}, in place of “{hidden.text}”"
                 st.caption(plain(f"{name} (token {prediction.position})"))
                 st.plotly_chart(
-                    guess_bars(prediction.tokens, prediction.probabilities, colour, scale=scale),
+                    guess_bars(prediction.tokens, prediction.probabilities, colour, scale=scale, dark=dark),
                     config={"displayModeBar": False},
                     key=f"{sentence.text}.{prediction.position}.{number}",
                     alt=bars_alt(prediction.tokens, prediction.probabilities, f"Guesses for mask {number}"),
                 )
     if len(predictions) > len(pictures):
         st.caption(f"The first {len(pictures)} of {len(predictions)} masks are drawn; the table has all of them.")
+    return columns[1] if len(predictions) == 1 else st.container()
 
 
 def _table(sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
