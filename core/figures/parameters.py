@@ -16,7 +16,7 @@ from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, HEAD, NORMS,
 from core.figures.numbers import in_words, percent, short
 
 ROLE_COLOURS: dict[str, str] = {
-    EMBEDDINGS: "#2F4A78",
+    EMBEDDINGS: "#3F5E9A",
     ATTENTION: "#8C96A1",
     FEED_FORWARD: "#C9B458",
     NORMS: "#F4E7A1",

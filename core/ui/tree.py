@@ -10,6 +10,7 @@ from core import anatomy, catalogue
 from core.anatomy.explain import explain
 from core.anatomy.node import ModuleNode
 from core.anatomy.notes import PRINTED
+from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, by_role
 from core.anatomy.sizes import size_of
 from core.catalogue.schema import System
 from core.errors import OutOfRange
@@ -75,7 +76,8 @@ def _walk(system: System, size: str, root: ModuleNode, key: str, picked: str) ->
         start = root.nearest(picked)
         picked = walkable_tree(root, key=f"{key}.tree", selected=start, label=f"{system.name} {size}, module tree")
         st.caption(
-            "Choose a module to see what it holds. Arrow keys walk, letters jump to a name, `*` opens a whole row."
+            "**Try** the arrow keys: right opens the repeated layer, letters jump to a name. **Notice**: "
+            + _notice(root)
         )
     with right:
         details(root, picked)
@@ -93,7 +95,12 @@ def details(root: ModuleNode, path: str) -> None:
     total = node.parameters * copies
     share = total / root.total if root.total else 0.0
     with st.container(horizontal=True, gap="medium"):
-        st.metric("Parameters", short(total) if total else "none", help=f"{total:,}", width="content")
+        st.metric(
+            "Parameters",
+            short(total) if total else "none of its own" if node.ties else "none",
+            help=f"{total:,}",
+            width="content",
+        )
         if copies > 1:
             st.metric("In one copy", short(node.parameters), help=f"{node.parameters:,}", width="content")
         st.metric("Of the network", percent(share), width="content")
@@ -106,6 +113,16 @@ def details(root: ModuleNode, path: str) -> None:
     _roles(node)
 
 
+def _notice(root: ModuleNode) -> str:
+    """What the shares of this very network show, in a sentence."""
+    shares = by_role(root)
+    times = shares[FEED_FORWARD] / shares[ATTENTION] if shares[ATTENTION] else 0.0
+    return (
+        f"feed-forward holds {times:.1f} times what attention holds, and the embeddings are "
+        f"{percent(shares[EMBEDDINGS] / root.total)} of all parameters."
+    )
+
+
 def _tensors(node: ModuleNode) -> None:
     ties = dict(node.ties)
     rows = [
@@ -113,7 +130,7 @@ def _tensors(node: ModuleNode) -> None:
             "Tensor": name,
             "Shape": " × ".join(f"{extent:,}" for extent in shape) or "1",
             "Numbers": prod(shape),
-            "Counted": f"at {ties[name]}" if name in ties else "here",
+            "Counted": "elsewhere" if name in ties else "here",
         }
         for name, shape in node.tensors
     ]
@@ -156,7 +173,10 @@ def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -
         "The table below has every number.",
     )
     _legend(root)
-    st.caption("Areas are parameters; all copies of a repeated layer together. Click a module to open it.")
+    st.caption(
+        "Areas are parameters; all copies of a repeated layer together. **Try** a click on a module to open it. "
+        "**Notice**: " + _notice(root)
+    )
     with st.expander("As a table"):
         st.dataframe(figures.share_table(root), hide_index=True, column_config=_CONFIG)
 
@@ -222,6 +242,13 @@ def _compare(system: System, key: str) -> None:
         alt=f"Parameters by role of {len(networks)} networks. The largest is {most} with "
         f"{in_words(networks[most].total)}. The table below has every number.",
     )
+    own = sorted((anatomy.tree(system.slug, size.name) for size in system.sizes), key=lambda root: root.total)
+    if len(own) > 1:
+        first, last = (percent(by_role(root)[EMBEDDINGS] / root.total) for root in (own[0], own[-1]))
+        st.caption(
+            f"**Try** the shares. **Notice**: from the smallest to the largest {system.name} here, the share of the "
+            f"embeddings goes from {first} to {last}."
+        )
     with st.expander("As a table"):
         rows = figures.sizes_table(networks)
         columns = {name: st.column_config.NumberColumn(format="localized") for name in rows[0] if name != "Network"}

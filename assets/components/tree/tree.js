@@ -94,14 +94,18 @@ function choose(view, li, now) {
   view.timer = setTimeout(() => view.send("node", path), now ? 0 : SEND_AFTER_MS);
 }
 
+// Scroll the list, and only the list: the page itself stays where it is.
+function bringIntoView(view, li) {
+  const box = view.scroll.getBoundingClientRect();
+  const place = li.firstChild.getBoundingClientRect();
+  if (place.top < box.top + 4) view.scroll.scrollTop -= box.top + 4 - place.top;
+  else if (place.bottom > box.bottom - 4) view.scroll.scrollTop += place.bottom - box.bottom + 4;
+}
+
 function go(view, li, now) {
   choose(view, li, now);
   li.focus({ preventScroll: true });
-  const row = li.firstChild;
-  const box = view.scroll.getBoundingClientRect();
-  const place = row.getBoundingClientRect();
-  if (place.top < box.top + 4) view.scroll.scrollTop -= box.top + 4 - place.top;
-  else if (place.bottom > box.bottom - 4) view.scroll.scrollTop += place.bottom - box.bottom + 4;
+  bringIntoView(view, li);
 }
 
 // Write text into box with every found word in a <mark>; words are lower case.
@@ -227,6 +231,7 @@ function build(parent, data) {
     }
   };
   filter(view, view.input.value);
+  requestAnimationFrame(() => bringIntoView(view, view.chosen)); // once there is a layout to measure
   return view;
 }
 
