@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from core.language.types import MaskPrediction, Token
 
 _HOUR = 3600.0
+_TRACES_KEPT = 12
+"""A trace of 256 tokens has up to 38 MB; its arrays are read-only, so visitors share it and nobody gets a copy."""
 
 
 def checkpoint(slug: str) -> Checkpoint:
@@ -46,12 +48,28 @@ def mask_predictions(slug: str, text: str, k: int) -> tuple[MaskPrediction, ...]
     return fill_mask(checkpoint(slug), text, k=k)
 
 
-@st.cache_data(max_entries=32, ttl=_HOUR, show_spinner=False)
+@st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
 def trace(slug: str, text: str, target: str | None = None) -> AttentionTrace:
     """Attention of checkpoint ``slug`` over ``text`` (and ``target`` for encoder-decoders)."""
     from core.attention.capture import capture
 
     return capture(checkpoint(slug), text, target=target)
+
+
+@st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
+def continued_trace(slug: str, text: str, count: int) -> AttentionTrace:
+    """Attention of a decoder over ``text`` and ``count`` tokens of its greedy continuation."""
+    from core.attention.written import continued
+
+    return continued(checkpoint(slug), text, count)
+
+
+@st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
+def rewritten_trace(slug: str, text: str, task: str) -> AttentionTrace:
+    """Attention of an encoder-decoder over ``text`` and its greedy answer to ``task``."""
+    from core.attention.written import rewritten
+
+    return rewritten(checkpoint(slug), text, task)
 
 
 Progress = Callable[[float, str], None]

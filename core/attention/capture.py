@@ -79,25 +79,49 @@ def _decoder(checkpoint: Checkpoint, text: str) -> AttentionMap:
 
 
 def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None) -> AttentionTrace:
-    import torch
-
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     inputs = _tokenise(checkpoint, text)
     if target is None:
-        read = model.generate(**inputs, do_sample=False, num_beams=1, max_new_tokens=MAX_NEW_TOKENS)[0].tolist()
+        first, *written = model.generate(**inputs, do_sample=False, num_beams=1, max_new_tokens=MAX_NEW_TOKENS)[
+            0
+        ].tolist()
     else:
-        written = _checked(checkpoint, tokenizer(text_target=clean(target), verbose=False)["input_ids"])
-        read = [_start_token(model), *written]
-    # The last token is produced, never read; the first (the start token) is read, never produced.
-    read, produced = read[:-1], read[1:]
-    outputs = model(**inputs, decoder_input_ids=torch.tensor([read]), output_attentions=True, use_cache=False)
-    source = labels(tokenizer, inputs["input_ids"][0].tolist())
-    queries = labels(tokenizer, read)
+        first, written = _start_token(model), tokenizer(text_target=clean(target), verbose=False)["input_ids"]
+    return capture_pair(checkpoint, inputs["input_ids"][0].tolist(), [first], written)
+
+
+def capture_pair(
+    checkpoint: Checkpoint, source: Sequence[int], prompt: Sequence[int], written: Sequence[int]
+) -> AttentionTrace:
+    """The three maps of an encoder-decoder that reads ``source`` and writes ``written``, all as ids.
+
+    ``prompt`` is what the decoder is given before it writes: the start token, and a language where one is forced. The
+    last written token is produced but never read; the first token of the prompt is read but never produced.
+
+    Raises:
+        InputTooLong, NoAttentionMatrix: as :func:`capture`.
+    """
+    import torch
+
+    _refuse_switching(checkpoint.model)
+    read = _checked(checkpoint, [*prompt, *written][:-1])
+    ids = torch.tensor([_checked(checkpoint, list(source))])
+    with torch.inference_mode():
+        outputs = checkpoint.model(
+            input_ids=ids,
+            attention_mask=torch.ones_like(ids),
+            decoder_input_ids=torch.tensor([read]),
+            output_attentions=True,
+            use_cache=False,
+        )
+    sources, reads = labels(checkpoint.tokenizer, source), labels(checkpoint.tokenizer, read)
+    first = len(prompt) - 1  # the row of the prompt's last token produces the first written one
+    crossing = [layer[:, :, first:] for layer in outputs.cross_attentions or () if layer is not None]
     return AttentionTrace(
         checkpoint.spec.slug,
-        encoder=_map("encoder", outputs.encoder_attentions, source, source),
-        decoder=_map("decoder", outputs.decoder_attentions, queries, queries),
-        cross=_map("cross", outputs.cross_attentions, labels(tokenizer, produced), source),
+        encoder=_map("encoder", outputs.encoder_attentions, sources, sources),
+        decoder=_map("decoder", outputs.decoder_attentions, reads, reads),
+        cross=_map("cross", crossing, labels(checkpoint.tokenizer, written), sources),
     )
 
 

@@ -6,23 +6,26 @@ whole section of a branch page, with a text of the visitor's own. Layers and hea
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
 from core import session
 from core.attention import bertviz
-from core.attention.export import top_keys
 from core.attention.heads import HeadScores, scores
 from core.attention.trace import AttentionMap, AttentionTrace
+from core.checkpoints.spec import CheckpointSpec
 from core.errors import NoAttentionMatrix
-from core.figures import attention as figures
 from core.ui import heads_parts as parts
+from core.ui import heads_pictures as pictures
 from core.ui.page import accent as branch_colour
 from core.ui.page import plain, sentences
 
 if TYPE_CHECKING:
     from core.ui.branch import BranchView
+    from core.ui.links import PageState
 
 VIEWS = {"heat": "Heat map", "bertviz": "bertviz head view", "table": "Table"}
 SAMPLES = {
@@ -42,7 +45,7 @@ SAMPLES = {
         "We are going home because it is late.",
     ),
 }
-_FRAME_LIMIT = 720  # px: longer head views scroll inside their frame
+CONTINUATIONS = (0, 6, 12, 24, 48)
 
 
 class HeadsChoice(NamedTuple):
@@ -104,17 +107,17 @@ def heads_view(
     for sentence in refused:
         st.warning(sentence, icon=":material/link_off:")
     if chosen_view == "table":
-        _table(found, at_layer, at_head, count=4)
+        pictures.table(found, at_layer, at_head, count=4)
     else:
         lines = chosen_view == "bertviz"  # bertviz draws a narrow picture
         left, right = st.columns([2, 3] if lines else [3, 2], gap="medium")
         with left:
             if lines:
-                _head_view(trace, found, at_layer, at_head, theme)
+                pictures.head_view(trace, found, at_layer, at_head, theme)
             else:
-                _heat_map(found, at_layer, at_head, theme, key)
+                pictures.heat_map(found, at_layer, at_head, theme, key)
         with right:
-            _table(found, at_layer, at_head, count=3 if lines else 2)
+            pictures.table(found, at_layer, at_head, count=3 if lines else 2)
     parts.words(found, measured, at_layer, at_head)
     _tabs(trace, found, measured, at_layer, at_head, key=key, slots=slots, colour=colour, theme=theme)
     return HeadsChoice(at_layer + 1, at_head + 1, chosen_kind, chosen_view)
@@ -125,23 +128,20 @@ def text_heads(view: BranchView) -> None:
     spec, state = view.spec, view.state
     if spec is None:
         return
-    samples = SAMPLES[spec.kind]
-    slot = state.key(f"heads.text.{spec.kind}")
-    st.session_state.setdefault(slot, state.text("text", samples[0]))
-
-    def take(sample: str) -> None:
-        st.session_state[slot] = sample
-
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Text", key=slot, width="stretch", help="Attention is drawn for up to 256 tokens")
-        with st.popover("Samples"):
-            for number, sample in enumerate(samples):
-                st.button(plain(sample), key=state.key(f"heads.sample.{number}"), on_click=take, args=(sample,))
-    text = text or ""
-    state.set(text=None if text == samples[0] else text)
     with sentences():
-        with st.spinner("Running the model", show_time=False):
-            trace = session.trace(spec.slug, text)
+        samples = SAMPLES[spec.kind]
+        slot = state.key(f"heads.text.{spec.kind}")
+        st.session_state.setdefault(slot, state.text("text", samples[0]))
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            run = _what_to_run(spec, state)
+            text = st.text_input("Text", key=slot, help="Attention is drawn for up to 256 tokens") or ""
+            with st.popover("Samples"):
+                for number, sample in enumerate(samples):
+                    button = state.key(f"heads.sample.{number}")
+                    st.button(plain(sample), key=button, on_click=_take, args=(slot, sample), width="stretch")
+        state.set(text=None if text == samples[0] else text)
+        with st.spinner("Running the model"):
+            trace = run(text)
         choice = heads_view(
             trace,
             key=state.key("heads"),
@@ -157,6 +157,32 @@ def text_heads(view: BranchView) -> None:
             map=choice.kind if len(trace.maps) > 1 else None,
             view=None if choice.view == "heat" else choice.view,
         )
+
+
+def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[[str], AttentionTrace]:
+    """The menu that this kind of model needs before its text, and what to do with the text."""
+    if spec.kind == "causal-lm":
+        count = st.selectbox(
+            "Continue by", CONTINUATIONS, index=2, format_func=lambda n: f"{n} tokens", key=state.key("heads.count"),
+            width=130, help="Tokens that the model writes after your text, greedily; their rows are stitched on",
+        )  # fmt: skip
+        return partial(session.continued_trace, spec.slug, count=count)
+    if spec.kind == "seq2seq-lm":
+        from core.language.translate import tasks
+
+        labels = {task.slug: task.label for task in tasks(session.checkpoint(spec.slug))}
+        wanted = state.text("task")
+        task = st.selectbox(
+            "Task", list(labels), index=list(labels).index(wanted) if wanted in labels else 0,
+            format_func=labels.__getitem__, key=state.key(f"heads.task.{spec.slug}"), width=280,
+        )  # fmt: skip
+        state.set(task=None if task == next(iter(labels)) else task)
+        return partial(session.rewritten_trace, spec.slug, task=task)
+    return partial(session.trace, spec.slug)
+
+
+def _take(slot: str, sample: str) -> None:
+    st.session_state[slot] = sample
 
 
 def _number(value: object) -> int | None:
@@ -209,46 +235,6 @@ def _telling(measured: HeadScores) -> tuple[int, int]:
     grid = measured.grids["spread"]
     flat = int(grid.argmin())
     return flat // grid.shape[1], flat % grid.shape[1]
-
-
-def _heat_map(found: AttentionMap, layer: int, head: int, theme: bertviz.Theme, key: str) -> None:
-    weights = found.weights[layer, head]
-    query, at = divmod(int(weights.argmax()), weights.shape[1])
-    st.plotly_chart(
-        figures.heat_map(found, layer, head, theme),
-        key=f"{key}.heat",
-        config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
-        alt=f"Heat map of layer {layer + 1}, head {head + 1}: {weights.shape[0]} query tokens by {weights.shape[1]} "
-        f"key tokens. The largest weight is {weights[query, at]:.2f}, from {found.query_tokens[query]} to "
-        f"{found.key_tokens[at]}. The table beside it has the strongest keys of every query.",
-    )
-
-
-def _head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, theme: bertviz.Theme) -> None:
-    alone = AttentionTrace(trace.checkpoint, **{found.kind: found})
-    page = bertviz.render(alone, "head", layer=layer, heads=[head], theme=theme, controls=False)
-    st.iframe(
-        bertviz.data_url(page),
-        height=min(bertviz.height(found), _FRAME_LIMIT),
-        alt=f"bertviz head view of layer {layer + 1}, head {head + 1}. The table beside it has the strongest keys.",
-    )
-    parts.cut_note(found)
-
-
-def _table(found: AttentionMap, layer: int, head: int, *, count: int) -> None:
-    rows = top_keys(found, layer, head, count)
-    weight = {
-        f"weight {rank}": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=90)
-        for rank in range(1, count + 1)
-    }
-    st.markdown("Where each token looks" if found.kind != "cross" else "Where each produced token looks")
-    st.dataframe(
-        rows,
-        hide_index=True,
-        height=min(38 + 35 * len(rows), 560),
-        column_config={"#": st.column_config.NumberColumn(width=40), **weight},
-        alt=f"The {count} strongest keys of every query in layer {layer + 1}, head {head + 1}",
-    )
 
 
 def _tabs(

@@ -15,7 +15,6 @@ from core.attention.export import to_csv, to_npz
 from core.attention.heads import MEANING, HeadScores
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.figures import attention as figures
-from core.ui.page import plain
 
 Go = Callable[[int, int], None]
 """Opens a layer and a head (from 0); to be used as a callback."""
@@ -196,15 +195,3 @@ def _standalone(
 ) -> bytes:
     title = f"Attention of {trace.checkpoint}"
     return bertviz.render(trace, view, layer=layer, heads=[head], kind=kind, theme=theme, title=title).encode()
-
-
-def cut_note(found: AttentionMap) -> None:
-    """Say that the head view shows the beginning only, where it does."""
-    shown, there = bertviz.shown_tokens(found), max(len(found.query_tokens), len(found.key_tokens))
-    if shown < there:
-        st.caption(
-            plain(
-                f"The head view draws a line for every pair of tokens in every head, so it shows the first {shown} of "
-            )
-            + plain(f"{there} tokens. The heat map shows them all.")
-        )

@@ -234,3 +234,45 @@ def test_bigbird_gives_full_attention_and_stays_as_it_is(tiny_root: Path) -> Non
         encoded = other.tokenizer(SENTENCE, return_tensors="pt")
         direct = _stack(other.model(**encoded, output_attentions=True).attentions)
     np.testing.assert_allclose(found.weights, direct, atol=1e-5)
+
+
+def test_continuation_is_one_pass_over_prompt_and_written_tokens(gpt2: Checkpoint) -> None:
+    import torch
+
+    from core.attention.written import continued
+
+    found = continued(gpt2, SENTENCE, 5).decoder
+    prompt = gpt2.tokenizer(SENTENCE, return_tensors="pt")
+    with torch.no_grad():
+        whole = gpt2.model.generate(**prompt, do_sample=False, max_new_tokens=5, eos_token_id=None)
+        direct = _stack(gpt2.model(whole, output_attentions=True).attentions)
+    assert found is not None
+    assert len(found.query_tokens) == prompt["input_ids"].shape[1] + 5
+    np.testing.assert_allclose(found.weights, direct, atol=1e-5)
+    nothing_written = continued(gpt2, SENTENCE, 0).decoder
+    assert nothing_written is not None
+    assert nothing_written.query_tokens == found.query_tokens[:-5]
+
+
+def test_answer_of_an_encoder_decoder_has_three_maps(t5: Checkpoint) -> None:
+    from core.attention.written import rewritten
+    from core.language.translate import tasks
+
+    trace = rewritten(t5, SENTENCE, tasks(t5)[0].slug)
+    assert trace.cross is not None
+    assert trace.decoder is not None
+    assert trace.cross.query_tokens[:-1] == trace.decoder.query_tokens[1:]
+    _rows_sum_to_one(trace.cross.weights)
+
+
+def test_a_forced_language_is_read_but_not_among_the_written(t5: Checkpoint) -> None:
+    from core.attention.capture import capture_pair
+
+    trace = capture_pair(t5, [5, 6, 7, 1], [0, 9], [11, 12, 1])
+    assert trace.decoder is not None
+    assert trace.cross is not None
+    assert trace.decoder.weights.shape[2:] == (4, 4)
+    assert trace.cross.weights.shape[2:] == (3, 4)
+    plain = capture_pair(t5, [5, 6, 7, 1], [0], [9, 11, 12, 1])
+    assert plain.cross is not None
+    np.testing.assert_array_equal(trace.cross.weights, plain.cross.weights[:, :, 1:])
