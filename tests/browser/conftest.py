@@ -1,7 +1,7 @@
 """One server and one Chromium for all journeys; a journey fails when the page asks another host for anything.
 
 All journeys belong to one group, so that parallel workers leave them together. A wait is never a pause: it ends with
-what it waits for, and has half a minute because the machine may be slow.
+what it waits for, and has most of a minute because the machine may be slow.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
-WAIT_MS = 30_000
+WAIT_MS = 45_000
 HERE = ("127.0.0.1", "localhost")
 # Streamlit's client looks for its server below the page's path first, and finds it one step up.
 PROBES = ("/_stcore/health", "/_stcore/host-config")
@@ -37,15 +38,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("browser"))
 
 
-@pytest.fixture(scope="session")
-def server(tiny_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an app that has just started, offline, with the bundled models and a folder of tiny ones."""
+@contextmanager
+def running_app(checkpoints: Path, folder: Path) -> Iterator[str]:
+    """The address of an app that has just started, offline, with the bundled models and a folder of others.
+
+    Ends with a failure when the app wrote a traceback to its log.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS_", "STREAMLIT_"))}
-    environment |= {"ATLAS_CHECKPOINT_DIR": str(tiny_root), "NO_COLOR": "1"}
-    log = tmp_path_factory.mktemp("server") / "log.txt"
+    environment |= {"ATLAS_CHECKPOINT_DIR": str(checkpoints), "NO_COLOR": "1"}
+    log = folder / "log.txt"
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     with log.open("w") as output:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
@@ -57,6 +61,13 @@ def server(tiny_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         process.terminate()
         process.wait(timeout=30)
     assert "Traceback" not in log.read_text(), log.read_text()[-4000:]
+
+
+@pytest.fixture(scope="session")
+def server(tiny_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One app for all journeys but those that begin with a start of their own."""
+    with running_app(tiny_root, tmp_path_factory.mktemp("server")) as address:
+        yield address
 
 
 def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -108,7 +119,7 @@ class Visitor:
         """Wait until the script has run; no page may show an exception."""
         expect(self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
         expect(self.page.get_by_role("heading", level=1).first).to_be_visible()
-        expect(self.page.get_by_test_id("stException")).to_have_count(0)
+        assert self.page.get_by_test_id("stException").count() == 0, "the page shows an exception"
         return self.page
 
     @property
@@ -126,27 +137,33 @@ class Visitor:
         return [p.geturl() for p in parts if p.scheme not in ("data", "blob", "about") and p.hostname not in HERE]
 
 
-@pytest.fixture
-def visitor(chromium: Browser, server: str) -> Iterator[Visitor]:
-    """A visitor with a fresh browser profile, a laptop's window and reduced motion."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
-    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server)
+@contextmanager
+def visiting(chromium: Browser, address: str, *, width: int = 1280, height: int = 720) -> Iterator[Visitor]:
+    """A visitor with a fresh browser profile, a laptop's window and reduced motion, who must end without complaints."""
+    context = chromium.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce")
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
     context.set_default_timeout(WAIT_MS)
-    person = Visitor(context, context.new_page(), server)
-
-    def asked(request: Request) -> None:
-        person.requests.append(request.url)
+    person = Visitor(context, context.new_page(), address)
 
     def said(message: ConsoleMessage) -> None:
         url = message.location.get("url", "")
         if message.type == "error" and not url.endswith(PROBES):
             person.complaints.append(f"{message.text} ({url})")
 
-    context.on("request", asked)
+    context.on("request", lambda request: person.requests.append(request.url))
     context.on("console", said)
     context.on("weberror", lambda error: person.complaints.append(str(error.error)))
     person.page.on("websocket", lambda socket: person.requests.append(socket.url))
-    yield person
-    context.close()
+    try:
+        yield person
+    finally:
+        context.close()
     assert person.strangers() == []
     assert person.complaints == []
+
+
+@pytest.fixture
+def visitor(chromium: Browser, server: str) -> Iterator[Visitor]:
+    """A visitor of the app that all journeys share."""
+    with visiting(chromium, server) as person:
+        yield person

@@ -1,0 +1,93 @@
+"""The encoder's journeys: hide words by mouse, keyboard and typing, see the guesses; look at the heads."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from core import checkpoints
+from tests.browser.conftest import Visitor
+
+TINY = "dir-tiny-bert"
+TEXT = "the cat sat on the mat"
+
+
+def link(**query: object) -> str:
+    return f"/encoder?{urlencode({'model': TINY, **query})}"
+
+
+def chips(visitor: Visitor) -> Locator:
+    return visitor.page.get_by_role("group", name="Tokens of the sentence")
+
+
+def test_clicking_words_hides_them_and_shows_guesses(visitor: Visitor) -> None:
+    page = visitor.open(link(text=TEXT))
+    chips(visitor).get_by_role("button", name="cat", exact=False).click()
+    expect(chips(visitor).locator("[aria-pressed=true]")).to_have_count(1)
+    expect(page.get_by_text("in place of “cat”")).to_be_visible()
+    chips(visitor).get_by_role("button", name="mat", exact=False).click()
+    expect(page.get_by_text("in place of “mat”")).to_be_visible()
+    expect(page.get_by_role("img", name="Guesses for mask 2")).to_be_visible()
+    expect(page).to_have_url(lambda url: "mask=2.6" in url)
+    chips(visitor).get_by_role("button", name="cat", exact=False).click()
+    expect(page.get_by_text("in place of “cat”")).to_have_count(0)
+
+
+def test_words_can_be_hidden_by_keyboard_alone(visitor: Visitor) -> None:
+    page = visitor.open(link(text=TEXT))
+    box = page.get_by_role("textbox", name="Sentence")
+    box.focus()
+    for _ in range(8):  # Tab from the sentence reaches the chips, past the box's own help button
+        page.keyboard.press("Tab")
+        if chips(visitor).locator(":focus").count():
+            break
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    expect(page.get_by_text("in place of “cat”")).to_be_visible()
+
+
+def test_typed_masks_are_guessed_several_at_once(visitor: Visitor) -> None:
+    page = visitor.open(link())
+    box = page.get_by_role("textbox", name="Sentence")
+    box.fill("the [MASK] sat on the [MASK]")
+    box.press("Control+Enter")
+    expect(page.get_by_text("Mask 1 (token 2)")).to_be_visible()
+    expect(page.get_by_text("Mask 2 (token 6)")).to_be_visible()
+
+
+def test_probe_sentence_is_one_click_away(visitor: Visitor) -> None:
+    page = visitor.open(link())
+    before = page.get_by_role("textbox", name="Sentence").input_value()
+    pills = page.get_by_test_id("stButtonGroup").filter(has_text="Ten probes").get_by_role("radio")
+    expect(pills).to_have_count(10)
+    pills.nth(3).click()
+    expect(page.get_by_role("textbox", name="Sentence")).not_to_have_value(before)
+    expect(page.get_by_text("asks for")).to_be_visible()
+
+
+def test_bundled_model_knows_the_capital_of_france(visitor: Visitor) -> None:
+    if not any(spec.slug == "minilm" and spec.ready for spec in checkpoints.available()):
+        pytest.skip("no bundled MiniLM")
+    page = visitor.open("/encoder")
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("The capital of France is [MASK].")
+    expect(page.get_by_role("strong").filter(has_text="paris")).to_be_visible()
+
+
+def test_heads_are_drawn_offline_by_bertviz(visitor: Visitor) -> None:
+    page = visitor.open(link(tab="heads", text=TEXT, view="bertviz"))
+    frame = page.frame_locator("iframe")
+    expect(frame.locator("svg").get_by_text("cat").first).to_be_visible()
+    assert frame.locator("svg line").count() > 8
+    page.get_by_role("radio", name="Heat map").click()
+    expect(page.get_by_role("img", name="Heat map of layer")).to_be_visible()
+
+
+@pytest.mark.parametrize("tab", ["demo", "heads"])
+def test_what_was_typed_is_never_run(visitor: Visitor, tab: str) -> None:
+    text = "</script><script>top.hacked=1</script><img src=x onerror=top.hacked=1> **b** $x$ [a](http://evil.test)"
+    page = visitor.open(link(tab=tab, text=text, view="bertviz" if tab == "heads" else ""))
+    expect(page.get_by_test_id("stMain").get_by_text("evil", exact=False).first).to_be_attached()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("a[href*=evil]").count() == 0
