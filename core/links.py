@@ -1,7 +1,7 @@
 """Deep links: the name, default and range of everything that a URL of the app can carry.
 
-A page's state is a flat mapping from names to plain values. :func:`read` turns a raw query into that mapping and says in
-a sentence what it refused; :func:`write` turns the mapping back into the shortest query: defaults stay out. A text
+A page's state is a flat mapping from names to plain values. :func:`read` turns a raw query into that mapping and says
+in a sentence what it refused; :func:`write` turns the mapping back into the shortest query: defaults stay out. A text
 travels up to ``MAX_LINK_CHARS`` characters; beyond that :func:`write` leaves it out and the page says so.
 
 Neither torch nor streamlit here: a link can be checked in a test or built in a notebook.
@@ -98,7 +98,14 @@ PAGES: dict[str, dict[str, Parameter]] = {
     "about": {},
     "encoder": {**_COMMON, "mask": Integers(high=511, most=64)},
     "decoder": {**_COMMON, **_DECODING, "forced": Integers(high=10**6, most=200), "step": Integer(None, 1, 200)},
-    "encoder-decoder": {**_COMMON, **_DECODING, "task": Choice()},
+    "encoder-decoder": {
+        **_COMMON,
+        **_DECODING,
+        "task": Choice(),
+        "damage": Choice(None, ("mixed", "letters", "spaces", "order", "case", "none")),
+        "forced": Integers(high=10**6, most=200),
+        "step": Integer(None, 1, 200),
+    },
     "efficient": {
         **_COMMON,
         "sample": Choice(None, ("near", "start", "middle", "own")),

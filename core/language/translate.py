@@ -177,6 +177,13 @@ def rewrite(
     )  # fmt: skip
 
 
+def replay(checkpoint: Checkpoint, text: str, task: str, ids: Sequence[int]) -> tuple[GenerationStep, ...]:
+    """The steps along a finished output ``ids``, with the alternatives of each: what beam search does not keep."""
+    if not ids:
+        return ()
+    return tuple(rewrite(checkpoint, text, task, Decoding(max_new_tokens=len(ids)), forced=ids))
+
+
 def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Alignment:
     """Cross-attention of the output ``ids``, read once more in a single pass; the same for greedy and beam search.
 

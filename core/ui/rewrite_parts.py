@@ -1,0 +1,53 @@
+"""The cross-attention of one answer: two rows of tokens, a heat map and a table, for a layer and head or their mean."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.figures import alignment as figures
+from core.figures.attention import Theme
+from core.language.translate import Alignment
+from core.ui.alignment import alignment_rows
+from core.ui.links import PageState
+from core.ui.page import accent
+
+MEAN = 0  # the menus' entry for the mean; layers and heads count from 1
+
+
+def attention_panel(found: Alignment, step: int, state: PageState) -> int:
+    """Draw the panel; returns the written token that is chosen, from 0."""
+    layers, heads = found.weights.shape[:2]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.markdown("**What each written token looked at**", width="stretch")
+        layer = _menu(state, "Layer", "layer", layers)
+        head = _menu(state, "Head", "head", heads)
+    weights = figures.choose(found.weights, layer - 1 if layer else None, head - 1 if head else None)
+    chosen = alignment_rows(
+        found.source, found.target, weights, selected=step, key=state.key("alignment"), accent=accent(state.page)
+    )
+    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    which = f"{'layer ' + str(layer) if layer else 'all layers'}, {'head ' + str(head) if head else 'all heads'}"
+    heat, table = st.tabs(["As a heat map", "As a table"])
+    with heat:
+        st.plotly_chart(
+            figures.heat_map(found.source, found.target, weights, theme),
+            key=state.key("alignment.heat"),
+            config={"displayModeBar": False},
+            alt=f"Cross-attention of {len(found.target)} written tokens to {len(found.source)} read tokens, {which}.",
+        )
+    with table:
+        st.dataframe(figures.table(found.source, found.target, weights), hide_index=True)
+    return chosen
+
+
+def _menu(state: PageState, label: str, name: str, count: int) -> int:
+    current = state.number(name, MEAN)
+    options = list(range(count + 1))
+    chosen = int(
+        st.selectbox(
+            label, options, index=current if current in options else MEAN, key=state.key(f"cross.{name}"), width=110,
+            format_func=lambda number: str(number) if number else "mean",
+        )
+    )  # fmt: skip
+    state.set(**{name: chosen or None})
+    return chosen

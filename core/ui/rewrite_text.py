@@ -1,0 +1,94 @@
+"""What the encoder-decoder page says: samples for each task, what to try and notice, the formula."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.language.translate import Task
+
+DAMAGE = {
+    "mixed": "A little of everything",
+    "letters": "Slips of the fingers",
+    "spaces": "Lost and wrong spaces",
+    "order": "Swapped words",
+    "case": "No capitals, no marks",
+    "none": "None: repair what I type",
+}
+
+_SAMPLES: dict[str, tuple[str, ...]] = {
+    "en": (
+        "The cat sleeps on the chair.",
+        "I would like a cup of tea.",
+        "Where is the train station?",
+        "My sister reads a book in the garden.",
+    ),
+    "fr": (
+        "Le chat dort sur la chaise.",
+        "Je voudrais une tasse de thé.",
+        "Où est la gare ?",
+        "Ma sœur lit un livre dans le jardin.",
+    ),
+    "de": (
+        "Die Katze schläft auf dem Stuhl.",
+        "Ich möchte eine Tasse Tee.",
+        "Wo ist der Bahnhof?",
+        "Meine Schwester liest ein Buch im Garten.",
+    ),
+}
+_REPAIR = (
+    "We are going home because it is late.",
+    "The children play in the garden after school.",
+    "She opened the window and looked at the sea.",
+)
+
+
+def samples(task: Task) -> tuple[str, ...]:
+    """Sentences to try, in the language that the task reads."""
+    if task.slug == "repair":
+        return _REPAIR
+    return _SAMPLES.get(task.languages[0] if task.languages else "en", _SAMPLES["en"])
+
+
+def every_sample() -> frozenset[str]:
+    """All samples of all tasks."""
+    return frozenset(_REPAIR).union(*_SAMPLES.values())
+
+
+def try_and_notice(task: Task) -> None:
+    """Two short lines."""
+    if task.slug == "repair":
+        st.markdown(
+            "**Try** damaging the sentence another way until the answer is wrong.\n\n"
+            "**Notice** that a written word looks back at all the pieces of its damaged form: damage breaks it into "
+            "more and rarer tokens."
+        )
+    elif task.languages:
+        st.markdown(
+            "**Try** a sentence whose words change places in the other language, and follow the lines that cross.\n\n"
+            "**Notice** that a word often looks at its counterpart, but some heads look at the end of the sentence "
+            "instead, where little is to be read. Attention is not a dictionary."
+        )
+    else:
+        st.markdown(
+            "**Try** choosing a written token and then single heads.\n\n"
+            "**Notice** which tokens are copied from the input and which are new."
+        )
+
+
+def formula() -> None:
+    """Cross-attention, with its symbols named."""
+    st.latex(
+        r"\operatorname{cross}(Y, X) ="
+        r"\operatorname{softmax}\!\left(\frac{(Y W_Q)(X W_K)^{\top}}{\sqrt{d}}\right) X W_V"
+    )
+    st.markdown(
+        "- $Y$: the decoder's states, one row for each token written so far\n"
+        "- $X$: the encoder's states, one row for each token read; computed once, before the first token is written\n"
+        "- $W_Q, W_K, W_V$: the weights of the layer; $d$: the width of a head\n\n"
+        "The lines above are the rows of the softmax: each sums to one. T5 leaves out the division by $\\sqrt{d}$ and "
+        "scales its first weights instead."
+    )
+    st.caption(
+        "The task is named in the text itself, as T5 does: Raffel et al. 2020, arXiv 1910.10683. "
+        "Encoder and decoder with cross-attention: Vaswani et al. 2017, arXiv 1706.03762."
+    )
