@@ -1,8 +1,9 @@
 """Module trees: what a network is made of, with every parameter counted.
 
-``tree("bert")`` reads a kept tree and needs no torch; ``counts("bert")`` its parameters by size;
-``module_tree("bert")`` or ``module_tree(model)`` builds or describes live. ``explain`` says what a class computes,
-``roles`` what its parameters are for, ``notes`` how a tree differs from the one that source 000 prints.
+``tree("bert")`` reads a kept tree and needs no torch, and so does ``module_tree("bert")``; ``counts("bert")`` gives the
+parameters by size. ``module_tree(model)`` describes any module, ``module_tree("bert", live=True)`` builds the network
+anew. ``explain`` says what a class computes, ``roles`` what its parameters are for, ``notes`` how four trees differ
+from the ones that source 000 prints.
 """
 
 from __future__ import annotations

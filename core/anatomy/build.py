@@ -23,18 +23,23 @@ COPY = "{copy}"
 """Stands in a tie's path for the copy's own index while neighbours are compared."""
 
 
-def module_tree(source: str | nn.Module, size: str | None = None) -> ModuleNode:
-    """The tree of a system of the catalogue at one of its sizes (the base size without one), or of any module.
+def module_tree(source: str | nn.Module, size: str | None = None, *, live: bool = False) -> ModuleNode:
+    """The tree of a system of the catalogue at one of its sizes (its default size without one), or of any module.
 
+    A system's tree is the kept one, which needs no torch and equals a fresh build; ``live`` builds it all the same.
     Raises :class:`core.errors.UnknownSystem` for a slug that the catalogue lacks and
     :class:`core.errors.OutOfRange` for a size that the system lacks.
     """
-    if isinstance(source, str):
-        from core.anatomy.sizes import size_of
+    if not isinstance(source, str):
+        return describe(source)
+    if not live:
+        from core.anatomy.keep import tree
 
-        chosen = size_of(source, size)
-        source = build_model(chosen.architecture, chosen.config, chosen.overrides)
-    return describe(source)
+        return tree(source, size)
+    from core.anatomy.sizes import size_of
+
+    chosen = size_of(source, size)
+    return describe(build_model(chosen.architecture, chosen.config, chosen.overrides))
 
 
 def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) -> nn.Module:

@@ -35,9 +35,9 @@ def tree(slug: str, size: str | None = None) -> ModuleNode:
     kept = _kept(slug)
     if chosen.name in kept:
         return kept[chosen.name]
-    from core.anatomy.build import build_model, describe
+    from core.anatomy.build import module_tree
 
-    return describe(build_model(chosen.architecture, chosen.config, chosen.overrides))
+    return module_tree(slug, chosen.name, live=True)
 
 
 def printed_tree(slug: str) -> ModuleNode | None:

@@ -146,6 +146,7 @@ def test_reading_and_drawing_kept_trees_imports_neither_torch_nor_streamlit() ->
         "from core.figures import parameters\n"
         "root = anatomy.tree('bert', 'large')\n"
         "assert root.text().startswith('BertModel(')\n"
+        "assert anatomy.module_tree('bert', 'large') is root\n"
         "assert anatomy.counts('gpt-3')['175B'] == 174604259328\n"
         "parameters.treemap(root); parameters.sunburst(root); roles.by_role(root)\n"
         "print([name for name in ('torch', 'transformers', 'streamlit') if name in sys.modules])\n"
