@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,39 @@ def inspect(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
         )
     elements = sum(count_elements(file) for file in weights)
     return Inspected(folder, config, kind, weights, sum(file.stat().st_size for file in weights), elements)
+
+
+def inspect_again(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
+    """:func:`inspect`, remembered while names, sizes and times of the folder's files stay as they are.
+
+    For looking at every folder each time a page is drawn; before loading, :func:`inspect` looks anew.
+    """
+    outcome = _inspected(folder, root, kind, signature(folder))
+    if isinstance(outcome, str):
+        raise CheckpointRefused(outcome)
+    return outcome
+
+
+def signature(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """Name, modification time and size of each file in ``folder``, links followed; broken links count as empty."""
+    found: list[tuple[str, int, int]] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                state = entry.stat()
+                found.append((entry.name, state.st_mtime_ns, state.st_size))
+            except OSError:
+                found.append((entry.name, 0, 0))
+    return tuple(sorted(found))
+
+
+@lru_cache(maxsize=256)
+def _inspected(folder: Path, root: Path, kind: Kind | None, state: tuple[tuple[str, int, int], ...]) -> Inspected | str:
+    """The outcome of :func:`inspect`, a refusal as its sentence; ``state`` is part of the key alone."""
+    try:
+        return inspect(folder, root, kind)
+    except CheckpointRefused as error:
+        return str(error)
 
 
 def read_json(file: Path) -> dict[str, Any]:

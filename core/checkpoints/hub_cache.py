@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from core.checkpoints.folder import Inspected, inspect
+from core.checkpoints.folder import Inspected, inspect_again
 from core.checkpoints.spec import Kind
 from core.errors import CheckpointRefused
 
@@ -34,7 +34,7 @@ def fetched(hub_id: str, kind: Kind) -> Inspected | None:
         return None
     for snapshot in sorted(snapshots.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True):
         try:
-            return inspect(snapshot, cache_root(), kind)
+            return inspect_again(snapshot, cache_root(), kind)
         except (CheckpointRefused, OSError):
             continue
     return None

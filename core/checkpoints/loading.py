@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from core.checkpoints import hub_cache, package
 from core.checkpoints.difference import apply
-from core.checkpoints.folder import Inspected, count_elements, inspect
+from core.checkpoints.folder import Inspected, count_elements, inspect, inspect_again
 from core.checkpoints.registry import MINILM, bundled_root
 from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec, Kind
 from core.errors import CheckpointRefused, CheckpointUnavailable
+from core.settings import settings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,7 +37,9 @@ def read(spec: CheckpointSpec) -> Checkpoint:
     if spec.slug == MINILM or spec.source == "bundled":
         model, tokenizer = _read_bundled(spec)
     else:
-        model, tokenizer = _read_folder(_inspected(spec))
+        folder = _inspected(spec).folder
+        limit = hub_cache.cache_root() if spec.source == "hub" else _host_directory(spec)
+        model, tokenizer = _read_folder(inspect(folder, limit, spec.kind))
     model.eval()
     model.requires_grad_(False)
     return Checkpoint(model, tokenizer, spec)
@@ -75,16 +78,18 @@ def fingerprint(spec: CheckpointSpec) -> tuple[tuple[str, int, int], ...]:
 
 
 def _inspected(spec: CheckpointSpec) -> Inspected:
+    """The folder of a checkpoint from the host's directory or the Hub's cache, as it was last looked at."""
     if spec.source == "hub":
         found = hub_cache.fetched(spec.location, spec.kind)
         if found is None:
             raise CheckpointUnavailable(f"The download of {spec.name} is no longer there. Download it again.")
         return found
-    folder = Path(spec.location)
-    # The registry lists either the children of the host's directory or the directory itself.
-    from core.settings import settings
+    return inspect_again(Path(spec.location), _host_directory(spec))
 
-    return inspect(folder, settings().checkpoint_dir or folder)
+
+def _host_directory(spec: CheckpointSpec) -> Path:
+    # The registry lists either the children of the host's directory or the directory itself.
+    return settings().checkpoint_dir or Path(spec.location)
 
 
 def _read_folder(found: Inspected) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from core import settings as configuration
 from core.checkpoints import hub_cache, package
 from core.checkpoints.card import read_card
-from core.checkpoints.folder import inspect, read_json
+from core.checkpoints.folder import inspect_again, read_json
 from core.checkpoints.kinds import branch_of, kind_of, positions_of
 from core.checkpoints.spec import Branch, Card, CheckpointSpec, Kind
 from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
@@ -182,7 +182,7 @@ def _directory() -> tuple[list[CheckpointSpec], tuple[Refused, ...]]:
             continue
         slug = _directory_slug(folder.name, slugs)
         try:
-            inspected = inspect(folder, root)
+            inspected = inspect_again(folder, root)
         except CheckpointRefused as error:
             others.append(Refused(slug, folder.name, str(error)))
             continue

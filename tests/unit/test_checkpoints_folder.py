@@ -214,3 +214,27 @@ def test_a_damaged_tokeniser(bert: Path, content: str, use_checkpoints: Callable
     use_checkpoints(bert.parent)
     with pytest.raises(CheckpointRefused, match="tokeniser"):
         checkpoints.load("dir-tiny-bert")
+
+
+def test_a_folder_is_looked_at_again_when_it_changes(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:
+    use_checkpoints(bert.parent)
+    first = checkpoints.load("dir-tiny-bert")
+    assert checkpoints.load("dir-tiny-bert") is first
+    tokenizer = (bert / "tokenizer.json").read_text()
+    (bert / "tokenizer.json").unlink()
+    with pytest.raises(CheckpointRefused, match="no tokeniser"):
+        checkpoints.load("dir-tiny-bert")
+    (bert / "tokenizer.json").write_text(tokenizer)
+    assert checkpoints.get("dir-tiny-bert").ready
+
+
+def test_looking_again_reads_nothing(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:
+    from core.checkpoints import folder as module
+
+    use_checkpoints(bert.parent)
+    checkpoints.available()
+    before = module._inspected.cache_info()
+    checkpoints.available()
+    after = module._inspected.cache_info()
+    assert after.misses == before.misses
+    assert after.hits > before.hits
