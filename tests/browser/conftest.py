@@ -23,7 +23,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
-WAIT_MS = 45_000
+WAIT_MS = int(os.environ.get("BROWSER_WAIT_MS", "45000"))
 HERE = ("127.0.0.1", "localhost")
 # Streamlit's client looks for its server below the page's path first, and finds it one step up.
 PROBES = ("/_stcore/health", "/_stcore/host-config")

@@ -1,0 +1,70 @@
+"""What README and CONTRIBUTING state about files, settings and sizes is what is there."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from core.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+CHECKPOINTS = ROOT / "assets" / "checkpoints"
+MB = 10**6
+
+
+def allotted() -> dict[str, int]:
+    """Megabytes by checkpoint, from the table at the end of CONTRIBUTING."""
+    table = CONTRIBUTING.split("## The megabytes of the weights")[1]
+    return {name: int(size) for name, size in re.findall(r"^\| `?([\w.-]+)`? \|.*\| (\d+) \|$", table, re.MULTILINE)}
+
+
+def test_the_weights_share_150_megabytes() -> None:
+    assert sum(allotted().values()) == 150
+    assert max(size for name, size in allotted().items() if name != "free") <= 12
+
+
+def test_every_bundled_checkpoint_keeps_within_its_share() -> None:
+    folders = [folder for folder in CHECKPOINTS.iterdir() if folder.is_dir()] if CHECKPOINTS.is_dir() else []
+    sizes = {folder.name: sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) for folder in folders}
+    assert sizes.keys() <= allotted().keys()
+    assert {name: size / MB for name, size in sizes.items() if size > allotted()[name] * MB} == {}
+
+
+@pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
+def test_named_files_exist(text: str) -> None:
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    named = set(re.findall(r"`((?:core|tests|assets|scripts|benchmarks|pages)/[\w./-]+)`", prose))
+    named |= set(re.findall(r"!\[[^]]*\]\(([^)]+)\)", prose))
+    named |= {word for word in re.findall(r"^    ([\w./]+)  +\w", prose, re.MULTILINE) if "/" in word or "." in word}
+    assert named
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []
+
+
+def test_readme_lists_every_setting_with_its_default() -> None:
+    rows = dict(re.findall(r"^\| `(ATLAS_\w+)` \|([^|]*)\|", README, re.MULTILINE))
+    fields = {f"ATLAS_{name.upper()}": field.default for name, field in Settings.model_fields.items()}
+    assert rows.keys() == fields.keys()
+    for name, default in fields.items():
+        assert default is None or rows[name].strip("` ") == str(default)
+
+
+def test_names_in_the_readmes_example_exist() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom):
+            assert node.module is not None
+            module = importlib.import_module(node.module)
+            for alias in node.names:
+                if not hasattr(module, alias.name):
+                    importlib.import_module(f"{node.module}.{alias.name}")
+
+
+def test_screenshots_are_small() -> None:
+    for picture in (ROOT / "assets" / "screenshots").glob("*"):
+        assert picture.stat().st_size <= 300_000
