@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from core.figures.attention import Theme, scale
 from core.language.types import Token
 
+Weights = NDArray[np.float32]
 LEAST = 0.1
 _MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _MOST_LABELS = 60

@@ -63,6 +63,11 @@ class Task:
         found = _PAIR.fullmatch(self.slug)
         return (found[1], found[2]) if found else None
 
+    @property
+    def repairs(self) -> bool:
+        """Whether the task is to repair damaged text."""
+        return self.slug == "repair" or self.slug.startswith("repair-")
+
 
 PLAIN = Task("text", "Text in, text out")
 
@@ -105,9 +110,11 @@ def tasks(checkpoint: Checkpoint) -> tuple[Task, ...]:
         raise InputUnusable(f"{spec.name} does not turn one text into another. Choose an encoder-decoder.")
     if config.model_type == "m2m_100":
         return _m2m(checkpoint)
-    told = dict(spec.card.extra.get("tasks", {})) if spec.card else {}
-    if spec.tasks or told:
-        return tuple(_named(slug, str(told.get(slug, _prefix(slug)))) for slug in (spec.tasks or tuple(told)))
+    # A card lists its tasks by slug, with their prefixes where they are not the Atlas's usual ones.
+    told = spec.card.extra.get("tasks", ()) if spec.card else ()
+    if told:
+        prefixes = told if isinstance(told, dict) else {}
+        return tuple(_named(str(slug), str(prefixes.get(slug, _prefix(str(slug))))) for slug in told)
     return _published(config) or (PLAIN,)
 
 
@@ -219,7 +226,10 @@ def _named(slug: str, prefix: str) -> Task:
     if task.languages:
         one, other = (LANGUAGES.get(code, code) for code in task.languages)
         return Task(slug, f"Translate {one} to {other}", prefix)
-    return Task(slug, "Repair damaged text", prefix) if slug == "repair" else task
+    if task.repairs:
+        language = LANGUAGES.get(slug.removeprefix("repair-"), "text")
+        return Task(slug, f"Repair damaged {language}", prefix)
+    return task
 
 
 def _prefix(slug: str) -> str:
@@ -228,7 +238,7 @@ def _prefix(slug: str) -> str:
     if pair:
         one, other = (LANGUAGES.get(code, code) for code in pair.groups())
         return f"translate {one} to {other}: "
-    return f"{slug}: "
+    return "repair: " if slug.startswith("repair") else f"{slug}: "
 
 
 def _published(config: Any) -> tuple[Task, ...]:

@@ -20,7 +20,7 @@ from core.ui import rewrite_text
 from core.ui.decoding import decoding_controls, effective, explain_decoding
 from core.ui.links import PageState
 from core.ui.page import accent, plain
-from core.ui.rewrite_parts import attention_panel
+from core.ui.rewrite_parts import attention_panel, attention_tabs
 from core.ui.steps import alternatives_panel, beams_table, how_it_ended, steps_table
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
     offered = tasks(checkpoint)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         task = _task(offered, state)
-        kind = _damage_menu(state) if task.slug == "repair" else None
+        kind = _damage_menu(state) if task.repairs else None
         with st.popover("How it writes"):
             decoding = _decoding(state)
     typed = _text(task, state)
@@ -232,7 +232,8 @@ def _explore(checkpoint: Checkpoint, request: Request, run: _Run, decoding: Deco
     assert run.alignment is not None
     slot = state.key("step")
     step = min(int(st.session_state.get(slot, state.number("step", 1) - 1)), len(run.path) - 1)
-    step = attention_panel(run.alignment, step, state)
+    chosen = attention_panel(run.alignment, step, state)
+    step = chosen.step
     st.session_state[slot] = step
     state.set(step=step + 1 if step else None)
     left, right = st.columns([3, 2], gap="large")
@@ -247,4 +248,5 @@ def _explore(checkpoint: Checkpoint, request: Request, run: _Run, decoding: Deco
         if card is not None and card.weaknesses:
             st.caption(f"Known weakness: {plain(card.weaknesses[0])}")
         beams_table(run.steps, step)
+    attention_tabs(run.alignment, chosen, state)
     steps_table(run.path)

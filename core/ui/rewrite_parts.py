@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import streamlit as st
 
 from core.figures import alignment as figures
@@ -14,30 +16,48 @@ from core.ui.page import accent
 MEAN = 0  # the menus' entry for the mean; layers and heads count from 1
 
 
-def attention_panel(found: Alignment, step: int, state: PageState) -> int:
-    """Draw the panel; returns the written token that is chosen, from 0."""
+class Chosen(NamedTuple):
+    """What is shown: the written token, from 0; layer and head from 1, or :data:`MEAN`."""
+
+    step: int
+    layer: int
+    head: int
+
+
+def attention_panel(found: Alignment, step: int, state: PageState) -> Chosen:
+    """The menus and the two rows of tokens; choosing a written token changes the step."""
     layers, heads = found.weights.shape[:2]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown("**What each written token looked at**", width="stretch")
         layer = _menu(state, "Layer", "layer", layers)
         head = _menu(state, "Head", "head", heads)
-    weights = figures.choose(found.weights, layer - 1 if layer else None, head - 1 if head else None)
-    chosen = alignment_rows(
-        found.source, found.target, weights, selected=step, key=state.key("alignment"), accent=accent(state.page)
-    )
+    picked = alignment_rows(
+        found.source, found.target, _weights(found, layer, head), selected=step, key=state.key("alignment"),
+        accent=accent(state.page),
+    )  # fmt: skip
+    return Chosen(picked, layer, head)
+
+
+def attention_tabs(found: Alignment, chosen: Chosen, state: PageState) -> None:
+    """The same weights as a heat map and as a table."""
+    weights = _weights(found, chosen.layer, chosen.head)
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
-    which = f"{'layer ' + str(layer) if layer else 'all layers'}, {'head ' + str(head) if head else 'all heads'}"
-    heat, table = st.tabs(["As a heat map", "As a table"])
+    layer = f"layer {chosen.layer}" if chosen.layer else "all layers"
+    head = f"head {chosen.head}" if chosen.head else "all heads"
+    heat, table = st.tabs(["Cross-attention as a heat map", "As a table"])
     with heat:
         st.plotly_chart(
             figures.heat_map(found.source, found.target, weights, theme),
             key=state.key("alignment.heat"),
             config={"displayModeBar": False},
-            alt=f"Cross-attention of {len(found.target)} written tokens to {len(found.source)} read tokens, {which}.",
+            alt=f"Cross-attention of {len(found.target)} written to {len(found.source)} read tokens, {layer}, {head}.",
         )
     with table:
         st.dataframe(figures.table(found.source, found.target, weights), hide_index=True)
-    return chosen
+
+
+def _weights(found: Alignment, layer: int, head: int) -> figures.Weights:
+    return figures.choose(found.weights, layer - 1 if layer else None, head - 1 if head else None)
 
 
 def _menu(state: PageState, label: str, name: str, count: int) -> int:

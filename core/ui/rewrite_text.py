@@ -38,13 +38,14 @@ _SAMPLES: dict[str, tuple[str, ...]] = {
 _REPAIR = (
     "We are going home because it is late.",
     "The children play in the garden after school.",
-    "She opened the window and looked at the sea.",
+    "Nous rentrons à la maison parce qu'il est tard.",
+    "Die Kinder spielen nach der Schule im Garten.",
 )
 
 
 def samples(task: Task) -> tuple[str, ...]:
     """Sentences to try, in the language that the task reads."""
-    if task.slug == "repair":
+    if task.repairs:
         return _REPAIR
     return _SAMPLES.get(task.languages[0] if task.languages else "en", _SAMPLES["en"])
 
@@ -56,7 +57,7 @@ def every_sample() -> frozenset[str]:
 
 def try_and_notice(task: Task) -> None:
     """Two short lines."""
-    if task.slug == "repair":
+    if task.repairs:
         st.markdown(
             "**Try** damaging the sentence another way until the answer is wrong.\n\n"
             "**Notice** that a written word looks back at all the pieces of its damaged form: damage breaks it into "

@@ -45,6 +45,9 @@ function mark(state) {
 }
 
 function lines(root, state, target, source) {
+  // Centred rows would push the shorter one out of sight where the longer one scrolls.
+  const scroll = root.querySelector(".scroll");
+  root.classList.toggle("long", scroll.scrollWidth > scroll.clientWidth + 1);
   const stage = root.querySelector(".stage"), svg = root.querySelector("svg");
   const box = stage.getBoundingClientRect();
   const place = (made) => {
