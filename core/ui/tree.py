@@ -93,17 +93,11 @@ def details(root: ModuleNode, path: str) -> None:
         where = f"{node.cls}, at {path}" + (f"; {copies} copies in the network" if copies > 1 else "")
         st.caption(_plain(where))
     total = node.parameters * copies
-    share = total / root.total if root.total else 0.0
-    with st.container(horizontal=True, gap="medium"):
-        st.metric(
-            "Parameters",
-            short(total) if total else "none of its own" if node.ties else "none",
-            help=f"{total:,}",
-            width="content",
-        )
-        if copies > 1:
-            st.metric("In one copy", short(node.parameters), help=f"{node.parameters:,}", width="content")
-        st.metric("Of the network", percent(share), width="content")
+    amount = f"**{total:,}** parameters" if total else "No parameters of its own" if node.ties else "No parameters"
+    if copies > 1 and total:
+        amount += f" in {copies} copies, {node.parameters:,} in one"
+    share = f": **{percent(total / root.total)}** of the network" if total and path else ""
+    st.markdown(f"{amount}{share}.")
     told = explain(node.cls)
     if told is not None:
         st.markdown(told.text)

@@ -25,7 +25,7 @@ def run(**kwargs: str | None) -> AppTest:
 
 def words(app: AppTest) -> str:
     """Everything that the panel says, with Markdown's escapes taken out."""
-    said = [*app.markdown, *app.caption, *app.subheader, *app.metric, *app.warning, *app.text, *app.code, *app.latex]
+    said = [*app.markdown, *app.caption, *app.subheader, *app.warning, *app.text, *app.code, *app.latex]
     return "\n".join(str(element.value) for element in said).replace("\\", "")
 
 
@@ -50,8 +50,8 @@ def test_a_link_opens_its_size_and_node() -> None:
     app = run(slug="bert", size="large", node="encoder.layer.0-23.attention.self.query")
     said = words(app)
     assert "size=large node=encoder.layer.0-23.attention.self.query" in said
-    assert "24 copies" in said
-    assert "1.05 M" in said  # 1024 x 1024 + 1024 in one copy
+    one = 1024 * 1024 + 1024
+    assert f"**{24 * one:,}** parameters in 24 copies, {one:,} in one: **7.5 %** of the network." in said
     assert app.latex[0].value.strip("$ \n").startswith("y = x W")
 
 
