@@ -30,6 +30,7 @@ PROBES = ("/_stcore/health", "/_stcore/host-config")
 expect.set_options(timeout=WAIT_MS)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark everything in this folder: one group, one worker."""
     for item in items:

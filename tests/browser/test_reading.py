@@ -1,0 +1,69 @@
+"""What needs no model: the family on Home opens a system, the tree can be walked and searched by keyboard alone."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import Visitor, visiting
+
+
+def test_a_node_of_the_family_opens_its_system(visitor: Visitor) -> None:
+    page = visitor.open("/")
+    points = page.get_by_test_id("stPlotlyChart").locator("g.points path.point")
+    expect(points.first).to_be_visible()
+    points.last.click(force=True)
+    expect(page).to_have_url(re.compile(r"/(encoder|decoder|encoder-decoder|efficient)\?system=[\w-]+"))
+    visitor.settle()
+
+
+def test_the_list_of_the_family_opens_a_system_by_keyboard(visitor: Visitor) -> None:
+    page = visitor.open("/")
+    page.get_by_text("The family as a list").focus()
+    page.keyboard.press("Enter")
+    system = page.get_by_role("link", name="ALBERT (2019)")
+    expect(system).to_be_visible()
+    system.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/encoder.*system=albert"))
+
+
+def test_tree_is_walked_and_searched_by_keyboard(visitor: Visitor) -> None:
+    page = visitor.open("/decoder?system=gpt-3&tab=tree")
+    expect(page.get_by_text(re.compile("174[.,]6")).first).to_be_visible()
+    tree = page.get_by_role("tree")
+    root = tree.get_by_role("treeitem").first
+    root.focus()
+    page.keyboard.press("ArrowDown")
+    chosen = tree.locator("[aria-selected=true]").first
+    expect(chosen).to_be_focused()
+    expect(page).to_have_url(re.compile("node="))
+    page.keyboard.press("Home")
+    expect(root).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowLeft")
+    expect(root).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("ArrowRight")
+    expect(root).to_have_attribute("aria-expanded", "true")
+    search = page.get_by_role("searchbox")
+    search.fill("LayerNorm")
+    expect(page.get_by_text(re.compile(r"\d+ of \d+ modules"))).to_be_visible()
+    expect(tree.locator("mark").first).to_have_text("LayerNorm")
+
+
+def test_a_link_opens_the_tree_at_a_size_and_a_node(visitor: Visitor) -> None:
+    page = visitor.open("/encoder?system=bert&tab=tree&node=encoder.layer")
+    expect(page.get_by_role("tree").locator("[aria-selected=true]").first).to_contain_text("layer")
+
+
+def test_facts_name_their_sources(visitor: Visitor) -> None:
+    page = visitor.open("/encoder?system=roberta&tab=facts")
+    expect(page.get_by_text("Liu et al.", exact=False).first).to_be_visible()
+
+
+def test_pages_fit_a_telephone(chromium: Browser, server: str) -> None:
+    with visiting(chromium, server, width=400, height=800) as person:
+        for path in ("/", "/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree", "/about"):
+            person.open(path)
+            wide = person.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0, path
