@@ -1,7 +1,5 @@
 """The encoder branch: hide words and let a model guess them, look at its heads, walk the trees."""
 
-import streamlit as st
-
 from core.ui.branch import branch_frame, foot, no_model, reading_sections
 from core.ui.fill_mask import fill_mask_demo
 from core.ui.heads import text_heads
@@ -15,21 +13,15 @@ view = branch_frame(
 )
 state = view.state
 
-if view.section == "demo":
-    if view.spec is None:
-        no_model(view)
-    else:
-        with sentences():
-            result = fill_mask_demo(
-                view.spec, text=state.values.get("text"), masked=state.integers("mask"), key=state.key("mask")
-            )
-            state.set(text=result.text, mask=result.masked)
+if view.section in ("demo", "heads") and view.spec is None:
+    no_model(view)
+elif view.section == "demo":
+    with sentences():
+        masked = state.integers("mask")
+        result = fill_mask_demo(view.spec, text=state.values.get("text"), masked=masked, key=state.key("mask"))
+        state.set(text=result.text, mask=result.masked)
 elif view.section == "heads":
-    if view.spec is None:
-        no_model(view)
-    else:
-        with sentences():
-            text_heads(view)
+    text_heads(view)
 else:
     reading_sections(view)
 

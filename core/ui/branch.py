@@ -1,4 +1,4 @@
-"""The frame that the four branch pages share: choose a system, a live model and a section; the rest is the page's own."""
+"""The frame that the four branch pages share: choose a system, a live model and a section."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from core import catalogue, checkpoints
 from core.catalogue.schema import System
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.facts import facts_panel
+from core.ui.heads import VIEWS
 from core.ui.links import PageState, link_row, open_page
 from core.ui.page import BRANCH_TITLES, header, plain, sentences
 from core.ui.picker import card_panel, hub_panel
@@ -19,7 +20,7 @@ SECTIONS = {
     "demo": "Demo",
     "heads": "Attention heads",
     "tree": "Module tree",
-    "facts": "What changed, facts",
+    "facts": "Facts",
 }
 
 
@@ -38,11 +39,12 @@ def branch_frame(branch: str, sentence: str) -> BranchView:
     """Draw title and controls of a branch page; the choices are already in the state when this returns."""
     systems = {system.slug: system for system in catalogue.by_branch(branch)}
     specs = {spec.slug: spec for spec in checkpoints.for_branch(branch) if spec.ready}
-    state = open_page(branch, {"system": systems, "model": specs, "size": _sizes(systems), "view": ("heat", "bertviz", "table")})
     header(BRANCH_TITLES[branch], sentence, branch)
+    choices = {"system": systems, "model": specs, "size": _sizes(systems), "view": VIEWS}
+    state = open_page(branch, choices)
 
     # one row on a wide screen, wrapping on a narrow one
-    left, middle, right = st.columns([1.1, 1.5, 2.2], vertical_alignment="bottom")
+    left, middle, right = st.columns([1.1, 1.4, 2.3], vertical_alignment="bottom")
     with left:
         slug = _select("System", list(systems), state, "system", lambda s: f"{systems[s].name} ({systems[s].year})")
     system = systems[slug]
@@ -50,9 +52,14 @@ def branch_frame(branch: str, sentence: str) -> BranchView:
         spec = _model(system, specs, state)
     with right:
         section = st.segmented_control(
-            "Show", list(SECTIONS), format_func=SECTIONS.__getitem__, key=state.key("tab"),
-            default=state.text("tab", "demo"), label_visibility="collapsed",
-        ) or "demo"
+            "Show",
+            list(SECTIONS),
+            format_func=SECTIONS.__getitem__,
+            key=state.key("tab"),
+            default=state.text("tab", "demo"),
+            required=True,
+            label_visibility="collapsed",
+        )
     state.set(tab=None if section == "demo" else section)
     return BranchView(state, system, spec, section)
 
@@ -62,7 +69,8 @@ def reading_sections(view: BranchView) -> None:
     state, slug = view.state, view.system.slug
     if view.section == "tree":
         with sentences():
-            size, node = tree_panel(slug, key=state.key(f"tree.{slug}"), size=state.values.get("size"), node=state.values.get("node"))
+            wanted = {name: state.text(name) or None for name in ("size", "node")}
+            size, node = tree_panel(slug, key=state.key(f"tree.{slug}"), **wanted)
             state.set(size=size, node=node)
     elif view.section == "facts":
         with sentences():
@@ -111,8 +119,11 @@ def _model(system: System, specs: dict[str, CheckpointSpec], state: PageState) -
     order = sorted(specs, key=lambda s: (specs[s].system != system.slug, s != nearest, s))
     current = state.text("model", order[0])
     chosen = st.selectbox(
-        "Live model", order, index=order.index(current) if current in order else 0,
-        format_func=lambda s: f"{specs[s].name} · {specs[s].source}", key=state.key(f"model.{system.slug}"),
+        "Live model",
+        order,
+        index=order.index(current) if current in order else 0,
+        format_func=lambda s: f"{specs[s].name} · {specs[s].source}",
+        key=state.key(f"model.{system.slug}"),
         help="What really runs here, and where its weights come from",
     )
     state.set(model=None if chosen == order[0] else chosen)

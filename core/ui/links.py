@@ -16,7 +16,7 @@ import streamlit as st
 
 from core import links
 from core.links import Value
-from core.ui.page import enter_app, plain, through_page_table
+from core.ui.page import plain, through_page_table
 
 _IN_FLIGHT_SECONDS = 1.5
 
@@ -63,7 +63,7 @@ class PageState:
 def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -> PageState:
     """The page's state for this run; says in a sentence what a link asked for in vain."""
     through_page_table()
-    enter_app()
+    through_page_table()
     slot = f"links.{page}"
     kept = st.session_state.get(slot)
     query = {name: st.query_params[name] for name in st.query_params}
@@ -96,7 +96,8 @@ def close_page(state: PageState) -> None:
     query, too_long = links.write(state.page, state.values)
     slot["values"] = dict(state.values)
     if too_long:
-        st.caption(f"This text is longer than {links.MAX_LINK_CHARS:,} characters, so a link to this page leaves it out.")
+        most = f"{links.MAX_LINK_CHARS:,}"
+        st.caption(f"This text is longer than {most} characters, so a link to this page leaves it out.")
     if query != slot["query"]:
         slot["before"], slot["query"], slot["at"] = slot["query"], query, time.monotonic()
         slot["refused"] = ()

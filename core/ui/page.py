@@ -33,6 +33,14 @@ BRANCH_TITLES = {
 }
 
 
+_STYLE = """<style>
+[data-testid="stMainBlockContainer"] { padding-top: 4rem; padding-bottom: 3rem; max-width: 92rem; }
+[data-testid="stMain"] h1 { padding: .1rem 0 .1rem .8rem; border-left: .4rem solid ACCENT; line-height: 1.15; }
+@media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
+@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 4rem 1rem 2rem; } }
+</style>"""
+
+
 def accent(branch: str) -> str:
     """The colour of a branch; grey for ancestors and others."""
     return ACCENTS.get(branch, "#767676")
@@ -41,19 +49,8 @@ def accent(branch: str) -> str:
 def through_page_table() -> None:
     """Start the run again through ``app.py`` where Streamlit ran the page's file by itself; call it first in a page.
 
-    Until the page table has run once in this process, Streamlit takes the folder ``pages`` for an app of the old kind: a
-    deep link that is the very first request would get a sidebar of file names, and none of the app's settings.
-    """
-    if PagesManager.uses_pages_directory:
-        PagesManager.uses_pages_directory = False
-        st.rerun()
-
-
-def enter_app() -> None:
-    """Run this page inside ``app.py``, also when it is the very first request after a start.
-
-    Until ``st.navigation`` has run once, Streamlit takes a folder called ``pages`` for its older kind of app and runs the
-    page alone: no page table, no wide layout. Say that it is not, and start the run again.
+    Until the page table has run once in this process, Streamlit takes the folder ``pages`` for an app of the old kind:
+    a deep link that is the very first request would get a sidebar of file names, and none of the app's settings.
     """
     if PagesManager.uses_pages_directory:
         PagesManager.uses_pages_directory = False
@@ -63,11 +60,8 @@ def enter_app() -> None:
 def header(title: str, sentence: str, branch: str | None = None) -> None:
     """A page's title over a bar in the branch's colour, and one sentence that says what can be found out here."""
     through_page_table()
-    enter_app()
-    if branch is not None:
-        # the colour comes from ACCENTS, never from a visitor
-        st.html(f'<div aria-hidden="true" style="width:3.2rem;height:.4rem;border-radius:.2rem;'
-                f'background:{accent(branch)}"></div>')
+    # the colour comes from ACCENTS, never from a visitor
+    st.html(_STYLE.replace("ACCENT", accent(branch) if branch else "transparent"))
     st.title(title, anchor=False)
     st.markdown(sentence)
 
