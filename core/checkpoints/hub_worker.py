@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from core.checkpoints import hub_cache
-from core.checkpoints.folder import read_json, refuse_code
+from core.checkpoints.folder import INDEX, WEIGHTS, read_json, refuse_code
 from core.errors import AtlasError, CheckpointRefused, HubUnavailable
 
 SMALL_FILES = frozenset(
@@ -70,10 +70,12 @@ def plan(hub_id: str) -> tuple[str, tuple[File, ...]]:
     for sibling in info.siblings or ():
         sha256 = sibling.lfs.sha256 if sibling.lfs else None
         files[sibling.rfilename] = File(sibling.rfilename, int(sibling.size or 0), sibling.blob_id, sha256)
-    weights = [name for name in files if name == "model.safetensors"]
-    if not weights:
-        weights = sorted(name for name in files if _SHARD.fullmatch(name))
-        weights += ["model.safetensors.index.json"] if "model.safetensors.index.json" in files and weights else []
+    if WEIGHTS in files:
+        weights = [WEIGHTS]
+    elif INDEX in files:
+        weights = [*sorted(name for name in files if _SHARD.fullmatch(name)), INDEX]
+    else:
+        weights = []
     if not weights:
         raise CheckpointRefused(
             f"The repository {hub_id} has no safetensors weights, and the Atlas opens no pickles. "

@@ -110,19 +110,30 @@ def _read_folder(found: Inspected) -> tuple[PreTrainedModel, PreTrainedTokenizer
         )
     except SafetensorError:
         raise CheckpointRefused(f"The weights of “{name}” are damaged. Copy or download them again.") from None
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError, TypeError, AttributeError) as error:
-        raise CheckpointRefused(_cannot(name, "model", error)) from error
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a host's files make the library raise
+        raise CheckpointRefused(_cannot(found.folder, "model", error)) from error
     _complete(name, report["missing_keys"])
     if mismatched := report.get("mismatched_keys"):
         raise CheckpointRefused(
             f"The weights of “{name}” do not have the shapes that config.json states ({len(mismatched)} differ)."
         )
-    if len(tokenizer) > model.get_input_embeddings().weight.shape[0]:
+    rows = getattr(_embeddings(model), "shape", None)
+    if rows is not None and len(tokenizer) > rows[0]:
         raise CheckpointRefused(
-            f"The tokeniser of “{name}” has {len(tokenizer):,} tokens and the model only "
-            f"{model.get_input_embeddings().weight.shape[0]:,}: they do not belong together."
+            f"The tokeniser of “{name}” has {len(tokenizer):,} tokens and the model only {rows[0]:,}: "
+            "they do not belong together."
         )
     return model, tokenizer
+
+
+def _embeddings(model: PreTrainedModel) -> Tensor | None:
+    """The matrix of token embeddings, or None where an architecture has no such single matrix."""
+    try:
+        return getattr(model.get_input_embeddings(), "weight", None)
+    except NotImplementedError:
+        return None
 
 
 def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -218,7 +229,7 @@ def _tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     try:
         return AutoTokenizer.from_pretrained(folder, **_LOCAL)
     except Exception as error:  # the tokenizers library raises bare Exception for a damaged file
-        raise CheckpointRefused(_cannot(folder.name, "tokeniser", error)) from error
+        raise CheckpointRefused(_cannot(folder, "tokeniser", error)) from error
 
 
 def _complete(name: str, missing: list[str] | set[str]) -> None:
@@ -231,7 +242,7 @@ def _complete(name: str, missing: list[str] | set[str]) -> None:
         )
 
 
-def _cannot(name: str, part: str, error: BaseException) -> str:
-    """A sentence for a failure inside a library: its first line, kept short."""
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return f"The {part} of “{name}” cannot be loaded by the installed transformers library: {reason[:200]}"
+def _cannot(folder: Path, part: str, error: BaseException) -> str:
+    """A sentence for a failure inside a library: its first line, kept short, without where on this machine it was."""
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0].replace(str(folder), folder.name)
+    return f"The {part} of “{folder.name}” cannot be loaded by the installed transformers library: {reason[:200]}"

@@ -238,3 +238,12 @@ def test_looking_again_reads_nothing(bert: Path, use_checkpoints: Callable[[Path
     after = module._inspected.cache_info()
     assert after.misses == before.misses
     assert after.hits > before.hits
+
+
+def test_a_refusal_does_not_tell_where_the_folder_lies(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:
+    (bert / "tokenizer.json").unlink()
+    (bert / "vocab.json").write_text("not json")
+    use_checkpoints(bert.parent)
+    with pytest.raises(CheckpointRefused) as caught:
+        checkpoints.load("dir-tiny-bert")
+    assert str(bert.parent) not in str(caught.value)

@@ -175,6 +175,18 @@ def test_a_repository_without_safetensors_is_refused_before_any_download(server:
     assert [path for _, path, _ in server.log] == [f"/api/models/{ID}"]
 
 
+def test_a_model_in_shards_comes_with_its_index(server: Hub, folder: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForMaskedLM
+
+    sharded = tmp_path / "sharded"
+    AutoModelForMaskedLM.from_pretrained(folder).save_pretrained(sharded, max_shard_size="400KB")
+    del server.repositories[ID]["model.safetensors"]
+    server.repositories[ID] |= {file.name: file.read_bytes() for file in sharded.iterdir()}
+    assert hub.plan(SPEC).files[-1] == "model.safetensors.index.json"
+    hub.fetch(SPEC)
+    assert checkpoints.load("tiny-bert").model.config.hidden_size == 128
+
+
 def test_pickles_and_other_formats_are_not_taken(server: Hub) -> None:
     server.repositories[ID] |= {"pytorch_model.bin": b"pickle", "tf_model.h5": b"h5", "modeling_own.py": b"code"}
     got = hub.fetch(SPEC)
