@@ -50,10 +50,10 @@ def about(scores: HeadScores, layer: int, head: int) -> str:
     here = {name: float(grid[layer, head]) for name, grid in scores.grids.items()}
     spread = here.pop("spread")
     name, value = max(here.items(), key=lambda item: item[1])
-    if value >= 0.25:
-        sentence = f"This head puts {value:.0%} of its {MEANING[name]}, on average over the rows."
-    elif spread >= 0.9:
+    if spread >= 0.95:
         sentence = "This head spreads its weight almost evenly over all that it may see."
+    elif value >= 0.25:
+        sentence = f"This head puts {value:.0%} of its {MEANING[name]}, on average over the rows."
     else:
         sentence = "This head has no simple place to look at: its rows differ with the words."
     best = next((n for n in ("previous", "same place") if n in scores.grids), name)
