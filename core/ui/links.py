@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
@@ -19,6 +20,8 @@ from core.links import Value
 from core.ui.page import plain, through_page_table
 
 _IN_FLIGHT_SECONDS = 1.5
+_UNSEEN_MOST = 8
+_PLAIN = (str, int, float, bool, list, tuple, dict, type(None))
 
 
 @dataclass(slots=True)
@@ -63,7 +66,6 @@ class PageState:
 def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -> PageState:
     """The page's state for this run; says in a sentence what a link asked for in vain."""
     through_page_table()
-    through_page_table()
     slot = f"links.{page}"
     kept = st.session_state.get(slot)
     query = {name: st.query_params[name] for name in st.query_params}
@@ -72,14 +74,18 @@ def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -
     st.session_state["links.page"] = page
     if kept is not None and returned:
         kept["query"] = query
-    if kept is None or (query != kept["query"] and not _in_flight(kept, query)):
+    elif kept is not None and query == kept["query"]:
+        kept["unseen"].clear()
+    if kept is None or (query != kept["query"] and not _stale(kept, query)):
         values, refused = links.read(page, query, choices)
         kept = {
+            "page": page,
             "values": values,
             "epoch": st.session_state.get("links.epoch", 0) + 1,
             "query": query,
-            "before": None,
+            "unseen": [],
             "at": 0.0,
+            "widgets": {},
             "memory": {},
             "refused": tuple(refusal.sentence for refusal in refused),
         }
@@ -99,14 +105,42 @@ def close_page(state: PageState) -> None:
         most = f"{links.MAX_LINK_CHARS:,}"
         st.caption(f"This text is longer than {most} characters, so a link to this page leaves it out.")
     if query != slot["query"]:
-        slot["before"], slot["query"], slot["at"] = slot["query"], query, time.monotonic()
-        slot["refused"] = ()
+        slot["unseen"] = [*slot["unseen"][1 - _UNSEEN_MOST :], slot["query"]]
+        slot["query"], slot["at"], slot["refused"] = query, time.monotonic(), ()
         st.query_params.from_dict(query)
+    slot["widgets"] = _widgets(state.page, state.epoch)
 
 
-def _in_flight(kept: Mapping[str, object], query: dict[str, str]) -> bool:
-    """True when ``query`` is the one before last and the last was written a moment ago: the browser had not seen it."""
-    return query == kept["before"] and time.monotonic() - float(str(kept["at"])) < _IN_FLIGHT_SECONDS
+def _stale(kept: Mapping[str, Any], query: dict[str, str]) -> bool:
+    """True when ``query`` is one that was replaced before the browser had seen its successor.
+
+    A browser that is slow, or whose visitor clicks fast, sends a click with the URL of the view before: then a widget
+    has changed since. Back sends that URL too, but with all widgets as they were. Within a moment after writing, it is
+    taken for a click all the same, since a rerun of the app's own carries the old URL, too.
+    """
+    if query not in kept["unseen"]:
+        return False
+    before: dict[str, str] = kept["widgets"]
+    touched = any(
+        before.get(key) != shown and not _at_rest(st.session_state[key])
+        for key, shown in _widgets(kept["page"], kept["epoch"]).items()
+    )
+    return touched or time.monotonic() - float(kept["at"]) < _IN_FLIGHT_SECONDS
+
+
+def _widgets(page: str, epoch: int) -> dict[str, str]:
+    """The plain values below this page's keys, in words that can be compared."""
+    start = f"{page}.{epoch}."
+    return {
+        str(key): repr(value)
+        for key, value in st.session_state.items()
+        if str(key).startswith(start) and isinstance(value, _PLAIN)
+    }
+
+
+def _at_rest(value: object) -> bool:
+    """True for what a button or a component's trigger falls back to by itself after the run that it started."""
+    return all(_at_rest(part) for part in value.values()) if isinstance(value, dict) else not value
 
 
 _COPY_JS = """

@@ -1,6 +1,9 @@
 """A page's state and its URL: links are taken over, written back, and set anew."""
 
+import pytest
 from streamlit.testing.v1 import AppTest
+
+from core.ui import links
 
 
 def page() -> None:
@@ -11,6 +14,8 @@ def page() -> None:
     state = open_page("decoder", {"system": ["gpt", "gpt-2"]})
     beams = st.slider("beams", 1, 8, state.number("beams", 4), key=state.key("beams"))
     text = st.text_input("text", state.text("text", "Once"), key=state.key("text"))
+    if st.button("six", key=state.key("six")):
+        beams = 6
     state.set(beams=beams, text=None if text == "Once" else text)
     link_row(state)
     close_page(state)
@@ -44,6 +49,41 @@ def test_another_query_sets_the_widgets_anew() -> None:
     assert at.slider[0].value == 2
 
 
+def test_a_click_that_carries_the_url_of_the_view_before_is_not_taken_for_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow browser: the second click leaves before the URL that the first one wrote has arrived."""
+    monkeypatch.setattr(links, "_IN_FLIGHT_SECONDS", 0.0)
+    at = fresh(beams="3")
+    at.slider[0].set_value(6).run()
+    at.query_params["beams"] = "3"
+    at.text_input[0].set_value("Later").run()
+    assert (at.slider[0].value, at.text_input[0].value) == (6, "Later")
+    at.query_params.clear()
+    at.query_params["beams"] = "6"
+    at.slider[0].set_value(7).run()
+    assert (at.slider[0].value, at.text_input[0].value) == (7, "Later")
+
+
+def test_back_to_the_view_before_is_taken_for_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same URL as above, with every widget as it was."""
+    monkeypatch.setattr(links, "_IN_FLIGHT_SECONDS", 0.0)
+    at = fresh(beams="3")
+    at.slider[0].set_value(6).run()
+    at.query_params["beams"] = "3"
+    at.run()
+    assert at.slider[0].value == 3
+
+
+def test_back_right_after_a_button_is_taken_for_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A button falls back to rest by itself, which is no click."""
+    monkeypatch.setattr(links, "_IN_FLIGHT_SECONDS", 0.0)
+    at = fresh(beams="3")
+    next(button for button in at.button if button.label == "six").click().run()
+    assert at.query_params["beams"] in ("6", ["6"])
+    at.query_params["beams"] = "3"
+    at.run()
+    assert at.slider[0].value == 3
+
+
 def test_a_refused_value_gets_a_sentence_shown_as_typed() -> None:
     at = fresh(seed="<img src=x>")
     assert not at.exception
@@ -53,7 +93,7 @@ def test_a_refused_value_gets_a_sentence_shown_as_typed() -> None:
 
 def test_reset_returns_to_the_start() -> None:
     at = fresh(beams="3")
-    at.button[0].click().run()
+    next(button for button in at.button if button.label == "Reset").click().run()
     assert at.slider[0].value == 4
     assert not at.query_params
 
