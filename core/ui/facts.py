@@ -187,6 +187,8 @@ def _short(citation: Citation) -> str:
         return ""
     if citation.evidence == "library":
         return citation.title.split(":")[0].split(",")[0]
+    if citation.evidence == "notes on the paper" and not citation.authors:
+        return ""
     return f"{citation.authors or citation.title} {citation.year or ''}".strip()
 
 

@@ -1,0 +1,91 @@
+"""Home: the picture, the doors, what runs here, and links that lead somewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import catalogue, links
+from core.ui import home
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def opened() -> AppTest:
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+
+
+def text(at: AppTest) -> str:
+    return " ".join(str(element.value) for element in (*at.markdown, *at.caption, *at.subheader))
+
+
+def protos(at: AppTest, kind: str) -> list[Any]:
+    """The raw messages of elements that AppTest has no class for."""
+    found: list[Any] = []
+
+    def walk(node: Any) -> None:
+        for child in getattr(node, "children", {}).values():
+            walk(child)
+        if getattr(node, "type", None) == kind:
+            found.append(node.proto)
+
+    walk(at._tree)
+    return found
+
+
+def test_home_opens_with_picture_doors_and_beginnings() -> None:
+    at = opened()
+    assert not at.exception
+    assert not at.error
+    assert at.title[0].value == "Transformer Atlas"
+    assert len(protos(at, "plotly_chart")) == 1
+    assert "What runs on this machine" in text(at)
+    assert "Where to begin" in text(at)
+    pages = [link.page for link in protos(at, "page_link")]
+    for branch in catalogue.BRANCHES:
+        assert branch in pages
+
+
+def test_every_system_is_a_link_beside_the_picture() -> None:
+    queries = {(link.page, link.query_string) for link in protos(opened(), "page_link")}
+    for system in catalogue.systems():
+        for branch in system.branches:
+            assert (branch, f"system={system.slug}") in queries
+
+
+@pytest.mark.parametrize("step", home._STEPS, ids=lambda step: step[2])
+def test_the_beginnings_are_links_that_their_page_understands(step: tuple[Any, ...]) -> None:
+    branch, _, _, query, _ = step
+    systems = {system.slug for system in catalogue.by_branch(branch)}
+    state, refused = links.read(branch, query, {"system": systems})
+    assert not refused
+    assert {name: state[name] for name in query} == query
+
+
+def test_a_click_opens_the_system_on_its_own_branch() -> None:
+    def selection(*data: object) -> dict[str, Any]:
+        return {"selection": {"points": [{"customdata": entry} for entry in data]}}
+
+    assert home.clicked(selection(["decoder", "gpt-2"])) == [("decoder", "gpt-2")]
+    # what the browser sends is not trusted: the branch is looked up, unknown slugs and ancestors go nowhere
+    assert home.clicked(selection(["../../etc", "bert"])) == [("encoder", "bert")]
+    assert home.clicked(selection(["", "transformer"], ["encoder", "no-such"], None, [])) == []
+    assert home.clicked({}) == []
+    assert home.clicked(None) == []
+
+
+def test_what_runs_here_names_each_live_model(checkpoint_dir: Path) -> None:
+    from core import checkpoints
+
+    shown = text(opened())
+    live = [spec for spec in checkpoints.available() if spec.ready]
+    assert len(live) >= 4
+    for spec in live:
+        assert home.plain(spec.name) in shown
+
+
+def test_without_any_download_home_says_how_one_would_get_it() -> None:
+    assert "ATLAS\\_HUB=on" in text(opened()) or "ATLAS_HUB=on" in text(opened()).replace("\\", "")

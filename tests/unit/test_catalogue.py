@@ -1,0 +1,271 @@
+"""The catalogue's records: complete by discovery, honest about sources, and light to read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from core import anatomy, catalogue
+from core.catalogue import load
+from core.catalogue.schema import BRANCHES, EVIDENCE, STATEMENTS, UNVERIFIED, System
+from core.catalogue.shape import shape
+from core.errors import UnknownSystem
+
+NAMED = {
+    *("bert", "distilbert", "roberta", "xlm", "xlm-r", "albert", "electra", "deberta", "minilm"),
+    *("gpt", "gpt-2", "ctrl", "gpt-3", "gpt-neo", "gpt-j"),
+    *("t5", "bart", "m2m-100", "bert2bert", "bigbird"),
+}
+SYSTEMS = catalogue.systems()
+each = pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.slug)
+
+
+def test_the_named_systems_are_there_and_every_file_is_read() -> None:
+    slugs = {system.slug for system in SYSTEMS}
+    assert slugs >= NAMED
+    assert slugs == {path.stem for path in load.SYSTEMS.iterdir()}
+
+
+def test_a_new_file_is_all_that_a_new_system_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (load.SYSTEMS / "gpt-2.toml").read_text(encoding="utf-8")
+    (tmp_path / "gpt-9.toml").write_text(text.replace('slug = "gpt-2"', 'slug = "gpt-9"'), encoding="utf-8")
+    monkeypatch.setattr(load, "SYSTEMS", tmp_path)
+    load.load_all.cache_clear()
+    try:
+        assert [system.slug for system in catalogue.systems()] == ["gpt-9"]
+        assert catalogue.get("gpt-9").name == "GPT-2"
+    finally:
+        monkeypatch.undo()
+        load.load_all.cache_clear()
+
+
+@each
+def test_a_record_is_complete(system: System) -> None:
+    for text in (system.name, system.organisation, system.change, system.why, system.paper.title, system.paper.authors):
+        assert text.strip()
+    assert system.paper.url is None or system.paper.url.startswith("https://")
+    assert 2017 <= system.year <= 2026
+    assert 1 <= system.month <= 12
+    for field, _ in STATEMENTS:
+        statement = getattr(system, field)
+        assert statement.text.endswith("."), field
+        assert statement.sources, field
+    assert len(system.facts) >= 4
+    assert all(fact.label and fact.value for fact in system.facts)
+    assert system.branches
+    assert len(set(system.branches)) == len(system.branches)
+    assert set(system.branches) <= set(BRANCHES)
+    assert system.live.checkpoint
+    assert system.live.note
+
+
+@each
+def test_exactly_one_size_is_shown_first_and_names_differ(system: System) -> None:
+    assert sum(size.default for size in system.sizes) == 1
+    assert len({size.name for size in system.sizes}) == len(system.sizes)
+    assert system.size(system.default_size.name) is system.default_size
+    with pytest.raises(KeyError):
+        system.size("no such size")
+
+
+@each
+def test_every_parent_exists_and_lines_end_at_an_ancestor(system: System) -> None:
+    ancestors = {ancestor.slug for ancestor in catalogue.ancestors()}
+    seen: set[str] = set()
+    current: System = system
+    while current.parent not in ancestors:
+        assert current.slug not in seen, "descent runs in a circle"
+        seen.add(current.slug)
+        assert current.parent is not None
+        parent = catalogue.get(current.parent)
+        assert (parent.year, parent.month) <= (current.year, current.month)
+        current = parent
+
+
+@each
+def test_no_figure_is_without_a_citation_and_none_stands_on_memory_as_if_it_were_read(system: System) -> None:
+    for fact in system.facts:
+        evidence = system.citation(fact.source).evidence
+        assert evidence in EVIDENCE
+        assert evidence != UNVERIFIED, f"{fact.label} is from memory"
+        assert evidence != "our own words", f"{fact.label} is a figure and needs a source"
+    for size in system.sizes:
+        assert bool(size.published) == bool(size.source) == bool(size.published_as), size.name
+        for key in filter(None, (size.source, size.config_source)):
+            if system.citation(key).evidence == UNVERIFIED:
+                assert "memory" in size.note, f"{size.name} rests on memory without saying so"
+
+
+@each
+def test_page_and_table_numbers_are_named_only_where_the_paper_was_read(system: System) -> None:
+    for fact in system.facts:
+        if "(table" in fact.unit or "(page" in fact.unit:
+            assert system.citation(fact.source).evidence == "paper", fact.label
+
+
+@each
+def test_corrections_name_the_source_that_errs_and_what_they_stand_on(system: System) -> None:
+    for correction in system.corrections:
+        assert correction.claimed_by.startswith("source-")
+        assert correction.sources
+        assert correction.claimed_by not in correction.sources
+
+
+@each
+def test_citations_say_what_was_read_and_one_key_means_one_thing(system: System) -> None:
+    everywhere = catalogue.citations()
+    for citation in system.citations:
+        assert citation.title
+        assert citation.read.endswith(".")
+        assert citation.url is None or citation.url.startswith("https://")
+        # two records may both cite one text; a key that meant two texts would show the wrong source
+        assert everywhere[citation.key].url == citation.url
+        assert everywhere[citation.key].evidence == citation.evidence
+
+
+@each
+def test_hub_ids_are_whole_and_belong_to_a_size(system: System) -> None:
+    names = {size.name for size in system.sizes}
+    for checkpoint in system.hub:
+        owner, _, name = checkpoint.id.partition("/")
+        assert owner
+        assert checkpoint.short_name == name
+        assert checkpoint.size in names | {""}
+
+
+def test_a_key_with_two_meanings_would_be_found() -> None:
+    titles: dict[str, tuple[str | None, str]] = {}
+    for system in SYSTEMS:
+        for citation in system.citations:
+            assert titles.setdefault(citation.key, (citation.url, citation.title)) == (citation.url, citation.title)
+
+
+def test_branches_list_their_own_systems_before_guests() -> None:
+    efficient = [system.slug for system in catalogue.by_branch("efficient")]
+    assert efficient[0] == "bigbird"
+    assert set(efficient) == {"bigbird", "distilbert", "albert", "electra"}
+    assert catalogue.by_branch("encoder")[-1].slug == "bigbird"
+    assert catalogue.by_branch("decoder")[0].slug == "gpt"
+    assert catalogue.by_branch("no such branch") == ()
+
+
+@pytest.mark.parametrize(
+    ("slug", "hint"), [("brt", "bert"), ("GPT-2", "gpt-2"), ("roberta-base", "roberta"), ("xlmr", "xlm-r")]
+)
+def test_an_unknown_slug_gets_the_nearest_names(slug: str, hint: str) -> None:
+    with pytest.raises(UnknownSystem, match=hint):
+        catalogue.get(slug)
+
+
+@pytest.mark.parametrize("slug", ["", "\x00", "</script>", "a" * 100_000, "😀"])
+def test_a_hopeless_slug_gets_a_short_sentence(slug: str) -> None:
+    with pytest.raises(UnknownSystem) as caught:
+        catalogue.get(slug)
+    assert len(str(caught.value)) < 400
+    assert "\x00" not in str(caught.value)
+
+
+# Parameters as counted on the meta device for the fact sheet of the project, independently of the kept trees.
+COUNTED = {
+    ("bert", "base"): 109_482_240,
+    ("bert", "large"): 335_141_888,
+    ("distilbert", "base"): 66_362_880,
+    ("roberta", "base"): 124_645_632,
+    ("roberta", "large"): 355_359_744,
+    ("xlm", "xnli15-1024"): 249_071_384,
+    ("xlm", "en-2048"): 667_119_041,
+    ("xlm", "100-1280"): 571_696_960,
+    ("xlm-r", "base"): 278_043_648,
+    ("xlm-r", "large"): 559_890_432,
+    ("albert", "base"): 11_683_584,
+    ("albert", "large"): 17_683_968,
+    ("albert", "xlarge"): 58_724_864,
+    ("albert", "xxlarge"): 222_595_584,
+    ("electra", "small"): 13_549_057,
+    ("electra", "base"): 109_483_009,
+    ("electra", "large"): 335_142_913,
+    ("deberta", "base"): 138_601_728,
+    ("deberta", "large"): 405_163_008,
+    ("deberta", "v2-xxlarge"): 1_564_549_632,
+    ("deberta", "v3-small"): 141_304_320,
+    ("deberta", "v3-base"): 183_831_552,
+    ("minilm", "L6-H384"): 22_713_216,
+    ("minilm", "L12-H384"): 33_360_000,
+    ("minilm", "multilingual L12-H384"): 117_640_704,
+    ("gpt", "base"): 116_534_784,
+    ("gpt-2", "small"): 124_439_808,
+    ("gpt-2", "medium"): 354_823_168,
+    ("gpt-2", "large"): 774_030_080,
+    ("gpt-2", "xl"): 1_557_611_200,
+    ("ctrl", "base"): 1_637_964_550,
+    ("gpt-3", "Small"): 125_226_240,
+    ("gpt-3", "13B"): 12_853_386_240,
+    ("gpt-3", "175B"): 174_604_259_328,
+    ("gpt-neo", "125M"): 125_198_592,
+    ("gpt-neo", "1.3B"): 1_315_575_808,
+    ("gpt-neo", "2.7B"): 2_651_307_520,
+    ("gpt-j", "6B"): 6_050_882_784,
+    ("t5", "small"): 60_506_624,
+    ("t5", "base"): 222_903_552,
+    ("t5", "large"): 737_668_096,
+    ("t5", "3B"): 2_851_598_336,
+    ("t5", "11B"): 11_307_321_344,
+    ("bart", "base"): 139_420_416,
+    ("bart", "large"): 406_291_456,
+    ("m2m-100", "418M"): 483_905_536,
+    ("m2m-100", "1.2B"): 1_239_470_080,
+    ("m2m-100", "12B"): 11_802_198_016,
+    ("bert2bert", "base"): 247_363_386,
+    ("bigbird", "base"): 127_468_800,
+    ("bigbird", "large"): 360_225_974,
+    ("bigbird", "Pegasus large"): 576_891_904,
+}
+
+
+@pytest.mark.parametrize(("slug", "size"), COUNTED)
+def test_a_configuration_counts_what_it_should(slug: str, size: str) -> None:
+    assert anatomy.counts(slug)[size] == COUNTED[slug, size]
+
+
+@each
+def test_counts_are_near_the_published_figures_or_the_note_says_why_not(system: System) -> None:
+    counts = anatomy.counts(system.slug)
+    for size in system.sizes:
+        if size.published and size.comparable:
+            difference = abs(counts[size.name] - size.published) / size.published
+            assert difference < 0.05 or size.note, f"{size.name} is {difference:.1%} off without a note"
+            assert difference < 0.16, size.name
+        if not size.comparable:
+            assert size.note, f"{size.name} does not say what the published figure leaves out"
+
+
+def test_shapes_read_the_same_for_every_naming() -> None:
+    assert shape(catalogue.get("bert").size("base")) == ("12", "768", "12")
+    assert shape(catalogue.get("gpt-3").size("175B")) == ("96", "12,288", "96")
+    assert shape(catalogue.get("t5").size("small")) == ("6 + 6", "512", "8")
+    assert shape(catalogue.get("bart").size("base")) == ("6 + 6", "768", "12")
+    assert shape(catalogue.get("xlm").size("100-1280")) == ("16", "1,280", "16")
+    assert shape(catalogue.get("bert2bert").default_size) == ("", "", "")
+
+
+def test_reading_everything_takes_milliseconds_and_neither_torch_nor_streamlit() -> None:
+    code = (
+        "import sys, time; from core import catalogue; t = time.process_time(); catalogue.systems(); "
+        "print(time.process_time() - t, 'torch' in sys.modules, 'streamlit' in sys.modules, 'pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    seconds, *heavy = done.stdout.split()
+    assert heavy == ["False", "False", "False"]
+    assert float(seconds) < 0.25  # about 0.03 on an idle machine; this one may be busy
+
+
+def test_the_second_reading_is_free() -> None:
+    catalogue.systems()
+    start = time.process_time()
+    for _ in range(1000):
+        catalogue.systems()
+    assert time.process_time() - start < 0.05

@@ -1,0 +1,65 @@
+"""The family tree: every system has its own row, descent runs downwards, and the picture keeps to its themes."""
+
+from __future__ import annotations
+
+from core import catalogue
+from core.figures.family import ORDER, SYMBOLS, family, layout
+
+ACCENTS = {"encoder": "#0072B2", "decoder": "#D55E00", "encoder-decoder": "#009E73", "efficient": "#CC79A7"}
+TITLES = {branch: branch.title() for branch in ACCENTS}
+NODES = layout(catalogue.systems(), catalogue.ancestors())
+
+
+def test_every_system_has_a_row_of_its_own() -> None:
+    assert sorted(node.row for node in NODES) == list(range(len(NODES)))
+    assert {node.slug for node in NODES} == {
+        *(system.slug for system in catalogue.systems()),
+        *(ancestor.slug for ancestor in catalogue.ancestors()),
+    }
+
+
+def test_rows_of_a_branch_lie_together_in_the_stated_order() -> None:
+    branches = [node.branch for node in sorted(NODES, key=lambda node: node.row)]
+    assert branches[0] is None
+    assert [branch for i, branch in enumerate(branches) if i and branch != branches[i - 1]] == list(ORDER)
+
+
+def test_inside_a_branch_a_child_stands_below_and_right_of_its_parent() -> None:
+    places = {node.slug: node for node in NODES}
+    for node in NODES:
+        if node.parent and places[node.parent].branch == node.branch:
+            assert node.row > places[node.parent].row
+            assert node.x >= places[node.parent].x
+
+
+def test_no_line_down_to_a_child_crosses_a_name() -> None:
+    """A trunk at a parent's year may pass a row only left of that row's own marker: names stand to the right of it."""
+    for parent in NODES:
+        rows = [node.row for node in NODES if node.parent == parent.slug]
+        for node in NODES:
+            if rows and parent.row < node.row <= max(rows) and node.x < parent.x:
+                assert parent.x - node.x > 0.9, f"the trunk of {parent.name} runs through {node.name}"
+
+
+def test_bert_stands_where_its_month_is() -> None:
+    bert = next(node for node in NODES if node.slug == "bert")
+    assert bert.x == 2018 + 9.5 / 12  # October
+
+
+def test_the_picture_has_a_marker_and_a_clickable_name_for_every_system() -> None:
+    figure = family(catalogue.systems(), catalogue.ancestors(), ACCENTS, TITLES)
+    marked = [trace for trace in figure.data if trace.mode == "markers"]
+    drawn = [row[1] for trace in marked[:-1] for row in trace.customdata]
+    assert sorted(drawn) == sorted(node.slug for node in NODES)
+    over_names = [tuple(row) for row in marked[-1].customdata]
+    assert set(over_names) == {(node.branch, node.slug) for node in NODES if node.branch}
+    names = {annotation.text for annotation in figure.layout.annotations}
+    assert {node.name for node in NODES} <= names
+    assert set(TITLES.values()) <= names
+
+
+def test_colour_is_never_the_only_sign_and_no_background_is_painted() -> None:
+    assert len(set(SYMBOLS.values())) == len(SYMBOLS)
+    layout = family(catalogue.systems(), catalogue.ancestors(), ACCENTS, TITLES).layout
+    assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
+    assert 380 < layout.height < 620

@@ -1,0 +1,34 @@
+"""The plain table of facts: semantic, escaped, labelled for narrow screens."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from core.ui.tables import Table, html
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.seen.append(tag)
+
+
+def test_what_stands_in_a_cell_stays_text() -> None:
+    bad = "</table><script>alert(1)</script>&\"'"
+    made = html(Table((bad, bad), [(bad, (bad, bad))], caption=bad, widths=(50, 50)))
+    tags = _Tags()
+    tags.feed(made)
+    assert "script" not in tags.seen
+    assert tags.seen.count("table") == 1
+    assert made.count("&lt;script&gt;") == 7  # 2 headings, 3 texts, 1 label for narrow screens, 1 caption
+
+
+def test_rows_have_a_heading_and_cells_carry_their_columns_name() -> None:
+    table = Table(("A", "B"), [("x", "1"), ("y", ("2", "two"))], caption="c", widths=(50, 50), numeric=(1,))
+    made = html(table)
+    assert made.count('<th scope="row">') == 2
+    assert made.count('<th scope="col"') == 2
+    assert '<td data-h="B" class="n">2<small>two</small></td>' in made
