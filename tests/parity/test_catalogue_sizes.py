@@ -1,0 +1,51 @@
+"""The records' configurations against transformers itself: real classes, real field names, real hub kinds.
+
+transformers takes unknown keyword arguments without a word, so a misspelt field would change nothing and go unseen.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import transformers
+
+from core import catalogue
+
+SIZES = [(system.slug, size) for system in catalogue.systems() for size in system.sizes]
+
+
+def tables(config: str, overrides: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Every configuration of a size with its arguments; an encoder-decoder has two."""
+    if config != "EncoderDecoderConfig":
+        return [(config, overrides)]
+    halves = [dict(overrides[half]) for half in ("encoder", "decoder")]
+    return [(half.pop("config"), half) for half in halves]
+
+
+@pytest.mark.parametrize(("slug", "size"), SIZES, ids=[f"{slug}-{size.name}" for slug, size in SIZES])
+def test_every_field_of_a_size_exists_and_is_taken_over(slug: str, size: catalogue.Size) -> None:
+    assert hasattr(transformers, size.architecture)
+    for name, arguments in tables(size.config, size.overrides):
+        kind = getattr(transformers, name)
+        default, made = kind(), kind(**arguments)
+        for field, value in arguments.items():
+            assert hasattr(default, field) or field in _EXTRA, f"{name} has no field {field}"
+            assert getattr(made, field) == value
+
+
+_EXTRA = {"position_buckets", "norm_rel_ebd", "share_att_key", "conv_kernel_size", "conv_act"}
+"""Fields that DeBERTa's second version reads by ``getattr`` and that its configuration does not declare."""
+
+
+def test_the_library_defaults_that_the_records_speak_of() -> None:
+    albert, bart = transformers.AlbertConfig(), transformers.BartConfig()
+    assert (albert.hidden_size, albert.num_attention_heads) == (4096, 64)  # xxlarge
+    assert (bart.d_model, bart.encoder_layers) == (1024, 12)  # large
+    assert transformers.DebertaConfig().relative_attention is False
+    assert transformers.XLMConfig().emb_dim == 2048
+    assert transformers.GPTNeoConfig().window_size == 256
+    t5 = transformers.T5Config()
+    assert (t5.relative_attention_num_buckets, t5.relative_attention_max_distance) == (32, 128)
+    bigbird = transformers.BigBirdConfig()
+    assert (bigbird.block_size, bigbird.num_random_blocks, bigbird.vocab_size) == (64, 3, 50358)
