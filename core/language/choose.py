@@ -44,17 +44,21 @@ def check(decoding: Decoding) -> None:
 
 def kept_scores(scores: Tensor, decoding: Decoding) -> Tensor:
     """``scores`` (V,) after temperature and cuts; what is cut is minus infinity."""
+    import torch
+
     scores = scores / decoding.temperature
-    if 0 < decoding.top_k < scores.shape[-1]:
-        scores = scores.masked_fill(scores < scores.topk(decoding.top_k).values[-1], float("-inf"))
+    cut = 0 < decoding.top_k < scores.shape[-1]
+    if not cut and decoding.top_p >= 1:
+        return scores
+    # Only what top-k leaves has to be put in order for top-p.
+    ordered, order = scores.topk(decoding.top_k) if cut else scores.sort(descending=True)
     if decoding.top_p < 1:
-        ordered, order = scores.sort(descending=True)
         chances = ordered.softmax(-1)
         # A token stays when the more probable ones before it do not reach p yet; the first always stays.
         out = chances.cumsum(-1) - chances >= decoding.top_p
         out[0] = False
-        scores = scores.scatter(0, order, ordered.masked_fill(out, float("-inf")))
-    return scores
+        ordered = ordered.masked_fill(out, float("-inf"))
+    return torch.full_like(scores, float("-inf")).scatter(0, order, ordered)
 
 
 def draw(chances: Tensor, seed: int, step: int) -> int:

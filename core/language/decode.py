@@ -39,11 +39,14 @@ class Reader:
         self.attention: NDArray[np.float32] | None = None  # (L, H, q, K), of the last step
         self.cross: NDArray[np.float32] | None = None  # (L, H, q, S)
         self._wanted = attention
+        takes = inspect.signature(model.forward).parameters
         # GPT has no cache in transformers; it reads everything again at every step.
-        self._caching = "past_key_values" in inspect.signature(model.forward).parameters
+        self._caching = "past_key_values" in takes
         self._cache: Any = None
         self._read: Tensor | None = None
         self._fixed: dict[str, Any] = {"output_attentions": True} if attention else {}
+        if "logits_to_keep" in takes:
+            self._fixed["logits_to_keep"] = 1  # of a long prompt only the last scores are wanted
         self._inputs = "input_ids"
         if source is not None:
             self._inputs = "decoder_input_ids"
@@ -58,16 +61,22 @@ class Reader:
         import torch
 
         with torch.inference_mode():
-            before = 0 if self._read is None else self._read.shape[1]
-            self._read = ids if self._read is None else torch.cat((self._read, ids), 1)
-            extra = {"use_cache": True, "past_key_values": self._cache} if self._caching else {}
-            out = self.model(**{self._inputs: ids if self._caching else self._read}, **self._fixed, **extra)
+            start = 0
+            extra: dict[str, Any] = {}
+            if self._caching:
+                extra = {"use_cache": True, "past_key_values": self._cache}
+            elif self._read is not None:
+                start = self._read.shape[1]
+                ids = torch.cat((self._read, ids), 1)
+            out = self.model(**{self._inputs: ids}, **self._fixed, **extra)
             if self._caching:
                 self._cache = out.past_key_values
+            else:
+                self._read = ids
             if self._wanted:
                 own = out.decoder_attentions if self._inputs == "decoder_input_ids" else out.attentions
-                self.attention = _rows(own, 0 if self._caching else before)
-                self.cross = _rows(getattr(out, "cross_attentions", None), 0 if self._caching else before)
+                self.attention = _rows(own, start)
+                self.cross = _rows(getattr(out, "cross_attentions", None), start)
             scores: Tensor = out.logits[:, -1].float()
             return scores
 
@@ -186,19 +195,18 @@ def pick(
     import torch
 
     with torch.inference_mode():
-        best = scores.topk(min(ALTERNATIVES, scores.shape[-1]))
-        top = best.indices.tolist()
-        total = scores.logsumexp(-1)
+        chances = scores.softmax(-1)
+        best = chances.topk(min(ALTERNATIVES, scores.shape[-1]))
+        top: list[int] = best.indices.tolist()
+        own: list[float] = best.values.tolist()
         if decoding.strategy == "sample":
             kept = choose.kept_scores(scores, decoding).softmax(-1)
             token = choose.draw(kept, decoding.seed, index) if forced is None else forced
-            shown = torch.tensor([*top, token])
-            after = kept[shown].tolist()
+            after: list[float] = [*kept[best.indices].tolist(), float(kept[token])]
         else:
             token = top[0] if forced is None else forced
-            shown = torch.tensor([*top, token])
-            after = [1.0 if i == top[0] else 0.0 for i in (*top, token)]
-        own = (scores[shown] - total).exp().tolist()
+            after = [float(i == top[0]) for i in (*top, token)]
+        own.append(own[top.index(token)] if token in top else float(chances[token]))
     options = [
         Alternative(i, wording.token(i), p, a) for i, p, a in zip((*top, token), own, after, strict=True)
     ]  # fmt: skip

@@ -56,7 +56,11 @@ def fill_mask_demo(
     _samples(key)
     typed = str(
         st.text_area(
-            "Sentence", key=box, height=72, help="Type [MASK] where a word is to be guessed, or click a word below."
+            "Sentence",
+            key=box,
+            height=68,
+            label_visibility="collapsed",
+            placeholder="Type a sentence with [MASK] where a word is to be guessed, or click a word below",
         )
         or ""
     )
@@ -98,7 +102,9 @@ def _samples(key: str) -> None:
         if name is not None:
             st.session_state[f"{key}.text"] = next(p.text for p in PROBES if p.name == name)
 
-    st.pills("Ten probes", names, key=pills, on_change=take, help="Sentences that each ask for one kind of knowledge")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("Ten probes", width="content")
+        st.pills("Ten probes", names, key=pills, on_change=take, label_visibility="collapsed")
     if standing is not None:
         asks = next(p.asks for p in PROBES if p.name == standing)
         st.caption(f"{standing} asks for {asks}.")

@@ -79,7 +79,12 @@ def generate_demo(
     box = f"{key}.text"
     st.session_state.setdefault(box, DEFAULT_TEXT if text is None else text)
     _samples(key)
-    prompt = str(st.text_area("Beginning", key=box, height=72, help="The model goes on from here.") or "")
+    prompt = str(
+        st.text_area(
+            "Beginning", key=box, height=68, label_visibility="collapsed", placeholder="The model goes on from here"
+        )
+        or ""
+    )
     decoding = decoding_controls(decoding, key=f"{key}.decoding")
     forced = _path_taken(key, spec, prompt, forced)
     state = GenerateResult(None if prompt == DEFAULT_TEXT else prompt, decoding, forced, step)
@@ -115,7 +120,9 @@ def _samples(key: str) -> None:
         if st.session_state[pills] is not None:
             st.session_state[box] = SAMPLES[st.session_state[pills]]
 
-    st.pills("Beginnings to try", list(SAMPLES), key=pills, on_change=take)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("Beginnings", width="content")
+        st.pills("Beginnings to try", list(SAMPLES), key=pills, on_change=take, label_visibility="collapsed")
 
 
 def _path_taken(key: str, spec: CheckpointSpec, prompt: str, forced: tuple[int, ...]) -> tuple[int, ...]:

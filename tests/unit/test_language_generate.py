@@ -1,0 +1,151 @@
+"""Choosing tokens by hand-made scores, paths taken by hand, limits, and what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import exp
+
+import pytest
+import torch
+import transformers
+
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
+from core.language.choose import draw, kept_scores
+from core.language.generate import generate, prompt_ids, repetition
+from core.language.types import Decoding
+from tests import tiny
+
+SPEC = CheckpointSpec("dir-tiny", "Tiny", None, "decoder", "causal-lm", "directory", "a test", "-", True)
+PROMPT = "Once upon a time"
+
+
+@pytest.fixture(scope="module")
+def gpt2() -> Checkpoint:
+    torch.manual_seed(0)
+    tokenizer = tiny.bytelevel_tokenizer()
+    config = transformers.GPT2Config(
+        vocab_size=len(tokenizer), n_embd=16, n_layer=2, n_head=2, n_positions=64, initializer_range=0.5,
+        bos_token_id=None, eos_token_id=None, attn_implementation="eager",
+    )  # fmt: skip
+    return Checkpoint(transformers.GPT2LMHeadModel(config).eval(), tokenizer, SPEC)
+
+
+def _kept(scores: list[float], **settings: float) -> list[float]:
+    return kept_scores(torch.tensor(scores), Decoding("sample", **settings)).softmax(-1).tolist()  # type: ignore[arg-type]
+
+
+def test_temperature_by_hand() -> None:
+    assert _kept([0.0, 1.0], temperature=0.5) == pytest.approx([1 / (1 + exp(2)), exp(2) / (1 + exp(2))])
+    assert _kept([0.0, 1.0], temperature=2.0)[1] == pytest.approx(exp(0.5) / (1 + exp(0.5)))
+
+
+def test_top_k_keeps_k_and_scales_them() -> None:
+    scores = torch.tensor([0.1, 0.2, 0.3, 0.4]).log().tolist()
+    assert _kept(scores, top_k=2) == pytest.approx([0, 0, 3 / 7, 4 / 7])
+    assert _kept(scores, top_k=9) == pytest.approx([0.1, 0.2, 0.3, 0.4])
+
+
+def test_top_p_keeps_the_smallest_set_that_reaches_p() -> None:
+    scores = torch.tensor([0.1, 0.2, 0.3, 0.4]).log().tolist()
+    assert _kept(scores, top_p=0.69) == pytest.approx([0, 0, 3 / 7, 4 / 7])
+    assert _kept(scores, top_p=0.71) == pytest.approx([0, 2 / 9, 3 / 9, 4 / 9])
+    assert _kept(scores, top_p=0.01) == pytest.approx([0, 0, 0, 1])
+
+
+def test_dice_follow_the_probabilities_and_the_seed() -> None:
+    chances = torch.tensor([0.5, 0.0, 0.2, 0.3])
+    drawn = Counter(draw(chances, seed, 0) for seed in range(2000))
+    assert drawn[1] == 0
+    assert drawn[0] / 2000 == pytest.approx(0.5, abs=0.04)
+    assert drawn[2] / 2000 == pytest.approx(0.2, abs=0.04)
+    assert draw(chances, 7, 3) == draw(chances, 7, 3)
+    assert len({draw(chances, 7, step) for step in range(30)}) > 1
+
+
+def test_the_same_seed_gives_the_same_text_and_another_one_another(gpt2: Checkpoint) -> None:
+    def text(seed: int) -> str:
+        return list(generate(gpt2, PROMPT, Decoding("sample", seed=seed, max_new_tokens=12)))[-1].text
+
+    assert text(1) == text(1)
+    assert len({text(seed) for seed in range(4)}) == 4
+
+
+def test_another_token_keeps_what_stands_before_and_the_dice_of_what_comes_after(gpt2: Checkpoint) -> None:
+    decoding = Decoding("sample", seed=5, max_new_tokens=8)
+    first = list(generate(gpt2, PROMPT, decoding))
+    other = next(a.id for a in first[3].alternatives if a.id != first[3].token.id)
+    path = (*first[2].ids, other)
+    second = list(generate(gpt2, PROMPT, decoding, forced=path))
+    assert second[-1].ids[:4] == path
+    assert len(second) == 8
+    again = list(generate(gpt2, PROMPT, decoding, forced=first[5].ids))
+    assert again[-1].ids == first[-1].ids, "replaying the same path must go on as before"
+
+
+def test_steps_are_cumulative_and_say_how_it_ended(gpt2: Checkpoint) -> None:
+    steps = list(generate(gpt2, PROMPT, Decoding(max_new_tokens=5)))
+    assert [s.index for s in steps] == [0, 1, 2, 3, 4]
+    assert [len(s.ids) for s in steps] == [1, 2, 3, 4, 5]
+    assert [s.finished for s in steps] == [False] * 4 + [True]
+    assert steps[-1].reason == "length"
+    for step in steps:
+        assert step.token.id == step.alternatives[0].id == step.ids[-1]
+        assert [a.probability for a in step.alternatives] == sorted(
+            (a.probability for a in step.alternatives), reverse=True
+        )
+
+
+def test_generation_stops_at_the_last_position(gpt2: Checkpoint) -> None:
+    taken = len(prompt_ids(gpt2, PROMPT))
+    steps = list(generate(gpt2, PROMPT, Decoding(max_new_tokens=500), with_attention=False))
+    assert len(steps) == 64 - taken
+    assert steps[-1].reason == "positions"
+    beams = list(generate(gpt2, PROMPT, Decoding("beam", beams=2, max_new_tokens=500)))
+    assert len(beams[-1].ids) == 64 - taken
+    assert beams[-1].reason == "positions"
+
+
+def test_beams_share_a_path_taken_by_hand(gpt2: Checkpoint) -> None:
+    steps = list(generate(gpt2, PROMPT, Decoding("beam", beams=3, max_new_tokens=6), forced=(5, 9)))
+    assert steps[-1].ids[:2] == (5, 9)
+    assert len(steps[2].beams) == 3
+
+
+def test_what_is_refused(gpt2: Checkpoint) -> None:
+    with pytest.raises(InputEmpty):
+        generate(gpt2, " \x00 ")
+    with pytest.raises(InputTooLong, match="positions for 64"):
+        generate(gpt2, "the dog " * 60)
+    with pytest.raises(OutOfRange, match="no token 100000"):
+        generate(gpt2, PROMPT, forced=(100_000,))
+    bad = (
+        Decoding(temperature=0),
+        Decoding(top_k=-1),
+        Decoding(top_p=0),
+        Decoding(top_p=1.5),
+        Decoding("beam", beams=0),
+        Decoding(max_new_tokens=0),
+        Decoding(seed=-1),
+    )
+    for decoding in bad:
+        with pytest.raises(OutOfRange):
+            generate(gpt2, PROMPT, decoding)
+
+
+def test_an_encoder_decoder_does_not_continue_texts(gpt2: Checkpoint) -> None:
+    config = transformers.T5Config(vocab_size=50, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
+    model = transformers.T5ForConditionalGeneration(config).eval()
+    with pytest.raises(InputUnusable, match="Choose a decoder"):
+        generate(Checkpoint(model, gpt2.tokenizer, SPEC), PROMPT)
+
+
+def test_odd_texts_generate(gpt2: Checkpoint) -> None:
+    for text in ("🤖", "שלום", "</script><script>", "$x$ **b**", "a\nb"):
+        assert len(list(generate(gpt2, text, Decoding(max_new_tokens=2)))) == 2
+
+
+def test_repetition_by_hand() -> None:
+    assert repetition([1, 2, 3, 1, 2, 3, 1, 2, 3]) == pytest.approx(4 / 7)  # 7 runs, 3 different ones
+    assert repetition([1, 2, 3, 4, 5]) == 0
+    assert repetition([1]) == 0
