@@ -1,4 +1,4 @@
-"""What a module computes, by its class: a plain sentence, and a formula where it helps. No torch here."""
+"""What a module computes, by its class: a plain sentence, a formula where it helps, its letters. No torch here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ class Explanation:
 
     text: str
     formula: str | None
-    """LaTeX, without dollar signs."""
+    """LaTeX, without dollar signs; ``\\\\`` begins a new line."""
+    where: str | None
+    """What the formula's letters stand for."""
 
 
 def explain(cls: str) -> Explanation | None:
@@ -32,5 +34,5 @@ def explanations() -> dict[str, Explanation]:
         for cls in entry["classes"]:
             if cls in found:
                 raise ValueError(f"{TEXTS.name} explains {cls} twice")
-            found[cls] = Explanation(entry["text"], entry.get("formula"))
+            found[cls] = Explanation(entry["text"], entry.get("formula"), entry.get("where"))
     return found

@@ -102,7 +102,9 @@ def details(root: ModuleNode, path: str) -> None:
     if told is not None:
         st.markdown(told.text)
         if told.formula:
-            st.latex(told.formula)
+            st.latex(rf"\begin{{gathered}} {told.formula} \end{{gathered}}" if r"\\" in told.formula else told.formula)
+        if told.where:
+            st.caption(_plain(f"Here {told.where}."))
     _tensors(node)
     _roles(node)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,21 @@ def test_roles_add_up_and_leave_nothing_over(slug: str, size: str) -> None:
 def test_every_class_in_the_trees_is_explained() -> None:
     classes = {node.cls for slug, size in ALL for _, node, _ in anatomy.tree(slug, size).walk()}
     assert not sorted(cls for cls in classes if explain(cls) is None)
+
+
+def test_every_letter_of_a_formula_is_named() -> None:
+    for cls, told in explanations().items():
+        assert (told.formula is None) == (told.where is None), cls
+        if told.formula is None or told.where is None:
+            continue
+        words = re.sub(
+            r"_(\{\\text\{\w+\}\}|\{[^{}]*\}|\w)|\\text\{[^}]*\}|\\operatorname\{\w+\}|\\[a-zA-Z]+", " ", told.formula
+        )
+        letters = set(re.findall(r"[a-zA-Z]", words)) - {"e", "l"}  # Euler's number, the number of a layer
+        named = set(re.findall(r"(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])", told.where))
+        if "=" in told.formula:  # what a formula defines needs no second name
+            named |= set(re.findall(r"(?:^|\\\\ )([a-zA-Z])[^\\]*=", told.formula))
+        assert letters <= named, (cls, letters - named)
 
 
 def test_explanations_are_sentences_with_sound_formulas() -> None:
