@@ -69,4 +69,4 @@ def test_beam_search_shows_its_hypotheses(visitor: Visitor) -> None:
 
 def test_heads_reach_over_prompt_and_generated_tokens(visitor: Visitor) -> None:
     page = visitor.open(link(tab="heads"))
-    expect(page.get_by_role("img", name="Heat map of layer")).to_be_visible()
+    expect(page.get_by_role("figure", name="Heat map of layer")).to_be_visible()

@@ -30,7 +30,7 @@ def test_clicking_words_hides_them_and_shows_guesses(visitor: Visitor) -> None:
     expect(page.get_by_text("in place of “cat”")).to_be_visible()
     chips(visitor).get_by_role("button", name="mat", exact=False).click()
     expect(page.get_by_text("in place of “mat”")).to_be_visible()
-    expect(page.get_by_role("img", name="Guesses for mask 2")).to_be_visible()
+    expect(page.get_by_role("figure", name="Guesses for mask 2")).to_be_visible()
     expect(page).to_have_url(re.compile(r"mask=2\.6"))
     chips(visitor).get_by_role("button", name="cat", exact=False).click()
     expect(page.get_by_text("in place of “cat”")).to_have_count(0)
@@ -82,7 +82,7 @@ def test_heads_are_drawn_offline_by_bertviz(visitor: Visitor) -> None:
     expect(frame.locator("svg").get_by_text("cat").first).to_be_visible()
     assert frame.locator("svg line").count() > 8
     page.get_by_role("radio", name="Heat map").click()
-    expect(page.get_by_role("img", name="Heat map of layer")).to_be_visible()
+    expect(page.get_by_role("figure", name="Heat map of layer")).to_be_visible()
 
 
 @pytest.mark.parametrize("tab", ["demo", "heads"])

@@ -26,15 +26,15 @@ def test_text_in_text_out_with_cross_attention(visitor: Visitor) -> None:
 def test_cross_attention_heads_from_a_link(visitor: Visitor) -> None:
     query = {"model": "dir-tiny-t5", "tab": "heads", "map": "cross", "layer": 2, "head": 2}
     page = visitor.open(f"/encoder-decoder?{urlencode(query)}")
-    expect(page.get_by_role("img", name="Heat map of layer 2, head 2")).to_be_visible()
+    expect(page.get_by_role("figure", name="Heat map of layer 2, head 2")).to_be_visible()
 
 
 def test_sparse_against_full_attention(visitor: Visitor) -> None:
     query = {"model": "dir-tiny-bigbird", "tokens": 256, "block": 16, "random": 1}
     page = visitor.open(f"/efficient?{urlencode(query)}")
-    expect(page.get_by_role("img", name="Pattern of sparse attention")).to_be_visible()
+    expect(page.get_by_role("figure", name="Pattern of sparse attention")).to_be_visible()
     expect(page.get_by_text("Scores computed")).to_be_visible()
-    picture = page.get_by_role("img", name="Pattern of sparse attention")
+    picture = page.get_by_role("figure", name="Pattern of sparse attention")
     before = picture.get_attribute("aria-label") or ""
     page.get_by_role("spinbutton", name="Random blocks").fill("3")
     page.get_by_role("spinbutton", name="Random blocks").press("Enter")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import Visitor, visiting
+from tests.browser.conftest import Visitor
 
 
 def test_a_node_of_the_family_opens_its_system(visitor: Visitor) -> None:
@@ -61,9 +61,9 @@ def test_facts_name_their_sources(visitor: Visitor) -> None:
     expect(page.get_by_text("Liu et al.", exact=False).first).to_be_visible()
 
 
-def test_pages_fit_a_telephone(chromium: Browser, server: str) -> None:
-    with visiting(chromium, server, width=400, height=800) as person:
-        for path in ("/", "/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree", "/about"):
-            person.open(path)
-            wide = person.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert wide <= 0, path
+def test_pages_fit_a_telephone(visitor: Visitor) -> None:
+    visitor.page.set_viewport_size({"width": 400, "height": 800})
+    for path in ("/", "/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree", "/about"):
+        page = visitor.open(path)
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, path
