@@ -106,11 +106,14 @@ def train(
 @app.command()
 def evaluate(
     slug: Annotated[str, typer.Argument(help="A checkpoint, for example minilm.")],
+    corpus: Annotated[
+        Path | None, typer.Option(help="The corpus, to measure on its held-out part too.", exists=True, file_okay=False)
+    ] = None,
 ) -> None:
     """Measure a checkpoint on the held-out texts that come with the Atlas, as its card states."""
     from core.training.evaluate import cli_evaluate
 
-    cli_evaluate(slug)
+    cli_evaluate(slug, corpus)
 
 
 @app.command()

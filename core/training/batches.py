@@ -1,0 +1,87 @@
+"""Tokens in memory-mapped arrays, and the plan of batches: a pure function of seed and epoch.
+
+Items of one batch share a key (their length, or the padded lengths of a pair), so next to no position is padding and a
+short item never waits for a long one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Rows of different length, end to end: row i is ``flat[offsets[i]:offsets[i + 1]]``."""
+
+    flat: npt.NDArray[np.uint16]
+    offsets: Ints
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Ints:
+        return np.diff(self.offsets)
+
+    def rows(self, index: Ints, width: int, fill: int) -> Ints:
+        """The chosen rows as one (len(index), width) array; short rows end in ``fill``, long ones are cut."""
+        out = np.full((len(index), width), fill, dtype=np.int64)
+        for row, item in enumerate(index):
+            piece = self.flat[self.offsets[item] : self.offsets[item + 1]][:width]
+            out[row, : len(piece)] = piece
+        return out
+
+    def save(self, stem: Path) -> None:
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        np.save(stem.with_suffix(".tokens.npy"), self.flat)
+        np.save(stem.with_suffix(".offsets.npy"), self.offsets)
+
+    @classmethod
+    def load(cls, stem: Path) -> Ragged:
+        """Maps what `save` wrote; raises FileNotFoundError where it is missing."""
+        return cls(
+            np.load(stem.with_suffix(".tokens.npy"), mmap_mode="r"),
+            np.load(stem.with_suffix(".offsets.npy")),
+        )
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:
+        """Packs rows of token ids below 65,536."""
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=offsets[1:])
+        flat = np.fromiter((token for row in rows for token in row), dtype=np.uint16, count=int(offsets[-1]))
+        return cls(flat, offsets)
+
+
+def draw(count: int, passes: float, rng: np.random.Generator) -> Ints:
+    """Item numbers of one epoch: every item ``floor(passes)`` times, and a random share for the rest."""
+    whole = int(passes)
+    extra = rng.permutation(count)[: round((passes - whole) * count)]
+    return np.concatenate([np.tile(np.arange(count), whole), extra]).astype(np.int64)
+
+
+def plan(items: Ints, keys: Ints, cost: Ints, step_tokens: int, rng: np.random.Generator) -> list[Ints]:
+    """Batches of one epoch in random order.
+
+    ``items[i]`` has key ``keys[i]``; an item costs ``cost[i]`` positions (equal for equal keys). A batch holds items of
+    one key that together cost at most ``step_tokens``; what is left over of a key is a smaller batch where it fills at
+    least half, and is dropped otherwise (until the next epoch).
+    """
+    order = rng.permutation(len(items))
+    order = order[np.argsort(keys[order], kind="stable")]
+    bounds = np.flatnonzero(np.diff(keys[order])) + 1
+    batches: list[Ints] = []
+    for group in np.split(order, bounds):
+        size = max(1, step_tokens // int(cost[group[0]]))
+        for start in range(0, len(group), size):
+            part = group[start : start + size]
+            if 2 * len(part) >= size:
+                batches.append(items[part])
+    return [batches[i] for i in rng.permutation(len(batches))]

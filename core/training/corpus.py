@@ -1,0 +1,91 @@
+"""Reads the corpus line by line and keeps documents for evaluation apart.
+
+The split is a function of the text alone: a unit (a line, a book's title, an English sentence) is held out when its
+eight-byte BLAKE2b digest, read as an integer, is a multiple of ``every``. Equal units fall on the same side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import AtlasError
+from core.training.recipe import SourceFile
+
+TITLE = "=== "
+"""A line of ``stories.txt`` that begins a book."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])([\"']?)\s+(?=[\"']?[A-Z])")
+_WORD = re.compile(r"\w+")
+
+
+class CorpusError(AtlasError):
+    """The corpus folder or one of its files is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One piece of text: a line, a sentence or a paragraph; of a pair, both sides."""
+
+    text: str
+    held_out: bool
+    other: str = ""
+    """Second side of a tab-separated pair."""
+    document: str = ""
+    """Title of the book that the text belongs to."""
+
+
+def normal(text: str) -> str:
+    """The words of a text in lower case: what two lines must share to count as equal."""
+    return " ".join(_WORD.findall(text.lower()))
+
+
+def held_out(unit: str, every: int) -> bool:
+    """True for about one unit in ``every``; a function of the unit's words alone."""
+    digest = hashlib.blake2b(normal(unit).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % every == 0
+
+
+def sentences(paragraph: str) -> list[str]:
+    """Cuts a paragraph after ``.``, ``!`` or ``?`` (and a closing quote) where a capital follows."""
+    pieces: list[str] = []
+    start = 0
+    for match in _SENTENCE_END.finditer(paragraph):
+        pieces.append(paragraph[start : match.end(1)].strip())
+        start = match.end()
+    pieces.append(paragraph[start:].strip())
+    return [piece for piece in pieces if piece]
+
+
+def open_file(corpus: Path, name: str) -> Path:
+    """Path of a corpus file. Raises `CorpusError` where it is missing."""
+    path = corpus / name
+    if not path.is_file():
+        raise CorpusError(f"The corpus file {name} is missing in {corpus}. Give its folder with --corpus.")
+    return path
+
+
+def read(corpus: Path, source: SourceFile, *, every: int, books_every: int = 25) -> Iterator[Item]:
+    """Items of a source. Lines are held out one by one, stories by whole books, pairs by their first side."""
+    book = ""
+    with open_file(corpus, source.file).open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            if source.last is not None and number > source.last:
+                return
+            text = line.rstrip("\n")
+            if text.startswith(TITLE):
+                book = text[len(TITLE) :]
+                continue
+            if number < source.first or not text.strip():
+                continue
+            text, _, other = text.partition("\t")
+            out = held_out(book, books_every) if book else held_out(text, every)
+            if not source.sentences:
+                yield Item(text, out, other, book)
+                continue
+            cut = sentences(text)
+            for start in range(0, len(cut), source.group):
+                yield Item(" ".join(cut[start : start + source.group]), out, other, book)

@@ -1,0 +1,146 @@
+"""Measures a checkpoint as its card states: on the committed texts, and with the corpus at hand on its held-out part.
+
+The page and the command line load the same checkpoint; nothing here knows how it was trained but its recipe's split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from core.checkpoints.spec import Checkpoint, Measure
+from core.errors import UnknownCheckpoint
+from core.training import corpus as corpora
+from core.training import measures, parallel
+from core.training import recipe as recipes
+from core.training.objectives.tasks import damaged, prefix
+
+PAIRS = 400
+"""Held-out sentences of the corpus on which each direction is measured."""
+
+_UNITS = {"top-1": "%", "top-5": "%", "exact before": "%", "exact after": "%", "bits per byte": "bits"}
+
+
+def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure]:
+    return [Measure(before + name, round(value, 2), _UNITS.get(name, ""), on) for name, value in numbers.items()]
+
+
+def masked(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
+    """Cloze sentences; masked words of the committed story."""
+    rows = [(sentence, answers.split()) for _, sentence, answers in measures.read_table(measures.CLOZE)]
+    found = measures.cloze(checkpoint.model, checkpoint.tokenizer, rows)
+    return _named(found, f"cloze, {len(rows)} everyday sentences")
+
+
+def causal(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
+    """Bits per byte of the committed story; of held-out books."""
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    story = measures.bits_per_byte(model, tokenizer, measures.STORY.read_text(encoding="utf-8"))
+    out = _named({"bits per byte": story}, "a story written for this project")
+    if corpus is not None:
+        texts = held_out_books(corpus)
+        spent = {
+            name: (measures.bits_per_byte(model, tokenizer, text), len(text.encode())) for name, text in texts.items()
+        }
+        mean = sum(bits * size for bits, size in spent.values()) / sum(size for _, size in spent.values())
+        out += _named({"bits per byte": mean}, f"{len(texts)} books of the corpus held out from training")
+    return out
+
+
+def held_out_books(corpus: Path, limit: int = 100_000) -> dict[str, str]:
+    """Title and the first ``limit`` characters of each book that no recipe trains on."""
+    books: dict[str, list[str]] = {}
+    for item in corpora.read(corpus, recipes.SourceFile("stories.txt"), every=100):
+        if item.held_out:
+            books.setdefault(item.document, []).append(item.text)
+    return {name: "\n".join(lines)[:limit] + "\n" for name, lines in books.items()}
+
+
+def seq2seq(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
+    """BLEU and chrF in each direction, and repair of English, on committed sentences; the same on held-out pairs."""
+    rows = measures.read_table(measures.TRANSLATIONS)
+    on = f"{len(rows)} sentences written for this project"
+    out: list[Measure] = []
+    for task, left, right in (("en-fr", 0, 1), ("en-de", 0, 2), ("fr-en", 1, 0), ("de-en", 2, 0)):
+        out += _translate(checkpoint, task, {row[left]: [row[right]] for row in rows}, on)
+    out += _repair(checkpoint, [row[0] for row in rows], on)
+    if corpus is None:
+        return out
+    every = int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
+    names = ("en-fr", "en-de")
+    split = parallel.split({name: parallel.read(corpus, name) for name in names}, every=every)
+    for name in names:
+        pairs = split[name].test
+        on = f"{PAIRS} sentences of the corpus held out from training, all their translations as references"
+        out += _translate(checkpoint, name, _some(parallel.references(pairs)), on)
+        back = parallel.references((other, english) for english, other in pairs)
+        out += _translate(checkpoint, f"{name[3:]}-en", _some(back), on)
+    clean = list(dict.fromkeys(english for english, _ in split["en-fr"].test))[:PAIRS]
+    return out + _repair(checkpoint, clean, f"{PAIRS} English sentences of the corpus held out from training")
+
+
+def _some(grouped: dict[str, list[str]]) -> dict[str, list[str]]:
+    return dict(list(grouped.items())[:PAIRS])
+
+
+def _translate(checkpoint: Checkpoint, task: str, grouped: dict[str, list[str]], on: str) -> list[Measure]:
+    texts = [prefix(task) + text for text in grouped]
+    made = measures.rewrite(checkpoint.model, checkpoint.tokenizer, texts)
+    return _named(measures.translation(made, list(grouped.values())), on, f"{task} ")
+
+
+def _repair(checkpoint: Checkpoint, clean: list[str], on: str) -> list[Measure]:
+    broken = [damaged(text, index) for index, text in enumerate(clean)]
+    made = measures.rewrite(checkpoint.model, checkpoint.tokenizer, [prefix("repair") + text for text in broken])
+    return _named(measures.repair(made, broken, clean), on, "repair ")
+
+
+def sparse(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
+    """Masked words of a long text, sparse and full, at several lengths."""
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    texts = {"a story written for this project, {} tokens": (measures.STORY.read_text(encoding="utf-8"), (1024,))}
+    if corpus is not None:
+        books = held_out_books(corpus)
+        texts |= {f"{name} (held out), {{}} tokens": (text, (1024, 2048, 4096)) for name, text in books.items()}
+    out: list[Measure] = []
+    for on, (text, lengths) in texts.items():
+        for length in lengths:
+            for kind, how in (("sparse", True), ("full", False)):
+                found = measures.masked_words(model, tokenizer, text, length=length, sparse=how)
+                out += _named(found, on.format(length), f"{kind} ")
+    return out
+
+
+HOW: dict[str, Callable[[Checkpoint, Path | None], list[Measure]]] = {
+    "minilm": masked,
+    "atlas-gpt-2": causal,
+    "atlas-t5": seq2seq,
+    "atlas-bigbird": sparse,
+}
+"""What each bundled checkpoint is measured with."""
+
+
+def evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:
+    """The measures of a bundled checkpoint, on committed texts and, with ``corpus``, on its held-out part too."""
+    from core import checkpoints
+
+    if slug not in HOW:
+        raise UnknownCheckpoint(f"Nothing measures the checkpoint {slug!r}. Choose one of: {', '.join(HOW)}.")
+    loaded: Any = checkpoints.load(slug)
+    return HOW[slug](loaded, corpus)
+
+
+def cli_evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:
+    """Prints every measure beside the card's value and returns them."""
+    from core import checkpoints
+
+    found = evaluate(slug, corpus)
+    card = checkpoints.get(slug).card
+    stated = {(m.name, m.on): m.value for m in card.measures} if card else {}
+    print(f"{'measure':24} {'measured':>9} {'card':>9}  on")
+    for measure in found:
+        value = stated.get((measure.name, measure.on))
+        shown = "-" if value is None else f"{value:.2f}"
+        print(f"{measure.name:24} {measure.value:9.2f} {shown:>9}  {measure.on}")
+    return found

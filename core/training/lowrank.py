@@ -1,0 +1,53 @@
+r"""Low-rank updates of frozen matrices: :math:`W = W_0 + BA` (Hu et al., 2021, LoRA).
+
+:math:`A` starts random and :math:`B` at zero, so training starts at the base model. The sum is formed once a step and
+the tokens see one matrix: with many more tokens a step than ranks this costs less than running them through the factors.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils import parametrize
+
+
+class LowRank(nn.Module):
+    """Parametrisation that adds ``lora_B @ lora_A`` to a frozen (out, in) weight."""
+
+    def __init__(self, out_features: int, in_features: int, rank: int) -> None:
+        super().__init__()
+        self.lora_A = nn.Parameter(torch.randn(rank, in_features) / in_features**0.5)
+        self.lora_B = nn.Parameter(torch.zeros(out_features, rank))
+
+    def forward(self, weight: Tensor) -> Tensor:
+        return weight + self.lora_B @ self.lora_A
+
+
+class LowRankEmbedding(nn.Module):
+    """An embedding (n, d) with a low-rank update; also the tied output matrix, without ever forming the sum."""
+
+    def __init__(self, base: nn.Embedding, rank: int) -> None:
+        super().__init__()
+        count, width = base.weight.shape
+        self.weight = nn.Parameter(base.weight.detach().clone(), requires_grad=False)
+        self.lora_A = nn.Parameter(torch.randn(rank, width) / width**0.5)
+        self.lora_B = nn.Parameter(torch.zeros(count, rank))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(...,) ids to (..., d) vectors."""
+        return functional.embedding(ids, self.weight) + functional.embedding(ids, self.lora_B) @ self.lora_A
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """(..., d) hidden states to (..., n) scores: ``hidden @ (W0 + B A)^T``."""
+        return hidden @ self.weight.T + (hidden @ self.lora_A.T) @ self.lora_B.T
+
+
+def add_updates(module: nn.Module, rank: int) -> None:
+    """Freezes the weight of every linear layer below ``module`` and gives it an update of ``rank``."""
+    for child in module.modules():
+        if isinstance(child, nn.Linear):
+            child.weight.requires_grad_(False)
+            parametrize.register_parametrization(
+                child, "weight", LowRank(child.out_features, child.in_features, rank), unsafe=True
+            )

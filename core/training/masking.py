@@ -1,0 +1,48 @@
+r"""Which words a masked language model has to guess.
+
+Whole words are masked, and all of their pieces become the mask token: with nothing left to copy, repeating a word of
+the sentence never pays. Frequent words are masked less often: a word whose first piece has relative frequency :math:`f`
+has weight :math:`\min(1, \sqrt{t / f})`, the subsampling of Mikolov et al. (2013): less of the effort goes into commas.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from core.training.batches import Ints
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+def weights(counts: Ints, threshold: float) -> Floats:
+    """Masking weight in (0, 1] of each token from its count; 1 for a token never counted."""
+    share = counts / max(1, counts.sum())
+    return np.minimum(1.0, np.sqrt(threshold / np.maximum(share, 1e-12)))
+
+
+def choose(ids: Ints, weight: Floats, continues: Bools, special: Bools, rate: float, rng: np.random.Generator) -> Bools:
+    """Positions to mask in a batch of equally long rows.
+
+    Args:
+        ids: (rows, length) token ids.
+        weight: (vocabulary,) weights of `weights`.
+        continues: (vocabulary,) True for pieces that continue a word.
+        special: (vocabulary,) True for tokens that are never masked.
+        rate: share of a row's words to mask, rounded, at least one.
+        rng: draws words without replacement with probability proportional to weight (Gumbel top-k).
+
+    Returns:
+        (rows, length) True where the token is to be masked.
+    """
+    starts = ~continues[ids] & ~special[ids]
+    score = np.where(starts, np.log(weight[ids]) + rng.gumbel(size=ids.shape), -np.inf)
+    words = starts.sum(axis=1)
+    count = np.minimum(words, np.maximum(1, np.rint(rate * words))).astype(np.int64)
+    rank = np.argsort(np.argsort(-score, axis=1), axis=1)
+    mask = starts & (rank < count[:, None])
+    for column in range(1, ids.shape[1]):
+        follows = continues[ids[:, column]]
+        mask[:, column] |= follows & mask[:, column - 1]
+    return np.asarray(mask, dtype=np.bool_)

@@ -1,0 +1,146 @@
+r"""How good a trained model is: the numbers of the cards.
+
+=================  ===================================================================================================
+top-1, top-5       share of masked positions where an accepted answer is the first, or among the five first, words
+bits per byte      :math:`-\sum \log_2 p / \text{bytes}`, comparable across tokenisers
+BLEU, chrF         sacrebleu's, with all known translations of a sentence as references
+exact              share of outputs that equal the undamaged text
+=================  ===================================================================================================
+
+Everything takes transformers models in evaluation mode and runs on the model's device.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from core.training import masking
+from core.training.batches import Ints
+
+ROOT = Path(__file__).resolve().parents[2]
+CLOZE = ROOT / "assets" / "cloze" / "everyday.tsv"
+STORY = ROOT / "assets" / "heldout" / "story.txt"
+TRANSLATIONS = ROOT / "assets" / "heldout" / "translations.tsv"
+
+Numbers = dict[str, float]
+
+
+def read_table(path: Path) -> list[list[str]]:
+    """Rows of a tab-separated file without its header."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines[1:] if line]
+
+
+@torch.inference_mode()
+def cloze(model: Any, tokenizer: Any, rows: Sequence[tuple[str, Sequence[str]]]) -> Numbers:
+    """Top-1 and top-5 in percent over (sentence with one ``[MASK]``, accepted answers)."""
+    first = near = 0
+    for sentence, answers in rows:
+        encoded = tokenizer(sentence, return_tensors="pt").to(model.device)
+        place = int((encoded["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0])
+        best = model(**encoded).logits[0, place].topk(5).indices.tolist()
+        words = tokenizer.convert_ids_to_tokens(best)
+        first += words[0] in answers
+        near += any(word in answers for word in words)
+    return {"top-1": 100 * first / len(rows), "top-5": 100 * near / len(rows)}
+
+
+@torch.inference_mode()
+def bits_per_byte(model: Any, tokenizer: Any, text: str) -> float:
+    """Bits per byte of a text that begins a document, each token seen with at least half a window of context.
+
+    Windows are as long as the model's positions and move by half of that; only what is new in a window counts.
+    """
+    width = int(model.config.n_positions)
+    ids = [tokenizer.bos_token_id, *tokenizer(text)["input_ids"]]
+    nats = 0.0
+    done = 1
+    while done < len(ids):
+        start = 0 if done == 1 else max(0, done - width // 2)
+        stop = min(len(ids), start + width)
+        window = torch.tensor([ids[start:stop]], device=model.device)
+        logs = model(window).logits[0, :-1].float().log_softmax(-1)
+        chosen = logs.gather(1, window[0, 1:, None])[:, 0]
+        nats -= float(chosen[done - start - 1 :].sum())
+        done = stop
+    return nats / math.log(2) / len(text.encode())
+
+
+@torch.inference_mode()
+def rewrite(model: Any, tokenizer: Any, texts: Sequence[str], *, beams: int = 4, rows: int = 32) -> list[str]:
+    """Outputs for inputs with their prefixes, in the same order; beam search, at most 96 tokens."""
+    order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+    out = [""] * len(texts)
+    for at in range(0, len(order), rows):
+        part = order[at : at + rows]
+        given = tokenizer([texts[i] for i in part], return_tensors="pt", padding=True).to(model.device)
+        made = model.generate(
+            input_ids=given["input_ids"],
+            attention_mask=given["attention_mask"],
+            num_beams=beams,
+            do_sample=False,
+            max_new_tokens=96,
+        )
+        for i, text in zip(part, tokenizer.batch_decode(made, skip_special_tokens=True), strict=True):
+            out[i] = text.strip()
+    return out
+
+
+def translation(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Numbers:
+    """BLEU and chrF; sentences may have different numbers of references."""
+    import sacrebleu
+
+    most = max(map(len, references))
+    streams = [[row[i] if i < len(row) else None for row in references] for i in range(most)]
+    return {
+        "BLEU": sacrebleu.corpus_bleu(list(outputs), streams).score,
+        "chrF": sacrebleu.corpus_chrf(list(outputs), streams).score,
+    }
+
+
+def repair(outputs: Sequence[str], damaged: Sequence[str], clean: Sequence[str]) -> Numbers:
+    """chrF and exact matches (percent), of the damaged text as it stands and after repair."""
+    import sacrebleu
+
+    def exact(texts: Sequence[str]) -> float:
+        return 100 * sum(a == b for a, b in zip(texts, clean, strict=True)) / len(clean)
+
+    return {
+        "chrF before": sacrebleu.corpus_chrf(list(damaged), [list(clean)]).score,
+        "chrF after": sacrebleu.corpus_chrf(list(outputs), [list(clean)]).score,
+        "exact before": exact(damaged),
+        "exact after": exact(outputs),
+    }
+
+
+def hide(ids: Ints, tokenizer: Any, *, rate: float = 0.15, seed: int = 7) -> tuple[Ints, Ints]:
+    """(hidden ids, masked positions) of one text: whole words, all equally likely, drawn from the seed."""
+    pieces = tokenizer.convert_ids_to_tokens(ids.tolist())
+    size = int(ids.max()) + 1
+    continues = np.zeros(size, dtype=bool)
+    special = np.zeros(size, dtype=bool)
+    for piece, index in zip(pieces, ids.tolist(), strict=True):
+        continues[index] = piece.startswith("##")
+        special[index] = index in tokenizer.all_special_ids
+    rng = np.random.default_rng(seed)
+    mask = masking.choose(ids[None, :], np.ones(size), continues, special, rate, rng)[0]
+    return np.where(mask, tokenizer.mask_token_id, ids), np.flatnonzero(mask).astype(np.int64)
+
+
+def masked_words(model: Any, tokenizer: Any, text: str, *, length: int, sparse: bool) -> Numbers:
+    """Top-1 in percent of masked words in the first ``length`` tokens of a text, through sparse or full attention."""
+    from core.efficiency import bigbird
+    from core.efficiency.layout import Sparsity
+
+    ids = np.array([*tokenizer(text)["input_ids"][: length - 1], tokenizer.sep_token_id], dtype=np.int64)
+    hidden, places = hide(ids, tokenizer)
+    config = model.config
+    pattern = Sparsity(block_size=config.block_size, random_blocks=config.num_random_blocks) if sparse else None
+    run = bigbird.forward(model, hidden.tolist(), places.tolist(), pattern)
+    return {"top-1": 100 * float((run.logits.argmax(axis=1) == ids[places]).mean())}

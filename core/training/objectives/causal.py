@@ -1,0 +1,179 @@
+"""Next-token prediction (Radford et al., 2019) with the GPT-2 architecture on whole books."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from core.training import corpus
+from core.training.batches import Ints
+from core.training.recipe import Recipe
+
+END = "<|endoftext|>"
+
+
+def train_tokenizer(texts: list[str], size: int) -> Any:
+    """Byte-level byte-pair encoding with ``size`` tokens, among them `END`."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    tokenizer: Any = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=[END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def byte_lengths(tokenizer: Any) -> Ints:
+    """Bytes of text that each token stands for; 0 for `END`. A byte-level token has one character a byte."""
+    lengths = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
+    for piece, index in tokenizer.get_vocab().items():
+        lengths[index] = 0 if piece == END else len(piece)
+    return lengths
+
+
+def window_starts(count: int, width: int, rng: np.random.Generator) -> Ints:
+    """Starts of consecutive windows of ``width`` inputs and one more target, from a random offset, in random order."""
+    offset = int(rng.integers(width))
+    starts = np.arange(offset, count - width, width, dtype=np.int64)
+    return rng.permutation(starts)
+
+
+class CausalModel(nn.Module):
+    """GPT-2 from its configuration, with random weights."""
+
+    def __init__(self, settings: dict[str, Any], vocabulary: int, end: int) -> None:
+        super().__init__()
+        from transformers import GPT2Config, GPT2LMHeadModel
+
+        config = GPT2Config(
+            vocab_size=vocabulary,
+            n_positions=settings["positions"],
+            n_embd=settings["width"],
+            n_layer=settings["layers"],
+            n_head=settings["heads"],
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            bos_token_id=end,
+            eos_token_id=end,
+        )
+        config._attn_implementation = "sdpa"
+        self.gpt: Any = GPT2LMHeadModel(config)
+        for layer in self.gpt.transformer.h:
+            layer.mlp.act = nn.GELU(approximate="tanh")  # the same function as GPT-2's, in one kernel
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(rows, length) ids to (rows, length, vocabulary) scores of the next token."""
+        scores: Tensor = self.gpt.lm_head(self.gpt.transformer(input_ids=ids, use_cache=False).last_hidden_state)
+        return scores
+
+
+class CausalObjective:
+    """Windows over the books end to end, books separated by `END`."""
+
+    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
+        self.recipe = recipe
+        self.width = int(recipe.model["positions"])
+        self.tokenizer, self.train, self.test = self._data(corpus_folder, cache)
+        self.bytes = byte_lengths(self.tokenizer)
+        torch.manual_seed(recipe.seed)
+        self.model: CausalModel = CausalModel(
+            recipe.model, self.tokenizer.get_vocab_size(), self.tokenizer.token_to_id(END)
+        )
+        self._epoch = -1
+        self._first = 0
+        self._starts: Ints = np.zeros(0, dtype=np.int64)
+
+    def _data(self, folder: Path, cache: Path) -> tuple[Any, Ints, Ints]:
+        from tokenizers import Tokenizer
+
+        key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
+        stem = cache / key
+        if (stem / "test.npy").is_file():
+            return (
+                Tokenizer.from_file(str(stem / "tokenizer.json")),
+                np.load(stem / "train.npy", mmap_mode="r"),
+                np.load(stem / "test.npy"),
+            )
+        stem.mkdir(parents=True, exist_ok=True)
+        train: dict[str, list[str]] = {}
+        test: dict[str, list[str]] = {}
+        for source in self.recipe.sources:
+            for item in corpus.read(folder, source, every=int(self.recipe.data["hold_out_every"])):
+                side = test if item.held_out else train
+                side.setdefault(item.document or source.file, []).append(item.text)
+        books = ["\n".join(lines) for lines in train.values()]
+        tokenizer = train_tokenizer(
+            [line for lines in train.values() for line in lines], int(self.recipe.data["vocabulary"])
+        )
+        tokenizer.save(str(stem / "tokenizer.json"))
+        for name, texts in (("train", books), ("test", ["\n".join(lines) for lines in test.values()])):
+            ids = [i for e in tokenizer.encode_batch([f"{END}{text}\n" for text in texts]) for i in e.ids]
+            np.save(stem / f"{name}.npy", np.array(ids, dtype=np.uint16))
+        (stem / "held-out-books.txt").write_text("\n".join(test) + "\n", encoding="utf-8")
+        return self._data(folder, cache)
+
+    def batch(self, step: int) -> dict[str, Tensor]:
+        rows = max(1, self.recipe.step_tokens // self.width)
+        if step < self._first or not len(self._starts):
+            self._epoch, self._first, self._starts = -1, 0, np.zeros(0, dtype=np.int64)
+        while step >= self._first + len(self._starts) // rows:
+            self._first += len(self._starts) // rows
+            self._epoch += 1
+            rng = np.random.default_rng([self.recipe.seed, self._epoch])
+            self._starts = window_starts(len(self.train), self.width, rng)
+        at = (step - self._first) * rows
+        return self._windows(self.train, self._starts[at : at + rows])
+
+    def _windows(self, stream: Ints, starts: Ints) -> dict[str, Tensor]:
+        ids = np.stack([stream[s : s + self.width + 1] for s in starts]).astype(np.int64)
+        return {"ids": torch.from_numpy(ids[:, :-1]), "labels": torch.from_numpy(ids[:, 1:].copy())}
+
+    def loss(self, batch: dict[str, Tensor]) -> Tensor:
+        scores = self.model(batch["ids"]).flatten(0, 1).float()
+        return functional.cross_entropy(scores, batch["labels"].flatten())
+
+    def size(self, batch: dict[str, Tensor]) -> int:
+        return batch["ids"].numel()
+
+    def measure(self) -> dict[str, float]:
+        """Bits per byte of held-out books in windows that share no token, up to 150 of them."""
+        starts = np.arange(0, len(self.test) - self.width, self.width, dtype=np.int64)
+        chosen = starts[:: max(1, len(starts) // 150)]
+        nats, size = 0.0, 0
+        device = self.model.gpt.device
+        for at in range(0, len(chosen), 16):
+            batch = {k: v.to(device) for k, v in self._windows(self.test, chosen[at : at + 16]).items()}
+            nats += float(self.loss(batch)) * batch["labels"].numel()
+            size += int(self.bytes[batch["labels"].cpu().numpy()].sum())
+        return {"bits per byte": nats / math.log(2) / size}
+
+    def export(self, folder: Path) -> None:
+        from transformers import PreTrainedTokenizerFast
+
+        folder.mkdir(parents=True, exist_ok=True)
+        gpt = self.model.gpt
+        gpt.config.resid_pdrop = gpt.config.embd_pdrop = gpt.config.attn_pdrop = 0.1
+        gpt.to(torch.float16).save_pretrained(folder)
+        gpt.to(torch.float32)
+        PreTrainedTokenizerFast(
+            tokenizer_object=self.tokenizer,
+            bos_token=END,
+            eos_token=END,
+            unk_token=END,
+            model_max_length=self.width,
+            clean_up_tokenization_spaces=False,
+        ).save_pretrained(folder)

@@ -1,0 +1,212 @@
+"""Text to text (Raffel et al., 2020) with the T5 architecture: translation and repair, told apart by a prefix.
+
+Each prefix is one piece of the tokeniser, so a task costs one position (`core.training.objectives.tasks`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from core.training import batches, parallel
+from core.training.batches import Ints, Ragged
+from core.training.objectives.tasks import examples, prefix
+from core.training.recipe import Recipe
+
+PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
+IGNORE = -100
+
+
+def train_tokenizer(texts: list[str], size: int, prefixes: list[str]) -> Any:
+    """Unigram pieces (Kudo, 2018) over ``texts``; every prefix is one piece; ``</s>`` ends each encoded text."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+    tokenizer: Any = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
+    trainer = trainers.UnigramTrainer(
+        vocab_size=size - len(prefixes),
+        special_tokens=[PAD, END, UNKNOWN],
+        unk_token=UNKNOWN,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in prefixes])
+    end = tokenizer.token_to_id(END)
+    tokenizer.post_processor = processors.TemplateProcessing(single=f"$A {END}", special_tokens=[(END, end)])
+    return tokenizer
+
+
+def round_up(lengths: Ints, multiple: int = 4) -> Ints:
+    """Each length rounded up to a multiple."""
+    return -(-lengths // multiple) * multiple
+
+
+class Seq2SeqModel(nn.Module):
+    """T5 from its configuration, with random weights."""
+
+    def __init__(self, settings: dict[str, Any], vocabulary: int) -> None:
+        super().__init__()
+        from transformers import T5Config, T5ForConditionalGeneration
+
+        config = T5Config(
+            vocab_size=vocabulary,
+            d_model=settings["width"],
+            d_kv=settings["width"] // settings["heads"],
+            d_ff=settings["inner"],
+            num_layers=settings["layers"],
+            num_decoder_layers=settings["layers"],
+            num_heads=settings["heads"],
+            feed_forward_proj="relu",
+            dropout_rate=0.0,
+            pad_token_id=0,
+            eos_token_id=1,
+            decoder_start_token_id=0,
+        )
+        self.t5: Any = T5ForConditionalGeneration(config)
+
+    def forward(self, ids: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
+        """Scores (rows, target length, vocabulary) of the target shifted right by one."""
+        decoder_ids = self.t5._shift_right(labels)
+        out = self.t5(input_ids=ids, attention_mask=mask, decoder_input_ids=decoder_ids, use_cache=False)
+        scores: Tensor = out.logits
+        return scores
+
+
+class Seq2SeqObjective:
+    """Pairs grouped by their padded lengths."""
+
+    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
+        self.recipe = recipe
+        self.tasks = [source.task for source in recipe.sources]
+        self.tokenizer, self.inputs, self.outputs, self.task_of, self.test = self._data(corpus_folder, cache)
+        self.sizes = (round_up(self.inputs.lengths), round_up(self.outputs.lengths))
+        torch.manual_seed(recipe.seed)
+        self.model: Seq2SeqModel = Seq2SeqModel(recipe.model, self.tokenizer.get_vocab_size())
+        self._epoch = -1
+        self._first = 0
+        self._plan: list[Ints] = []
+
+    def _data(self, folder: Path, cache: Path) -> tuple[Any, Ragged, Ragged, Ints, dict[str, list[list[str]]]]:
+        from tokenizers import Tokenizer
+
+        key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
+        stem = cache / key
+        if (stem / "test.json").is_file():
+            return (
+                Tokenizer.from_file(str(stem / "tokenizer.json")),
+                Ragged.load(stem / "inputs"),
+                Ragged.load(stem / "outputs"),
+                np.load(stem / "task.npy"),
+                json.loads((stem / "test.json").read_text(encoding="utf-8")),
+            )
+        stem.mkdir(parents=True, exist_ok=True)
+        data = self.recipe.data
+        split = parallel.split(
+            {name: parallel.read(folder, name) for name in ("en-fr", "en-de")}, every=int(data["hold_out_every"])
+        )
+        texts = [
+            text for pairs in split.values() for pair in pairs.train[:: int(data["tokenizer_every"])] for text in pair
+        ]
+        tokenizer = train_tokenizer(texts, int(data["vocabulary"]), list(dict.fromkeys(map(prefix, self.tasks))))
+        tokenizer.save(str(stem / "tokenizer.json"))
+        longest = int(data["longest"])
+        inputs: list[list[int]] = []
+        outputs: list[list[int]] = []
+        tasks: list[int] = []
+        test: dict[str, list[list[str]]] = {}
+        for number, source in enumerate(self.recipe.sources):
+            name = f"en-{next(code for code in ('fr', 'de') if code in source.file.split('.')[1])}"
+            made = examples(source.task, split[name].train[source.first - 1 : source.last])
+            given = tokenizer.encode_batch_fast([prefix(source.task) + text for text, _ in made])
+            wanted = tokenizer.encode_batch_fast([text for _, text in made])
+            for left, right in zip(given, wanted, strict=True):
+                if len(left.ids) <= longest and len(right.ids) <= longest:
+                    inputs.append(left.ids)
+                    outputs.append(right.ids)
+                    tasks.append(number)
+            test[source.task] = [list(pair) for pair in examples(source.task, split[name].test)]
+        Ragged.of(inputs).save(stem / "inputs")
+        Ragged.of(outputs).save(stem / "outputs")
+        np.save(stem / "task.npy", np.array(tasks, dtype=np.int64))
+        (stem / "test.json").write_text(json.dumps(test, ensure_ascii=False), encoding="utf-8")
+        return self._data(folder, cache)
+
+    def _batch_items(self, step: int) -> Ints:
+        if step < self._first or not self._plan:
+            self._epoch, self._first, self._plan = -1, 0, []
+        while step >= self._first + len(self._plan):
+            self._first += len(self._plan)
+            self._epoch += 1
+            rng = np.random.default_rng([self.recipe.seed, self._epoch])
+            parts = []
+            for number, source in enumerate(self.recipe.sources):
+                members = np.flatnonzero(self.task_of == number)
+                parts.append(members[batches.draw(len(members), source.passes, rng)])
+            items = np.concatenate(parts)
+            left, right = self.sizes[0][items], self.sizes[1][items]
+            self._plan = batches.plan(items, left * 4096 + right, left + right, self.recipe.step_tokens, rng)
+        return self._plan[step - self._first]
+
+    def batch(self, step: int) -> dict[str, Tensor]:
+        index = self._batch_items(step)
+        ids = self.inputs.rows(index, int(self.sizes[0][index[0]]), 0)
+        labels = self.outputs.rows(index, int(self.sizes[1][index[0]]), IGNORE)
+        return {
+            "ids": torch.from_numpy(ids),
+            "mask": torch.from_numpy((ids != 0).astype(np.int64)),
+            "labels": torch.from_numpy(labels),
+        }
+
+    def loss(self, batch: dict[str, Tensor]) -> Tensor:
+        scores = self.model(batch["ids"], batch["mask"], batch["labels"]).flatten(0, 1).float()
+        smoothing = float(self.recipe.optimizer.get("smoothing", 0.0)) if self.model.training else 0.0
+        return functional.cross_entropy(
+            scores, batch["labels"].flatten(), ignore_index=IGNORE, label_smoothing=smoothing
+        )
+
+    def size(self, batch: dict[str, Tensor]) -> int:
+        return int(batch["mask"].sum()) + int((batch["labels"] != IGNORE).sum())
+
+    def measure(self) -> dict[str, float]:
+        """Cross-entropy (nats per output token) on 200 held-out pairs of each task."""
+        found: dict[str, float] = {}
+        device = self.model.t5.device
+        for task, pairs in self.test.items():
+            given = [e.ids for e in self.tokenizer.encode_batch([prefix(task) + left for left, _ in pairs[:200]])]
+            wanted = [e.ids for e in self.tokenizer.encode_batch([right for _, right in pairs[:200]])]
+            rows = np.arange(len(given))
+            ids = Ragged.of(given).rows(rows, max(map(len, given)), 0)
+            labels = Ragged.of(wanted).rows(rows, max(map(len, wanted)), IGNORE)
+            batch = {
+                "ids": torch.from_numpy(ids).to(device),
+                "mask": torch.from_numpy((ids != 0).astype(np.int64)).to(device),
+                "labels": torch.from_numpy(labels).to(device),
+            }
+            found[f"loss {task}"] = float(self.loss(batch))
+        return found
+
+    def export(self, folder: Path) -> None:
+        from transformers import PreTrainedTokenizerFast
+
+        folder.mkdir(parents=True, exist_ok=True)
+        t5 = self.model.t5
+        t5.config.dropout_rate = 0.1
+        t5.to(torch.float16).save_pretrained(folder)
+        t5.to(torch.float32)
+        PreTrainedTokenizerFast(
+            tokenizer_object=self.tokenizer,
+            pad_token=PAD,
+            eos_token=END,
+            unk_token=UNKNOWN,
+            model_max_length=512,
+            clean_up_tokenization_spaces=False,
+        ).save_pretrained(folder)

@@ -1,0 +1,50 @@
+"""AdamW, and Muon (Jordan et al., 2024) for hidden matrices; torch carries both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+
+def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimizer]:
+    """Optimisers over the trainable parameters; every group keeps its peak rate in ``peak``.
+
+    ``settings["rate"]`` is AdamW's rate. With ``settings["muon"]`` two-dimensional parameters that are neither
+    embeddings, nor position tables, nor the output layer go to Muon at that rate. ``settings["scale"]`` maps a part of
+    a parameter's name to a factor of the rate.
+    """
+    scale: dict[str, float] = settings.get("scale", {})
+    decay = float(settings.get("weight_decay", 0.0))
+    betas = tuple(settings.get("betas", (0.9, 0.98)))
+    muon: list[dict[str, Any]] = []
+    adam: list[dict[str, Any]] = []
+    for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        factor = next((value for part, value in scale.items() if part in name), 1.0)
+        table = any(
+            part in name for part in ("embed", "wte", "wpe", "shared", "lm_head", "lora_", "relative_attention")
+        )
+        if "muon" in settings and parameter.ndim == 2 and not table:
+            muon.append({"params": [parameter], "peak": factor * float(settings["muon"])})
+        else:
+            adam.append(
+                {
+                    "params": [parameter],
+                    "peak": factor * float(settings["rate"]),
+                    "weight_decay": decay if parameter.ndim == 2 and not table else 0.0,
+                }
+            )
+    made: list[torch.optim.Optimizer] = [torch.optim.AdamW(adam, betas=betas)]
+    if muon:
+        made.append(torch.optim.Muon(muon, momentum=0.95, weight_decay=decay, adjust_lr_fn="match_rms_adamw"))
+    return made
+
+
+def set_rate(optimizers: list[torch.optim.Optimizer], factor: float) -> None:
+    """Sets every group's rate to its peak times ``factor``."""
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["lr"] = group["peak"] * factor

@@ -1,0 +1,77 @@
+"""A recipe: everything that a training run depends on, as a data file in ``assets/recipes``.
+
+No torch here, so that the command line can list recipes at once.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from core.errors import AtlasError
+
+RECIPES = Path(__file__).resolve().parents[2] / "assets" / "recipes"
+
+
+class RecipeError(AtlasError):
+    """A recipe that does not exist or cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of the corpus, or a range of its lines, and how often an epoch passes over it."""
+
+    file: str
+    passes: float = 1.0
+    """Passes in one epoch; 0.4 draws another 40 % of the items in each epoch."""
+    first: int = 1
+    last: int | None = None
+    """First and last line, counted from 1, both included."""
+    sentences: bool = False
+    """Cut paragraphs into sentences."""
+    group: int = 1
+    """Sentences kept together when paragraphs are cut."""
+    task: str = ""
+    """Prefix or task of a sequence-to-sequence source ("en-fr"); empty elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Data, model, optimiser and budget of one run."""
+
+    slug: str
+    kind: str
+    """``masked-lm``, ``causal-lm`` or ``seq2seq-lm``: chooses the objective."""
+    seed: int
+    minutes: float
+    """Planned training time; the learning rate reaches zero at its end."""
+    step_tokens: int
+    """Tokens of one optimiser step (padding included)."""
+    sources: tuple[SourceFile, ...]
+    model: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+    optimizer: dict[str, Any] = field(default_factory=dict)
+    card: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+    """The file itself, kept beside the training state."""
+
+
+def available(folder: Path = RECIPES) -> list[str]:
+    """Names of the recipes that the folder holds, sorted."""
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def load(name: str, folder: Path = RECIPES) -> Recipe:
+    """Reads the recipe ``name``. Raises `RecipeError` where there is none or it lacks a field."""
+    path = folder / f"{name}.toml"
+    if name not in available(folder):
+        raise RecipeError(f"There is no recipe named {name!r}. Recipes: {', '.join(available(folder))}.")
+    text = path.read_text(encoding="utf-8")
+    raw = tomllib.loads(text)
+    try:
+        sources = tuple(SourceFile(**source) for source in raw.pop("sources"))
+        return Recipe(sources=sources, text=text, **raw)
+    except (KeyError, TypeError) as error:
+        raise RecipeError(f"The recipe {name!r} lacks a field or has one too many: {error}.") from error
