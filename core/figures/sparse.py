@@ -89,7 +89,7 @@ def pattern(
         scaleanchor="x", constrain="domain",
     )  # fmt: skip
     figure.update_layout(
-        height=520,
+        height=460,
         margin={"l": 8, "r": 60 if marks else 8, "t": 8, "b": 8},
         legend={"orientation": "h", "y": -0.02, "x": 0.5, "xanchor": "center", "yanchor": "top"},
     )

@@ -206,7 +206,7 @@ def _refill_by_ids(
 
 Head = Callable[[Any, "Tensor"], "Tensor"]
 _HEADS: dict[str, Head] = {
-    **dict.fromkeys(("bert", "big_bird", "mobilebert", "squeezebert"), lambda m, h: m.cls(h)),
+    **dict.fromkeys(("bert", "mobilebert", "squeezebert"), lambda m, h: m.cls(h)),
     **dict.fromkeys(
         ("roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "roberta-prelayernorm", "mpnet", "longformer"),
         lambda m, h: m.lm_head(h),
@@ -224,6 +224,11 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     """Scores over the vocabulary, (M, V), at ``positions`` of one sentence ``ids`` (1, n), which has no padding."""
     import torch
 
+    if model.config.model_type == "big_bird":
+        # The library's own forward would switch the shared instance to full attention for good on a short text.
+        from core.efficiency.bigbird import forward
+
+        return torch.from_numpy(forward(model, ids[0].tolist(), positions, None).logits)
     head = _HEADS.get(model.config.model_type)
     attend = torch.ones_like(ids)
     if head is None:

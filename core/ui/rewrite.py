@@ -53,11 +53,16 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
         kind = _damage_menu(state) if task.repairs else None
         with st.popover("How it writes"):
             decoding = _decoding(state)
-    typed = _text(task, state)
+    typing, writing = _samples_and_columns(task, state)
+    with typing:
+        typed = str(st.text_area("Text in", key=state.key("text"), height=72) or "")
+        state.set(text=None if typed == rewrite_text.samples(task)[0] else typed)
     try:
-        given = _damaged(typed, kind, state) if kind is not None else typed
+        with typing:
+            given = _damaged(typed, kind, state) if kind is not None else typed
         request = prepare(checkpoint, given, task.slug)
-        run = _write(checkpoint, request, given, decoding, state)
+        with writing:
+            run = _write(checkpoint, request, given, decoding, state)
     except AtlasError as error:
         # What was typed stays in the box, so nothing is lost by the refusal.
         st.warning(plain(str(error)), icon=":material/info:")
@@ -119,8 +124,11 @@ def _decoding(state: PageState) -> Decoding:
     return now
 
 
-def _text(task: Task, state: PageState) -> str:
-    """The box with its samples; another task brings its own sample where the box still holds one of the old task's."""
+def _samples_and_columns(task: Task, state: PageState) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The samples, and side by side the places for what goes in and what comes out.
+
+    Another task brings its own sample where the box still holds one of the old task's.
+    """
     samples = rewrite_text.samples(task)
     box, owner, pills = state.key("text"), state.key("text.task"), state.key("text.sample")
     if box not in st.session_state:
@@ -136,10 +144,9 @@ def _text(task: Task, state: PageState) -> str:
         if name is not None:
             st.session_state[box] = names[name]
 
-    st.pills("Samples", list(names), key=pills, on_change=take)
-    typed = str(st.text_area("Text in", key=box, height=72) or "")
-    state.set(text=None if typed == samples[0] else typed)
-    return typed
+    st.pills("Samples", list(names), key=pills, on_change=take, label_visibility="collapsed")
+    left, right = st.columns(2, gap="medium")
+    return left, right
 
 
 def _damaged(typed: str, kind: Kind | str, state: PageState) -> str:
@@ -172,6 +179,7 @@ def _write(checkpoint: Checkpoint, request: Request, given: str, decoding: Decod
     run: _Run | None = st.session_state.get(slot)
     if run is None or run.wanted != wanted:
         run = st.session_state[slot] = _Run(wanted)
+    st.html('<p style="margin:0;font-size:.875rem">Text out</p>')
     place, buttons = st.empty(), st.empty()
     if not run.over:
         buttons.button("Stop", key=state.key("stop"), icon=":material/stop:", on_click=_stop(run))

@@ -66,8 +66,8 @@ def try_and_notice(task: Task) -> None:
     elif task.languages:
         st.markdown(
             "**Try** a sentence whose words change places in the other language, and follow the lines that cross.\n\n"
-            "**Notice** that a word often looks at its counterpart, but some heads look at the end of the sentence "
-            "instead, where little is to be read. Attention is not a dictionary."
+            "**Notice** where a word looks at its counterpart, and which heads look elsewhere: attention is no "
+            "dictionary, and each head has its own way."
         )
     else:
         st.markdown(

@@ -28,7 +28,7 @@ def sparse_demo(spec: CheckpointSpec, state: PageState) -> None:
     checkpoint = session.checkpoint(spec.slug)
     config = checkpoint.model.config
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        sample, length = _text_controls(state)
+        sample, length = _text_controls(state, int(config.max_position_embeddings))
         block = _choose(state, "Block size", "block", BLOCK_SIZES, _nearest(int(getattr(config, "block_size", 64))))
         count = _number(state, "Random blocks", "random", 3, 0, 8, "Blocks that each row draws by chance")
         with st.popover("More settings"):
@@ -62,7 +62,7 @@ def _show(
     one = cost(n, sparsity, layer, head)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
-        st.markdown(f"**Which tokens look at which** · {n:,} tokens in {len(kinds)} blocks of {sparsity.block_size}")
+        st.markdown(f"**Which tokens look at which** · {n:,} tokens, {len(kinds)} blocks")
         marks = [(position, "mask") for position in long.masks] + ([(clue, "clue")] if clue is not None else [])
         st.plotly_chart(
             figures.pattern(kinds, sparsity.block_size, theme=_theme(), marks=marks),
@@ -99,7 +99,7 @@ def _numbers(found: Comparison) -> None:
         ("Scores computed", _amount(found.sparse.scores), _amount(found.full.scores), _times(found, "scores")),
         ("Time in attention", _seconds(found.sparse.attention_seconds), _seconds(found.full.attention_seconds),
          _times(found, "attention_seconds")),
-        ("Memory of one head", _bytes(found.sparse.peak_bytes), _bytes(found.full.peak_bytes),
+        ("Memory, one head", _bytes(found.sparse.peak_bytes), _bytes(found.full.peak_bytes),
          _times(found, "peak_bytes")),
     )  # fmt: skip
     for column, (label, sparse, full, ratio) in zip(st.columns(3), rows, strict=True):
@@ -143,7 +143,7 @@ def _tabs(found: Comparison, long: LongText, kinds_table: list[dict[str, object]
         st.text(long.text)
 
 
-def _text_controls(state: PageState) -> tuple[str, int]:
+def _text_controls(state: PageState, positions: int) -> tuple[str, int]:
     """Which text, and how long a sample is."""
     options = [*samples.SAMPLES, OWN]
     current = OWN if state.text("text") else state.text("sample", options[0])
@@ -156,7 +156,8 @@ def _text_controls(state: PageState) -> tuple[str, int]:
     if chosen == OWN:
         return OWN, 0
     state.set(text=None)
-    return chosen, _choose(state, "Tokens", "tokens", LENGTHS, 1024)
+    lengths = tuple(n for n in LENGTHS if n <= positions) or (positions,)
+    return chosen, _choose(state, "Tokens", "tokens", lengths, min(1024, lengths[-1]))
 
 
 def _text(state: PageState, checkpoint: Checkpoint, sample: str, length: int) -> str:

@@ -12,6 +12,7 @@ from core.efficiency.attend import Gather, full_attention, masked_attention, spa
 from core.efficiency.bigbird import encode, forward
 from core.efficiency.layout import Sparsity
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+from core.language.fill_mask import masked_logits
 
 BLOCK, RANDOM = 4, 2
 LONG = 96  # 24 blocks: well above (5 + 2 r) = 9
@@ -188,3 +189,13 @@ def test_encode_gives_the_matrices_of_transformers():
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
     sparse = encode(reference, ids, mode="sparse").attentions[0]
     assert sparse.shape == (1, HEADS, 23, 23)
+
+
+def test_masked_words_leave_the_shared_instance_alone(model):
+    """The encoder's demo on a BigBird model: full attention, and no switch."""
+    ids = torch.tensor([tokens(9)])
+    logits = masked_logits(model, ids, [2, 5])
+    with torch.no_grad():
+        expected = make("original_full")(ids).logits[0, [2, 5]]
+    torch.testing.assert_close(logits, expected, atol=2e-5, rtol=1e-4)
+    assert model.bert.attention_type == "block_sparse"
