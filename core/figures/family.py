@@ -104,106 +104,104 @@ def family(
     import plotly.graph_objects as go
 
     nodes = layout(systems, ancestors)
-    places = {node.slug: node for node in nodes}
-    figure = go.Figure()
+    # plain dictionaries, checked once at the end: building trace by trace takes plotly six times as long
+    traces = [*_lines(nodes, accents)]
+    traces += [_markers([n for n in nodes if n.branch == group], group, accents, titles) for group in (None, *ORDER)]
+    traces.append(_over_names(nodes))
+    return go.Figure(data=traces, layout=_frame(nodes, ink) | _bands(nodes, accents, titles, ink))
+
+
+def _bands(
+    nodes: Sequence[Node], accents: Mapping[str, str], titles: Mapping[str, str], ink: str
+) -> dict[str, list[dict[str, Any]]]:
+    """A tinted band with its heading for each branch, and every node's name."""
+    shapes, notes = [], []
     for branch in ORDER:
         rows = [node.row for node in nodes if node.branch == branch]
         if not rows:
             continue
-        colour = accents[branch]
-        figure.add_hrect(
-            y0=min(rows) - 0.5, y1=max(rows) + 0.5, fillcolor=colour, opacity=0.09, line_width=0, layer="below"
-        )
-        figure.add_annotation(
-            x=1,
-            xref="paper",
-            xanchor="right",
-            y=min(rows),
-            text=titles[branch],
-            showarrow=False,
-            font={"size": 12, "color": ink},
-        )
+        place = {"x0": 0, "x1": 1, "xref": "x domain", "y0": min(rows) - 0.5, "y1": max(rows) + 0.5, "yref": "y"}
+        look = {"fillcolor": accents[branch], "opacity": 0.09, "line": {"width": 0}, "layer": "below"}
+        shapes.append({"type": "rect", **place, **look})
+        notes.append({"x": 1, "xref": "paper", "xanchor": "right", "y": min(rows), "text": titles[branch], "size": 12})
+    notes += [{"x": n.x, "y": n.row, "text": n.name, "xanchor": "left", "xshift": 8, "size": 13} for n in nodes]
+    fonts = [{"size": note.pop("size"), "color": ink} for note in notes]
+    return {
+        "shapes": shapes,
+        "annotations": [{**note, "font": font, "showarrow": False} for note, font in zip(notes, fonts, strict=True)],
+    }
+
+
+def _lines(nodes: Sequence[Node], accents: Mapping[str, str]) -> list[dict[str, Any]]:
+    """A trunk below each parent, then the way from it to each child's row."""
+    places = {node.slug: node for node in nodes}
+    lines = []
     for node in nodes:
-        children = [child for child in nodes if child.parent == node.slug]
-        if children:
-            trunk = max(child.row for child in children)
-            figure.add_trace(_line(go, [node.x, node.x], [node.row, trunk], _colour(node, accents)))
+        rows = [child.row for child in nodes if child.parent == node.slug]
+        if rows:
+            lines.append(_line([node.x, node.x], [node.row, max(rows)], _colour(node, accents)))
     for node in nodes:
         parent = places.get(node.parent or "")
         if parent is not None:
-            figure.add_trace(_line(go, [parent.x, node.x], [node.row, node.row], _colour(node, accents)))
-    for group in (None, *ORDER):
-        members = [node for node in nodes if node.branch == group]
-        figure.add_trace(_markers(go, members, group, accents, titles))
-    figure.add_trace(_over_names(go, nodes))
-    for node in nodes:
-        figure.add_annotation(
-            x=node.x,
-            y=node.row,
-            text=node.name,
-            showarrow=False,
-            xanchor="left",
-            xshift=8,
-            font={"size": 13, "color": ink},
-        )
-    _frame(figure, nodes, ink)
-    return figure
+            lines.append(_line([parent.x, node.x], [node.row, node.row], _colour(node, accents)))
+    return lines
 
 
 def _colour(node: Node, accents: Mapping[str, str]) -> str:
     return accents[node.branch] if node.branch else ANCESTOR
 
 
-def _line(go: Any, x: list[float], y: list[int], colour: str) -> go.Scatter:
-    """A trunk below a parent, or the way from it to one child's row."""
-    return go.Scatter(x=x, y=y, mode="lines", line={"color": colour, "width": 1.6}, hoverinfo="skip", showlegend=False)
+def _line(x: list[float], y: list[int], colour: str) -> dict[str, Any]:
+    look = {"line": {"color": colour, "width": 1.6}, "hoverinfo": "skip", "showlegend": False}
+    return {"type": "scatter", "x": x, "y": y, "mode": "lines", **look}
 
 
 def _markers(
-    go: Any, members: list[Node], branch: Branch | None, accents: Mapping[str, str], titles: Mapping[str, str]
-) -> go.Scatter:
-    """One trace of markers; a ring in another branch's colour says that the system is listed there as well."""
-    rings = [next((accents[also] for also in node.also if also == "efficient"), "rgba(0,0,0,0)") for node in members]
-    colour = accents[branch] if branch else ANCESTOR
-    return go.Scatter(
-        x=[node.x for node in members],
-        y=[node.row for node in members],
-        mode="markers",
-        marker={
-            "color": colour,
+    members: list[Node], branch: Branch | None, accents: Mapping[str, str], titles: Mapping[str, str]
+) -> dict[str, Any]:
+    """One trace of markers; a ring in the colour of ``efficient`` says that the system is listed there as well."""
+    rings = [accents["efficient"] if "efficient" in node.also else "rgba(0,0,0,0)" for node in members]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": titles[branch] if branch else "Ancestor",
+        "x": [node.x for node in members],
+        "y": [node.row for node in members],
+        "marker": {
+            "color": accents[branch] if branch else ANCESTOR,
             "size": 11,
             "symbol": SYMBOLS[branch] if branch else "circle-open",
             "line": {"width": 2.5, "color": rings},
             "opacity": 1,
         },
-        customdata=[[node.branch or "", node.slug] for node in members],
-        text=[_hover(node) for node in members],
-        hovertemplate="%{text}<extra></extra>",
-        name=titles[branch] if branch else "Ancestor",
-        showlegend=False,
-        unselected={"marker": {"opacity": 1}},
-    )
+        "unselected": {"marker": {"opacity": 1}},
+        **_answers(members),
+    }
 
 
-def _over_names(go: Any, nodes: Sequence[Node]) -> go.Scatter:
+def _over_names(nodes: Sequence[Node]) -> dict[str, Any]:
     """Invisible points over the names, so that a name answers like its marker (text takes no clicks)."""
     spots = [(node.x + _SPOT * i, node) for node in nodes if node.branch for i in range(1, 2 + len(node.name) // 3)]
-    return go.Scatter(
-        x=[x for x, _ in spots],
-        y=[node.row for _, node in spots],
-        mode="markers",
-        marker={"size": 12, "opacity": 0},
-        customdata=[[node.branch or "", node.slug] for _, node in spots],
-        text=[_hover(node) for _, node in spots],
-        hovertemplate="%{text}<extra></extra>",
-        showlegend=False,
-        unselected={"marker": {"opacity": 0}},
-        selected={"marker": {"opacity": 0}},
-    )
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [x for x, _ in spots],
+        "y": [node.row for _, node in spots],
+        "marker": {"size": 12, "opacity": 0},
+        "selected": {"marker": {"opacity": 0}},
+        "unselected": {"marker": {"opacity": 0}},
+        **_answers([node for _, node in spots]),
+    }
 
 
-def _hover(node: Node) -> str:
-    return f"<b>{node.name}</b>, {node.year}<br>{_wrapped(node.change)}"
+def _answers(nodes: Sequence[Node]) -> dict[str, Any]:
+    """What points say under the pointer, and what a click on them carries."""
+    return {
+        "customdata": [[node.branch or "", node.slug] for node in nodes],
+        "text": [f"<b>{node.name}</b>, {node.year}<br>{_wrapped(node.change)}" for node in nodes],
+        "hovertemplate": "%{text}<extra></extra>",
+        "showlegend": False,
+    }
 
 
 def _wrapped(text: str, width: int = 44) -> str:
@@ -216,29 +214,35 @@ def _wrapped(text: str, width: int = 44) -> str:
     return "<br>".join(lines)
 
 
-def _frame(figure: go.Figure, nodes: Sequence[Node], ink: str) -> None:
+def _frame(nodes: Sequence[Node], ink: str) -> dict[str, Any]:
     """Axes, margins and size: years on top, no row labels, no background, so that both themes show through."""
     first, last = min(node.year for node in nodes), max(node.year for node in nodes)
-    grid = "rgba(128,128,128,0.25)"
-    figure.update_xaxes(
-        range=[first + 0.3, last + 1.35],
-        tickvals=list(range(first + 1, last + 2)),
-        ticktext=[str(year) for year in range(first + 1, last + 2)],
-        side="top",
-        tickfont={"color": ink},
-        showgrid=True,
-        gridcolor=grid,
-        zeroline=False,
-        fixedrange=True,
-    )
-    figure.update_yaxes(range=[len(nodes) - 0.4, -0.6], visible=False, showgrid=False, zeroline=False, fixedrange=True)
-    figure.update_layout(
-        height=ROW * len(nodes) + 34,
-        margin={"l": 0, "r": 0, "t": 26, "b": 4},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hovermode="closest",
-        hoverdistance=14,
-        dragmode=False,
-        clickmode="event+select",
-    )
+    years = list(range(first + 1, last + 2))
+    return {
+        "height": ROW * len(nodes) + 34,
+        "margin": {"l": 0, "r": 0, "t": 26, "b": 4},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "hovermode": "closest",
+        "hoverdistance": 14,
+        "dragmode": False,
+        "clickmode": "event+select",
+        "xaxis": {
+            "range": [first + 0.3, last + 1.35],
+            "tickvals": years,
+            "ticktext": [str(year) for year in years],
+            "side": "top",
+            "tickfont": {"color": ink},
+            "showgrid": True,
+            "gridcolor": "rgba(128,128,128,0.25)",
+            "zeroline": False,
+            "fixedrange": True,
+        },
+        "yaxis": {
+            "range": [len(nodes) - 0.4, -0.6],
+            "visible": False,
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+        },
+    }

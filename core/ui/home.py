@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core import catalogue
 from core.catalogue import System
-from core.ui.page import BRANCH_ICONS, BRANCH_TITLES, plain
+from core.figures.family import family
+from core.ui.page import ACCENTS, BRANCH_ICONS, BRANCH_TITLES, plain
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 _SENTENCES = {
     "encoder": "Reads both ways: hide words and see its guess.",
@@ -43,9 +48,23 @@ _STEPS: tuple[tuple[str, str, str, dict[str, str], str], ...] = (
 )
 
 
-def ink() -> str:
-    """The text colour of the theme that the visitor sees, for names inside pictures."""
-    return "#E8ECF0" if st.context.theme.type == "dark" else "#1A1F24"
+def family_picture() -> Any:
+    """The family tree in the colours of the visitor's theme; returns what was clicked in it."""
+    return st.plotly_chart(
+        _figure("#E8ECF0" if st.context.theme.type == "dark" else "#1A1F24"),
+        key="home.family",
+        on_select="rerun",
+        selection_mode="points",
+        config={"displayModeBar": False},
+        alt="Family tree over the years: each system in its branch's colour, with a line from its parent. "
+        "The same as a list of links stands below.",
+    )
+
+
+@lru_cache(maxsize=2)
+def _figure(ink: str) -> go.Figure:
+    """The picture with its names in the colour ``ink``; nobody changes it, so all visitors share it."""
+    return family(catalogue.systems(), catalogue.ancestors(), ACCENTS, BRANCH_TITLES, ink)
 
 
 def doors() -> None:
