@@ -7,14 +7,14 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.efficiency import samples
-from core.efficiency.compare import Comparison, LongText, Measured, prepare, token_counter
-from core.efficiency.cost import cost, curve
+from core.efficiency.compare import Comparison, LongText, prepare, token_counter
+from core.efficiency.cost import cost
 from core.efficiency.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity
 from core.errors import AtlasError
 from core.figures import sparse as figures
 from core.figures.numbers import short
 from core.settings import MAX_TEXT_CHARS
-from core.ui import sparse_text
+from core.ui import sparse_tabs, sparse_text
 from core.ui.links import PageState
 from core.ui.page import plain, sentences
 
@@ -76,9 +76,9 @@ def _show(
             "Empty cells cost nothing and carry nothing."
         )
     with right:
-        waiting = st.empty()
-        found = session.comparison(checkpoint.spec.slug, long, sparsity, _progress(waiting))
-        waiting.empty()
+        found = _compared(checkpoint, long, sparsity, state)
+        if found is None:
+            return
         _numbers(found)
         for word in found.words:
             st.markdown(f"**What the mask becomes** · {plain(word.context)}")
@@ -90,7 +90,32 @@ def _show(
             )
             st.caption(sparse_text.change(word))
     sparse_text.try_and_notice(_seen(found, sparsity, clue) if clue is not None else None)
-    _tabs(found, long, kinds_table=figures.pattern_table(kinds, sparsity.block_size, n), state=state)
+    sparse_tabs.tabs(found, long, kinds_table=figures.pattern_table(kinds, sparsity.block_size, n), state=state)
+
+
+def _compared(checkpoint: Checkpoint, long: LongText, sparsity: Sparsity, state: PageState) -> Comparison | None:
+    """The comparison, computed under a bar with a button that stops it; None when it was stopped."""
+    slug, slot = checkpoint.spec.slug, state.key("stopped")
+    wanted = (slug, long.ids, sparsity)
+
+    def stop() -> None:
+        st.session_state[slot] = wanted
+
+    def go_on() -> None:
+        st.session_state.pop(slot, None)
+
+    if not session.compared(*wanted) and st.session_state.get(slot) == wanted:
+        st.caption("Stopped. The pattern and its cost need no computation; the answer does.")
+        st.button("Run both attentions", key=state.key("run"), on_click=go_on)
+        return None
+    waiting = st.empty()
+    with waiting.container():
+        bar = st.empty()
+        if not session.compared(*wanted):
+            st.button("Stop", key=state.key("stop"), icon=":material/stop:", on_click=stop)
+    found = session.comparison(*wanted, _progress(bar))
+    waiting.empty()
+    return found
 
 
 def _numbers(found: Comparison) -> None:
@@ -105,42 +130,6 @@ def _numbers(found: Comparison) -> None:
     for column, (label, sparse, full, ratio) in zip(st.columns(3), rows, strict=True):
         column.metric(label, sparse, help=f"Sparse attention; full attention of the same model: {full}")
         column.caption(f"full: {full}  \n{ratio}")
-
-
-def _tabs(found: Comparison, long: LongText, kinds_table: list[dict[str, object]], state: PageState) -> None:
-    names = ("Cost against length", "Formula", "What the library does", "As tables", "The text")
-    growth, formula, library, tables, text = st.tabs(list(names))
-    costs = curve([n for n in (256, 512, 1024, 1536, 2048, 3072, 4096) if n <= found.positions], found.sparsity)
-    with growth:
-        st.plotly_chart(
-            figures.cost_curve(costs, found.tokens),
-            key=state.key("curve"),
-            config={"displayModeBar": False},
-            alt="Scores of one head against the length: full attention grows with the square, sparse along a line.",
-        )
-        st.caption(
-            "Exact counts, not measurements. Doubling the text doubles the sparse cost and quadruples the full one."
-        )
-        st.dataframe(figures.cost_table(costs), hide_index=True)
-    with formula:
-        sparse_text.formula(found.sparsity)
-    with library:
-        sparse_text.library(found.sparsity)
-    with tables:
-        st.markdown("**Cost**")
-        st.dataframe(_measured_table(found), hide_index=True)
-        st.caption(sparse_text.how_measured(found))
-        for word in found.words:
-            st.markdown(f"**Predictions for the mask at token {word.position}**")
-            st.dataframe(figures.answers_table(word.answers), hide_index=True)
-        st.markdown("**Pattern**")
-        st.dataframe(kinds_table, hide_index=True)
-    with text:
-        st.caption(
-            f"{len(long.text):,} characters, {found.tokens:,} tokens. "
-            "Samples are joined from this project's own sentences."
-        )
-        st.text(long.text)
 
 
 def _text_controls(state: PageState, positions: int) -> tuple[str, int]:
@@ -230,21 +219,6 @@ def _progress(place: st.delta_generator.DeltaGenerator) -> session.Progress:
         place.progress(share, text=doing)
 
     return tell
-
-
-def _measured_table(found: Comparison) -> list[dict[str, object]]:
-    def row(name: str, measured: Measured) -> dict[str, object]:
-        return {
-            "Attention": name,
-            "Scores (all layers and heads)": measured.scores,
-            "Attention, seconds": round(measured.attention_seconds, 3),
-            "Whole pass, seconds": round(measured.seconds, 3),
-            "Passes": measured.passes,
-            "Peak of one head, bytes": measured.peak_bytes,
-            "Scores of a layer, bytes": measured.layer_bytes,
-        }
-
-    return [row("sparse", found.sparse), row("full", found.full)]
 
 
 def _times(found: Comparison, name: str) -> str:

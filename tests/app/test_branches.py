@@ -1,0 +1,118 @@
+"""Every branch page in every section on tiny models, and everything that one can type into it or put into its link."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import catalogue
+
+ROOT = Path(__file__).resolve().parents[2]
+BRANCHES = ("encoder", "decoder", "encoder-decoder", "efficient")
+MODELS = {
+    "encoder": "dir-tiny-bert",
+    "decoder": "dir-tiny-gpt2",
+    "encoder-decoder": "dir-tiny-t5",
+    "efficient": "dir-tiny-bigbird",
+}
+NASTY = {
+    "nothing": "",
+    "blanks": " \t\n ",
+    "very long": "word " * 20_000,
+    "emoji": "😀🎉👩‍👩‍👧",
+    "right to left": "שלום [MASK] مرحبا",
+    "control characters": "a\x00b\x07c\x1b[31m",
+    "a script": "</script><script>alert(1)</script>",
+    "markdown and latex": "# **x** $\\frac{1}{0}$ [a](javascript:alert(1)) `b` :red[c]",
+    "the mask of another model": "the <mask> sat <extra_id_0>",
+    "longer than the positions": "the cat sat on the mat " * 60,
+}
+
+
+def opened(branch: str, **query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page(f"pages/{branch}.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def shown(at: AppTest) -> str:
+    return " ".join(str(element.value) for element in (*at.markdown, *at.warning, *at.caption, *at.info, *at.error))
+
+
+@pytest.mark.parametrize("branch", BRANCHES)
+@pytest.mark.parametrize("section", ["demo", "heads", "tree", "facts"])
+def test_every_section_opens(branch: str, section: str, checkpoint_dir: Path) -> None:
+    at = opened(branch, tab=section, model=MODELS[branch])
+    assert not at.exception
+    assert not at.error
+    assert at.title[0].value
+    if section == "demo":  # the page is never empty: the model that it names has run on an example
+        assert MODELS[branch] in at.selectbox[1].value
+        assert not at.warning
+        assert len(at.markdown) > 3
+
+
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_every_system_of_the_branch_opens(branch: str, checkpoint_dir: Path) -> None:
+    for system in catalogue.by_branch(branch):
+        at = opened(branch, system=system.slug, tab="facts")
+        assert not at.exception, system.slug
+        assert at.selectbox[0].value == system.slug
+        assert system.name in shown(at).replace("\\", "")  # Markdown is switched off by backslashes
+
+
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_without_any_model_the_page_says_so_and_the_rest_works(
+    branch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core import checkpoints
+
+    monkeypatch.setattr(checkpoints, "for_branch", lambda branch: ())
+    for section in ("demo", "heads", "tree"):
+        at = opened(branch, tab=section)
+        assert not at.exception
+        if section != "tree":
+            assert "No live model" in at.info[0].value
+
+
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_a_link_that_asks_for_the_impossible_gets_sentences(branch: str, checkpoint_dir: Path) -> None:
+    at = opened(
+        branch, system="</script>", model="gpt-17", tab="attic", layer="99999", head="-1", seed="1e9", nonsense="1"
+    )
+    assert not at.exception
+    said = " ".join(warning.value for warning in at.warning)
+    for name in ("system", "model", "tab", "layer", "head"):
+        assert f"for {name} " in said
+    assert "nonsense" in said
+
+
+@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("branch", ["encoder", "decoder", "encoder-decoder"])
+def test_whatever_is_typed_gets_an_answer_or_a_sentence(branch: str, name: str, checkpoint_dir: Path) -> None:
+    at = opened(branch, model=MODELS[branch])
+    at.text_area[0].set_value(NASTY[name]).run()
+    assert not at.exception
+    assert at.text_area[0].value == NASTY[name]  # nothing that was typed is lost
+    assert at.warning or len(at.markdown) > 3
+    assert "Traceback" not in shown(at)
+
+
+@pytest.mark.parametrize("name", ["nothing", "a script", "emoji", "longer than the positions"])
+@pytest.mark.parametrize("branch", ["encoder", "decoder", "encoder-decoder"])
+def test_heads_of_whatever_is_typed(branch: str, name: str, checkpoint_dir: Path) -> None:
+    at = opened(branch, model=MODELS[branch], tab="heads")
+    at.text_input[0].set_value(NASTY[name]).run()
+    assert not at.exception
+    assert "Traceback" not in shown(at)
+
+
+def test_another_system_starts_afresh_and_another_section_keeps_the_text(checkpoint_dir: Path) -> None:
+    at = opened("encoder", model=MODELS["encoder"])
+    at.text_area[0].set_value("the [MASK] sat").run()
+    at.segmented_control[0].set_value("tree").run()
+    at.segmented_control[0].set_value("demo").run()
+    assert not at.exception
+    assert at.text_area[0].value == "the [MASK] sat"
