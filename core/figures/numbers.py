@@ -30,6 +30,9 @@ def _scaled(number: int) -> tuple[float, str, str]:
 
 
 def _digits(value: float, digits: int) -> str:
-    """``value`` (1 to 999.99...) with so many digits in all; 999.9 in three digits stays 1000, not 1e+03."""
-    whole = len(str(int(abs(value))))
-    return f"{value:.{max(digits - whole, 0)}f}"
+    """``value`` (1 to 999.99...) with so many digits in all, counted after rounding: 99.96 in three is 100."""
+    for decimals in (digits - 1, digits - 2, digits - 3):
+        text = f"{value:.{decimals}f}"
+        if len(text.replace(".", "").lstrip("-")) <= digits:
+            return text
+    return f"{value:.0f}"

@@ -104,7 +104,7 @@ def details(root: ModuleNode, path: str) -> None:
         if told.formula:
             st.latex(rf"\begin{{gathered}} {told.formula} \end{{gathered}}" if r"\\" in told.formula else told.formula)
         if told.where:
-            st.caption(_plain(f"Here {told.where}."))
+            st.caption(_plain(f"Letters: {told.where}."))
     _tensors(node)
     _roles(node)
 
