@@ -1,7 +1,7 @@
 r"""Low-rank updates of frozen matrices: :math:`W = W_0 + BA` (Hu et al., 2021, LoRA).
 
 :math:`A` starts random and :math:`B` at zero, so training starts at the base model. The sum is formed once a step and
-the tokens see one matrix: with many more tokens a step than ranks this costs less than running them through the factors.
+the tokens see one matrix: with many more tokens than ranks this costs less than running them through the factors.
 """
 
 from __future__ import annotations

@@ -5,13 +5,15 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from core.checkpoints.registry import bundled_root
+from core.training import card
 from core.training import recipe as recipes
+from core.training.evaluate import cli_evaluate
 from core.training.objectives import build
 from core.training.trainer import Trainer
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / "var" / "training"
-SHIPPED = ROOT / "assets" / "checkpoints"
 
 
 def cli_train(
@@ -26,13 +28,15 @@ def cli_train(
 ) -> Path:
     """Trains a recipe to the end of its budget and writes the checkpoint; takes up an interrupted run by itself.
 
+    A checkpoint in its own place is measured, and its card states the numbers. A finished run is only written again.
+
     Args:
         recipe: name of a file in ``assets/recipes``.
         corpus: folder of the training text.
         minutes: planned training time instead of the recipe's.
         threads: torch threads; torch's own choice by default.
         state: folder of the training state (default ``var/training/<recipe>``).
-        output: folder of the finished checkpoint (default ``assets/checkpoints/<slug>``).
+        output: folder of the finished checkpoint (default: its place among the bundled ones).
         fresh: start over, dropping the saved state.
 
     Returns:
@@ -54,7 +58,11 @@ def cli_train(
     if trainer.resume():
         print(f"Resuming {recipe} at step {trainer.progress.step}, {trainer.progress.minutes:.1f} minutes in.")
     trainer.run()
-    target = output or SHIPPED / chosen.slug
+    target = output or bundled_root() / chosen.slug
     trainer.objective.export(target)
     shutil.copyfile(folder / "curve.csv", target / "curve.csv")
+    counts = {"steps": trainer.progress.step, "tokens": trainer.progress.tokens}
+    card.write(target, chosen, **counts)
+    if target == bundled_root() / chosen.slug:
+        card.write(target, chosen, **counts, measures=cli_evaluate(chosen.slug, corpus))
     return target

@@ -38,6 +38,10 @@ def build(recipe: Recipe, corpus: Path, cache: Path) -> Objective:
         from core.training.objectives.masked import MaskedObjective
 
         return MaskedObjective(recipe, corpus, cache)
+    if recipe.kind == "long-masked-lm":
+        from core.training.objectives.long import LongObjective
+
+        return LongObjective(recipe, corpus, cache)
     if recipe.kind == "causal-lm":
         from core.training.objectives.causal import CausalObjective
 
@@ -46,4 +50,6 @@ def build(recipe: Recipe, corpus: Path, cache: Path) -> Objective:
         from core.training.objectives.seq2seq import Seq2SeqObjective
 
         return Seq2SeqObjective(recipe, corpus, cache)
-    raise AtlasError(f"No objective trains the kind {recipe.kind!r}; use masked-lm, causal-lm or seq2seq-lm.")
+    raise AtlasError(
+        f"No objective trains the kind {recipe.kind!r}; use masked-lm, long-masked-lm, causal-lm or seq2seq-lm."
+    )

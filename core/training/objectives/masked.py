@@ -23,25 +23,37 @@ def trunk_folder(package: str) -> Path:
     return Path(str(files(package))) / "model"
 
 
+def trunk_state(folder: Path) -> dict[str, Tensor]:
+    """The base weights under the names of BertForMaskedLM, without the pooler."""
+    from safetensors.torch import load_file
+
+    state = load_file(folder / "model.safetensors")
+    return {f"bert.{k}": v for k, v in state.items() if not k.startswith("pooler.") and "position_ids" not in k}
+
+
 class MaskedModel(nn.Module):
-    """BERT's encoder and masked-token head; only masked positions meet the vocabulary."""
+    """BERT's encoder and masked-token head; only masked positions meet the vocabulary.
 
-    def __init__(self, folder: Path, rank: int, embedding_rank: int) -> None:
+    Args:
+        config: the architecture; dropout is off in training.
+        state: weights to start from, named as in BertForMaskedLM; a head that is missing starts as the identity.
+        rank: rank of the updates of the encoder's matrices.
+        embedding_rank: rank of the update of the word vectors, which also score the words.
+    """
+
+    def __init__(self, config: Any, state: dict[str, Tensor], rank: int, embedding_rank: int) -> None:
         super().__init__()
-        from safetensors.torch import load_file
-        from transformers import BertConfig, BertForMaskedLM
+        from transformers import BertForMaskedLM
 
-        config = BertConfig.from_pretrained(folder)
         config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
         config._attn_implementation = "eager"  # on short rows faster than the fused kernel
         full = BertForMaskedLM(config)
-        base = {k: v for k, v in load_file(folder / "model.safetensors").items() if not k.startswith("pooler.")}
-        base.pop("embeddings.position_ids", None)
-        full.bert.load_state_dict(base, strict=False)
+        nn.init.eye_(full.cls.predictions.transform.dense.weight)
+        nn.init.zeros_(full.cls.predictions.bias)
+        full.load_state_dict(state, strict=False)
         self.bert: Any = full.bert
         self.transform: Any = full.cls.predictions.transform
-        nn.init.eye_(self.transform.dense.weight)
-        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.bias = nn.Parameter(full.cls.predictions.bias.detach().clone())
         add_updates(self.bert.encoder, rank)
         tables = self.bert.embeddings
         self.words = LowRankEmbedding(tables.word_embeddings, embedding_rank)
@@ -50,9 +62,15 @@ class MaskedModel(nn.Module):
         tables.token_type_embeddings.weight.requires_grad_(False)
         self.config = config
 
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """(rows, length) ids and masked positions to (masked, vocabulary) scores."""
-        hidden = self.bert(input_ids=ids).last_hidden_state
+    def forward(self, ids: Tensor, mask: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """(rows, length) ids and masked positions to (masked, vocabulary) scores.
+
+        ``allowed`` (length, length) restricts which position sees which.
+        """
+        bias = None
+        if allowed is not None:
+            bias = torch.zeros(allowed.shape, device=ids.device).masked_fill(~allowed, -1e4)[None, None]
+        hidden = self.bert(input_ids=ids, attention_mask=bias).last_hidden_state
         scores: Tensor = self.words.logits(self.transform(hidden[mask])) + self.bias
         return scores
 
@@ -95,8 +113,13 @@ class MaskedObjective:
         counts = np.bincount(self.train.flat, minlength=size)
         self.weight = masking.weights(counts, float(recipe.data["threshold"]))
         torch.manual_seed(recipe.seed)
+        from transformers import BertConfig
+
         self.model: MaskedModel = MaskedModel(
-            self.folder, int(recipe.model["rank"]), int(recipe.model["embedding_rank"])
+            BertConfig.from_pretrained(self.folder),
+            trunk_state(self.folder),
+            int(recipe.model["rank"]),
+            int(recipe.model["embedding_rank"]),
         )
         self._epoch = -1
         self._first = 0

@@ -1,0 +1,186 @@
+"""Masked words in long documents, for an encoder with sparse attention (BigBird: Zaheer et al., 2020).
+
+Warm start: all weights of a short-text encoder whose architecture differs in attention alone. Its positions are tiled,
+as Longformer's were (Beltagy et al., 2020): row p starts as row p mod P of the base's P rows, and the rows are trained
+on. Attention is restricted to BigBird's pattern in most steps, its random blocks drawn anew each time, and full in the
+others, so that the model serves both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from core.training import corpus, masking
+from core.training.batches import Ints
+from core.training.objectives.masked import MaskedModel, trunk_folder, trunk_state
+from core.training.recipe import Recipe
+
+BASE = Path(__file__).resolve().parents[3] / "assets" / "checkpoints"
+
+
+def tile(table: Tensor, rows: int) -> Tensor:
+    """(P, d) to (rows, d): row p is row p mod P."""
+    return table[torch.arange(rows) % len(table)].clone()
+
+
+def allowed_pairs(length: int, block: int, random_blocks: int, seed: int) -> torch.Tensor:
+    """(length, length) True where BigBird's pattern lets a position see another."""
+    from core.efficiency.layout import Sparsity
+
+    kinds = Sparsity(block_size=block, random_blocks=random_blocks, seed=seed).kinds(length)
+    seen = torch.from_numpy(kinds > 0).repeat_interleave(block, 0).repeat_interleave(block, 1)
+    return seen[:length, :length]
+
+
+class LongObjective:
+    """Windows of documents, of a length drawn for each step."""
+
+    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
+        from safetensors.torch import load_file
+        from tokenizers import Tokenizer
+        from transformers import BertConfig
+
+        from core.checkpoints.difference import apply
+
+        self.recipe = recipe
+        self.folder = trunk_folder(str(recipe.model["package"]))
+        self.tokenizer: Any = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+        self.tokenizer.no_truncation()
+        self.tokenizer.no_padding()
+        vocab: dict[str, int] = self.tokenizer.get_vocab()
+        self.begin, self.end, self.mask_id = vocab["[CLS]"], vocab["[SEP]"], vocab["[MASK]"]
+        self.continues = np.zeros(len(vocab), dtype=bool)
+        self.special = np.zeros(len(vocab), dtype=bool)
+        for piece, index in vocab.items():
+            self.continues[index] = piece.startswith("##")
+            self.special[index] = piece in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
+        self.train, self.test = self._data(corpus_folder, cache)
+        self.weight = masking.weights(
+            np.bincount(self.train, minlength=len(vocab)).astype(np.int64), float(recipe.data["threshold"])
+        )
+        self.lengths = [int(length) for length in recipe.data["lengths"]]
+        state = apply(trunk_state(self.folder), load_file(BASE / str(recipe.card["base"]) / "difference.safetensors"))
+        config = BertConfig.from_pretrained(self.folder)
+        self.short = int(config.max_position_embeddings)
+        config.max_position_embeddings = int(recipe.model["positions"])
+        name = "bert.embeddings.position_embeddings.weight"
+        state[name] = tile(state[name], config.max_position_embeddings)
+        torch.manual_seed(recipe.seed)
+        self.model: MaskedModel = MaskedModel(
+            config, state, int(recipe.model["rank"]), int(recipe.model["embedding_rank"])
+        )
+        self.model.words.lora_A.requires_grad_(False)
+        self.model.words.lora_B.requires_grad_(False)
+        self.positions = self.model.bert.embeddings.position_embeddings.weight
+        self.positions.requires_grad_(True)
+
+    def _data(self, folder: Path, cache: Path) -> tuple[Ints, Ints]:
+        key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
+        stem = cache / key
+        if not (stem / "test.npy").is_file():
+            stem.mkdir(parents=True, exist_ok=True)
+            sides: dict[bool, list[str]] = {False: [], True: []}
+            for source in self.recipe.sources:
+                for item in corpus.read(folder, source, every=int(self.recipe.data["hold_out_every"])):
+                    sides[item.held_out].append(item.text)
+            for name, texts in (("train", sides[False]), ("test", sides[True])):
+                encoded = self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+                np.save(stem / f"{name}.npy", np.array([i for e in encoded for i in e.ids], dtype=np.uint16))
+        return np.load(stem / "train.npy", mmap_mode="r"), np.load(stem / "test.npy")
+
+    def batch(self, step: int) -> dict[str, Tensor]:
+        rng = np.random.default_rng([self.recipe.seed, step])
+        length = self.lengths[int(rng.integers(len(self.lengths)))]
+        rows = max(1, self.recipe.step_tokens // length)
+        sparse = rng.random() < float(self.recipe.data["sparse_share"])
+        batch = self._windows(self.train, length, rows, rng)
+        if sparse:
+            model = self.recipe.model
+            seed = int(rng.integers(2**31 - 1))
+            batch["allowed"] = allowed_pairs(length, int(model["block"]), int(model["random_blocks"]), seed)
+        return batch
+
+    def _windows(self, stream: Ints, length: int, rows: int, rng: np.random.Generator) -> dict[str, Tensor]:
+        starts = rng.integers(0, len(stream) - length, size=rows)
+        ids = np.stack([stream[s : s + length] for s in starts]).astype(np.int64)
+        ids[:, 0], ids[:, -1] = self.begin, self.end
+        mask = masking.choose(ids, self.weight, self.continues, self.special, float(self.recipe.data["mask_rate"]), rng)
+        return {
+            "ids": torch.from_numpy(np.where(mask, self.mask_id, ids)),
+            "mask": torch.from_numpy(mask),
+            "labels": torch.from_numpy(ids[mask]),
+        }
+
+    def loss(self, batch: dict[str, Tensor]) -> Tensor:
+        scores = self.model(batch["ids"], batch["mask"], batch.get("allowed"))
+        return functional.cross_entropy(scores.float(), batch["labels"])
+
+    def size(self, batch: dict[str, Tensor]) -> int:
+        return batch["ids"].numel()
+
+    def measure(self) -> dict[str, float]:
+        """Top-1 in percent on masked words of four held-out windows of 1,024 tokens, sparse and full, masks fixed."""
+        found: dict[str, float] = {}
+        device = self.model.bias.device
+        batch = self._windows(self.test, 1024, 4, np.random.default_rng(self.recipe.seed))
+        model = self.recipe.model
+        pattern = allowed_pairs(1024, int(model["block"]), int(model["random_blocks"]), 0)
+        for name, allowed in (("sparse", pattern), ("full", None)):
+            right = 0
+            for row in range(len(batch["ids"])):
+                given = {k: batch[k][row : row + 1].to(device) for k in ("ids", "mask")}
+                scores = self.model(given["ids"], given["mask"], None if allowed is None else allowed.to(device))
+                labels = batch["ids"].new_tensor([]) if not given["mask"].any() else self._labels(batch, row)
+                right += int((scores.argmax(-1).cpu() == labels).sum())
+            found[f"{name} top-1"] = 100 * right / len(batch["labels"])
+        return found
+
+    @staticmethod
+    def _labels(batch: dict[str, Tensor], row: int) -> Tensor:
+        counts = batch["mask"].sum(1)
+        start = int(counts[:row].sum())
+        return batch["labels"][start : start + int(counts[row])]
+
+    def export(self, folder: Path) -> None:
+        """Writes the difference to the short-text model, with the position rows that it lacks."""
+        from safetensors.torch import save_file
+        from transformers import AutoTokenizer, BigBirdConfig
+
+        folder.mkdir(parents=True, exist_ok=True)
+        out = self.model.difference()
+        rows = out.pop("bert.embeddings.position_embeddings.weight")
+        out["bert.embeddings.position_embeddings.weight.rows.0"] = rows
+        save_file(out, folder / "difference.safetensors", metadata={"format": "pt"})
+        short = self.model.config
+        config = BigBirdConfig(
+            vocab_size=short.vocab_size,
+            hidden_size=short.hidden_size,
+            num_hidden_layers=short.num_hidden_layers,
+            num_attention_heads=short.num_attention_heads,
+            intermediate_size=short.intermediate_size,
+            hidden_act=short.hidden_act,
+            max_position_embeddings=short.max_position_embeddings,
+            type_vocab_size=short.type_vocab_size,
+            layer_norm_eps=short.layer_norm_eps,
+            attention_type="block_sparse",
+            block_size=int(self.recipe.model["block"]),
+            num_random_blocks=int(self.recipe.model["random_blocks"]),
+            use_bias=True,
+            rescale_embeddings=False,
+            pad_token_id=0,
+            bos_token_id=self.begin,
+            eos_token_id=self.end,
+            sep_token_id=self.end,
+            architectures=["BigBirdForMaskedLM"],
+        )
+        config.save_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(self.folder)
+        tokenizer.model_max_length = short.max_position_embeddings
+        tokenizer.save_pretrained(folder)
