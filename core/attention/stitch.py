@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.attention.capture import frozen
+from core.attention.capture import MAX_TOKENS, frozen
 from core.attention.trace import AttentionMap
-from core.errors import NoAttentionMatrix
+from core.errors import InputTooLong, NoAttentionMatrix
 from core.language.types import GenerationStep
 
 _NO_ROWS = (
@@ -32,12 +32,18 @@ def stitch(
 
     Raises:
         NoAttentionMatrix: a step carries no attention, or the rows have a gap.
+        InputTooLong: more than ``MAX_TOKENS`` tokens in all.
     """
     produced = _labels(steps, generated_tokens)
     tokens = (*prompt_tokens, *produced[:-1])
     rows = [step.attention for step in steps if step.attention is not None]
     if not rows or len(rows) != len(steps):
         raise NoAttentionMatrix(_NO_ROWS)
+    if len(tokens) > MAX_TOKENS:
+        raise InputTooLong(
+            f"Prompt and continuation have {len(tokens):,} tokens together; attention is drawn for up to {MAX_TOKENS}. "
+            "A shorter prompt or fewer new tokens work."
+        )
     layers, heads = rows[0].shape[:2]
     weights = np.zeros((layers, heads, len(tokens), len(tokens)), dtype=np.float32)
     done = 0

@@ -72,16 +72,22 @@ def test_a_frame_of_the_page_cannot_reach_its_surroundings(chromium: Browser) ->
     page.close()
 
 
+def _heads(visitor: Visitor, path: str) -> Page:
+    """The section with its head drawn. The first visit of a server loads torch and a model, hence the long wait."""
+    page = visitor.open(path)
+    expect(page.get_by_text("Where each token looks")).to_be_visible(timeout=4 * WAIT_MS)
+    return page
+
+
 def test_heads_of_a_live_model_from_a_link(visitor: Visitor) -> None:
-    page = visitor.open("/encoder?tab=heads&model=dir-tiny-bert&layer=2&head=1&view=bertviz&text=The+cat+sat")
+    page = _heads(visitor, "/encoder?tab=heads&model=dir-tiny-bert&layer=2&head=1&view=bertviz&text=The+cat+sat")
     frame = page.frame_locator("iframe[title^='bertviz head view of layer 2, head 1']")
     expect(frame.locator("svg text", has_text="cat").first).to_be_visible()
-    expect(page.get_by_text("Where each token looks")).to_be_visible()
     assert {"layer=2", "head=1", "view=bertviz"} <= set(visitor.query.split("&"))
 
 
 def test_head_and_view_travel_in_the_link(visitor: Visitor) -> None:
-    page = visitor.open("/encoder?tab=heads&model=dir-tiny-bert&text=The+cat+sat")
+    page = _heads(visitor, "/encoder?tab=heads&model=dir-tiny-bert&text=The+cat+sat")
     page.get_by_role("button", name="Table", exact=True).or_(page.get_by_role("radio", name="Table")).first.click()
     visitor.settle()
     expect(page).to_have_url(re.compile("view=table"))
@@ -89,5 +95,5 @@ def test_head_and_view_travel_in_the_link(visitor: Visitor) -> None:
 
 
 def test_a_layer_that_is_not_there_is_named(visitor: Visitor) -> None:
-    page = visitor.open("/encoder?tab=heads&model=dir-tiny-bert&layer=9&text=The+cat+sat")
+    page = _heads(visitor, "/encoder?tab=heads&model=dir-tiny-bert&layer=9&text=The+cat+sat")
     expect(page.get_by_text("There is no layer 9 here: this model has 2.")).to_be_visible()
