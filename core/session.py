@@ -76,26 +76,34 @@ Progress = Callable[[float, str], None]
 """Told the share done, from 0 to 1, and what is being done."""
 
 _comparisons: OrderedDict[tuple[object, ...], Comparison] = OrderedDict()
-_comparisons_lock = threading.Lock()
+_comparing = threading.Lock()
 _COMPARISONS_KEPT = 64
 
 
 def comparison(slug: str, long: LongText, sparsity: Sparsity, progress: Progress) -> Comparison:
     """``long`` through sparse and full attention, computed once for the same text and settings.
 
-    Not ``st.cache_data``: the computation reports to a bar of the visitor who waits for it, which must not be replayed
-    to the next one.
+    One at a time, since two would disturb each other's seconds; who waits is told so. What ``progress`` raises stops
+    the waiting and the computing. Not ``st.cache_data``: the computation reports to a bar of the visitor who waits for
+    it, which must not be replayed to the next one.
     """
     from core.efficiency.compare import compare
 
     key = (slug, long.ids, sparsity)
-    with _comparisons_lock:
-        if key in _comparisons:
-            _comparisons.move_to_end(key)
-            return _comparisons[key]
-    found = compare(checkpoint(slug), long, sparsity, progress=progress)
-    with _comparisons_lock:
-        _comparisons[key] = found
-        while len(_comparisons) > _COMPARISONS_KEPT:
-            _comparisons.popitem(last=False)
-    return found
+    if (known := _comparisons.get(key)) is not None:
+        return known
+    while not _comparing.acquire(timeout=0.5):
+        progress(0.0, "Another comparison is running; yours comes next")
+    try:
+        if key not in _comparisons:
+            _comparisons[key] = compare(checkpoint(slug), long, sparsity, progress=progress)
+            while len(_comparisons) > _COMPARISONS_KEPT:
+                _comparisons.popitem(last=False)
+        return _comparisons[key]
+    finally:
+        _comparing.release()
+
+
+def compared(slug: str, long: LongText, sparsity: Sparsity) -> bool:
+    """Whether :func:`comparison` would answer at once."""
+    return (slug, long.ids, sparsity) in _comparisons

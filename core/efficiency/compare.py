@@ -11,7 +11,6 @@ How far the answers are apart is their total variation distance, from 0 (the sam
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -35,8 +34,6 @@ Progress = Callable[[float, str], None]
 
 MAX_MASKS = 4
 _QUICK_SECONDS = 1.5  # when both passes together take less, each is repeated twice; longer ones make the visitor wait
-
-_one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +135,7 @@ def token_counter(checkpoint: Checkpoint) -> Callable[[str], int]:
 def compare(
     checkpoint: Checkpoint, long: LongText, sparsity: Sparsity, *, k: int = 5, progress: Progress | None = None
 ) -> Comparison:
-    """Run both kinds of attention over ``long``; one comparison at a time in a process, so that none disturbs another.
+    """Run both kinds of attention over ``long``. Two at a time would disturb each other's seconds.
 
     Args:
         checkpoint: a BigBird model with a masked-token head; it is only read.
@@ -167,17 +164,16 @@ def compare(
 
         return forward(model, long.ids, long.masks, chosen[mode], progress=layer_done)
 
-    with _one_at_a_time:
-        peaks = {mode: attention_peak(model, long.ids, setting) for mode, setting in chosen.items()}
-        forward(model, long.ids[:64], [0], None)  # the first pass of a process pays for starting threads
-        runs: dict[Mode, list[Run]] = {"sparse": [], "full": []}
-        for mode in chosen:
-            runs[mode].append(run(mode))
-            done += work[mode]
-        if sum(first.seconds for (first,) in runs.values()) < _QUICK_SECONDS:
-            for _ in range(2):
-                for mode in chosen:
-                    runs[mode].append(run(mode))
+    peaks = {mode: attention_peak(model, long.ids, setting) for mode, setting in chosen.items()}
+    forward(model, long.ids[:64], [0], None)  # the first pass of a process pays for starting threads
+    runs: dict[Mode, list[Run]] = {"sparse": [], "full": []}
+    for mode in chosen:
+        runs[mode].append(run(mode))
+        done += work[mode]
+    if sum(first.seconds for (first,) in runs.values()) < _QUICK_SECONDS:
+        for _ in range(2):
+            for mode in chosen:
+                runs[mode].append(run(mode))
 
     measured = {
         mode: Measured(
