@@ -266,16 +266,22 @@ def _chip(
     return chip
 
 
+def accepted(sent: object) -> dict[str, Any] | None:
+    """What a click may change, out of whatever the browser sent: whole numbers and a count, or nothing."""
+    if not isinstance(sent, dict):
+        return None
+    picked, count = sent.get("selected"), sent.get("count")
+    if not isinstance(picked, list) or not isinstance(count, int) or isinstance(count, bool):
+        return None
+    return {"count": count, "picked": [i for i in picked if isinstance(i, int) and not isinstance(i, bool)]}
+
+
 def _remember(key: str, memory: str) -> Callable[[], None]:
-    """A callback that keeps what the browser sent; it may have sent anything, so only whole numbers pass."""
+    """A callback that keeps a click until the run that it starts asks for it."""
 
     def remember() -> None:
-        sent = getattr(st.session_state.get(key), "picked", None)
-        if not isinstance(sent, dict):
-            return
-        picked, count = sent.get("selected"), sent.get("count")
-        if isinstance(picked, list) and isinstance(count, int):
-            numbers = [i for i in picked if isinstance(i, int) and not isinstance(i, bool)]
-            st.session_state[memory] = {"count": count, "picked": numbers}
+        choice = accepted(getattr(st.session_state.get(key), "picked", None))
+        if choice is not None:
+            st.session_state[memory] = choice
 
     return remember

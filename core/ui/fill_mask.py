@@ -13,11 +13,12 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
-from core.figures.predictions import bars_alt, guess_bars, percent
-from core.language.probes import PROBES, Verdict
+from core.figures.predictions import bars_alt, guess_bars
+from core.language.probes import PROBES
 from core.language.tokens import words
 from core.ui.chips import token_chips
 from core.ui.page import accent, plain
+from core.ui.probes import all_probes
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -85,7 +86,7 @@ def fill_mask_demo(
         "All bars share one scale, so a short first bar means that the model is unsure."
     )
     _table(sentence, predictions)
-    _all_probes(spec, key)
+    all_probes(spec, key=f"{key}.all")
     _teach(spec)
     return state
 
@@ -221,47 +222,6 @@ def _table(sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
         )
 
 
-def _all_probes(spec: CheckpointSpec, key: str) -> None:
-    """What the chosen model makes of all ten, measured now."""
-    import pandas as pd
-
-    with st.expander("All ten probes, asked of this model"):
-        if not st.toggle("Ask them", key=f"{key}.all", help="Runs the model ten times; nothing here is stored"):
-            st.caption("What a probe asks for, and where the best right word stands among all words of the vocabulary.")
-            return
-        verdicts, he, she = _verdicts(spec.slug)
-        st.dataframe(
-            pd.DataFrame([_row(verdict) for verdict in verdicts]),
-            hide_index=True,
-            alt="The ten probes with the model's best guesses and the rank of a right word",
-        )
-        judged = [v for v in verdicts if v.probe.answers]
-        first = sum(v.rank == 1 for v in judged)
-        known = sum(v.rank is not None and v.rank <= 5 for v in judged)
-        st.markdown(
-            plain(
-                f"{spec.name} puts a right word first in {first} and among its first five in {known} of the "
-                f"{len(judged)} probes that have one."
-            )
-        )
-        if he is not None and she is not None:
-            st.markdown(
-                f"Bias: “he” gets {percent(he)} and “she” {percent(she)}. The sentence names no one, so the difference "
-                "was learned from the texts that the model was trained on."
-            )
-
-
-def _row(verdict: Verdict) -> dict[str, object]:
-    return {
-        "probe": verdict.probe.name,
-        "asks for": verdict.probe.asks,
-        "best guesses": ", ".join(f"{word} {percent(chance)}" for word, chance in verdict.guesses[:3]),
-        "best right word": "none is right" if not verdict.probe.answers else verdict.answer or "not one token here",
-        "its rank": verdict.rank,
-        "sentence": verdict.probe.text,
-    }
-
-
 def _teach(spec: CheckpointSpec) -> None:
     with st.expander("How the guess is made"):
         st.latex(
@@ -295,14 +255,3 @@ def _answer(slug: str, text: str, masked: tuple[int, ...]) -> tuple[MaskedText, 
     checkpoint = session.checkpoint(slug)
     sentence = prepare(checkpoint, text, masked)
     return sentence, predict(checkpoint, sentence, GUESSES)
-
-
-@st.cache_data(max_entries=16, ttl=3600.0, show_spinner="Asking the ten probes")
-def _verdicts(slug: str) -> tuple[tuple[Verdict, ...], float | None, float | None]:
-    """All verdicts, and what “he” and “she” get in the bias probe."""
-    from core.language.probes import judge, probabilities
-
-    checkpoint = session.checkpoint(slug)
-    bias = next(probe for probe in PROBES if not probe.answers)
-    pair = probabilities(checkpoint, bias.text, ("he", "she"))
-    return tuple(judge(checkpoint, probe) for probe in PROBES), pair.get("he"), pair.get("she")

@@ -10,6 +10,7 @@ from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.fill_mask import MaskedText, fill_mask, mask_positions, predict, prepare, refill, translate_masks
 from core.language.limits import max_tokens
+from core.language.probes import PROBES, Probe, judge
 from core.language.types import MaskPrediction, Token
 from tests import tiny
 
@@ -124,3 +125,19 @@ def test_asking_for_more_guesses_than_there_are_words_gives_all(bert: Checkpoint
     assert sum(prediction.probabilities) == pytest.approx(1, abs=1e-4)
     with pytest.raises(OutOfRange):
         predict(bert, prepare(bert, "the [MASK]"), k=0)
+
+
+def test_a_probes_rank_is_the_place_of_its_best_answer(bert: Checkpoint) -> None:
+    probe = Probe("Pet", "The [MASK] sat on the mat.", "an animal", ("dog", "cat", "no such word"))
+    verdict = judge(bert, probe)
+    (order,) = fill_mask(bert, probe.text, k=10_000)
+    places = {word: order.tokens.index(word) + 1 for word in ("dog", "cat")}
+    assert verdict.answer == min(places, key=lambda word: places[word])
+    assert verdict.rank == min(places.values())
+    assert verdict.probability == pytest.approx(order.probabilities[verdict.rank - 1])
+    assert [word for word, _ in verdict.guesses] == list(order.tokens[:5])
+
+
+def test_there_are_ten_probes_with_one_mask_each() -> None:
+    assert len(PROBES) == len({probe.name for probe in PROBES}) == 10
+    assert all(probe.text.count("[MASK]") == 1 for probe in PROBES)
