@@ -1,7 +1,7 @@
 """bertviz's head view and model view as one page that needs no network and runs nothing but its own scripts.
 
-The scripts are those of bertviz 1.4.1 (Jesse Vig, 2019, arXiv:1906.05714) with d3 and jQuery, unchanged, from
-``assets/vendor``. What differs from bertviz's own output is how they get their data:
+The views are the scripts of the installed bertviz package (Jesse Vig, 2019, arXiv:1906.05714), unchanged; d3 and jQuery
+come from ``assets/vendor``. What differs from bertviz's own output is how they get their data:
 
 * no script comes from a CDN;
 * weights travel as bytes, round(255 a), because bertviz draws them as opacity and a screen has 256 steps of that; as
@@ -21,6 +21,8 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -37,7 +39,7 @@ MAX_LINES = {"head": 50_000, "model": 80_000}
 
 _VENDOR = ASSETS / "vendor"
 _LIBRARIES = ("d3-5.7.0/d3.min.js", "jquery-3.7.1/jquery.min.js")
-_VIEWS = {"head": "bertviz-1.4.1/head_view.js", "model": "bertviz-1.4.1/model_view.js"}
+_VIEWS = {"head": "head_view.js", "model": "model_view.js"}
 _COLOURS = {
     "light": {"back": "#ffffff", "text": "#1a1f24", "soft": "#e4e9ee", "line": "#c9d1d9"},
     "dark": {"back": "#12161b", "text": "#e8ecf0", "soft": "#2b333d", "line": "#3a434e"},
@@ -188,7 +190,7 @@ def _controls(maps: Sequence[AttentionMap], view: View) -> str:
 
 
 def _page(view: View, theme: Theme, title: str, data: str, controls: str) -> str:
-    scripts = [_read(name) for name in _LIBRARIES] + [_GLUE, _read(_VIEWS[view])]
+    scripts = [_library(name) for name in _LIBRARIES] + [_GLUE, _view(_VIEWS[view])]
     style = _style(theme)
     policy = (
         f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(style)}; "
@@ -238,8 +240,17 @@ svg[fill], rect[fill="white"], rect[fill="black"] {{ fill: {colour["back"]}; }}
 
 
 @lru_cache(maxsize=8)
-def _read(name: str) -> str:
+def _library(name: str) -> str:
     return (_VENDOR / name).read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=2)
+def _view(name: str) -> str:
+    """A script of the installed bertviz, found without importing it (that would bring IPython and torch)."""
+    found = find_spec("bertviz")
+    if found is None or not found.submodule_search_locations:
+        raise NoAttentionMatrix("bertviz is not installed here, so its views cannot be drawn. The heat map can.")
+    return (Path(next(iter(found.submodule_search_locations))) / name).read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=16)
