@@ -44,7 +44,7 @@ NO_CUDA = "scripts/no-cuda.txt"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 QUICK = ("--retries", "1", "--timeout", "20")
 DISK_GB = 3
-SIZES = "about 0.6 GB of Python packages (2 GB on disk); the largest are torch (0.2 GB) and the MiniLM weights (0.1 GB)"
+SIZES = "about 0.5 GB of Python packages (2 GB on disk); the largest are torch (0.2 GB) and the MiniLM weights (0.1 GB)"
 SIZES_DEV = f"{SIZES}, and 0.1 GB of test tools"
 
 

@@ -61,11 +61,11 @@ def test_typed_masks_are_guessed_several_at_once(visitor: Visitor) -> None:
 def test_probe_sentence_is_one_click_away(visitor: Visitor) -> None:
     page = visitor.open(link())
     before = page.get_by_role("textbox", name="Sentence").input_value()
-    pills = page.get_by_test_id("stButtonGroup").filter(has_text="Ten probes").get_by_role("radio")
+    pills = page.get_by_role("radiogroup", name="Ten probes").get_by_role("radio")
     expect(pills).to_have_count(10)
     pills.nth(3).click()
     expect(page.get_by_role("textbox", name="Sentence")).not_to_have_value(before)
-    expect(page.get_by_text("asks for")).to_be_visible()
+    expect(page.get_by_text("Topic asks for")).to_be_visible()
 
 
 def test_bundled_model_knows_the_capital_of_france(visitor: Visitor) -> None:
