@@ -96,7 +96,7 @@ def _show(
 def _compared(checkpoint: Checkpoint, long: LongText, sparsity: Sparsity, state: PageState) -> Comparison | None:
     """The comparison, computed under a bar with a button that stops it; None when it was stopped."""
     slug, slot = checkpoint.spec.slug, state.key("stopped")
-    wanted = (slug, long.ids, sparsity)
+    wanted = (slug, long, sparsity)
 
     def stop() -> None:
         st.session_state[slot] = wanted
