@@ -130,6 +130,11 @@ def _numbers(found: Comparison) -> None:
     for column, (label, sparse, full, ratio) in zip(st.columns(3), rows, strict=True):
         column.metric(label, sparse, help=f"Sparse attention; full attention of the same model: {full}")
         column.caption(f"full: {full}  \n{ratio}")
+    if found.sparse.attention_seconds > found.full.attention_seconds:
+        st.caption(
+            "Fewer scores, but more time: gathering the blocks takes time too, and on a short text that is more than "
+            "is saved. Choose more tokens."
+        )
 
 
 def _text_controls(state: PageState, positions: int) -> tuple[str, int]:
