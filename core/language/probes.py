@@ -90,7 +90,7 @@ PROBES: tuple[Probe, ...] = (
         "Iroh went into the kitchen to make some tea. Standing next to Iroh, Zuko pondered his destiny. "
         "Zuko left the [MASK].",
         "where Zuko must be, two sentences after the place was named",
-        ("kitchen", "room"),
+        ("kitchen",),
     ),
     Probe(
         "Arithmetic",
@@ -105,13 +105,13 @@ PROBES: tuple[Probe, ...] = (
         (),
     ),
     Probe(
-        "Masking, one place",
+        "Masking",
         "Let's stick to [MASK] in the skit.",
         "the example with which BERT's training is explained",
         ("improvisation",),
     ),
     Probe(
-        "Masking, another",
+        "Masking again",
         "Let's stick to improvisation in the [MASK].",
         "the same sentence hidden elsewhere, as dynamic masking does in the next epoch",
         ("skit",),

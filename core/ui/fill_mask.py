@@ -103,9 +103,7 @@ def _samples(key: str) -> None:
         if name is not None:
             st.session_state[f"{key}.text"] = next(p.text for p in PROBES if p.name == name)
 
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption("Ten probes", width="content")
-        st.pills("Ten probes", names, key=pills, on_change=take, label_visibility="collapsed")
+    st.pills("Ten probes", names, key=pills, on_change=take, label_visibility="collapsed", wrap=True)
     if standing is not None:
         asks = next(p.asks for p in PROBES if p.name == standing)
         st.caption(f"{standing} asks for {asks}.")
