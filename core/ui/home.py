@@ -110,26 +110,21 @@ def what_runs() -> None:
     from core import checkpoints
     from core.settings import settings
 
-    specs = checkpoints.available()
-    live, absent = [spec for spec in specs if spec.ready], [spec for spec in specs if not spec.ready]
+    live = [spec for spec in checkpoints.available() if spec.ready]
+    fetched = {spec.system for spec in live if spec.source == "hub"}
+    published = [s.name for s in catalogue.systems() if s.hub and s.slug not in fetched]
     st.subheader("What runs on this machine", anchor=False)
     if live:
         st.markdown("\n".join(f"- **{plain(spec.name)}**: {plain(spec.origin)}" for spec in live))
     else:
         st.markdown("No live model is installed here; trees and facts of every system are complete without one.")
-    published = sorted({_system_name(spec.system) for spec in absent if spec.system})
     if not published:
         return
     if settings().hub == "on":
-        st.caption(
-            f"Published checkpoints of {plain(_joined(published))} can be downloaded from their pages; the size is "
-            "stated before anything is fetched."
-        )
+        how = "Each system's page offers the download and states its size before anything is fetched."
     else:
-        st.caption(
-            f"Published checkpoints of {plain(_joined(published))} would need a download, and downloads are off here. "
-            "Whoever runs this installation can allow them with ATLAS_HUB=on."
-        )
+        how = "Downloads are off here; whoever runs this installation can allow them with ATLAS_HUB=on."
+    st.caption(plain(f"What would need a download: published checkpoints of {_joined(published)}. {how}"))
 
 
 def first_steps() -> None:
@@ -139,10 +134,6 @@ def first_steps() -> None:
         with column, st.container(border=True, gap=None, height="stretch"):
             st.page_link(f"pages/{branch}.py", label=f"**{label}**", icon=icon, query_params=query)
             st.caption(sentence)
-
-
-def _system_name(slug: str) -> str:
-    return next((system.name for system in catalogue.systems() if system.slug == slug), slug)
 
 
 def _joined(names: Iterable[str]) -> str:

@@ -35,7 +35,7 @@ BRANCH_TITLES = {
 
 _STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding-top: 4rem; padding-bottom: 3rem; max-width: 92rem; }
-[data-testid="stMain"] h1 { padding: .1rem 0 .1rem .8rem; border-left: .4rem solid ACCENT; line-height: 1.15; }
+[data-testid="stMain"] h1 { padding: .1rem 0; line-height: 1.15; BAR }
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
 @media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 4rem 1rem 2rem; } }
 </style>"""
@@ -61,7 +61,8 @@ def header(title: str, sentence: str, branch: str | None = None) -> None:
     """A page's title over a bar in the branch's colour, and one sentence that says what can be found out here."""
     through_page_table()
     # the colour comes from ACCENTS, never from a visitor
-    st.html(_STYLE.replace("ACCENT", accent(branch) if branch else "transparent"))
+    bar = f"padding-left: .8rem; border-left: .4rem solid {accent(branch)};" if branch else ""
+    st.html(_STYLE.replace("BAR", bar))
     st.title(title, anchor=False)
     st.markdown(sentence)
 
