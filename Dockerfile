@@ -25,7 +25,7 @@ RUN useradd --create-home --uid 10001 atlas && \
     chown -R atlas:atlas /home/atlas
 
 COPY . .
-RUN python -m compileall -q app.py core pages
+RUN chmod -R a+rX . && python -m compileall -q app.py core pages
 
 USER atlas
 ENV HOME=/home/atlas \
