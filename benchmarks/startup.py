@@ -2,7 +2,8 @@
 
 Goals on two cores: 4 s from the start of the server until Home's picture stands in Chromium, 150 ms for a page's script
 once the process is warm (the first run, which also imports, is shown beside it), and no torch imported by any of them.
-The browser is running before the clock starts, as it is for a visitor.
+The browser is running before the clock starts, as it is for a visitor. Seconds on the processor stand beside seconds on
+the clock: on a machine that does other work at the same time, they tell what the app itself needs.
 """
 
 from __future__ import annotations
@@ -35,17 +36,18 @@ logging.disable(logging.WARNING)
 from streamlit.testing.v1 import AppTest
 out = []
 for page, query in json.loads(sys.argv[1]):
-    test = AppTest.from_file(sys.argv[2], default_timeout=120)
+    test = AppTest.from_file(sys.argv[2], default_timeout=600)
     test.switch_page(f"pages/{page}.py")
     for name, value in query.items():
         test.query_params[name] = value
-    times = []
+    clock, processor = [], []
     for _ in range(6):
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         test.run()
-        times.append(time.perf_counter() - start)
+        clock.append(time.perf_counter() - start)
+        processor.append(time.process_time() - busy)
     assert not test.exception, (page, query, test.exception)
-    out.append({"page": page, "query": query, "first": times[0], "warm": times[1:], "torch": "torch" in sys.modules})
+    out.append({"page": page, "query": query, "clock": clock, "processor": processor, "torch": "torch" in sys.modules})
 print("\\n" + json.dumps(out))
 """
 
@@ -57,7 +59,7 @@ def page_scripts() -> bool:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
     )
     if done.returncode != 0:
         print(done.stderr[-2000:])
@@ -65,8 +67,9 @@ def page_scripts() -> bool:
     good = True
     for row in json.loads(done.stdout.splitlines()[-1]):
         name = "/" + row["page"] + ("?" + "&".join(f"{k}={v}" for k, v in row["query"].items()) if row["query"] else "")
-        warm = statistics.median(row["warm"]) * 1e3
-        good &= goal(f"{name} script (first run {row['first'] * 1e3:.0f} ms)", warm, 150, "ms")
+        warm, busy = (statistics.median(row[kind][1:]) * 1e3 for kind in ("clock", "processor"))
+        about = f"{busy:.0f} ms on the processor, first run {row['processor'][0] * 1e3:.0f} ms"
+        good &= goal(f"{name} script ({about})", warm, 150, "ms")
         if row["torch"]:
             print(f"{name} imported torch MISSED")
             good = False
@@ -86,7 +89,7 @@ def server_to_home() -> bool:
         )
         for _ in range(STARTS):
             page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
-            page.set_default_timeout(60_000)
+            page.set_default_timeout(300_000)
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 port = free.getsockname()[1]
@@ -102,12 +105,23 @@ def server_to_home() -> bool:
                 heading = time.perf_counter() - start
                 page.locator("[data-testid=stPlotlyChart] svg.main-svg, iframe, svg[role]").first.wait_for()
                 times.append(time.perf_counter() - start)
-                print(f"  server up {up:.2f} s, heading {heading:.2f} s, picture {times[-1]:.2f} s", flush=True)
+                busy = processor_seconds(server.pid)
+                steps = f"server up {up:.2f} s, heading {heading:.2f} s, picture {times[-1]:.2f} s"
+                print(f"  {steps}; server on the processor {busy:.2f} s", flush=True)
             finally:
                 page.context.close()
                 server.terminate()
                 server.wait()
     return goal("server start to Home in a browser", statistics.median(times), 4, "s")
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process has used of the processors so far; not a number where the system does not say."""
+    stat = Path(f"/proc/{pid}/stat")
+    if not stat.exists():
+        return float("nan")
+    fields = stat.read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def serves(port: int) -> bool:
