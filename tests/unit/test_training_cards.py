@@ -1,0 +1,51 @@
+"""Every number of a bundled checkpoint's card that stands on committed texts comes out again."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from core.checkpoints.registry import bundled_root
+from core.training import evaluate, measures
+
+ROOT = Path(__file__).parents[2]
+BUNDLED = sorted(path.parent.name for path in bundled_root().glob("*/card.toml"))
+TOLERANCE = {"top-1": 1.01, "top-5": 1.01, "exact": 2.6, "BLEU": 0.6, "chrF": 0.6, "bits": 0.01}
+"""Rounding differs between processors: one sentence of a hundred, one of forty, and so on."""
+
+
+@pytest.mark.parametrize("slug", BUNDLED)
+def test_card_states_what_is_measured(slug: str) -> None:
+    from core import checkpoints
+
+    card = checkpoints.get(slug).card
+    assert card is not None
+    stated = {(m.name, m.on): m.value for m in card.measures}
+    found = evaluate.evaluate(slug)
+    assert found
+    for measure in found:
+        near = next(value for part, value in TOLERANCE.items() if part in measure.name)
+        assert stated[measure.name, measure.on] == pytest.approx(measure.value, abs=near), measure
+
+
+@pytest.mark.parametrize("slug", BUNDLED)
+def test_difference_stays_small(slug: str) -> None:
+    for file in (bundled_root() / slug).glob("*.safetensors"):
+        assert file.stat().st_size <= (8_000_000 if file.name == "difference.safetensors" else 12_500_000)
+
+
+def test_cloze_is_well_formed() -> None:
+    rows = measures.read_table(measures.CLOZE)
+    assert len(rows) == 100
+    assert len({sentence for _, sentence, _ in rows}) == 100
+    for _, sentence, answers in rows:
+        assert sentence.count("[MASK]") == 1
+        # An answer may stand in its sentence only where the sentence is about a pair of equals.
+        assert not set(answers.split()) & set(re.findall(r"[a-z]+", sentence.lower())), sentence
+
+
+def test_held_out_texts_are_small_enough() -> None:
+    files = [*(ROOT / "assets" / "heldout").iterdir(), *(ROOT / "assets" / "cloze").iterdir()]
+    assert sum(file.stat().st_size for file in files) <= 200_000

@@ -1,0 +1,218 @@
+"""The trainer's parts that need torch: low-rank updates, resuming, measures; tiny models, no corpus."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from core.checkpoints.difference import apply
+from core.checkpoints.spec import Measure
+from core.training import card, measures, optimizers
+from core.training.lowrank import LowRankEmbedding, add_updates
+from core.training.objectives.causal import END, byte_lengths, train_tokenizer, window_starts
+from core.training.objectives.long import allowed_pairs, tile
+from core.training.objectives.seq2seq import round_up
+from core.training.recipe import Recipe
+from core.training.trainer import Trainer
+
+
+class Line:
+    """Fits y = 2x + 1 with a two-layer network on batches that follow from the step."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(3)
+        self.model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.2), nn.Linear(8, 1))
+
+    def batch(self, step: int) -> dict[str, Tensor]:
+        x = torch.from_numpy(np.random.default_rng(step).normal(size=(16, 4))).float()
+        return {"x": x, "y": 2 * x.sum(1, keepdim=True) + 1}
+
+    def loss(self, batch: dict[str, Tensor]) -> Tensor:
+        return ((self.model(batch["x"]).float() - batch["y"]) ** 2).mean()
+
+    def size(self, batch: dict[str, Tensor]) -> int:
+        return len(batch["x"])
+
+    def measure(self) -> dict[str, float]:
+        return {"loss": float(self.loss(self.batch(10_000)))}
+
+    def export(self, folder: Path) -> None:
+        raise NotImplementedError
+
+
+def toy(optimizer: dict[str, Any]) -> Recipe:
+    return Recipe("toy", "toy", seed=1, minutes=1.0, step_tokens=16, sources=(), optimizer=optimizer)
+
+
+@pytest.mark.parametrize("settings", [{"rate": 0.01}, {"rate": 0.01, "muon": 0.02}], ids=["adamw", "muon"])
+def test_a_killed_run_goes_on_with_the_same_losses(tmp_path: Path, settings: dict[str, Any]) -> None:
+    whole = Trainer(toy(settings), Line(), tmp_path / "whole", steps=30).run(quiet=True)
+    assert len(whole) == 30
+    assert len(set(whole)) == 30
+
+    first = Trainer(toy(settings), Line(), tmp_path / "cut", steps=30)
+    first.objective.model.train()
+    before = [first.step() for _ in range(11)]
+    first.save()
+    [first.step() for _ in range(4)]  # lost: the process dies here
+
+    second = Trainer(toy(settings), Line(), tmp_path / "cut", steps=30)
+    assert second.resume()
+    assert (second.progress.step, second.progress.tokens) == (11, 176)
+    assert before + second.run(quiet=True) == pytest.approx(whole, rel=1e-6)
+
+
+def test_the_budget_is_time_and_its_end_is_reached(tmp_path: Path) -> None:
+    def clock() -> Iterator[float]:
+        now = 0.0
+        while True:
+            yield now
+            now += 1.0
+
+    ticks = clock()
+    trainer = Trainer(toy({"rate": 0.01}), Line(), tmp_path, clock=lambda: next(ticks))
+    losses = trainer.run(quiet=True, save_seconds=1e9)
+    assert 40 <= len(losses) <= 60  # a minute of one-second steps, less what the measurements took
+    assert optimizers.build(trainer.objective.model, {"rate": 0.01})[0].param_groups[0]["peak"] == 0.01
+    assert trainer.used() >= 1.0
+    rows = (tmp_path / "curve.csv").read_text(encoding="utf-8").splitlines()
+    assert rows[0] == "tokens,steps,minutes,split,measure,value"
+    assert {row.split(",")[3] for row in rows[1:]} == {"train", "held-out"}
+
+
+def test_muon_gets_hidden_matrices_only() -> None:
+    model = nn.ModuleDict({"wte": nn.Embedding(5, 4), "hidden": nn.Linear(4, 4), "norm": nn.LayerNorm(4)})
+    adam, muon = optimizers.build(model, {"rate": 1e-3, "muon": 2e-3, "scale": {"wte": 3.0}})
+    assert [group["params"][0].shape for group in muon.param_groups] == [(4, 4)]
+    assert len(adam.param_groups) == 4
+    optimizers.set_rate([adam, muon], 0.5)
+    assert adam.param_groups[0]["lr"] == pytest.approx(1.5e-3)
+    assert muon.param_groups[0]["lr"] == pytest.approx(1e-3)
+
+
+def test_low_rank_update_is_what_the_loader_adds() -> None:
+    torch.manual_seed(0)
+    layer = nn.Sequential(nn.Linear(6, 4))
+    base = {"0.weight": layer[0].weight.detach().clone()}
+    add_updates(layer, 2)
+    update = layer[0].parametrizations.weight[0]
+    assert torch.equal(layer[0].weight, base["0.weight"])  # B starts at zero
+    assert [n for n, p in layer.named_parameters() if p.requires_grad and "original" in n] == []
+    with torch.no_grad():
+        update.lora_B.copy_(torch.randn(4, 2))
+    stored = {"0.weight.lora_A": update.lora_A.detach(), "0.weight.lora_B": update.lora_B.detach()}
+    torch.testing.assert_close(apply(base, stored)["0.weight"], layer[0].weight.detach())
+
+
+def test_low_rank_embedding_reads_and_scores_with_one_matrix() -> None:
+    torch.manual_seed(0)
+    words = LowRankEmbedding(nn.Embedding(7, 5), 2)
+    with torch.no_grad():
+        words.lora_B.copy_(torch.randn(7, 2))
+    matrix = words.weight + words.lora_B @ words.lora_A
+    torch.testing.assert_close(words(torch.tensor([3, 0])), matrix[[3, 0]])
+    hidden = torch.randn(2, 5)
+    torch.testing.assert_close(words.logits(hidden), hidden @ matrix.T)
+
+
+def test_windows_share_no_input() -> None:
+    starts = window_starts(103, 10, np.random.default_rng(5))
+    ordered = sorted(starts.tolist())
+    assert set(np.diff(ordered)) == {10}
+    assert ordered[0] < 10
+    assert ordered[-1] + 10 < 103
+
+
+def test_bytes_of_tokens_are_bytes_of_text() -> None:
+    tokenizer = train_tokenizer(["the cat sat on the mat, naïve café"] * 5, 300)
+    text = "A café: the cat “sat”.\n"
+    ids = tokenizer.encode(f"{END}{text}").ids
+    assert byte_lengths(tokenizer)[ids].sum() == len(text.encode())
+
+
+class Uniform:
+    """A causal model that finds every token equally likely."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, vocabulary: int, positions: int) -> None:
+        self.vocabulary = vocabulary
+        self.config = SimpleNamespace(n_positions=positions)
+        self.longest = 0
+
+    def __call__(self, ids: Tensor) -> SimpleNamespace:
+        self.longest = max(self.longest, ids.shape[1])
+        return SimpleNamespace(logits=torch.zeros(1, ids.shape[1], self.vocabulary))
+
+
+class Letters:
+    """One token a byte."""
+
+    bos_token_id = 0
+
+    def __call__(self, text: str) -> dict[str, list[int]]:
+        return {"input_ids": list(text.encode())}
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 100])
+def test_bits_per_byte_of_a_uniform_model(length: int) -> None:
+    model = Uniform(256, positions=8)
+    assert measures.bits_per_byte(model, Letters(), "a" * length) == pytest.approx(math.log2(256))
+    assert model.longest <= 8
+
+
+def test_translation_takes_the_best_reference() -> None:
+    outputs = ["The cat sleeps on the chair.", "He has no time today."]
+    one = measures.translation(outputs, [["The cat is asleep on a chair."], ["He has no time today."]])
+    two = measures.translation(
+        outputs, [["The cat is asleep on a chair.", "The cat sleeps on the chair."], ["He has no time today."]]
+    )
+    assert two["BLEU"] == pytest.approx(100.0)
+    assert one["BLEU"] < 90
+
+
+def test_repair_is_measured_before_and_after() -> None:
+    found = measures.repair(["Good day.", "Bye"], ["god day", "Bye."], ["Good day.", "Bye."])
+    assert found["exact before"] == 50.0
+    assert found["exact after"] == 50.0
+    assert found["chrF after"] != found["chrF before"]
+
+
+def test_positions_are_tiled_and_pattern_has_window_and_ends() -> None:
+    assert tile(torch.tensor([[1.0], [2.0], [3.0]]), 7)[:, 0].tolist() == [1, 2, 3, 1, 2, 3, 1]
+    seen = allowed_pairs(80, 8, 0, seed=0)  # ten blocks, no random ones
+    assert seen.shape == (80, 80)
+    assert seen[:8].all()  # the ends see everything and are seen
+    assert seen[:, -8:].all()
+    assert seen[40].nonzero()[:, 0].tolist() == [*range(8), *range(32, 56), *range(72, 80)]
+
+
+def test_lengths_are_rounded_up() -> None:
+    assert round_up(np.array([1, 4, 5])).tolist() == [4, 4, 8]
+
+
+def test_card_reads_back(tmp_path: Path) -> None:
+    from core.checkpoints.card import read_card
+
+    made = Recipe(
+        "toy", "toy", 7, 1.0, 16, (),
+        card={
+            "name": "A “toy”", "summary": 'Says "no".', "data": ["x"], "data_licence": ["CC0"], "weaknesses": ["all"],
+            "base": "minilm", "extra": {"tasks": {"en-fr": "translate: "}},
+        },
+    )  # fmt: skip
+    stated = [Measure("top-1", 33.25, "%", "ten sentences"), Measure("BLEU", 40.0, "", "pairs")]
+    card.write(tmp_path, made, steps=3, tokens=48, measures=stated)
+    found = read_card(tmp_path / "card.toml")
+    assert (found.name, found.summary, found.base) == ("A “toy”", 'Says "no".', "minilm")
+    assert found.measures == tuple(stated)
+    assert (found.steps, found.tokens, found.seed, found.licence) == (3, 48, 7, "Apache-2.0")
+    assert found.extra["tasks"] == {"en-fr": "translate: "}
