@@ -235,4 +235,7 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
         every: Tensor = model(input_ids=ids, attention_mask=attend).logits  # (1, n, V)
         return every[0, list(positions)]
     states = model.base_model(input_ids=ids, attention_mask=attend)[0]  # (1, n, d)
-    return head(model, states[:, list(positions)])[0]
+    # On a CPU the product of two or three rows with a vocabulary takes twice as long as that of four (20 ms against 9
+    # for 30,522 words), so that a few masks are filled up with copies of the last one.
+    asked = [*positions, *[positions[-1]] * (4 - len(positions))] if len(positions) in (2, 3) else list(positions)
+    return head(model, states[:, asked])[0, : len(positions)]
