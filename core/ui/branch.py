@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import streamlit as st
 
 from core import catalogue, checkpoints
-from core.catalogue.schema import System
+from core.catalogue import Branch, System
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.facts import facts_panel
 from core.ui.heads import VIEWS
@@ -18,10 +19,14 @@ from core.ui.tree import tree_panel
 
 SECTIONS = {
     "demo": "Demo",
-    "heads": "Attention heads",
+    "heads": "Heads",
     "tree": "Module tree",
     "facts": "Facts",
 }
+
+
+START: dict[Branch, str] = {"encoder": "bert", "decoder": "gpt-2", "encoder-decoder": "t5", "efficient": "bigbird"}
+"""The system that a branch opens with: the one that most people come for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +40,23 @@ class BranchView:
     section: str
 
 
-def branch_frame(branch: str, sentence: str) -> BranchView:
+def branch_frame(branch: Branch, sentence: str) -> BranchView:
     """Draw title and controls of a branch page; the choices are already in the state when this returns."""
     systems = {system.slug: system for system in catalogue.by_branch(branch)}
     specs = {spec.slug: spec for spec in checkpoints.for_branch(branch) if spec.ready}
     header(BRANCH_TITLES[branch], sentence, branch)
-    choices = {"system": systems, "model": specs, "size": _sizes(systems), "view": VIEWS}
+    choices: dict[str, Collection[str]] = {
+        "system": systems,
+        "model": specs,
+        "size": _sizes(systems),
+        "view": VIEWS,
+    }
     state = open_page(branch, choices)
 
     # one row on a wide screen, wrapping on a narrow one
     left, middle, right = st.columns([1.1, 1.4, 2.3], vertical_alignment="bottom")
     with left:
-        slug = _select("System", list(systems), state, "system", lambda s: f"{systems[s].name} ({systems[s].year})")
+        slug = _system(systems, START[branch], state)
     system = systems[slug]
     with middle:
         spec = _model(system, specs, state)
@@ -100,14 +110,20 @@ def _sizes(systems: dict[str, System]) -> set[str]:
     return {size.name for system in systems.values() for size in system.sizes}
 
 
-def _select(label: str, options: list[str], state: PageState, name: str, show: object) -> str:
-    current = state.text(name, options[0])
-    index = options.index(current) if current in options else 0
-    chosen = st.selectbox(label, options, index=index, format_func=show, key=state.key(name))  # type: ignore[arg-type]
+def _system(systems: dict[str, System], start: str, state: PageState) -> str:
+    current = state.text("system", start)
+    slugs = list(systems)
+    chosen = st.selectbox(
+        "System",
+        slugs,
+        index=slugs.index(current),
+        format_func=lambda slug: f"{systems[slug].name} ({systems[slug].year})",
+        key=state.key("system"),
+    )
     if chosen != current:  # another system: its own model, size and node start afresh
         state.set(model=None, size=None, node=None, layer=None, head=None)
-    state.set(**{name: None if chosen == options[0] else chosen})
-    return str(chosen)
+    state.set(system=None if chosen == start else chosen)
+    return chosen
 
 
 def _model(system: System, specs: dict[str, CheckpointSpec], state: PageState) -> CheckpointSpec | None:

@@ -23,8 +23,9 @@ def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) 
     text = st.text_input("Beginning", key=box, help="The model goes on from here as in the demo") or ""
     if text != state.text("text", DEFAULT_TEXT):
         state.set(forced=(), step=None)  # a path chosen by hand belongs to the text it was chosen in
-    state.set(text=None if text == DEFAULT_TEXT else text)
-    prompt, steps = generated(spec.slug, state.values["text"], decoding, state.integers("forced"))
+    typed = None if text == DEFAULT_TEXT else text
+    state.set(text=typed)
+    prompt, steps = generated(spec.slug, typed, decoding, state.integers("forced"))
     how = STRATEGIES[decoding.strategy].lower()
     chosen = " along the path that you chose" if state.integers("forced") else ""
     st.caption(

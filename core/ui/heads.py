@@ -124,7 +124,7 @@ def heads_view(
 
 
 def text_heads(view: BranchView) -> None:
-    """The section "Attention heads" of a branch page: a text, and the heads of the chosen live model over it."""
+    """The section "Heads" of a branch page: a text, and the heads of the chosen live model over it."""
     spec, state = view.spec, view.state
     if spec is None:
         return

@@ -17,6 +17,7 @@ import streamlit as st
 
 from core import links
 from core.links import Value
+from core.settings import MAX_LINK_CHARS
 from core.ui.page import plain, through_page_table
 
 _IN_FLIGHT_SECONDS = 1.5
@@ -102,7 +103,7 @@ def close_page(state: PageState) -> None:
     query, too_long = links.write(state.page, state.values)
     slot["values"] = dict(state.values)
     if too_long:
-        most = f"{links.MAX_LINK_CHARS:,}"
+        most = f"{MAX_LINK_CHARS:,}"
         st.caption(f"This text is longer than {most} characters, so a link to this page leaves it out.")
     if query != slot["query"]:
         slot["unseen"] = [*slot["unseen"][1 - _UNSEEN_MOST :], slot["query"]]
