@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from core.checkpoints.spec import Checkpoint
     from core.efficiency.compare import Comparison, LongText
     from core.efficiency.layout import Sparsity
-    from core.language.types import MaskPrediction, Token
 
 _HOUR = 3600.0
 _TRACES_KEPT = 12
@@ -30,22 +29,6 @@ def checkpoint(slug: str) -> Checkpoint:
     from core import checkpoints
 
     return checkpoints.load(slug)
-
-
-@st.cache_data(max_entries=256, ttl=_HOUR, show_spinner=False)
-def tokens(slug: str, text: str) -> tuple[Token, ...]:
-    """The tokens of ``text`` as checkpoint ``slug`` cuts it."""
-    from core.language.tokens import tokenise
-
-    return tokenise(checkpoint(slug), text)
-
-
-@st.cache_data(max_entries=512, ttl=_HOUR, show_spinner=False)
-def mask_predictions(slug: str, text: str, k: int) -> tuple[MaskPrediction, ...]:
-    """The best ``k`` guesses for each mask of ``text``."""
-    from core.language.fill_mask import fill_mask
-
-    return fill_mask(checkpoint(slug), text, k=k)
 
 
 @st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)

@@ -14,7 +14,7 @@ from core.ui.facts import facts_panel
 from core.ui.heads import VIEWS
 from core.ui.links import PageState, link_row, open_page
 from core.ui.page import BRANCH_TITLES, header, plain, sentences
-from core.ui.picker import card_panel, hub_panel
+from core.ui.picker import card_panel, checkpoint_picker, hub_panel
 from core.ui.tree import tree_panel
 
 SECTIONS = {
@@ -101,8 +101,8 @@ def foot(view: BranchView) -> None:
 def no_model(view: BranchView) -> None:
     """Say that nothing can run here for this system, and what would change that."""
     st.info(
-        f"No live model for {plain(view.system.name)} is installed here. Its module tree and facts are complete; "
-        "to run one, choose another model above, or add a folder of checkpoints (see About)."
+        f"No live model of this branch is installed here, so {plain(view.system.name)} cannot be run. "
+        "Its module tree and facts are complete. “python -m core doctor” says what is missing; About says how a host adds models."
     )
 
 
@@ -128,19 +128,8 @@ def _system(systems: dict[str, System], start: str, state: PageState) -> str:
 
 def _model(system: System, specs: dict[str, CheckpointSpec], state: PageState) -> CheckpointSpec | None:
     """Choose the live model: the system's own first, then its nearest relative, then the branch's others."""
-    if not specs:
-        st.selectbox("Live model", ["none installed"], disabled=True, key=state.key("nomodel"))
-        return None
-    nearest = system.live.checkpoint if system.live else ""
-    order = sorted(specs, key=lambda s: (specs[s].system != system.slug, s != nearest, s))
-    current = state.text("model", order[0])
-    chosen = st.selectbox(
-        "Live model",
-        order,
-        index=order.index(current) if current in order else 0,
-        format_func=lambda s: f"{specs[s].name} · {specs[s].source}",
-        key=state.key(f"model.{system.slug}"),
-        help="What really runs here, and where its weights come from",
-    )
-    state.set(model=None if chosen == order[0] else chosen)
-    return specs[chosen]
+    nearest = system.live.checkpoint
+    order = sorted(specs.values(), key=lambda s: (s.system != system.slug, s.slug != nearest, s.slug))
+    chosen = checkpoint_picker(order, key=state.key(f"model.{system.slug}"), selected=state.text("model"))
+    state.set(model=None if chosen is None or chosen == order[0] else chosen.slug)
+    return chosen

@@ -1,7 +1,7 @@
 """The heads panel: one head of a live model as a heat map, in bertviz's head view, or as a table.
 
-``heads_view`` returns everything that a link carries; ``heads_panel`` the layer and head alone; ``text_heads`` is the
-whole section of a branch page, with a text of the visitor's own. Layers and heads count from 1 here, as in links.
+``heads_view`` returns everything that a link carries; ``text_heads`` is the whole section of a branch page, with a text
+of the visitor's own. Layers and heads count from 1 here, as in links.
 """
 
 from __future__ import annotations
@@ -55,14 +55,6 @@ class HeadsChoice(NamedTuple):
     head: int
     kind: str
     view: str
-
-
-def heads_panel(
-    trace: AttentionTrace, key: str, layer: int | None = None, head: int | None = None, accent: str = "encoder"
-) -> tuple[int, int]:
-    """Draw the panel and return the layer and head that are shown; see :func:`heads_view`."""
-    choice = heads_view(trace, key=key, layer=layer, head=head, accent=accent)
-    return choice.layer, choice.head
 
 
 def heads_view(

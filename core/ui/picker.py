@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
 
-from core import checkpoints, settings
+from core import settings
 from core.checkpoints import registry
 from core.checkpoints.curve import read_curve
-from core.checkpoints.spec import Branch, Card, CheckpointSpec, Kind
+from core.checkpoints.spec import Card, CheckpointSpec
 from core.errors import AtlasError
 from core.figures.learning_curve import learning_curve
 from core.ui.page import accent, plain
@@ -24,25 +25,26 @@ SOURCES = {
 
 
 def checkpoint_picker(
-    branch: Branch, kind: Kind | None = None, *, key: str, selected: str | None = None
+    specs: Sequence[CheckpointSpec], *, key: str, selected: str | None = None
 ) -> CheckpointSpec | None:
-    """A menu of the models that can run now on a branch's page, each with its source; None when there is none."""
-    specs = {
-        spec.slug: spec for spec in checkpoints.for_branch(branch) if spec.ready and (kind is None or spec.kind == kind)
-    }
+    """A menu of models that can run now, each with its source; ``selected`` is the slug it opens with, else the first.
+
+    Without any model the menu says so and returns None; the page explains.
+    """
     if not specs:
-        st.info("No model of this kind is installed here. “python -m core doctor” says what is missing.")
+        st.selectbox("Live model", ["none installed"], disabled=True, key=f"{key}.none")
         return None
-    slugs = list(specs)
+    known = {spec.slug: spec for spec in specs}
+    slugs = list(known)
     slug = st.selectbox(
         "Live model",
         slugs,
-        index=slugs.index(selected) if selected in specs else 0,
-        format_func=lambda slug: f"{specs[slug].name} · {SOURCES[specs[slug].source]}",
+        index=slugs.index(selected) if selected in known else 0,
+        format_func=lambda slug: f"{known[slug].name} · {SOURCES[known[slug].source]}",
         key=key,
         help="What really runs here, and where its weights come from",
     )
-    return specs[slug]
+    return known[slug]
 
 
 def card_panel(spec: CheckpointSpec) -> None:

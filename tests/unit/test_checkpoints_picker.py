@@ -20,9 +20,10 @@ BERT = "google-bert/bert-base-uncased"
 
 
 def picker() -> None:
+    from core import checkpoints
     from core.ui.picker import card_panel, checkpoint_picker
 
-    spec = checkpoint_picker("encoder-decoder", key="picker")
+    spec = checkpoint_picker([s for s in checkpoints.for_branch("encoder-decoder") if s.ready], key="picker")
     if spec is not None:
         card_panel(spec)
 
@@ -51,13 +52,14 @@ def test_the_menu_names_the_source(checkpoint_dir: Path) -> None:
     assert "states no quality" in words(app)
 
 
-def test_a_page_without_models_says_what_to_do(
+def test_without_models_the_menu_says_so(
     tmp_path: Path, use_checkpoints: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry.configuration, "ASSETS", tmp_path)
     use_checkpoints(tmp_path)
     app = run(picker)
-    assert "python -m core doctor" in words(app)
+    assert app.selectbox(key="picker.none").value == "none installed"
+    assert app.selectbox(key="picker.none").disabled
 
 
 def test_a_card_is_shown_as_text_with_its_curve(
