@@ -102,7 +102,8 @@ def no_model(view: BranchView) -> None:
     """Say that nothing can run here for this system, and what would change that."""
     st.info(
         f"No live model of this branch is installed here, so {plain(view.system.name)} cannot be run. "
-        "Its module tree and facts are complete. “python -m core doctor” says what is missing; About says how a host adds models."
+        "Its module tree and facts are complete. “python -m core doctor” says what is missing; "
+        "About says how a host adds models."
     )
 
 
