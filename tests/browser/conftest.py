@@ -72,7 +72,11 @@ def running_app(checkpoints: Path, folder: Path) -> Iterator[str]:
         yield address
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:  # a model in the middle of its work does not listen
+            process.kill()
+            process.wait()
     assert "Traceback" not in log.read_text(), log.read_text()[-4000:]
 
 

@@ -71,7 +71,7 @@ def test_probe_sentence_is_one_click_away(visitor: Visitor) -> None:
 def test_bundled_model_knows_the_capital_of_france(visitor: Visitor) -> None:
     if not any(spec.slug == "minilm" and spec.ready for spec in checkpoints.available()):
         pytest.skip("no bundled MiniLM")
-    page = visitor.open("/encoder")
+    page = visitor.open("/encoder?model=minilm")
     expect(page.get_by_role("textbox", name="Sentence")).to_have_value("The capital of France is [MASK].")
     expect(page.get_by_role("strong").filter(has_text="paris")).to_be_visible()
 
@@ -85,10 +85,19 @@ def test_heads_are_drawn_offline_by_bertviz(visitor: Visitor) -> None:
     expect(page.get_by_role("figure", name="Heat map of layer")).to_be_visible()
 
 
-@pytest.mark.parametrize("tab", ["demo", "heads"])
-def test_what_was_typed_is_never_run(visitor: Visitor, tab: str) -> None:
-    text = "</script><script>top.hacked=1</script><img src=x onerror=top.hacked=1> **b** $x$ [a](http://evil.test)"
-    page = visitor.open(link(tab=tab, text=text, view="bertviz" if tab == "heads" else ""))
-    expect(page.get_by_test_id("stMain").get_by_text("evil", exact=False).first).to_be_attached()
+HOSTILE = "</script><script>top.hacked=1</script><img src=x onerror=top.hacked=1> **b** $x$ [a](http://evil.test)"
+
+
+def test_what_was_typed_is_never_run(visitor: Visitor) -> None:
+    page = visitor.open(link(text=HOSTILE))
+    expect(chips(visitor).get_by_role("button", name=re.compile("^>"))).not_to_have_count(0)
     assert page.evaluate("window.hacked") is None
-    assert page.locator("a[href*=evil]").count() == 0
+    assert page.locator("a[href*=evil], main img").count() == 0
+
+
+def test_what_was_typed_is_never_run_inside_the_heads(visitor: Visitor) -> None:
+    page = visitor.open(link(tab="heads", text=HOSTILE, view="bertviz"))
+    expect(page.get_by_role("textbox", name="Text")).to_have_value(HOSTILE)
+    expect(page.frame_locator("iframe").locator("svg").get_by_text("<", exact=True).first).to_be_visible()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("a[href*=evil], main img").count() == 0

@@ -20,7 +20,7 @@ def test_a_node_of_the_family_opens_its_system(visitor: Visitor) -> None:
 
 def test_the_list_of_the_family_opens_a_system_by_keyboard(visitor: Visitor) -> None:
     page = visitor.open("/")
-    page.get_by_text("The family as a list").focus()
+    page.locator("summary").filter(has_text="The family as a list").focus()
     page.keyboard.press("Enter")
     system = page.get_by_role("link", name="ALBERT (2019)")
     expect(system).to_be_visible()

@@ -145,8 +145,8 @@ def test_cmd_starts_and_healthcheck_tells_when_it_serves(image: Path, tmp_path: 
             assert server.poll() is None
             assert time.monotonic() < end
     finally:
-        server.terminate()
-        server.wait(timeout=30)
+        server.kill()
+        server.wait()
 
 
 def test_compose_agrees_with_the_dockerfile_and_the_settings() -> None:
