@@ -90,14 +90,15 @@ HOSTILE = "</script><script>top.hacked=1</script><img src=x onerror=top.hacked=1
 
 def test_what_was_typed_is_never_run(visitor: Visitor) -> None:
     page = visitor.open(link(text=HOSTILE))
-    expect(chips(visitor).get_by_role("button", name=re.compile("^>"))).not_to_have_count(0)
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(HOSTILE)
+    expect(chips(visitor).get_by_role("button").nth(20)).to_be_visible()
     assert page.evaluate("window.hacked") is None
     assert page.locator("a[href*=evil], main img").count() == 0
 
 
 def test_what_was_typed_is_never_run_inside_the_heads(visitor: Visitor) -> None:
-    page = visitor.open(link(tab="heads", text=HOSTILE, view="bertviz"))
-    expect(page.get_by_role("textbox", name="Text")).to_have_value(HOSTILE)
+    query = {"model": "dir-tiny-gpt2", "tab": "heads", "text": HOSTILE, "view": "bertviz", "length": 1}
+    page = visitor.open(f"/decoder?{urlencode(query)}")
     expect(page.frame_locator("iframe").locator("svg").get_by_text("<", exact=True).first).to_be_visible()
     assert page.evaluate("window.hacked") is None
     assert page.locator("a[href*=evil], main img").count() == 0
