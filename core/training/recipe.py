@@ -50,6 +50,8 @@ class Recipe:
     step_tokens: int
     """Tokens of one optimiser step (padding included)."""
     sources: tuple[SourceFile, ...]
+    tokens: int = 0
+    """Where given, the budget is this many tokens instead of time: for a machine whose speed changes."""
     model: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     optimizer: dict[str, Any] = field(default_factory=dict)

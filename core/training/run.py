@@ -48,7 +48,7 @@ def cli_train(
 
     chosen = recipes.load(recipe)
     if minutes is not None:
-        chosen = dataclasses.replace(chosen, minutes=minutes)
+        chosen = dataclasses.replace(chosen, minutes=minutes, tokens=0)
     if threads is not None:
         torch.set_num_threads(threads)
     folder = state or STATE / recipe

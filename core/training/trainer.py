@@ -1,8 +1,8 @@
 """The one training loop: any objective, CPU or GPU in bfloat16, resumable, with a learning curve.
 
-The budget is time: the learning rate is a function of the share of planned minutes that training has used (pauses do
-not count), so a slower machine sees fewer tokens but always finishes its decay. State is written to a new file and
-renamed, so that an interrupted run loses at most the steps since the last save.
+The budget is time, or tokens where the recipe says so; the learning rate is a function of the used share of it. With
+time, a slower machine sees fewer tokens but always finishes its decay (pauses do not count). State is written to a new
+file and renamed, so that an interrupted run loses at most the steps since the last save.
 """
 
 from __future__ import annotations
@@ -72,6 +72,8 @@ class Trainer:
         """Share of the budget that is used, 0 to 1."""
         if self.steps is not None:
             return self.progress.step / self.steps
+        if self.recipe.tokens:
+            return self.progress.tokens / self.recipe.tokens
         return self.progress.minutes / self.recipe.minutes
 
     def step(self) -> float:

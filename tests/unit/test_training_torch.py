@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,6 +87,11 @@ def test_the_budget_is_time_and_its_end_is_reached(tmp_path: Path) -> None:
     rows = (tmp_path / "curve.csv").read_text(encoding="utf-8").splitlines()
     assert rows[0] == "tokens,steps,minutes,split,measure,value"
     assert {row.split(",")[3] for row in rows[1:]} == {"train", "held-out"}
+
+
+def test_a_budget_of_tokens_ends_after_them(tmp_path: Path) -> None:
+    recipe = dataclasses.replace(toy({"rate": 0.01}), tokens=160)
+    assert len(Trainer(recipe, Line(), tmp_path).run(quiet=True)) == 10  # 16 tokens a step
 
 
 def test_muon_gets_hidden_matrices_only() -> None:

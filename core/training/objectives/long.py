@@ -1,8 +1,8 @@
 """Masked words in long documents, for an encoder with sparse attention (BigBird: Zaheer et al., 2020).
 
 Warm start: all weights of a short-text encoder whose architecture differs in attention alone. Its positions are tiled,
-as Longformer's were (Beltagy et al., 2020): row p starts as row p mod P of the base's P rows, and the rows are trained
-on. Attention is restricted to BigBird's pattern in most steps, its random blocks drawn anew each time, and full in the
+as Longformer's were (Beltagy et al., 2020): position p reads row p mod P of the base's P rows, which are trained on.
+Attention is restricted to BigBird's pattern in most steps, its random blocks drawn anew each time, and full in the
 others, so that the model serves both.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from core.training import corpus, masking
@@ -22,12 +22,25 @@ from core.training.batches import Ints
 from core.training.objectives.masked import MaskedModel, trunk_folder, trunk_state
 from core.training.recipe import Recipe
 
+POSITIONS = "bert.embeddings.position_embeddings.weight"
 BASE = Path(__file__).resolve().parents[3] / "assets" / "checkpoints"
 
 
 def tile(table: Tensor, rows: int) -> Tensor:
     """(P, d) to (rows, d): row p is row p mod P."""
     return table[torch.arange(rows) % len(table)].clone()
+
+
+class TiledPositions(nn.Module):
+    """A table of P positions for any number: position p reads row p mod P."""
+
+    def __init__(self, weight: Tensor) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight.detach().clone())
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(...,) positions to (..., d) vectors."""
+        return functional.embedding(ids % len(self.weight), self.weight)
 
 
 def allowed_pairs(length: int, block: int, random_blocks: int, seed: int) -> torch.Tensor:
@@ -68,18 +81,16 @@ class LongObjective:
         self.lengths = [int(length) for length in recipe.data["lengths"]]
         state = apply(trunk_state(self.folder), load_file(BASE / str(recipe.card["base"]) / "difference.safetensors"))
         config = BertConfig.from_pretrained(self.folder)
-        self.short = int(config.max_position_embeddings)
+        table = state.pop(POSITIONS)
         config.max_position_embeddings = int(recipe.model["positions"])
-        name = "bert.embeddings.position_embeddings.weight"
-        state[name] = tile(state[name], config.max_position_embeddings)
         torch.manual_seed(recipe.seed)
         self.model: MaskedModel = MaskedModel(
             config, state, int(recipe.model["rank"]), int(recipe.model["embedding_rank"])
         )
         self.model.words.lora_A.requires_grad_(False)
         self.model.words.lora_B.requires_grad_(False)
-        self.positions = self.model.bert.embeddings.position_embeddings.weight
-        self.positions.requires_grad_(True)
+        self.model.bert.config._attn_implementation = "sdpa"  # on long rows the fused kernel is faster
+        self.model.bert.embeddings.position_embeddings = TiledPositions(table)
 
     def _data(self, folder: Path, cache: Path) -> tuple[Ints, Ints]:
         key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
@@ -155,8 +166,7 @@ class LongObjective:
 
         folder.mkdir(parents=True, exist_ok=True)
         out = self.model.difference()
-        rows = out.pop("bert.embeddings.position_embeddings.weight")
-        out["bert.embeddings.position_embeddings.weight.rows.0"] = rows
+        out[f"{POSITIONS}.rows.0"] = tile(out.pop(POSITIONS), int(self.recipe.model["positions"]))
         save_file(out, folder / "difference.safetensors", metadata={"format": "pt"})
         short = self.model.config
         config = BigBirdConfig(
