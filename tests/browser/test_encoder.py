@@ -85,20 +85,21 @@ def test_heads_are_drawn_offline_by_bertviz(visitor: Visitor) -> None:
     expect(page.get_by_role("figure", name="Heat map of layer")).to_be_visible()
 
 
-HOSTILE = "</script><script>top.hacked=1</script><img src=x onerror=top.hacked=1> **b** $x$ [a](http://evil.test)"
+SCRIPT = "</script><script>top.hacked=1</script>"
+MARKUP = "<img src=x onerror=top.hacked=1> [a](http://evil.test)"
 
 
-def test_what_was_typed_is_never_run(visitor: Visitor) -> None:
-    page = visitor.open(link(text=HOSTILE))
-    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(HOSTILE)
-    expect(chips(visitor).get_by_role("button").nth(20)).to_be_visible()
+@pytest.mark.parametrize("text", [SCRIPT, MARKUP], ids=["script", "markup"])
+def test_what_was_typed_is_never_run(visitor: Visitor, text: str) -> None:
+    page = visitor.open(link(text=text))
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(text)
+    expect(chips(visitor).get_by_role("button").nth(9)).to_be_visible()
     assert page.evaluate("window.hacked") is None
     assert page.locator("a[href*=evil], main img").count() == 0
 
 
 def test_what_was_typed_is_never_run_inside_the_heads(visitor: Visitor) -> None:
-    query = {"model": "dir-tiny-gpt2", "tab": "heads", "text": HOSTILE, "view": "bertviz", "length": 1}
+    query = {"model": "dir-tiny-gpt2", "tab": "heads", "text": SCRIPT, "view": "bertviz", "length": 1}
     page = visitor.open(f"/decoder?{urlencode(query)}")
     expect(page.frame_locator("iframe").locator("svg").get_by_text("<", exact=True).first).to_be_visible()
     assert page.evaluate("window.hacked") is None
-    assert page.locator("a[href*=evil], main img").count() == 0
