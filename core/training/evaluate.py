@@ -17,7 +17,7 @@ from core.training import recipe as recipes
 from core.training.objectives.tasks import damaged, prefix
 
 PAIRS = 400
-"""Held-out sentences of the corpus on which each direction is measured."""
+"""Held-out sentences of the corpus that are measured, for each direction or task."""
 
 _UNITS = {"top-1": "%", "top-5": "%", "exact before": "%", "exact after": "%", "bits per byte": "bits"}
 
@@ -27,10 +27,17 @@ def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure
 
 
 def masked(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
-    """Cloze sentences; masked words of the committed story."""
+    """Cloze sentences; masked words of everyday sentences of the corpus."""
     rows = [(sentence, answers.split()) for _, sentence, answers in measures.read_table(measures.CLOZE)]
     found = measures.cloze(checkpoint.model, checkpoint.tokenizer, rows)
-    return _named(found, f"cloze, {len(rows)} everyday sentences")
+    out = _named(found, f"cloze, {len(rows)} everyday sentences")
+    if corpus is not None:
+        every = int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
+        items = corpora.read(corpus, recipes.SourceFile("dialogue.txt"), every=every)
+        texts = [item.text for item in items if item.held_out][:PAIRS]
+        found = measures.masked_sentences(checkpoint.model, checkpoint.tokenizer, texts)
+        out += _named(found, f"masked words of {PAIRS} everyday sentences held out from training")
+    return out
 
 
 def causal(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:

@@ -133,6 +133,22 @@ def hide(ids: Ints, tokenizer: Any, *, rate: float = 0.15, seed: int = 7) -> tup
     return np.where(mask, tokenizer.mask_token_id, ids), np.flatnonzero(mask).astype(np.int64)
 
 
+@torch.inference_mode()
+def masked_sentences(model: Any, tokenizer: Any, texts: Sequence[str]) -> Numbers:
+    """Top-1 and top-5 in percent over the masked words (see `hide`) of short texts."""
+    first = near = total = 0
+    for seed, text in enumerate(texts):
+        ids = np.array(tokenizer(text)["input_ids"], dtype=np.int64)
+        hidden, places = hide(ids, tokenizer, seed=seed)
+        scores = model(torch.from_numpy(hidden)[None].to(model.device)).logits[0, places.tolist()]
+        best = scores.topk(5).indices.cpu().numpy()
+        right = best == ids[places][:, None]
+        first += int(right[:, 0].sum())
+        near += int(right.any(axis=1).sum())
+        total += len(places)
+    return {"top-1": 100 * first / total, "top-5": 100 * near / total}
+
+
 def masked_words(model: Any, tokenizer: Any, text: str, *, length: int, sparse: bool) -> Numbers:
     """Top-1 in percent of masked words in the first ``length`` tokens of a text, through sparse or full attention."""
     from core.efficiency import bigbird
