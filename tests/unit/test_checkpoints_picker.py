@@ -49,6 +49,7 @@ def words(app: AppTest) -> str:
 def test_the_menu_names_the_source(checkpoint_dir: Path) -> None:
     app = run(picker)
     assert "tiny-t5 · this host's folder" in app.selectbox(key="picker").options
+    app.selectbox(key="picker").set_value("dir-tiny-t5").run()
     assert "states no quality" in words(app)
 
 
