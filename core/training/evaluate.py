@@ -106,7 +106,8 @@ def _repair(checkpoint: Checkpoint, clean: list[str], on: str) -> list[Measure]:
 def sparse(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
     """Masked words of a long text, sparse and full, at several lengths."""
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
-    texts = {"a story written for this project, {} tokens": (measures.STORY.read_text(encoding="utf-8"), (1024,))}
+    story = measures.STORY.read_text(encoding="utf-8")
+    texts: dict[str, tuple[str, tuple[int, ...]]] = {"a story written for this project, {} tokens": (story, (1024,))}
     if corpus is not None:
         books = held_out_books(corpus)
         texts |= {f"{name} (held out), {{}} tokens": (text, (1024, 2048, 4096)) for name, text in books.items()}

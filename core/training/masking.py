@@ -19,7 +19,7 @@ Bools = npt.NDArray[np.bool_]
 def weights(counts: Ints, threshold: float) -> Floats:
     """Masking weight in (0, 1] of each token from its count; 1 for a token never counted."""
     share = counts / max(1, counts.sum())
-    return np.minimum(1.0, np.sqrt(threshold / np.maximum(share, 1e-12)))
+    return np.asarray(np.minimum(1.0, np.sqrt(threshold / np.maximum(share, 1e-12))), dtype=np.float64)
 
 
 def choose(ids: Ints, weight: Floats, continues: Bools, special: Bools, rate: float, rng: np.random.Generator) -> Bools:

@@ -61,8 +61,9 @@ def cli_train(
     target = output or bundled_root() / chosen.slug
     trainer.objective.export(target)
     shutil.copyfile(folder / "curve.csv", target / "curve.csv")
-    counts = {"steps": trainer.progress.step, "tokens": trainer.progress.tokens}
-    card.write(target, chosen, **counts)
+    done = trainer.progress
+    card.write(target, chosen, steps=done.step, tokens=done.tokens)
     if target == bundled_root() / chosen.slug:
-        card.write(target, chosen, **counts, measures=cli_evaluate(chosen.slug, corpus))
+        found = cli_evaluate(chosen.slug, corpus)
+        card.write(target, chosen, steps=done.step, tokens=done.tokens, measures=found)
     return target

@@ -95,7 +95,7 @@ class Trainer:
 
     def run(self, *, save_seconds: float = 120.0, measure_share: float = 0.05, quiet: bool = False) -> list[float]:
         """Trains to the end of the budget; returns the losses of this call's steps."""
-        from tqdm import tqdm
+        from tqdm import tqdm  # type: ignore[import-untyped]
 
         losses: list[float] = []
         recent: list[float] = []

@@ -14,7 +14,9 @@ from core.training.recipe import Recipe
 class Objective(Protocol):
     """A model with its data: batches are a pure function of the recipe's seed and the step."""
 
-    model: nn.Module
+    @property
+    def model(self) -> nn.Module:
+        """What is trained."""
 
     def batch(self, step: int) -> dict[str, Tensor]:
         """The tensors of one step, the same for the same step."""
