@@ -12,12 +12,13 @@ def check_python(version=sys.version_info):  # type: ignore[no-untyped-def]
     if version < (3, 11):
         import shutil
 
+        elsewhere = "Install one from python.org or your system's packages and name it"
         newer = [name for name in ("python3.14", "python3.13", "python3.12", "python3.11") if shutil.which(name)]
         sys.exit(
             "\nThis is Python {}.{}; Transformer Atlas needs 3.11 or newer. {}: make run PYTHON={}".format(
                 version[0],
                 version[1],
-                "This machine has one" if newer else "Install one from python.org or your system's packages and name it",
+                "This machine has one" if newer else elsewhere,
                 newer[0] if newer else "python3.12",
             )
         )

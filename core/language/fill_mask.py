@@ -140,7 +140,9 @@ def predict(checkpoint: Checkpoint, masked: MaskedText, k: int = 5) -> tuple[Mas
     if not masked.positions:
         own = str(checkpoint.tokenizer.mask_token)
         mask = "[MASK]" if own == "[MASK]" else f"[MASK] (or {own})"
-        raise InputUnusable(f"There is no mask in this text. Type {mask} in place of a word, or click a word to mask it.")
+        raise InputUnusable(
+            f"There is no mask in this text. Type {mask} in place of a word, or click a word to mask it."
+        )
     if k < 1:
         raise OutOfRange("At least one guess must be asked for.")
     with torch.inference_mode():

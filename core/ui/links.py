@@ -20,7 +20,7 @@ from core.links import Value
 from core.settings import MAX_LINK_CHARS
 from core.ui.page import plain, through_page_table
 
-_IN_FLIGHT_SECONDS = 1.5
+_IN_FLIGHT_SECONDS = 0.4
 _UNSEEN_MOST = 8
 _PLAIN = (str, int, float, bool, list, tuple, dict, type(None))
 
