@@ -34,14 +34,14 @@ _STEPS: tuple[tuple[str, str, str, dict[str, str], str], ...] = (
     (
         "decoder",
         ":material/edit_note:",
-        "Let it write, then overrule it",
+        "Overrule a decoder",
         {"system": "gpt-2", "text": "Once upon a time there was a little fox who"},
         "Each step shows what else could have come. Go back, take the second choice, and read another story.",
     ),
     (
         "decoder",
         ":material/account_tree:",
-        "Walk through 175 billion parameters",
+        "Walk through GPT-3",
         {"system": "gpt-3", "tab": "tree"},
         "GPT-3's module tree at full size, with every tensor's shape, although no weight is loaded.",
     ),

@@ -127,9 +127,8 @@ def _numbers(found: Comparison) -> None:
         ("Memory, one head", _bytes(found.sparse.peak_bytes), _bytes(found.full.peak_bytes),
          _times(found, "peak_bytes")),
     )  # fmt: skip
-    for column, (label, sparse, full, ratio) in zip(st.columns(3), rows, strict=True):
-        column.metric(label, sparse, help=f"Sparse attention; full attention of the same model: {full}")
-        column.caption(f"full: {full}  \n{ratio}")
+    lines = [f"| {label} | **{sparse}** | {full} | {ratio} |" for label, sparse, full, ratio in rows]
+    st.markdown("\n".join(("| | sparse | full | sparse is |", "|:--|--:|--:|:--|", *lines)))
     if found.sparse.attention_seconds > found.full.attention_seconds:
         st.caption(
             "Fewer scores, but more time: gathering the blocks takes time too, and on a short text that is more than "
