@@ -57,7 +57,8 @@ def report(what: str, result: Comparison, *, at_most: float = 1.0, unit: float =
     good = result.ratio <= at_most * 1.05
     print(
         f"{what}: ours {result.ours / unit:.1f} {sign}, theirs {result.theirs / unit:.1f} {sign}, "
-        f"ratio {result.ratio:.2f} in {result.rounds} rounds (goal at most {at_most:g}) {'ok' if good else 'MISSED'}"
+        f"ratio {result.ratio:.2f} in {result.rounds} rounds (goal at most {at_most:g}, give or take 5 %) "
+        f"{'ok' if good else 'MISSED'}"
     )
     return good
 

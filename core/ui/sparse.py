@@ -127,8 +127,11 @@ def _numbers(found: Comparison) -> None:
         ("Memory, one head", _bytes(found.sparse.peak_bytes), _bytes(found.full.peak_bytes),
          _times(found, "peak_bytes")),
     )  # fmt: skip
-    lines = [f"| {label} | **{sparse}** | {full} | {ratio} |" for label, sparse, full, ratio in rows]
-    st.markdown("\n".join(("| | sparse | full | sparse is |", "|:--|--:|--:|:--|", *lines)))
+    lines = []
+    for label, *cells in rows:
+        sparse, full, ratio = (cell.replace(" ", "\N{NO-BREAK SPACE}") for cell in cells)
+        lines.append(f"| {label} | **{sparse}** | {full} | {ratio} |")
+    st.markdown("\n".join(("| | sparse | full | |", "|:--|--:|--:|:--|", *lines)))
     if found.sparse.attention_seconds > found.full.attention_seconds:
         st.caption(
             "Fewer scores, but more time: gathering the blocks takes time too, and on a short text that is more than "
