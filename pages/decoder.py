@@ -1,9 +1,7 @@
 """The decoder branch: write token by token, see every alternative, step back and choose another."""
 
-from typing import Any, cast
-
-from core.language.types import Decoding
 from core.ui.branch import branch_frame, foot, no_model, reading_sections
+from core.ui.decoding import decoding_of
 from core.ui.generate import generate_demo
 from core.ui.generated_heads import generated_heads
 from core.ui.links import close_page
@@ -15,15 +13,7 @@ view = branch_frame(
     "might have chosen, and send it another way.",
 )
 state = view.state
-decoding = Decoding(
-    strategy=cast(Any, state.text("strategy", "greedy")),
-    temperature=state.real("temperature", 1.0),
-    top_k=state.number("top_k", 0),
-    top_p=state.real("top_p", 1.0),
-    beams=state.number("beams", 4),
-    max_new_tokens=state.number("length", 40),
-    seed=state.number("seed", 0),
-)
+decoding = decoding_of(state)
 
 if view.section in ("demo", "heads") and view.spec is None:
     no_model(view)

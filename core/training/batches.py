@@ -6,7 +6,7 @@ short item never waits for a long one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,3 +85,40 @@ def plan(items: Ints, keys: Ints, cost: Ints, step_tokens: int, rng: np.random.G
             if 2 * len(part) >= size:
                 batches.append(items[part])
     return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def mix(origin: Ints, passes: Sequence[float], rng: np.random.Generator) -> Ints:
+    """Item numbers of one epoch over several sources: ``origin[i]`` is the source of item i, drawn as `draw` says."""
+    parts = []
+    for number, count in enumerate(passes):
+        members = np.flatnonzero(origin == number)
+        parts.append(members[draw(len(members), count, rng)])
+    return np.concatenate(parts)
+
+
+class Epochs:
+    """The batch of any step: epoch after epoch, each planned from the seed and its number alone.
+
+    Args:
+        seed: the recipe's.
+        make: plans one epoch; equal generators give equal plans.
+    """
+
+    def __init__(self, seed: int, make: Callable[[np.random.Generator], Sequence[Ints]]) -> None:
+        self.seed = seed
+        self.make = make
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._epoch, self._first = -1, 0
+        self._plan: Sequence[Ints] = ()
+
+    def __getitem__(self, step: int) -> Ints:
+        """Item numbers of the batch of ``step``, counted from 0."""
+        if step < self._first:
+            self._start_over()
+        while step >= self._first + len(self._plan):
+            self._first += len(self._plan)
+            self._epoch += 1
+            self._plan = self.make(np.random.default_rng([self.seed, self._epoch]))
+        return self._plan[step - self._first]

@@ -12,6 +12,13 @@ from torch.nn import functional
 from torch.nn.utils import parametrize
 
 
+def factors(update: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+    """(B, A) of the given rank whose product is nearest to an (out, in) update: its truncated SVD, evenly shared."""
+    left, values, right = torch.linalg.svd(update.float(), full_matrices=False)
+    root = values[:rank].sqrt()
+    return left[:, :rank] * root, root[:, None] * right[:rank]
+
+
 class LowRank(nn.Module):
     """Parametrisation that adds ``lora_B @ lora_A`` to a frozen (out, in) weight."""
 
@@ -37,6 +44,10 @@ class LowRankEmbedding(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """(...,) ids to (..., d) vectors."""
         return functional.embedding(ids, self.weight) + functional.embedding(ids, self.lora_B) @ self.lora_A
+
+    def whole(self) -> Tensor:
+        """(n, d): the base with its update added."""
+        return self.weight + self.lora_B @ self.lora_A
 
     def logits(self, hidden: Tensor) -> Tensor:
         """(..., d) hidden states to (..., n) scores: ``hidden @ (W0 + B A)^T``."""

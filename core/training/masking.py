@@ -1,8 +1,9 @@
 r"""Which words a masked language model has to guess.
 
-Whole words are masked, and all of their pieces become the mask token: with nothing left to copy, repeating a word of
-the sentence never pays. Frequent words are masked less often: a word whose first piece has relative frequency :math:`f`
-has weight :math:`\min(1, \sqrt{t / f})`, the subsampling of Mikolov et al. (2013): less of the effort goes into commas.
+Whole words are masked, and all of their pieces become the mask token. A rare word that stands more than once in a text
+can be masked wherever it stands: with nothing left to copy, repeating a word of the sentence never pays. Frequent words
+are masked less often: a word whose first piece has relative frequency :math:`f` has weight
+:math:`\min(1, \sqrt{t / f})`, the subsampling of Mikolov et al. (2013): less of the effort goes into commas.
 """
 
 from __future__ import annotations
@@ -22,7 +23,16 @@ def weights(counts: Ints, threshold: float) -> Floats:
     return np.asarray(np.minimum(1.0, np.sqrt(threshold / np.maximum(share, 1e-12))), dtype=np.float64)
 
 
-def choose(ids: Ints, weight: Floats, continues: Bools, special: Bools, rate: float, rng: np.random.Generator) -> Bools:
+def choose(
+    ids: Ints,
+    weight: Floats,
+    continues: Bools,
+    special: Bools,
+    rate: float,
+    rng: np.random.Generator,
+    *,
+    together: bool = False,
+) -> Bools:
     """Positions to mask in a batch of equally long rows.
 
     Args:
@@ -32,6 +42,7 @@ def choose(ids: Ints, weight: Floats, continues: Bools, special: Bools, rate: fl
         special: (vocabulary,) True for tokens that are never masked.
         rate: share of a row's words to mask, rounded, at least one.
         rng: draws words without replacement with probability proportional to weight (Gumbel top-k).
+        together: with a chosen word of full weight, mask all words of the row that begin with the same piece.
 
     Returns:
         (rows, length) True where the token is to be masked.
@@ -42,6 +53,9 @@ def choose(ids: Ints, weight: Floats, continues: Bools, special: Bools, rate: fl
     count = np.minimum(words, np.maximum(1, np.rint(rate * words))).astype(np.int64)
     rank = np.argsort(np.argsort(-score, axis=1), axis=1)
     mask = starts & (rank < count[:, None])
+    if together:
+        rare = mask & (weight[ids] >= 1.0)
+        mask |= starts & ((ids[:, :, None] == ids[:, None, :]) & rare[:, None, :]).any(axis=2)
     for column in range(1, ids.shape[1]):
         follows = continues[ids[:, column]]
         mask[:, column] |= follows & mask[:, column - 1]

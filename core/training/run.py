@@ -29,6 +29,7 @@ def cli_train(
     """Trains a recipe to the end of its budget and writes the checkpoint; takes up an interrupted run by itself.
 
     A checkpoint in its own place is measured, and its card states the numbers. A finished run is only written again.
+    A recipe without a card is a stage of another one: its weights stay beside its state, in ``out``.
 
     Args:
         recipe: name of a file in ``assets/recipes``.
@@ -58,9 +59,11 @@ def cli_train(
     if trainer.resume():
         print(f"Resuming {recipe} at step {trainer.progress.step}, {trainer.progress.minutes:.1f} minutes in.")
     trainer.run()
-    target = output or bundled_root() / chosen.slug
+    target = output or (bundled_root() / chosen.slug if chosen.card else folder / "out")
     trainer.objective.export(target)
     shutil.copyfile(folder / "curve.csv", target / "curve.csv")
+    if not chosen.card:
+        return target
     done = trainer.progress
     card.write(target, chosen, steps=done.step, tokens=done.tokens)
     if target == bundled_root() / chosen.slug:

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal, cast
 
 import streamlit as st
 
 from core.language.types import Decoding
+from core.ui.links import PageState
 
 STRATEGIES = {"greedy": "Greedy", "sample": "Sample", "beam": "Beam search"}
 MAX_LENGTH = 200
 MAX_BEAMS = 8
+
+
+def decoding_of(state: PageState) -> Decoding:
+    """The decoding that a link asks for."""
+    return Decoding(
+        strategy=cast(Any, state.text("strategy", "greedy")),
+        temperature=state.real("temperature", 1.0),
+        top_k=state.number("top_k", 0),
+        top_p=state.real("top_p", 1.0),
+        beams=state.number("beams", 4),
+        max_new_tokens=state.number("length", 40),
+        seed=state.number("seed", 0),
+    )
 
 
 def effective(decoding: Decoding) -> Decoding:

@@ -17,7 +17,7 @@ from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request, Task, align, prepare, replay, rewrite, tasks
 from core.language.types import Decoding, GenerationStep
 from core.ui import rewrite_text
-from core.ui.decoding import decoding_controls, effective, explain_decoding
+from core.ui.decoding import decoding_controls, decoding_of, effective, explain_decoding
 from core.ui.links import PageState
 from core.ui.page import accent, plain
 from core.ui.rewrite_parts import attention_panel, attention_tabs
@@ -105,15 +105,7 @@ def _damage_menu(state: PageState) -> Kind | str:
 
 
 def _decoding(state: PageState) -> Decoding:
-    before = Decoding(
-        strategy=cast(Any, state.text("strategy", "greedy")),
-        temperature=state.real("temperature", 1.0),
-        top_k=state.number("top_k", 0),
-        top_p=state.real("top_p", 1.0),
-        beams=state.number("beams", 4),
-        max_new_tokens=state.number("length", 40),
-        seed=state.number("seed", 0),
-    )
+    before = decoding_of(state)
     now = decoding_controls(before, key=state.key("decoding"))
     state.set(
         strategy=now.strategy, temperature=now.temperature, top_k=now.top_k, top_p=now.top_p, beams=now.beams,

@@ -121,6 +121,19 @@ def test_whole_words_are_masked() -> None:
         assert not mask[:, [0, 5]].any()
 
 
+def test_a_rare_word_can_be_masked_wherever_it_stands() -> None:
+    no = np.zeros(5, dtype=bool)
+    continues = np.array([False, False, True, False, False])
+    weight = np.array([1.0, 1.0, 1.0, 1.0, 0.5])
+    ids = np.array([[1, 2, 3, 1, 2, 4, 4]])
+    seen = set()
+    for seed in range(40):
+        mask = masking.choose(ids, weight, continues, no, 0.2, np.random.default_rng(seed), together=True)
+        seen.add(tuple(np.flatnonzero(mask[0]).tolist()))
+    # the rare word 1 with its pieces at both places, the rare word 3, or one of the two frequent words 4
+    assert seen == {(0, 1, 3, 4), (2,), (5,), (6,)}
+
+
 def test_weight_decides_which_word_is_masked() -> None:
     ids = np.tile(np.array([[1, 3]]), (2000, 1))
     no = np.zeros(4, dtype=bool)
@@ -150,9 +163,13 @@ def test_damage_is_a_function_of_text_and_index() -> None:
 def test_every_recipe_loads_and_states_its_card() -> None:
     names = recipe.available()
     assert {"minilm", "atlas-gpt-2", "atlas-t5", "atlas-bigbird"} <= set(names)
-    for name in names:
-        found = recipe.load(name)
+    loaded = {name: recipe.load(name) for name in names}
+    stages = {found.model.get("start") for found in loaded.values()}
+    for name, found in loaded.items():
         assert found.slug == name
+        if not found.card:
+            assert name in stages
+            continue
         assert found.card["weaknesses"]
         assert len(found.card["data"]) == len(found.card["data_licence"]) or len(found.card["data_licence"]) == 1
 

@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from transformers import BertConfig, BertForMaskedLM
 
 from core.checkpoints.difference import apply
 from core.checkpoints.spec import Measure
 from core.training import card, measures, optimizers
-from core.training.lowrank import LowRankEmbedding, add_updates
+from core.training.lowrank import LowRankEmbedding, add_updates, factors
 from core.training.objectives.causal import END, byte_lengths, train_tokenizer, window_starts
 from core.training.objectives.long import allowed_pairs, tile
+from core.training.objectives.masked import MaskedModel
 from core.training.objectives.seq2seq import round_up
 from core.training.recipe import Recipe
 from core.training.trainer import Trainer
@@ -116,6 +118,46 @@ def test_low_rank_update_is_what_the_loader_adds() -> None:
         update.lora_B.copy_(torch.randn(4, 2))
     stored = {"0.weight.lora_A": update.lora_A.detach(), "0.weight.lora_B": update.lora_B.detach()}
     torch.testing.assert_close(apply(base, stored)["0.weight"], layer[0].weight.detach())
+
+
+def test_factors_are_the_nearest_of_their_rank() -> None:
+    torch.manual_seed(0)
+    update = torch.randn(6, 2) @ torch.randn(2, 5)
+    left, right = factors(update, 2)
+    torch.testing.assert_close(left @ right, update)
+    # of diag(3, 2, 1), rank 2 keeps the two largest, shared evenly between the factors
+    left, right = factors(torch.diag(torch.tensor([3.0, 1.0, 2.0])), 2)
+    torch.testing.assert_close(left @ right, torch.diag(torch.tensor([3.0, 0.0, 2.0])))
+    torch.testing.assert_close(left.norm(dim=0), right.norm(dim=1))
+
+
+def tiny_masked(rank: int, start: dict[str, Tensor] | None = None) -> tuple[MaskedModel, dict[str, Tensor]]:
+    """A masked model on a trunk of random weights, and the trunk."""
+    torch.manual_seed(5)
+    config = BertConfig(
+        vocab_size=20, hidden_size=12, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        max_position_embeddings=8,
+    )  # fmt: skip
+    state = BertForMaskedLM(config).state_dict()
+    trunk = {name: value for name, value in state.items() if name.startswith("bert.")}
+    return MaskedModel(config, trunk, rank, 12, start), trunk
+
+
+def test_updates_of_full_rank_go_on_where_a_free_stage_stopped() -> None:
+    free, trunk = tiny_masked(0)
+    torch.manual_seed(6)
+    with torch.no_grad():
+        for parameter in free.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.1 * torch.randn_like(parameter))
+    ids = torch.randint(0, 20, (3, 8))
+    mask = torch.rand(3, 8) < 0.4
+    bounded, _ = tiny_masked(12, free.whole())
+    torch.testing.assert_close(bounded(ids, mask), free(ids, mask), atol=1e-4, rtol=1e-4)
+    # and what is shipped is that model again
+    shipped = apply(trunk, {name: value.float() for name, value in bounded.difference().items()})
+    for name, value in free.whole().items():
+        torch.testing.assert_close(shipped[name], value, atol=2e-3, rtol=2e-3)
 
 
 def test_low_rank_embedding_reads_and_scores_with_one_matrix() -> None:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.training import corpus
-from core.training.batches import Ints
+from core.training.batches import Epochs, Ints
 from core.training.recipe import Recipe
 
 END = "<|endoftext|>"
@@ -93,9 +93,7 @@ class CausalObjective:
         self.model: CausalModel = CausalModel(
             recipe.model, self.tokenizer.get_vocab_size(), self.tokenizer.token_to_id(END)
         )
-        self._epoch = -1
-        self._first = 0
-        self._starts: Ints = np.zeros(0, dtype=np.int64)
+        self._epochs = Epochs(recipe.seed, self._epoch)
 
     def _data(self, folder: Path, cache: Path) -> tuple[Any, Ints, Ints]:
         from tokenizers import Tokenizer
@@ -127,16 +125,12 @@ class CausalObjective:
         return self._data(folder, cache)
 
     def batch(self, step: int) -> dict[str, Tensor]:
+        return self._windows(self.train, self._epochs[step])
+
+    def _epoch(self, rng: np.random.Generator) -> list[Ints]:
         rows = max(1, self.recipe.step_tokens // self.width)
-        if step < self._first or not len(self._starts):
-            self._epoch, self._first, self._starts = -1, 0, np.zeros(0, dtype=np.int64)
-        while step >= self._first + len(self._starts) // rows:
-            self._first += len(self._starts) // rows
-            self._epoch += 1
-            rng = np.random.default_rng([self.recipe.seed, self._epoch])
-            self._starts = window_starts(len(self.train), self.width, rng)
-        at = (step - self._first) * rows
-        return self._windows(self.train, self._starts[at : at + rows])
+        starts = window_starts(len(self.train), self.width, rng)
+        return [starts[at : at + rows] for at in range(0, len(starts) - rows + 1, rows)]
 
     def _windows(self, stream: Ints, starts: Ints) -> dict[str, Tensor]:
         ids = np.stack([stream[s : s + self.width + 1] for s in starts]).astype(np.int64)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +18,13 @@ from torch.nn import functional
 
 from core.training import corpus, masking
 from core.training.batches import Ints
-from core.training.objectives.masked import MaskedModel, trunk_folder, trunk_state
+from core.training.objectives.masked import (
+    MaskedModel,
+    WordPieces,
+    trunk_folder,
+    trunk_state,
+    trunk_tokenizer,
+)
 from core.training.recipe import Recipe
 
 POSITIONS = "bert.embeddings.position_embeddings.weight"
@@ -57,26 +62,18 @@ class LongObjective:
 
     def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
         from safetensors.torch import load_file
-        from tokenizers import Tokenizer
         from transformers import BertConfig
 
         from core.checkpoints.difference import apply
 
         self.recipe = recipe
         self.folder = trunk_folder(str(recipe.model["package"]))
-        self.tokenizer: Any = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
-        self.tokenizer.no_truncation()
-        self.tokenizer.no_padding()
-        vocab: dict[str, int] = self.tokenizer.get_vocab()
-        self.begin, self.end, self.mask_id = vocab["[CLS]"], vocab["[SEP]"], vocab["[MASK]"]
-        self.continues = np.zeros(len(vocab), dtype=bool)
-        self.special = np.zeros(len(vocab), dtype=bool)
-        for piece, index in vocab.items():
-            self.continues[index] = piece.startswith("##")
-            self.special[index] = piece in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
+        self.tokenizer = trunk_tokenizer(self.folder)
+        self.pieces = WordPieces(self.tokenizer)
         self.train, self.test = self._data(corpus_folder, cache)
         self.weight = masking.weights(
-            np.bincount(self.train, minlength=len(vocab)).astype(np.int64), float(recipe.data["threshold"])
+            np.bincount(self.train, minlength=len(self.pieces.special)).astype(np.int64),
+            float(recipe.data["threshold"]),
         )
         self.lengths = [int(length) for length in recipe.data["lengths"]]
         state = apply(trunk_state(self.folder), load_file(BASE / str(recipe.card["base"]) / "difference.safetensors"))
@@ -121,13 +118,8 @@ class LongObjective:
     def _windows(self, stream: Ints, length: int, rows: int, rng: np.random.Generator) -> dict[str, Tensor]:
         starts = rng.integers(0, len(stream) - length, size=rows)
         ids = np.stack([stream[s : s + length] for s in starts]).astype(np.int64)
-        ids[:, 0], ids[:, -1] = self.begin, self.end
-        mask = masking.choose(ids, self.weight, self.continues, self.special, float(self.recipe.data["mask_rate"]), rng)
-        return {
-            "ids": torch.from_numpy(np.where(mask, self.mask_id, ids)),
-            "mask": torch.from_numpy(mask),
-            "labels": torch.from_numpy(ids[mask]),
-        }
+        ids[:, 0], ids[:, -1] = self.pieces.begin, self.pieces.end
+        return self.pieces.hide(ids, self.weight, float(self.recipe.data["mask_rate"]), rng)
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
         scores = self.model(batch["ids"], batch["mask"], batch.get("allowed"))
@@ -185,9 +177,9 @@ class LongObjective:
             use_bias=True,
             rescale_embeddings=False,
             pad_token_id=0,
-            bos_token_id=self.begin,
-            eos_token_id=self.end,
-            sep_token_id=self.end,
+            bos_token_id=self.pieces.begin,
+            eos_token_id=self.pieces.end,
+            sep_token_id=self.pieces.end,
             architectures=["BigBirdForMaskedLM"],
         )
         config.save_pretrained(folder)

@@ -1,4 +1,8 @@
-"""Masked language modelling (Devlin et al., 2019) on the trunk of a sentence encoder, with low-rank updates."""
+"""Masked language modelling (Devlin et al., 2019) on the trunk of a sentence encoder.
+
+The encoder's matrices learn through low-rank updates, or freely where the recipe gives no rank. A free run is a stage:
+another recipe starts from it, cuts its updates down to their rank by SVD, and goes on with the factors.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from core.errors import AtlasError
 from core.training import batches, corpus, masking
-from core.training.batches import Ints, Ragged
-from core.training.lowrank import LowRankEmbedding, add_updates
+from core.training.batches import Epochs, Ints, Ragged
+from core.training.lowrank import LowRankEmbedding, add_updates, factors
 from core.training.recipe import Recipe
+
+WHOLE = "model.safetensors"
+"""File of a stage's weights."""
 
 
 def trunk_folder(package: str) -> Path:
@@ -31,17 +39,76 @@ def trunk_state(folder: Path) -> dict[str, Tensor]:
     return {f"bert.{k}": v for k, v in state.items() if not k.startswith("pooler.") and "position_ids" not in k}
 
 
+def start_state(name: str, trunk: dict[str, Tensor], stages: Path) -> dict[str, Tensor]:
+    """Weights of the stage ``name`` among the training states, else of the bundled difference of that name."""
+    from safetensors.torch import load_file
+
+    from core.checkpoints.difference import apply
+    from core.checkpoints.registry import bundled_root
+
+    stage = stages / name / "out" / WHOLE
+    if stage.is_file():
+        return load_file(stage)
+    bundled = bundled_root() / name / "difference.safetensors"
+    if not bundled.is_file():
+        raise AtlasError(f"Training starts from {name}, which has not been trained here: train that recipe first.")
+    return apply(trunk, load_file(bundled))
+
+
+def trunk_tokenizer(folder: Path) -> Any:
+    """The trunk's WordPiece tokeniser, without cutting or padding."""
+    from tokenizers import Tokenizer
+
+    tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+class WordPieces:
+    """What masking has to know of a BERT vocabulary: which pieces continue a word, which are never masked."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        vocab: dict[str, int] = tokenizer.get_vocab()
+        self.begin, self.end, self.mask = vocab["[CLS]"], vocab["[SEP]"], vocab["[MASK]"]
+        self.continues = np.zeros(len(vocab), dtype=bool)
+        self.special = np.zeros(len(vocab), dtype=bool)
+        for piece, index in vocab.items():
+            self.continues[index] = piece.startswith("##")
+            self.special[index] = piece in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
+
+    def hide(
+        self, ids: Ints, weight: masking.Floats, rate: float, rng: np.random.Generator, *, together: bool = False
+    ) -> dict[str, Tensor]:
+        """Rows (rows, length) with words masked (`core.training.masking.choose`), where, and what stood there."""
+        mask = masking.choose(ids, weight, self.continues, self.special, rate, rng, together=together)
+        return {
+            "ids": torch.from_numpy(np.where(mask, self.mask, ids)),
+            "mask": torch.from_numpy(mask),
+            "labels": torch.from_numpy(ids[mask]),
+        }
+
+
 class MaskedModel(nn.Module):
     """BERT's encoder and masked-token head; only masked positions meet the vocabulary.
 
     Args:
         config: the architecture; dropout is off in training.
         state: weights to start from, named as in BertForMaskedLM; a head that is missing starts as the identity.
-        rank: rank of the updates of the encoder's matrices.
+        rank: rank of the updates of the encoder's matrices; 0 trains the matrices themselves.
         embedding_rank: rank of the update of the word vectors, which also score the words.
+        start: weights, named alike, that training starts from instead; updates start as what they add to ``state``,
+            cut down to their ranks.
     """
 
-    def __init__(self, config: Any, state: dict[str, Tensor], rank: int, embedding_rank: int) -> None:
+    def __init__(
+        self,
+        config: Any,
+        state: dict[str, Tensor],
+        rank: int,
+        embedding_rank: int,
+        start: dict[str, Tensor] | None = None,
+    ) -> None:
         super().__init__()
         from transformers import BertForMaskedLM
 
@@ -54,13 +121,48 @@ class MaskedModel(nn.Module):
         self.bert: Any = full.bert
         self.transform: Any = full.cls.predictions.transform
         self.bias = nn.Parameter(full.cls.predictions.bias.detach().clone())
-        add_updates(self.bert.encoder, rank)
+        if rank:
+            add_updates(self.bert.encoder, rank)
         tables = self.bert.embeddings
         self.words = LowRankEmbedding(tables.word_embeddings, embedding_rank)
         tables.word_embeddings = self.words
         tables.position_embeddings.weight.requires_grad_(False)
         tables.token_type_embeddings.weight.requires_grad_(False)
         self.config = config
+        if start is not None:
+            self._start(state, start)
+
+    @torch.no_grad()
+    def _start(self, state: dict[str, Tensor], start: dict[str, Tensor]) -> None:
+        """Sets what is trained so that the model equals ``start`` as nearly as the ranks allow."""
+        own = dict(self.named_parameters())
+        for name, value in start.items():
+            here = name.removeprefix("cls.predictions.")
+            stem, _, last = here.rpartition(".")
+            if here == "bert.embeddings.word_embeddings.weight":
+                update, low = value.float() - state[name], f"{stem}."
+            elif f"{stem}.parametrizations.weight.0.lora_A" in own and last == "weight":
+                update, low = value.float() - state[name], f"{stem}.parametrizations.weight.0."
+            else:
+                if here in own and own[here].requires_grad:
+                    own[here].copy_(value)
+                continue
+            rank = len(own[f"{low}lora_A"])
+            right, left = factors(update, rank)
+            own[f"{low}lora_B"].copy_(right)
+            own[f"{low}lora_A"].copy_(left)
+
+    def whole(self) -> dict[str, Tensor]:
+        """All weights, updates added, under the names of BertForMaskedLM."""
+        out: dict[str, Tensor] = {"bert.embeddings.word_embeddings.weight": self.words.whole()}
+        for name, child in self.named_modules():
+            stem = f"cls.predictions.{name}" if name.startswith("transform") else name
+            if isinstance(child, (nn.Linear, nn.LayerNorm)):
+                out[f"{stem}.weight"], out[f"{stem}.bias"] = child.weight, child.bias
+            elif isinstance(child, nn.Embedding):
+                out[f"{stem}.weight"] = child.weight
+        out["cls.predictions.bias"] = self.bias
+        return {name: value.detach().clone() for name, value in out.items()}
 
     def forward(self, ids: Tensor, mask: Tensor, allowed: Tensor | None = None) -> Tensor:
         """(rows, length) ids and masked positions to (masked, vocabulary) scores.
@@ -94,36 +196,26 @@ class MaskedObjective:
     """Short texts of equal length a batch; see `core.training.masking` for what is hidden."""
 
     def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
-        from tokenizers import Tokenizer
-
         self.recipe = recipe
         self.folder = trunk_folder(str(recipe.model["package"]))
-        self.tokenizer: Any = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
-        self.tokenizer.no_truncation()
-        self.tokenizer.no_padding()
-        vocab: dict[str, int] = self.tokenizer.get_vocab()
-        self.mask_id = vocab["[MASK]"]
-        size = len(vocab)
-        self.continues = np.zeros(size, dtype=bool)
-        self.special = np.zeros(size, dtype=bool)
-        for piece, index in vocab.items():
-            self.continues[index] = piece.startswith("##")
-            self.special[index] = piece in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
+        self.tokenizer = trunk_tokenizer(self.folder)
+        self.pieces = WordPieces(self.tokenizer)
         self.train, self.source_of, self.test = self._data(corpus_folder, cache)
-        counts = np.bincount(self.train.flat, minlength=size)
+        counts = np.bincount(self.train.flat, minlength=len(self.pieces.special))
         self.weight = masking.weights(counts, float(recipe.data["threshold"]))
         torch.manual_seed(recipe.seed)
         from transformers import BertConfig
 
+        trunk = trunk_state(self.folder)
+        name = str(recipe.model.get("start", ""))
         self.model: MaskedModel = MaskedModel(
             BertConfig.from_pretrained(self.folder),
-            trunk_state(self.folder),
+            trunk,
             int(recipe.model["rank"]),
             int(recipe.model["embedding_rank"]),
+            start_state(name, trunk, cache.parents[1]) if name else None,
         )
-        self._epoch = -1
-        self._first = 0
-        self._plan: list[Ints] = []
+        self._epochs = Epochs(recipe.seed, self._epoch)
 
     def _data(self, folder: Path, cache: Path) -> tuple[Ragged, Ints, Ragged]:
         key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
@@ -160,36 +252,20 @@ class MaskedObjective:
         np.save(stem / "source.npy", origin)
         return packed, origin, held
 
-    def _batch_items(self, step: int) -> Ints:
-        if step < self._first or not self._plan:
-            self._epoch, self._first, self._plan = -1, 0, []
-        while step >= self._first + len(self._plan):
-            self._first += len(self._plan)
-            self._epoch += 1
-            rng = np.random.default_rng([self.recipe.seed, self._epoch])
-            parts = []
-            for number, source in enumerate(self.recipe.sources):
-                members = np.flatnonzero(self.source_of == number)
-                parts.append(members[batches.draw(len(members), source.passes, rng)])
-            items = np.concatenate(parts)
-            length = self.train.lengths[items]
-            self._plan = batches.plan(items, length, length, self.recipe.step_tokens, rng)
-        return self._plan[step - self._first]
+    def _epoch(self, rng: np.random.Generator) -> list[Ints]:
+        items = batches.mix(self.source_of, [source.passes for source in self.recipe.sources], rng)
+        length = self.train.lengths[items]
+        return batches.plan(items, length, length, self.recipe.step_tokens, rng)
 
     def batch(self, step: int) -> dict[str, Tensor]:
-        index = self._batch_items(step)
+        index = self._epochs[step]
         ids = self.train.rows(index, int(self.train.lengths[index[0]]), 0)
         rng = np.random.default_rng([self.recipe.seed, 1, step])
         return self._hide(ids, rng, float(self.recipe.data["mask_rate"]))
 
     def _hide(self, ids: Ints, rng: np.random.Generator, rate: float) -> dict[str, Tensor]:
-        mask = masking.choose(ids, self.weight, self.continues, self.special, rate, rng)
-        hidden = np.where(mask, self.mask_id, ids)
-        return {
-            "ids": torch.from_numpy(hidden),
-            "mask": torch.from_numpy(mask),
-            "labels": torch.from_numpy(ids[mask]),
-        }
+        together = bool(self.recipe.data.get("together", False))
+        return self.pieces.hide(ids, self.weight, rate, rng, together=together)
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
         return functional.cross_entropy(self.model(batch["ids"], batch["mask"]).float(), batch["labels"])
@@ -221,6 +297,9 @@ class MaskedObjective:
         from transformers import AutoTokenizer
 
         folder.mkdir(parents=True, exist_ok=True)
+        if not self.recipe.model["rank"]:
+            save_file(self.model.whole(), folder / WHOLE, metadata={"format": "pt"})
+            return
         save_file(self.model.difference(), folder / "difference.safetensors", metadata={"format": "pt"})
         config = self.model.config
         config.architectures = ["BertForMaskedLM"]

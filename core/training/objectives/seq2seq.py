@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.training import batches, parallel
-from core.training.batches import Ints, Ragged
+from core.training.batches import Epochs, Ints, Ragged
 from core.training.objectives.tasks import examples, prefix
 from core.training.recipe import Recipe
 
@@ -91,9 +91,7 @@ class Seq2SeqObjective:
         self.sizes = (round_up(self.inputs.lengths), round_up(self.outputs.lengths))
         torch.manual_seed(recipe.seed)
         self.model: Seq2SeqModel = Seq2SeqModel(recipe.model, self.tokenizer.get_vocab_size())
-        self._epoch = -1
-        self._first = 0
-        self._plan: list[Ints] = []
+        self._epochs = Epochs(recipe.seed, self._epoch)
 
     def _data(self, folder: Path, cache: Path) -> tuple[Any, Ragged, Ragged, Ints, dict[str, list[list[str]]]]:
         from tokenizers import Tokenizer
@@ -140,24 +138,13 @@ class Seq2SeqObjective:
         (stem / "test.json").write_text(json.dumps(test, ensure_ascii=False), encoding="utf-8")
         return self._data(folder, cache)
 
-    def _batch_items(self, step: int) -> Ints:
-        if step < self._first or not self._plan:
-            self._epoch, self._first, self._plan = -1, 0, []
-        while step >= self._first + len(self._plan):
-            self._first += len(self._plan)
-            self._epoch += 1
-            rng = np.random.default_rng([self.recipe.seed, self._epoch])
-            parts = []
-            for number, source in enumerate(self.recipe.sources):
-                members = np.flatnonzero(self.task_of == number)
-                parts.append(members[batches.draw(len(members), source.passes, rng)])
-            items = np.concatenate(parts)
-            left, right = self.sizes[0][items], self.sizes[1][items]
-            self._plan = batches.plan(items, left * 4096 + right, left + right, self.recipe.step_tokens, rng)
-        return self._plan[step - self._first]
+    def _epoch(self, rng: np.random.Generator) -> list[Ints]:
+        items = batches.mix(self.task_of, [source.passes for source in self.recipe.sources], rng)
+        left, right = self.sizes[0][items], self.sizes[1][items]
+        return batches.plan(items, left * 4096 + right, left + right, self.recipe.step_tokens, rng)
 
     def batch(self, step: int) -> dict[str, Tensor]:
-        index = self._batch_items(step)
+        index = self._epochs[step]
         ids = self.inputs.rows(index, int(self.sizes[0][index[0]]), 0)
         labels = self.outputs.rows(index, int(self.sizes[1][index[0]]), IGNORE)
         return {
