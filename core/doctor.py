@@ -16,7 +16,7 @@ from core import __version__, checkpoints
 from core import settings as configuration
 from core.checkpoints import hub_cache, package, registry
 from core.checkpoints.spec import Branch, CheckpointSpec
-from core.errors import AtlasError
+from core.errors import AtlasError, SettingUnusable
 
 BRANCHES: tuple[Branch, ...] = ("encoder", "decoder", "encoder-decoder", "efficient")
 NEEDED = (
@@ -85,10 +85,8 @@ def _settings(report: Report) -> bool:
     """Settings, sources and memory; False when the settings cannot be read at all."""
     try:
         chosen = configuration.settings()
-    except ValueError as error:
-        names = sorted({str(problem["loc"][0]) for problem in getattr(error, "errors", list)()})
-        variables = ", ".join(f"ATLAS_{name.upper()}" for name in names) or "ATLAS_..."
-        report.problems.append(f"A setting has a value that is not allowed: {variables}. core/settings.py lists them.")
+    except SettingUnusable as error:
+        report.problems.append(str(error))
         return False
     found = package.find_package()
     folder = chosen.checkpoint_dir

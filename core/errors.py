@@ -9,6 +9,10 @@ class AtlasError(Exception):
     """Base of all errors that are shown to a visitor; ``str(error)`` is the sentence to show."""
 
 
+class SettingUnusable(AtlasError):
+    """An ``ATLAS_*`` environment variable holds a value that it cannot take."""
+
+
 class UnknownSystem(AtlasError):
     """A system's slug is not in the catalogue."""
 

@@ -14,14 +14,24 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from core.errors import SettingUnusable
 
 MAX_TEXT_CHARS = 20_000
 """The longest text (in characters) that any box of the app accepts."""
 
 MAX_LINK_CHARS = 2_000
 """The longest text (in characters) that travels in a link."""
+
+TAKES = {
+    "hub": "“off” or “on”",
+    "checkpoint_dir": "the path of a folder",
+    "memory_mb": "a whole number of megabytes, 64 or more",
+    "threads": "a whole number from 1 to 256",
+}
+"""What each variable takes, for the sentence that refuses another value. The value itself is the host's affair."""
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "assets"
@@ -40,5 +50,17 @@ class Settings(BaseSettings):
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
-    """The settings, read once from the environment. Tests call ``settings.cache_clear()`` after changing it."""
-    return Settings()
+    """The settings, read once from the environment. Tests call ``settings.cache_clear()`` after changing it.
+
+    Raises:
+        SettingUnusable: a variable holds a value that it cannot take.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        names = dict.fromkeys(str(problem["loc"][0]) for problem in error.errors())
+        wrong = " ".join(f"ATLAS_{name.upper()} takes {TAKES[name]}." for name in names)
+        raise SettingUnusable(
+            f"A setting of this installation has a value that it cannot take. {wrong} "
+            "Whoever runs the app can correct it in the environment and start the app again."
+        ) from None

@@ -42,9 +42,9 @@ class BranchView:
 
 def branch_frame(branch: Branch, sentence: str) -> BranchView:
     """Draw title and controls of a branch page; the choices are already in the state when this returns."""
+    header(BRANCH_TITLES[branch], sentence, branch)
     systems = {system.slug: system for system in catalogue.by_branch(branch)}
     specs = {spec.slug: spec for spec in checkpoints.for_branch(branch) if spec.ready}
-    header(BRANCH_TITLES[branch], sentence, branch)
     choices: dict[str, Collection[str]] = {
         "system": systems,
         "model": specs,

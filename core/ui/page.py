@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
-from core.errors import AtlasError
+from core.errors import AtlasError, SettingUnusable
+from core.settings import settings
 
 ACCENTS = {
     "encoder": "#0072B2",
@@ -65,6 +66,12 @@ def header(title: str, sentence: str, branch: str | None = None) -> None:
     st.html(_STYLE.replace("BAR", bar))
     st.title(title, anchor=False)
     st.markdown(sentence)
+    try:
+        settings()
+    except SettingUnusable as error:
+        # Nothing below could find its models; the frame stands, so that the other pages say the same.
+        st.error(plain(str(error)), icon=":material/settings:")
+        st.stop()
 
 
 @contextmanager
