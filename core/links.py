@@ -77,6 +77,7 @@ _COMMON: dict[str, Parameter] = {
     "tab": Choice(allowed=("demo", "heads", "tree", "facts")),
     "size": Choice(),
     "node": Text(),
+    "drawing": Choice("tree", ("tree", "treemap", "sunburst", "text", "sizes")),
     "text": Text(),
     "layer": Integer(None, 1, 200),
     "head": Integer(None, 1, 256),

@@ -81,9 +81,9 @@ def reading_sections(view: BranchView) -> None:
     state, slug = view.state, view.system.slug
     if view.section == "tree":
         with sentences():
-            wanted = {name: state.text(name) or None for name in ("size", "node")}
-            size, node = tree_panel(slug, key=state.key(f"tree.{slug}"), **wanted)
-            state.set(size=size, node=node)
+            wanted = {name: state.text(name) or None for name in ("size", "node", "drawing")}
+            size, node, drawing = tree_panel(slug, key=state.key(f"tree.{slug}"), **wanted)
+            state.set(size=size, node=node, drawing=drawing)
     elif view.section == "facts":
         with sentences():
             facts_panel(slug)

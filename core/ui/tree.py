@@ -18,7 +18,13 @@ from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent, short
 from core.ui.tree_view import walkable_tree
 
-VIEWS = ("Tree", "Treemap", "Sunburst", "As text", "Compare sizes")
+VIEWS = {
+    "tree": "Tree",
+    "treemap": "Treemap",
+    "sunburst": "Sunburst",
+    "text": "As text",
+    "sizes": "Compare sizes",
+}
 _TEXT_HEIGHT = 560
 _CONFIG = {
     "Share": st.column_config.NumberColumn(format="percent"),
@@ -27,11 +33,12 @@ _CONFIG = {
 
 
 def tree_panel(
-    slug: str, *, key: str, size: str | None = None, node: str | None = None
-) -> tuple[str | None, str | None]:
-    """Draw everything that can be seen of a system's tree; returns (size, node path) as chosen, None for the defaults.
+    slug: str, *, key: str, size: str | None = None, node: str | None = None, drawing: str | None = None
+) -> tuple[str | None, str | None, str]:
+    """Draw everything that can be seen of a system's tree; returns (size, node path, drawing) as chosen.
 
-    ``size`` and ``node`` are what a link asks for; a size that the system lacks is named in a sentence and passed over.
+    The arguments are what a link asks for; size and node are None for the defaults. A size that the system lacks is
+    named in a sentence and passed over.
     """
     system = catalogue.get(slug)
     try:
@@ -53,20 +60,26 @@ def tree_panel(
         )
     with right:
         view = st.segmented_control(
-            "View", VIEWS, default=VIEWS[0], key=f"{key}.view", label_visibility="collapsed", required=True
+            "View",
+            list(VIEWS),
+            format_func=VIEWS.__getitem__,
+            default=drawing if drawing in VIEWS else "tree",
+            key=f"{key}.view",
+            label_visibility="collapsed",
+            required=True,
         )
     root = anatomy.tree(slug, name)
     st.caption(_counted(system, name, root.parameters))
     picked = node or ""
-    if view == "Tree":
+    if view == "tree":
         picked = _walk(system, name, root, key, picked)
-    elif view in ("Treemap", "Sunburst"):
+    elif view in ("treemap", "sunburst"):
         _picture(system, name, root, key, view)
-    elif view == "As text":
+    elif view == "text":
         _text(slug, root, key)
     else:
         _compare(system, key)
-    return (None if name == system.default_size.name else name), (picked or None)
+    return (None if name == system.default_size.name else name), (picked or None), view
 
 
 def _walk(system: System, size: str, root: ModuleNode, key: str, picked: str) -> str:
@@ -158,14 +171,14 @@ def _roles(node: ModuleNode) -> None:
 
 
 def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -> None:
-    draw = figures.treemap if view == "Treemap" else figures.sunburst
+    draw = figures.treemap if view == "treemap" else figures.sunburst
     figure = draw(root, dark=st.context.theme.type == "dark")
     largest = max(figures.legend_rows(root), key=lambda row: row[2])
     st.plotly_chart(
         figure,
         key=f"{key}.{view}.{size}",
         config={"displayModeBar": False},
-        alt=f"{view} of {system.name} {size} by parameters. The largest part is {largest[0]}, {largest[3]:.0%}. "
+        alt=f"{VIEWS[view]} of {system.name} {size} by parameters. The largest part is {largest[0]}, {largest[3]:.0%}. "
         "The table below has every number.",
     )
     _legend(root)

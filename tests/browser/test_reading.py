@@ -56,6 +56,17 @@ def test_a_link_opens_the_tree_at_a_size_and_a_node(visitor: Visitor) -> None:
     expect(page.get_by_role("tree").locator("[aria-selected=true]").first).to_contain_text("layer")
 
 
+def test_the_drawing_of_a_tree_is_in_its_link(visitor: Visitor) -> None:
+    page = visitor.open("/encoder?system=bert&tab=tree")
+    page.get_by_role("radio", name="Treemap").click()
+    expect(page).to_have_url(re.compile("drawing=treemap"))
+    page = visitor.open("/encoder?system=albert&tab=tree&drawing=sizes")
+    expect(page.get_by_role("radio", name="Compare sizes")).to_be_checked()
+    page.get_by_role("radio", name="Tree", exact=True).click()
+    expect(page).not_to_have_url(re.compile("drawing="))
+    expect(page.get_by_role("tree")).to_be_visible()
+
+
 def test_facts_name_their_sources(visitor: Visitor) -> None:
     page = visitor.open("/encoder?system=roberta&tab=facts")
     expect(page.get_by_text("Liu et al.", exact=False).first).to_be_visible()

@@ -8,13 +8,13 @@ from streamlit.testing.v1 import AppTest
 from core.ui.tree import VIEWS
 
 
-def panel(slug: str, size: str | None = None, node: str | None = None) -> None:
+def panel(slug: str, size: str | None = None, node: str | None = None, drawing: str | None = None) -> None:
     import streamlit as st
 
     from core.ui.tree import tree_panel
 
-    chosen = tree_panel(slug, key="tree", size=size, node=node)
-    st.text(f"size={chosen[0]} node={chosen[1]}")
+    chosen = tree_panel(slug, key="tree", size=size, node=node, drawing=drawing)
+    st.text(f"size={chosen[0]} node={chosen[1]} drawing={chosen[2]}")
 
 
 def run(**kwargs: str | None) -> AppTest:
@@ -55,6 +55,13 @@ def test_a_link_opens_its_size_and_node() -> None:
     assert app.latex[0].value.strip("$ \n").startswith("y = x W")
 
 
+@pytest.mark.parametrize("drawing", VIEWS)
+def test_a_link_opens_its_drawing(drawing: str) -> None:
+    app = run(slug="bert", drawing=drawing)
+    assert app.segmented_control(key="tree.view").value == drawing
+    assert f"drawing={drawing}" in words(app)
+
+
 def test_another_size_keeps_the_place() -> None:
     app = run(slug="bert", node="encoder.layer.0-11.intermediate")
     app.selectbox(key="tree.size").set_value("large").run()
@@ -80,7 +87,7 @@ def test_the_tied_head_says_where_it_is_counted() -> None:
 
 def test_text_of_source_000_comes_with_its_notes() -> None:
     app = run(slug="t5")
-    app.segmented_control(key="tree.view").set_value("As text").run()
+    app.segmented_control(key="tree.view").set_value("text").run()
     assert app.code[0].value.startswith("T5ForConditionalGeneration(")
     app.radio(key="tree.which").set_value("The one that source 000 prints").run()
     assert app.code[0].value.startswith("T5Model(")
@@ -89,7 +96,7 @@ def test_text_of_source_000_comes_with_its_notes() -> None:
 
 def test_sizes_can_be_put_beside_other_systems() -> None:
     app = run(slug="albert")
-    app.segmented_control(key="tree.view").set_value("Compare sizes").run()
+    app.segmented_control(key="tree.view").set_value("sizes").run()
     app.multiselect(key="tree.beside").set_value(["gpt-3", "minilm"]).run()
     app.toggle(key="tree.relative").set_value(True).run()
     assert not app.exception
