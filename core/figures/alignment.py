@@ -7,13 +7,13 @@ were read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.attention import Theme, scale
+from core.figures.labels import label
 from core.language.types import Token
 
 Weights = NDArray[np.float32]
@@ -78,7 +78,7 @@ def table(source: Sequence[Token], target: Sequence[Token], weights: NDArray[np.
 
 def _names(tokens: Sequence[Token]) -> list[str]:
     """Tokens as labels: what reads, or the piece itself; plotly reads some HTML, so it is escaped."""
-    return [escape(token.text.strip() or token.piece) for token in tokens]
+    return [label(token.text.strip() or token.piece) for token in tokens]
 
 
 def _ticks(names: Sequence[str]) -> dict[str, object]:

@@ -1,13 +1,12 @@
 """Attention as plotly figures: one head as a heat map, all heads as thumbnails, head scores as a grid.
 
 Colours run from the page's background (zero) through cividis; in a light page cividis is reversed, so that a weight of
-zero never shines. Tokens reach plotly as text with ``<``, ``>`` and ``&`` escaped, because plotly reads some HTML.
+zero never shines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Literal
 
 import numpy as np
@@ -16,12 +15,13 @@ from numpy.typing import NDArray
 from plotly.colors import sequential
 
 from core.attention.trace import AttentionMap
+from core.figures.labels import label
 
 Theme = Literal["light", "dark"]
 
 _BACKGROUND = {"light": "#ffffff", "dark": "#12161b"}
 _TEXT = {"light": "#1a1f24", "dark": "#e8ecf0"}
-_MOST_LABELS = 64
+_EVERY_LABEL = 20  # up to here every token is named; beyond, as many as the screen has room for
 _MOST_CELLS = 28  # of a thumbnail's side
 _MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
@@ -53,7 +53,7 @@ def heat_map(found: AttentionMap, layer: int, head: int, theme: Theme = "light")
         )
     )
     figure.update_xaxes(side="top", title=_title("key: looked at", theme), **_ticks(found.key_tokens, keys, theme))
-    figure.update_xaxes(tickangle=-60)
+    figure.update_xaxes(tickangle=-60 if len(keys) <= _EVERY_LABEL else -90)
     figure.update_yaxes(
         autorange="reversed",
         title=_title(_query_title(found), theme),
@@ -142,7 +142,7 @@ def score_grid(grid: NDArray[np.float32], meaning: str, theme: Theme = "light") 
             xgap=2,
             ygap=2,
             colorbar=_colorbar("", theme),
-            hovertemplate="layer %{y}, head %{x}<br>" + escape(meaning) + ": %{z:.3f}<extra></extra>",
+            hovertemplate="layer %{y}, head %{x}<br>" + label(meaning) + ": %{z:.3f}<extra></extra>",
         )
     )
     figure.update_xaxes(title="head", side="top", type="category", fixedrange=True)
@@ -180,18 +180,16 @@ def _query_title(found: AttentionMap) -> str:
 
 def _names(tokens: Sequence[str]) -> list[str]:
     """One unlike name for each position, safe for plotly: ``3 · cat``."""
-    return [f"{index + 1} · {escape(token)}" for index, token in enumerate(tokens)]
+    return [f"{index + 1} · {label(token)}" for index, token in enumerate(tokens)]
 
 
 def _ticks(tokens: Sequence[str], names: Sequence[str], theme: Theme) -> dict[str, object]:
-    step = -(-len(tokens) // _MOST_LABELS)
-    kept = range(0, len(tokens), step)
     return {
         "type": "category",
-        "tickmode": "array",
-        "tickvals": [names[i] for i in kept],
-        "ticktext": [escape(_short(tokens[i])) for i in kept],
-        "tickfont": {"family": _MONO, "size": 12 if len(tokens) <= 40 else 9, "color": _TEXT[theme]},
+        "tickmode": "array" if len(tokens) <= _EVERY_LABEL else "auto",
+        "tickvals": list(names) if len(tokens) <= _EVERY_LABEL else None,
+        "labelalias": {name: label(_short(token)) for name, token in zip(names, tokens, strict=True)},
+        "tickfont": {"family": _MONO, "size": 12 if len(tokens) <= 40 else 10, "color": _TEXT[theme]},
         "automargin": True,
         "showgrid": False,
         "fixedrange": True,

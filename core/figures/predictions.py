@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.figures.labels import label
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
@@ -51,7 +53,7 @@ def guess_bars(
         go.Bar(
             x=list(probabilities), y=rows, orientation="h", marker={"color": colour, "opacity": 0.85}, width=0.72,
             text=numbers, textposition="outside", textfont={"color": ink, "size": 13}, cliponaxis=False,
-            customdata=[_escape(t) for t in labels], hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
+            customdata=[label(t) for t in labels], hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
         )
     )  # fmt: skip
     if kept is not None:
@@ -86,10 +88,5 @@ def _pairs(probabilities: Sequence[float], kept: Sequence[float] | None) -> list
 
 
 def _label(text: str, chosen: bool) -> str:
-    escaped = _escape(text if len(text) <= 24 else text[:23] + "…")
+    escaped = label(text if len(text) <= 24 else text[:23] + "…")
     return f"<b>▸ {escaped}</b>  " if chosen else f"{escaped}  "
-
-
-def _escape(text: str) -> str:
-    """plotly reads a small HTML of its own in labels; a token is text."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -7,7 +7,6 @@ in blocks of 16 are 65,536 cells. Kinds differ in colour and in lightness, and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Literal
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from core.efficiency.compare import Answer
 from core.efficiency.cost import Cost
 from core.efficiency.layout import KIND_NAMES
+from core.figures.labels import label
 from core.figures.numbers import in_words
 
 Theme = Literal["light", "dark"]
@@ -74,12 +74,11 @@ def pattern(
         )  # fmt: skip
     end = total * block_size
     line = "#1A1F24" if theme == "light" else "#E8ECF0"
-    for position, name in marks:
+    for position, _ in marks:
         start = position // block_size * block_size
         figure.add_shape(type="rect", x0=0, x1=end, y0=start, y1=start + block_size, line={"color": line, "width": 1.5})
-        figure.add_annotation(
-            x=end, y=start + block_size / 2, text=escape(name), showarrow=False, xanchor="left", font={"size": 12}
-        )
+    for height, text in _side_labels(marks, end, block_size):
+        figure.add_annotation(x=end, y=height, text=label(text), showarrow=False, xanchor="left", font={"size": 12})
     figure.update_xaxes(
         title={"text": "key: token looked at", "standoff": 6}, range=[0, end], side="top", showgrid=False,
         zeroline=False, constrain="domain",
@@ -90,10 +89,23 @@ def pattern(
     )  # fmt: skip
     figure.update_layout(
         height=460,
-        margin={"l": 8, "r": 60 if marks else 8, "t": 8, "b": 8},
+        margin={"l": 8, "r": 84 if marks else 8, "t": 8, "b": 8},
         legend={"orientation": "h", "y": -0.02, "x": 0.5, "xanchor": "center", "yanchor": "top"},
     )
     return figure
+
+
+def _side_labels(marks: Sequence[tuple[int, str]], end: int, block_size: int) -> list[tuple[float, str]]:
+    """(height, text) beside the picture: marks that stand too near to be read apart share a label."""
+    placed: list[tuple[float, str]] = []
+    for position, name in sorted(marks):
+        middle = position // block_size * block_size + block_size / 2
+        if placed and middle - placed[-1][0] < 0.06 * end:
+            above, names = placed.pop()
+            placed.append(((above + middle) / 2, f"{names}, {name}"))
+        else:
+            placed.append((middle, name))
+    return placed
 
 
 def pattern_table(kinds: NDArray[np.uint8], block_size: int, tokens: int) -> list[dict[str, object]]:
@@ -160,7 +172,7 @@ def cost_table(costs: Sequence[Cost]) -> list[dict[str, object]]:
 def answers(found: Sequence[Answer]) -> go.Figure:
     """The words that either kind of attention finds likely, two bars each, the likeliest on top."""
     ordered = list(reversed(found))
-    words = [escape(answer.text) for answer in ordered]
+    words = [label(answer.text) for answer in ordered]
     figure = go.Figure()
     for name, values, colour, pattern_shape in (
         ("sparse", [answer.sparse for answer in ordered], SPARSE, ""),

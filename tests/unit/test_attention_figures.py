@@ -11,12 +11,27 @@ import pytest
 
 from core.attention.trace import AttentionMap
 from core.figures import attention as figures
+from core.figures.labels import label
 
 
 def _map(n: int = 4, layers: int = 2, heads: int = 3, tokens: tuple[str, ...] | None = None) -> AttentionMap:
     weights = np.random.default_rng(0).dirichlet(np.ones(n), (layers, heads, n)).astype(np.float32)
     names = tokens or tuple(f"t{i}" for i in range(n))
     return AttentionMap("encoder", names, names, weights)
+
+
+def test_a_label_keeps_quotation_marks() -> None:
+    # plotly knows the entities &amp; &lt; &gt;, but would print &quot; as it stands
+    assert label('"Tom & <b>Jerry</b>"') == '"Tom &amp; &lt;b&gt;Jerry&lt;/b&gt;"'
+
+
+@pytest.mark.parametrize(("count", "mode"), [(20, "array"), (21, "auto")])
+def test_few_tokens_are_all_named_and_many_as_there_is_room(count: int, mode: str) -> None:
+    words = tuple(f'"{i}' for i in range(count))
+    axis = figures.heat_map(_map(count, tokens=words), 0, 0).layout.xaxis
+    assert axis.tickmode == mode
+    assert axis.labelalias['1 · "0'] == '"0'
+    assert len(axis.labelalias) == count
 
 
 def test_heat_map_shows_the_head_that_was_asked_for() -> None:

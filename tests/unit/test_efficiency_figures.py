@@ -29,6 +29,14 @@ def test_the_pattern_is_one_raster_of_blocks() -> None:
     assert {trace.name for trace in figure.data[1:]} == {"window", "global", "random"}
 
 
+def test_marks_that_stand_close_share_a_label() -> None:
+    kinds = Sparsity(block_size=16).kinds(1024)
+    close = sparse.pattern(kinds, 16, marks=[(700, "mask"), (660, "clue")]).layout.annotations
+    assert [note.text for note in close] == ["clue, mask"]
+    apart = sparse.pattern(kinds, 16, marks=[(700, "mask"), (20, "clue")]).layout.annotations
+    assert [(note.text, note.y) for note in apart] == [("clue", 24), ("mask", 696)]
+
+
 def test_the_pattern_table_names_what_each_block_sees() -> None:
     table = sparse.pattern_table(Sparsity(block_size=4, random_blocks=0).kinds(30), 4, 30)
     assert len(table) == 8
