@@ -21,7 +21,7 @@ from core.training import card, measures, optimizers
 from core.training.lowrank import LowRankEmbedding, add_updates, factors
 from core.training.objectives.causal import END, byte_lengths, train_tokenizer, window_starts
 from core.training.objectives.long import allowed_pairs, tile
-from core.training.objectives.masked import MaskedModel
+from core.training.objectives.masked import MaskedModel, MaskedObjective
 from core.training.objectives.seq2seq import round_up
 from core.training.recipe import Recipe
 from core.training.trainer import Trainer
@@ -158,6 +158,25 @@ def test_updates_of_full_rank_go_on_where_a_free_stage_stopped() -> None:
     shipped = apply(trunk, {name: value.float() for name, value in bounded.difference().items()})
     for name, value in free.whole().items():
         torch.testing.assert_close(shipped[name], value, atol=2e-3, rtol=2e-3)
+
+
+def test_a_student_that_equals_its_teacher_has_nothing_to_learn_from_it() -> None:
+    teacher, _ = tiny_masked(0)
+    student, _ = tiny_masked(12, teacher.whole())
+    objective = object.__new__(MaskedObjective)
+    objective.model, objective.teacher = student, teacher.eval().requires_grad_(False)
+    torch.manual_seed(7)
+    ids, mask = torch.randint(0, 20, (3, 8)), torch.rand(3, 8) < 0.4
+    batch = {"ids": ids, "mask": mask, "labels": ids[mask]}
+
+    def slope(share: float) -> float:
+        objective.share = share
+        student.zero_grad()
+        objective.loss(batch).backward()  # type: ignore[no-untyped-call]
+        return float(student.bias.grad.norm())  # type: ignore[union-attr]
+
+    assert slope(1.0) < 1e-4 < slope(0.0)
+    assert slope(0.5) == pytest.approx(slope(0.0) / 2, rel=1e-3)
 
 
 def test_low_rank_embedding_reads_and_scores_with_one_matrix() -> None:

@@ -1,7 +1,10 @@
 """Masked language modelling (Devlin et al., 2019) on the trunk of a sentence encoder.
 
 The encoder's matrices learn through low-rank updates, or freely where the recipe gives no rank. A free run is a stage:
-another recipe starts from it, cuts its updates down to their rank by SVD, and goes on with the factors.
+another recipe starts from it, cuts its updates down to their rank by SVD, and goes on with the factors. The free model
+can teach the smaller one what the cut took away (Hinton et al., 2015): with a teacher's share α the loss is
+
+    (1 − α) · CE(label, student) + α · CE(teacher's distribution, student)
 """
 
 from __future__ import annotations
@@ -208,13 +211,15 @@ class MaskedObjective:
 
         trunk = trunk_state(self.folder)
         name = str(recipe.model.get("start", ""))
-        self.model: MaskedModel = MaskedModel(
-            BertConfig.from_pretrained(self.folder),
-            trunk,
-            int(recipe.model["rank"]),
-            int(recipe.model["embedding_rank"]),
-            start_state(name, trunk, cache.parents[1]) if name else None,
-        )
+        start = start_state(name, trunk, cache.parents[1]) if name else None
+
+        def model(rank: int) -> MaskedModel:
+            config = BertConfig.from_pretrained(self.folder)
+            return MaskedModel(config, trunk, rank, int(recipe.model["embedding_rank"]), start)
+
+        self.model: MaskedModel = model(int(recipe.model["rank"]))
+        self.share = float(recipe.model.get("teacher", 0.0))
+        self.teacher = model(0).eval().requires_grad_(False) if self.share else None
         self._epochs = Epochs(recipe.seed, self._epoch)
 
     def _data(self, folder: Path, cache: Path) -> tuple[Ragged, Ints, Ragged]:
@@ -268,7 +273,13 @@ class MaskedObjective:
         return self.pieces.hide(ids, self.weight, rate, rng, together=together)
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
-        return functional.cross_entropy(self.model(batch["ids"], batch["mask"]).float(), batch["labels"])
+        scores = self.model(batch["ids"], batch["mask"]).float()
+        loss = functional.cross_entropy(scores, batch["labels"])
+        if self.teacher is None:
+            return loss
+        with torch.no_grad():
+            known = self.teacher.to(scores.device)(batch["ids"], batch["mask"]).float().softmax(-1)
+        return (1 - self.share) * loss + self.share * functional.cross_entropy(scores, known)
 
     def size(self, batch: dict[str, Tensor]) -> int:
         return batch["ids"].numel()
