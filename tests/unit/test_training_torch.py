@@ -18,11 +18,12 @@ from transformers import BertConfig, BertForMaskedLM
 from core.checkpoints.difference import apply
 from core.checkpoints.spec import Measure
 from core.training import card, measures, optimizers
+from core.training.cross_entropy import linear_cross_entropy
 from core.training.lowrank import LowRankEmbedding, add_updates, factors
-from core.training.objectives.causal import END, byte_lengths, train_tokenizer, window_starts
+from core.training.objectives.causal import END, CausalModel, byte_lengths, train_tokenizer, window_starts
 from core.training.objectives.long import allowed_pairs, tile
 from core.training.objectives.masked import MaskedModel, MaskedObjective
-from core.training.objectives.seq2seq import round_up
+from core.training.objectives.seq2seq import Seq2SeqModel, round_up
 from core.training.recipe import Recipe
 from core.training.trainer import Trainer
 
@@ -177,6 +178,41 @@ def test_a_student_that_equals_its_teacher_has_nothing_to_learn_from_it() -> Non
 
     assert slope(1.0) < 1e-4 < slope(0.0)
     assert slope(0.5) == pytest.approx(slope(0.0) / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("autocast", [False, True], ids=["float32", "bfloat16"])
+def test_cross_entropy_and_its_slopes_are_torchs(autocast: bool) -> None:
+    torch.manual_seed(1)
+    count = 600  # more than one part
+    hidden, weight = torch.randn(count, 8), torch.randn(50, 8)
+    labels = torch.randint(0, 50, (count,))
+    found = []
+    for ours in (False, True):
+        h, w = hidden.clone().requires_grad_(), weight.clone().requires_grad_()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+            if ours:
+                loss = linear_cross_entropy(h, w, labels)
+            else:
+                loss = nn.functional.cross_entropy((h @ w.T).float(), labels)
+        (3 * loss).backward()  # type: ignore[no-untyped-call]
+        found.append((loss.detach(), h.grad, w.grad))
+    near = {"atol": 2e-3, "rtol": 2e-2} if autocast else {"atol": 1e-6, "rtol": 1e-5}
+    for theirs, own in zip(*found, strict=True):
+        torch.testing.assert_close(own, theirs, **near)
+
+
+def test_training_scores_are_those_of_the_library() -> None:
+    torch.manual_seed(2)
+    seq = Seq2SeqModel({"width": 16, "heads": 2, "inner": 24, "layers": 2}, 40).eval()
+    ids, labels = torch.randint(2, 40, (3, 7)), torch.randint(2, 40, (3, 5))
+    mask = torch.ones_like(ids)
+    mask[0, 4:] = 0
+    labels[1, 3:] = -100
+    theirs = seq.t5(input_ids=ids, attention_mask=mask, labels=labels)
+    torch.testing.assert_close(seq.t5.lm_head(seq(ids, mask, labels)), theirs.logits)
+    causal = CausalModel({"width": 16, "heads": 2, "layers": 1, "positions": 8}, 40, 0).eval()
+    row = torch.randint(0, 40, (2, 8))
+    torch.testing.assert_close(causal.gpt.lm_head(causal(row)), causal.gpt(input_ids=row).logits)
 
 
 def test_low_rank_embedding_reads_and_scores_with_one_matrix() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from core.training import corpus
 from core.training.batches import Epochs, Ints
+from core.training.cross_entropy import linear_cross_entropy
 from core.training.recipe import Recipe
 
 END = "<|endoftext|>"
@@ -76,9 +76,9 @@ class CausalModel(nn.Module):
             layer.mlp.act = nn.GELU(approximate="tanh")  # the same function as GPT-2's, in one kernel
 
     def forward(self, ids: Tensor) -> Tensor:
-        """(rows, length) ids to (rows, length, vocabulary) scores of the next token."""
-        scores: Tensor = self.gpt.lm_head(self.gpt.transformer(input_ids=ids, use_cache=False).last_hidden_state)
-        return scores
+        """(rows, length) ids to (rows, length, width) states that the output layer reads."""
+        hidden: Tensor = self.gpt.transformer(input_ids=ids, use_cache=False).last_hidden_state
+        return hidden
 
 
 class CausalObjective:
@@ -137,8 +137,8 @@ class CausalObjective:
         return {"ids": torch.from_numpy(ids[:, :-1]), "labels": torch.from_numpy(ids[:, 1:].copy())}
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
-        scores = self.model(batch["ids"]).flatten(0, 1).float()
-        return functional.cross_entropy(scores, batch["labels"].flatten())
+        hidden = self.model(batch["ids"]).flatten(0, 1)
+        return linear_cross_entropy(hidden, self.model.gpt.lm_head.weight, batch["labels"].flatten())
 
     def size(self, batch: dict[str, Tensor]) -> int:
         return batch["ids"].numel()

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from core.training import batches, parallel
 from core.training.batches import Epochs, Ints, Ragged
+from core.training.cross_entropy import linear_cross_entropy
 from core.training.objectives.tasks import examples, prefix
 from core.training.recipe import Recipe
 
@@ -74,11 +74,17 @@ class Seq2SeqModel(nn.Module):
         self.t5: Any = T5ForConditionalGeneration(config)
 
     def forward(self, ids: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
-        """Scores (rows, target length, vocabulary) of the target shifted right by one."""
-        decoder_ids = self.t5._shift_right(labels)
-        out = self.t5(input_ids=ids, attention_mask=mask, decoder_input_ids=decoder_ids, use_cache=False)
-        scores: Tensor = out.logits
-        return scores
+        """States (rows, target length, width) that the output layer reads, for the target shifted right by one."""
+        read = self.t5.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        hidden: Tensor = self.t5.decoder(
+            input_ids=self.t5._shift_right(labels),
+            encoder_hidden_states=read,
+            encoder_attention_mask=mask,
+            use_cache=False,
+        ).last_hidden_state
+        # tied output vectors are the size of embeddings: T5 scales what they read (Raffel et al., 2020)
+        scaled: Tensor = hidden * self.t5.config.d_model**-0.5
+        return scaled
 
 
 class Seq2SeqObjective:
@@ -154,11 +160,9 @@ class Seq2SeqObjective:
         }
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
-        scores = self.model(batch["ids"], batch["mask"], batch["labels"]).flatten(0, 1).float()
-        smoothing = float(self.recipe.optimizer.get("smoothing", 0.0)) if self.model.training else 0.0
-        return functional.cross_entropy(
-            scores, batch["labels"].flatten(), ignore_index=IGNORE, label_smoothing=smoothing
-        )
+        hidden = self.model(batch["ids"], batch["mask"], batch["labels"])
+        real = batch["labels"] != IGNORE
+        return linear_cross_entropy(hidden[real], self.model.t5.lm_head.weight, batch["labels"][real])
 
     def size(self, batch: dict[str, Tensor]) -> int:
         return int(batch["mask"].sum()) + int((batch["labels"] != IGNORE).sum())

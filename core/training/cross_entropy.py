@@ -1,0 +1,64 @@
+r"""Cross-entropy of a linear output layer without ever holding its float32 scores.
+
+For hidden states :math:`H` (n, d), output vectors :math:`W` (V, d) and labels :math:`y`, with
+:math:`P = \mathrm{softmax}(H W^\top)` row by row and :math:`Y` the labels one-hot:
+
+.. math::
+
+    L = -\tfrac{1}{n} \sum_i \log P_{i, y_i}, \qquad
+    \partial L / \partial H = \tfrac{1}{n} (P - Y) W, \qquad
+    \partial L / \partial W = \tfrac{1}{n} (P - Y)^\top H
+
+The gradient of the scores follows from the scores themselves, so it is formed in the forward pass, some rows at a time:
+a float32 matrix of n × V and its copies would cost more than the products do on a processor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_ROWS = 256
+
+
+class _LinearCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, dtype: torch.dtype) -> Tensor:
+        states, vectors = hidden.to(dtype), weight.to(dtype)
+        slopes = torch.empty(len(states), len(vectors), dtype=dtype, device=hidden.device)  # (n, V): P - Y
+        total = torch.zeros((), dtype=torch.float32, device=hidden.device)
+        for start in range(0, len(states), _ROWS):
+            rows = slice(start, start + _ROWS)
+            scores = (states[rows] @ vectors.T).float()
+            label = labels[rows, None]
+            norm = scores.logsumexp(1, keepdim=True)
+            total += (norm - scores.gather(1, label)).sum()
+            probabilities = scores.sub_(norm).exp_()
+            slopes[rows] = probabilities.scatter_add_(1, label, torch.full_like(norm, -1.0))
+        ctx.save_for_backward(slopes @ vectors, slopes.T @ states)
+        ctx.kinds, ctx.count = (hidden.dtype, weight.dtype), len(labels)
+        return total / len(labels)
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        factor = outer[0] / ctx.count
+        of_hidden, of_weight = (
+            (slope.float() * factor).to(kind) for slope, kind in zip(ctx.saved_tensors, ctx.kinds, strict=True)
+        )
+        return of_hidden, of_weight, None, None
+
+
+def linear_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor) -> Tensor:
+    """Mean cross-entropy in nats of the scores ``hidden @ weight.T``; a scalar in float32.
+
+    Args:
+        hidden: (n, d) states. Under autocast the products are taken in its type.
+        weight: (V, d) output vectors.
+        labels: (n,) classes below V.
+    """
+    kind = hidden.device.type
+    dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
+    loss: Tensor = _LinearCrossEntropy.apply(hidden, weight, labels, dtype)  # type: ignore[no-untyped-call]
+    return loss
