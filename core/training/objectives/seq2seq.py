@@ -71,6 +71,7 @@ class Seq2SeqModel(nn.Module):
             eos_token_id=1,
             decoder_start_token_id=0,
         )
+        config._attn_implementation = "eager"  # on short rows faster than the fused kernel
         self.t5: Any = T5ForConditionalGeneration(config)
 
     def forward(self, ids: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
