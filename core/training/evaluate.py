@@ -28,9 +28,10 @@ def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure
 
 def masked(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
     """Cloze sentences; masked words of everyday sentences of the corpus."""
-    rows = [(sentence, answers.split()) for _, sentence, answers in measures.read_table(measures.CLOZE)]
-    found = measures.cloze(checkpoint.model, checkpoint.tokenizer, rows)
-    out = _named(found, f"cloze, {len(rows)} everyday sentences")
+    out: list[Measure] = []
+    for on, file in measures.CLOZE.items():
+        rows = [(sentence, answers.split()) for _, sentence, answers in measures.read_table(file)]
+        out += _named(measures.cloze(checkpoint.model, checkpoint.tokenizer, rows), on)
     if corpus is not None:
         every = int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
         items = corpora.read(corpus, recipes.SourceFile("dialogue.txt"), every=every)
@@ -104,19 +105,23 @@ def _repair(checkpoint: Checkpoint, clean: list[str], on: str) -> list[Measure]:
 
 
 def sparse(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
-    """Masked words of a long text, sparse and full, at several lengths."""
+    """Masked words of a long text, sparse and full, at several lengths; of held-out books, the mean over the books."""
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     story = measures.STORY.read_text(encoding="utf-8")
-    texts: dict[str, tuple[str, tuple[int, ...]]] = {"a story written for this project, {} tokens": (story, (1024,))}
+    groups: dict[str, tuple[list[str], tuple[int, ...]]] = {
+        "a story written for this project, {} tokens": ([story], (1024,))
+    }
     if corpus is not None:
-        books = held_out_books(corpus)
-        texts |= {f"{name} (held out), {{}} tokens": (text, (1024, 2048, 4096)) for name, text in books.items()}
+        books = list(held_out_books(corpus).values())
+        groups[f"{len(books)} books of the corpus held out from training, {{}} tokens"] = (books, (1024, 2048, 4096))
     out: list[Measure] = []
-    for on, (text, lengths) in texts.items():
+    for on, (texts, lengths) in groups.items():
         for length in lengths:
             for kind, how in (("sparse", True), ("full", False)):
-                found = measures.masked_words(model, tokenizer, text, length=length, sparse=how)
-                out += _named(found, on.format(length), f"{kind} ")
+                found = [
+                    measures.masked_words(model, tokenizer, text, length=length, sparse=how)["top-1"] for text in texts
+                ]
+                out += _named({"top-1": sum(found) / len(found)}, on.format(length), f"{kind} ")
     return out
 
 

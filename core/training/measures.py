@@ -24,7 +24,11 @@ from core.training import masking
 from core.training.batches import Ints
 
 ROOT = Path(__file__).resolve().parents[2]
-CLOZE = ROOT / "assets" / "cloze" / "everyday.tsv"
+CLOZE = {
+    "cloze, 100 everyday sentences": ROOT / "assets" / "cloze" / "everyday.tsv",
+    "second cloze, 100 everyday sentences": ROOT / "assets" / "cloze" / "everyday-2.tsv",
+}
+"""Sets of cloze sentences by the name that cards give them; the second was written after the first had been scored."""
 STORY = ROOT / "assets" / "heldout" / "story.txt"
 TRANSLATIONS = ROOT / "assets" / "heldout" / "translations.tsv"
 

@@ -36,14 +36,20 @@ def test_difference_stays_small(slug: str) -> None:
         assert file.stat().st_size <= (8_000_000 if file.name == "difference.safetensors" else 12_500_000)
 
 
-def test_cloze_is_well_formed() -> None:
-    rows = measures.read_table(measures.CLOZE)
+@pytest.mark.parametrize("file", measures.CLOZE.values(), ids=lambda file: file.stem)
+def test_cloze_is_well_formed(file: Path) -> None:
+    rows = measures.read_table(file)
     assert len(rows) == 100
     assert len({sentence for _, sentence, _ in rows}) == 100
     for _, sentence, answers in rows:
         assert sentence.count("[MASK]") == 1
         # An answer may stand in its sentence only where the sentence is about a pair of equals.
         assert not set(answers.split()) & set(re.findall(r"[a-z]+", sentence.lower())), sentence
+
+
+def test_cloze_sets_share_no_sentence() -> None:
+    first, second = ({row[1] for row in measures.read_table(file)} for file in measures.CLOZE.values())
+    assert not first & second
 
 
 def test_held_out_texts_are_small_enough() -> None:

@@ -21,7 +21,7 @@ from core.training import card, measures, optimizers
 from core.training.cross_entropy import linear_cross_entropy
 from core.training.lowrank import LowRankEmbedding, add_updates, factors
 from core.training.objectives.causal import END, CausalModel, byte_lengths, train_tokenizer, window_starts
-from core.training.objectives.long import allowed_pairs, tile
+from core.training.objectives.long import TiledPositions, allowed_pairs, waves
 from core.training.objectives.masked import MaskedModel, MaskedObjective
 from core.training.objectives.seq2seq import Seq2SeqModel, round_up
 from core.training.recipe import Recipe
@@ -289,8 +289,22 @@ def test_repair_is_measured_before_and_after() -> None:
     assert found["chrF after"] != found["chrF before"]
 
 
+def test_waves_tell_the_tiles_apart() -> None:
+    found = waves(torch.tensor([0, 128, 512, 8192]), 512)
+    assert found.shape == (4, 16)
+    assert found[0].tolist() == [1.0] * 8 + [0.0] * 8
+    # the shortest is as long as a tile, the longest sixteen of them
+    assert found[1, [0, 8]].tolist() == pytest.approx([0.0, 1.0], abs=1e-5)
+    assert found[2, [0, 8]].tolist() == pytest.approx([1.0, 0.0], abs=1e-5)
+    assert found[3, [7, 15]].tolist() == pytest.approx([1.0, 0.0], abs=1e-4)
+    assert (found[2] - found[0]).norm() > 1.0
+
+
 def test_positions_are_tiled_and_pattern_has_window_and_ends() -> None:
-    assert tile(torch.tensor([[1.0], [2.0], [3.0]]), 7)[:, 0].tolist() == [1, 2, 3, 1, 2, 3, 1]
+    table = TiledPositions(torch.tensor([[1.0], [2.0], [3.0]]))
+    with torch.no_grad():
+        table.coarse.zero_()
+    assert table(torch.arange(7))[:, 0].tolist() == [1, 2, 3, 1, 2, 3, 1]
     seen = allowed_pairs(80, 8, 0, seed=0)  # ten blocks, no random ones
     assert seen.shape == (80, 80)
     assert seen[:8].all()  # the ends see everything and are seen

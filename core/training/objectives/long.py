@@ -1,7 +1,10 @@
 """Masked words in long documents, for an encoder with sparse attention (BigBird: Zaheer et al., 2020).
 
 Warm start: all weights of a short-text encoder whose architecture differs in attention alone. Its positions are tiled,
-as Longformer's were (Beltagy et al., 2020): position p reads row p mod P of the base's P rows, which are trained on.
+as Longformer's were (Beltagy et al., 2020): position p begins as row p mod P of the base's P rows. Left so,
+p and p + P would be one place to full attention: waves longer than P are added, with directions that are learned:
+
+    position(p) = row[p mod P] + Σ_k  cos(2π p / λ_k) a_k + sin(2π p / λ_k) b_k,      λ_k from P to 16 P
 Attention is restricted to BigBird's pattern in most steps, its random blocks drawn anew each time, and full in the
 others, so that the model serves both.
 """
@@ -28,24 +31,30 @@ from core.training.objectives.masked import (
 from core.training.recipe import Recipe
 
 POSITIONS = "bert.embeddings.position_embeddings.weight"
+COARSE = "bert.embeddings.position_embeddings.coarse"
 BASE = Path(__file__).resolve().parents[3] / "assets" / "checkpoints"
 
 
-def tile(table: Tensor, rows: int) -> Tensor:
-    """(P, d) to (rows, d): row p is row p mod P."""
-    return table[torch.arange(rows) % len(table)].clone()
+def waves(positions: Tensor, period: int, count: int = 8) -> Tensor:
+    """(...,) positions to (..., 2 count) cosines and sines; wavelengths in equal ratios from ``period`` to 16 of it."""
+    lengths = period * 16 ** torch.linspace(0, 1, count, device=positions.device)
+    angle = 2 * torch.pi * positions[..., None] / lengths
+    return torch.cat([angle.cos(), angle.sin()], dim=-1)
 
 
 class TiledPositions(nn.Module):
-    """A table of P positions for any number: position p reads row p mod P."""
+    """A table of P positions for any number, with long waves that tell the tiles apart."""
 
     def __init__(self, weight: Tensor) -> None:
         super().__init__()
         self.weight = nn.Parameter(weight.detach().clone())
+        directions = 2 * 8
+        self.coarse = nn.Parameter(0.01 * torch.randn(directions, weight.shape[1]))
 
     def forward(self, ids: Tensor) -> Tensor:
         """(...,) positions to (..., d) vectors."""
-        return functional.embedding(ids % len(self.weight), self.weight)
+        period = len(self.weight)
+        return functional.embedding(ids % period, self.weight) + waves(ids, period) @ self.coarse
 
 
 def allowed_pairs(length: int, block: int, random_blocks: int, seed: int) -> torch.Tensor:
@@ -158,7 +167,11 @@ class LongObjective:
 
         folder.mkdir(parents=True, exist_ok=True)
         out = self.model.difference()
-        out[f"{POSITIONS}.rows.0"] = tile(out.pop(POSITIONS), int(self.recipe.model["positions"]))
+        del out[POSITIONS], out[COARSE]
+        every = torch.arange(int(self.recipe.model["positions"]), device=self.model.bias.device)
+        with torch.no_grad():
+            table = self.model.bert.embeddings.position_embeddings(every)
+        out[f"{POSITIONS}.rows.0"] = table.to(torch.float16).contiguous().cpu()
         save_file(out, folder / "difference.safetensors", metadata={"format": "pt"})
         short = self.model.config
         config = BigBirdConfig(
