@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from core.training import optimizers, schedule
 from core.training.objectives import Objective
@@ -65,7 +64,6 @@ class Trainer:
         self.optimizers = optimizers.build(objective.model, recipe.optimizer)
         self.progress = Progress()
         self.trained = [p for p in objective.model.parameters() if p.requires_grad]
-        self.average: list[Tensor] | None = None
         folder.mkdir(parents=True, exist_ok=True)
 
     def used(self) -> float:

@@ -35,9 +35,12 @@ COARSE = "bert.embeddings.position_embeddings.coarse"
 BASE = Path(__file__).resolve().parents[3] / "assets" / "checkpoints"
 
 
-def waves(positions: Tensor, period: int, count: int = 8) -> Tensor:
-    """(...,) positions to (..., 2 count) cosines and sines; wavelengths in equal ratios from ``period`` to 16 of it."""
-    lengths = period * 16 ** torch.linspace(0, 1, count, device=positions.device)
+WAVES = 8
+
+
+def waves(positions: Tensor, period: int) -> Tensor:
+    """(...,) positions to (..., 2 WAVES) cosines and sines; wavelengths in equal ratios from ``period`` to 16 of it."""
+    lengths = period * 16 ** torch.linspace(0, 1, WAVES, device=positions.device)
     angle = 2 * torch.pi * positions[..., None] / lengths
     return torch.cat([angle.cos(), angle.sin()], dim=-1)
 
@@ -48,8 +51,7 @@ class TiledPositions(nn.Module):
     def __init__(self, weight: Tensor) -> None:
         super().__init__()
         self.weight = nn.Parameter(weight.detach().clone())
-        directions = 2 * 8
-        self.coarse = nn.Parameter(0.01 * torch.randn(directions, weight.shape[1]))
+        self.coarse = nn.Parameter(0.01 * torch.randn(2 * WAVES, weight.shape[1]))
 
     def forward(self, ids: Tensor) -> Tensor:
         """(...,) positions to (..., d) vectors."""
