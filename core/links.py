@@ -86,9 +86,9 @@ _COMMON: dict[str, Parameter] = {
 }
 _DECODING: dict[str, Parameter] = {
     "strategy": Choice("greedy", ("greedy", "sample", "beam")),
-    "temperature": Real(1.0, 0.1, 3.0),
+    "temperature": Real(0.7, 0.1, 3.0),
     "top_k": Integer(0, 0, 1000),
-    "top_p": Real(1.0, 0.05, 1.0),
+    "top_p": Real(0.9, 0.05, 1.0),
     "beams": Integer(4, 1, 8),
     "length": Integer(40, 1, 200),
     "seed": Integer(0, 0, 2**31 - 1),

@@ -20,9 +20,9 @@ def decoding_of(state: PageState) -> Decoding:
     """The decoding that a link asks for."""
     return Decoding(
         strategy=cast(Any, state.text("strategy", "greedy")),
-        temperature=state.real("temperature", 1.0),
+        temperature=state.real("temperature", 0.7),
         top_k=state.number("top_k", 0),
-        top_p=state.real("top_p", 1.0),
+        top_p=state.real("top_p", 0.9),
         beams=state.number("beams", 4),
         max_new_tokens=state.number("length", 40),
         seed=state.number("seed", 0),
