@@ -25,9 +25,9 @@ _ROWS = 256
 
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, dtype: torch.dtype) -> Tensor:
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, dtype: torch.dtype, trained: bool) -> Tensor:
         states, vectors = hidden.to(dtype), weight.to(dtype)
-        slopes = torch.empty(len(states), len(vectors), dtype=dtype, device=hidden.device)  # (n, V): P - Y
+        slopes = states.new_empty(len(states) if trained else 0, len(vectors))  # (n, V): P - Y
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
         for start in range(0, len(states), _ROWS):
             rows = slice(start, start + _ROWS)
@@ -35,19 +35,21 @@ class _LinearCrossEntropy(torch.autograd.Function):
             label = labels[rows, None]
             norm = scores.logsumexp(1, keepdim=True)
             total += (norm - scores.gather(1, label)).sum()
-            probabilities = scores.sub_(norm).exp_()
-            slopes[rows] = probabilities.scatter_add_(1, label, torch.full_like(norm, -1.0))
-        ctx.save_for_backward(slopes @ vectors, slopes.T @ states)
+            if trained:
+                probabilities = scores.sub_(norm).exp_()
+                slopes[rows] = probabilities.scatter_add_(1, label, torch.full_like(norm, -1.0))
+        if trained:
+            ctx.save_for_backward(slopes @ vectors, slopes.T @ states)
         ctx.kinds, ctx.count = (hidden.dtype, weight.dtype), len(labels)
         return total / len(labels)
 
     @staticmethod
-    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         factor = outer[0] / ctx.count
         of_hidden, of_weight = (
             (slope.float() * factor).to(kind) for slope, kind in zip(ctx.saved_tensors, ctx.kinds, strict=True)
         )
-        return of_hidden, of_weight, None, None
+        return of_hidden, of_weight, None, None, None
 
 
 def linear_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor) -> Tensor:
@@ -60,5 +62,5 @@ def linear_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor) -> Tens
     """
     kind = hidden.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
-    loss: Tensor = _LinearCrossEntropy.apply(hidden, weight, labels, dtype)  # type: ignore[no-untyped-call]
+    loss: Tensor = _LinearCrossEntropy.apply(hidden, weight, labels, dtype, torch.is_grad_enabled())  # type: ignore[no-untyped-call]
     return loss

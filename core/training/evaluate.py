@@ -19,7 +19,14 @@ from core.training.objectives.tasks import damaged, prefix
 PAIRS = 400
 """Held-out sentences of the corpus that are measured, for each direction or task."""
 
-_UNITS = {"top-1": "%", "top-5": "%", "exact before": "%", "exact after": "%", "bits per byte": "bits"}
+_UNITS = {
+    "top-1": "%",
+    "top-5": "%",
+    "first guess repeats a word": "%",
+    "exact before": "%",
+    "exact after": "%",
+    "bits per byte": "bits",
+}
 
 
 def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure]:

@@ -6,6 +6,8 @@ the tokens see one matrix: with many more tokens than ranks this costs less than
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -54,11 +56,15 @@ class LowRankEmbedding(nn.Module):
         return hidden @ self.weight.T + (hidden @ self.lora_A.T) @ self.lora_B.T
 
 
-def add_updates(module: nn.Module, rank: int) -> None:
-    """Freezes the weight of every linear layer below ``module`` and gives it an update of ``rank``."""
-    for child in module.modules():
-        if isinstance(child, nn.Linear):
-            child.weight.requires_grad_(False)
-            parametrize.register_parametrization(
-                child, "weight", LowRank(child.out_features, child.in_features, rank), unsafe=True
-            )
+def linears(module: nn.Module) -> dict[str, nn.Linear]:
+    """Every linear layer below ``module``, by its name there."""
+    return {name: child for name, child in module.named_modules() if isinstance(child, nn.Linear)}
+
+
+def add_updates(module: nn.Module, rank: int | Mapping[str, int]) -> None:
+    """Freezes the weight of every linear layer below ``module`` and gives it an update of its ``rank``."""
+    for name, child in linears(module).items():
+        child.weight.requires_grad_(False)
+        own = rank if isinstance(rank, int) else rank[name]
+        update = LowRank(child.out_features, child.in_features, own)
+        parametrize.register_parametrization(child, "weight", update, unsafe=True)

@@ -3,7 +3,8 @@ r"""Which words a masked language model has to guess.
 Whole words are masked, and all of their pieces become the mask token. A rare word that stands more than once in a text
 can be masked wherever it stands: with nothing left to copy, repeating a word of the sentence never pays. Frequent words
 are masked less often: a word whose first piece has relative frequency :math:`f` has weight
-:math:`\min(1, \sqrt{t / f})`, the subsampling of Mikolov et al. (2013): less of the effort goes into commas.
+:math:`\min(1, \sqrt{t / f})`, the subsampling of Mikolov et al. (2013): the effort goes into words that a reader would
+hide, and not into commas.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ def weights(counts: Ints, threshold: float) -> Floats:
     return np.asarray(np.minimum(1.0, np.sqrt(threshold / np.maximum(share, 1e-12))), dtype=np.float64)
 
 
+def rarer(counts: Ints, share: float) -> Bools:
+    """True for each token that makes up at most this share of all tokens."""
+    return np.asarray(counts <= share * max(1, counts.sum()), dtype=np.bool_)
+
+
 def choose(
     ids: Ints,
     weight: Floats,
@@ -31,7 +37,7 @@ def choose(
     rate: float,
     rng: np.random.Generator,
     *,
-    together: bool = False,
+    together: Bools | None = None,
 ) -> Bools:
     """Positions to mask in a batch of equally long rows.
 
@@ -42,7 +48,7 @@ def choose(
         special: (vocabulary,) True for tokens that are never masked.
         rate: share of a row's words to mask, rounded, at least one.
         rng: draws words without replacement with probability proportional to weight (Gumbel top-k).
-        together: with a chosen word of full weight, mask all words of the row that begin with the same piece.
+        together: (vocabulary,) True for pieces whose words, once chosen, are masked wherever the row has them.
 
     Returns:
         (rows, length) True where the token is to be masked.
@@ -53,9 +59,9 @@ def choose(
     count = np.minimum(words, np.maximum(1, np.rint(rate * words))).astype(np.int64)
     rank = np.argsort(np.argsort(-score, axis=1), axis=1)
     mask = starts & (rank < count[:, None])
-    if together:
-        rare = mask & (weight[ids] >= 1.0)
-        mask |= starts & ((ids[:, :, None] == ids[:, None, :]) & rare[:, None, :]).any(axis=2)
+    if together is not None:
+        chosen = mask & together[ids]
+        mask |= starts & ((ids[:, :, None] == ids[:, None, :]) & chosen[:, None, :]).any(axis=2)
     for column in range(1, ids.shape[1]):
         follows = continues[ids[:, column]]
         mask[:, column] |= follows & mask[:, column - 1]

@@ -43,8 +43,10 @@ def read_table(path: Path) -> list[list[str]]:
 
 @torch.inference_mode()
 def cloze(model: Any, tokenizer: Any, rows: Sequence[tuple[str, Sequence[str]]]) -> Numbers:
-    """Top-1 and top-5 in percent over (sentence with one ``[MASK]``, accepted answers)."""
-    first = near = 0
+    """Over (sentence with one ``[MASK]``, accepted answers), in percent: right first guesses, right ones among the
+    first five, and first guesses that repeat a word of the sentence.
+    """
+    first = near = repeats = 0
     for sentence, answers in rows:
         encoded = tokenizer(sentence, return_tensors="pt").to(model.device)
         place = int((encoded["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0])
@@ -52,7 +54,9 @@ def cloze(model: Any, tokenizer: Any, rows: Sequence[tuple[str, Sequence[str]]])
         words = tokenizer.convert_ids_to_tokens(best)
         first += words[0] in answers
         near += any(word in answers for word in words)
-    return {"top-1": 100 * first / len(rows), "top-5": 100 * near / len(rows)}
+        repeats += best[0] in encoded["input_ids"][0].tolist()
+    shares = {"top-1": first, "top-5": near, "first guess repeats a word": repeats}
+    return {name: 100 * count / len(rows) for name, count in shares.items()}
 
 
 @torch.inference_mode()

@@ -126,9 +126,11 @@ def test_a_rare_word_can_be_masked_wherever_it_stands() -> None:
     continues = np.array([False, False, True, False, False])
     weight = np.array([1.0, 1.0, 1.0, 1.0, 0.5])
     ids = np.array([[1, 2, 3, 1, 2, 4, 4]])
+    rare = masking.rarer(np.array([0, 2, 2, 1, 5]), 0.2)
+    assert rare.tolist() == [True, True, True, True, False]
     seen = set()
     for seed in range(40):
-        mask = masking.choose(ids, weight, continues, no, 0.2, np.random.default_rng(seed), together=True)
+        mask = masking.choose(ids, weight, continues, no, 0.2, np.random.default_rng(seed), together=rare)
         seen.add(tuple(np.flatnonzero(mask[0]).tolist()))
     # the rare word 1 with its pieces at both places, the rare word 3, or one of the two frequent words 4
     assert seen == {(0, 1, 3, 4), (2,), (5,), (6,)}

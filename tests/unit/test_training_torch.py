@@ -17,12 +17,13 @@ from transformers import BertConfig, BertForMaskedLM
 
 from core.checkpoints.difference import apply
 from core.checkpoints.spec import Measure
-from core.training import card, measures, optimizers
+from core.training import card, curvature, measures, optimizers
 from core.training.cross_entropy import linear_cross_entropy
-from core.training.lowrank import LowRankEmbedding, add_updates, factors
+from core.training.lowrank import LowRankEmbedding, add_updates, factors, linears
+from core.training.masked_model import MaskedModel
 from core.training.objectives.causal import END, CausalModel, byte_lengths, train_tokenizer, window_starts
 from core.training.objectives.long import TiledPositions, allowed_pairs, waves
-from core.training.objectives.masked import MaskedModel, MaskedObjective
+from core.training.objectives.masked import MaskedObjective, WordPieces, unlikelihood
 from core.training.objectives.seq2seq import Seq2SeqModel, round_up
 from core.training.recipe import Recipe
 from core.training.trainer import Trainer
@@ -132,7 +133,9 @@ def test_factors_are_the_nearest_of_their_rank() -> None:
     torch.testing.assert_close(left.norm(dim=0), right.norm(dim=1))
 
 
-def tiny_masked(rank: int, start: dict[str, Tensor] | None = None) -> tuple[MaskedModel, dict[str, Tensor]]:
+def tiny_masked(
+    rank: int, start: dict[str, Tensor] | None = None, cut: dict[str, Tensor] | None = None
+) -> tuple[MaskedModel, dict[str, Tensor]]:
     """A masked model on a trunk of random weights, and the trunk."""
     torch.manual_seed(5)
     config = BertConfig(
@@ -141,7 +144,7 @@ def tiny_masked(rank: int, start: dict[str, Tensor] | None = None) -> tuple[Mask
     )  # fmt: skip
     state = BertForMaskedLM(config).state_dict()
     trunk = {name: value for name, value in state.items() if name.startswith("bert.")}
-    return MaskedModel(config, trunk, rank, 12, start), trunk
+    return MaskedModel(config, trunk, rank, 12, start, cut), trunk
 
 
 def test_updates_of_full_rank_go_on_where_a_free_stage_stopped() -> None:
@@ -161,11 +164,61 @@ def test_updates_of_full_rank_go_on_where_a_free_stage_stopped() -> None:
         torch.testing.assert_close(shipped[name], value, atol=2e-3, rtol=2e-3)
 
 
+def test_directions_of_no_curvature_are_cut_first() -> None:
+    update = torch.diag(torch.tensor([1.0, 2.0, 3.0]))
+    inputs = torch.diag(torch.tensor([100.0, 1.0, 0.0]))  # the third input is always zero
+    left, values, right = curvature.directions(update, (inputs, torch.eye(3)))
+    torch.testing.assert_close(left @ right, update, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(left.norm(dim=0), right.norm(dim=1), atol=1e-4, rtol=1e-4)
+    assert values.tolist() == sorted(values.tolist(), reverse=True)
+    torch.testing.assert_close(left[:, :1] @ right[:1], torch.diag(torch.tensor([1.0, 0.0, 0.0])), atol=1e-4, rtol=1e-4)
+    # the same where the third output does not matter to the loss
+    left, _, right = curvature.directions(update, (torch.eye(3), inputs))
+    torch.testing.assert_close(left[:, :1] @ right[:1], torch.diag(torch.tensor([1.0, 0.0, 0.0])), atol=1e-4, rtol=1e-4)
+
+
+def test_moments_are_sums_of_squares_of_inputs_and_slopes() -> None:
+    layer = nn.Linear(2, 1, bias=False)
+    x = torch.tensor([[[1.0, 2.0], [0.0, 3.0]]])
+    found = curvature.moments({"layer": layer}, [lambda: (layer(x) * torch.tensor([2.0, 5.0])[:, None]).sum()] * 2)
+    inputs, slopes = found["layer"]
+    assert inputs.tolist() == [[2.0, 4.0], [4.0, 26.0]]  # twice [1 2]ᵀ[1 2] + [0 3]ᵀ[0 3]
+    assert slopes.tolist() == [[58.0]]  # twice 4 + 25
+    assert layer.weight.grad is None
+
+
+def test_ranks_go_where_a_number_saves_most() -> None:
+    values = {"big": torch.tensor([5.0, 4.0, 0.1]), "small": torch.tensor([3.0, 0.2]), "flat": torch.tensor([0.1, 0.1])}
+    assert curvature.allot(values, {"big": 4, "small": 1, "flat": 1}, 10) == {"big": 2, "small": 1, "flat": 1}
+    assert curvature.allot(values, {"big": 4, "small": 1, "flat": 1}, 6) == {"big": 1, "small": 1, "flat": 1}
+    assert curvature.allot(values, {"big": 4, "small": 1, "flat": 1}, 100) == {"big": 3, "small": 2, "flat": 2}
+
+
+def test_a_cut_of_every_direction_changes_nothing_and_a_smaller_one_keeps_its_budget() -> None:
+    free, trunk = tiny_masked(0)
+    torch.manual_seed(8)
+    ids, mask = torch.randint(0, 20, (3, 8)), torch.rand(3, 8) < 0.4
+    with torch.no_grad():
+        for layer in linears(free.bert.encoder).values():
+            layer.weight.add_(0.1 * torch.randn_like(layer.weight))
+    losses = [lambda: nn.functional.cross_entropy(free(ids, mask), ids[mask], reduction="sum")]
+    before = free(ids, mask).detach()
+    missing = float((tiny_masked(1)[0](ids, mask) - before).detach().norm())  # without any of the update
+    for rank in (16, 4):
+        cut = free.cut(trunk, rank, losses)
+        model, _ = tiny_masked(rank, free.whole(), cut)
+        lost = float((model(ids, mask) - before).detach().norm())
+        assert lost < (1e-3 if rank == 16 else 0.7) * missing
+        taken = sum(value.numel() for value in cut.values())
+        assert taken <= rank * sum(sum(layer.weight.shape) for layer in linears(free.bert.encoder).values())
+
+
 def test_a_student_that_equals_its_teacher_has_nothing_to_learn_from_it() -> None:
     teacher, _ = tiny_masked(0)
     student, _ = tiny_masked(12, teacher.whole())
     objective = object.__new__(MaskedObjective)
     objective.model, objective.teacher = student, teacher.eval().requires_grad_(False)
+    objective.echo = 0.0
     torch.manual_seed(7)
     ids, mask = torch.randint(0, 20, (3, 8)), torch.rand(3, 8) < 0.4
     batch = {"ids": ids, "mask": mask, "labels": ids[mask]}
@@ -178,6 +231,48 @@ def test_a_student_that_equals_its_teacher_has_nothing_to_learn_from_it() -> Non
 
     assert slope(1.0) < 1e-4 < slope(0.0)
     assert slope(0.5) == pytest.approx(slope(0.0) / 2, rel=1e-3)
+
+
+def test_unlikelihood_is_the_cost_of_what_should_not_be_guessed() -> None:
+    logs = torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]]).log()
+    unwanted = torch.tensor([[0, -1], [1, 2]])
+    expected = -(math.log(0.5) + math.log(0.8) + math.log(0.3)) / 2
+    assert float(unlikelihood(logs, unwanted)) == pytest.approx(expected, rel=1e-5)
+    assert float(unlikelihood(logs, torch.full((2, 2), -1))) == 0.0
+    assert math.isfinite(float(unlikelihood(torch.tensor([[0.0, -50.0]]), torch.tensor([[0]]))))
+
+
+def test_what_is_left_of_the_rare_words_is_the_context() -> None:
+    names = ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", "the", "cat", "dog", "##s"]
+    pieces = WordPieces(SimpleNamespace(get_vocab=lambda: {name: index for index, name in enumerate(names)}))
+    rare = np.arange(len(names)) != 5
+    ids = [0, 5, 6, 7, 8, 1]
+    batch = pieces.hide(np.array([ids]), np.ones(len(names)), 0.3, np.random.default_rng(3), rare)
+    hidden = batch["mask"][0]
+    assert hidden[1:5].any()
+    assert not hidden[1:5].all()
+    for place, token in enumerate(ids):
+        left = token in (6, 7, 8) and not hidden[place]
+        assert int(batch["context"][0, place]) == (token if left else -1)
+
+
+def test_echoes_are_unlearnt() -> None:
+    model, _ = tiny_masked(0)
+    objective = object.__new__(MaskedObjective)
+    objective.model, objective.teacher, objective.share, objective.echo = model, None, 0.0, 1.0
+    ids, mask = torch.tensor([[3, 4, 5, 6]]), torch.tensor([[False, True, False, False]])
+    batch = {"ids": ids, "mask": mask, "labels": ids[mask], "context": torch.tensor([[3, -1, -1, 6]])}
+    before = model(ids, mask).softmax(-1).detach()
+    model.zero_grad()
+    objective.loss(batch).backward()  # type: ignore[no-untyped-call]
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter -= 0.01 * parameter.grad
+    after = model(ids, mask).softmax(-1).detach()
+    assert float(after[0, 4]) > float(before[0, 4])
+    for echoed in (3, 6):
+        assert float(after[0, echoed]) < float(before[0, echoed])
 
 
 @pytest.mark.parametrize("autocast", [False, True], ids=["float32", "bfloat16"])
@@ -199,6 +294,8 @@ def test_cross_entropy_and_its_slopes_are_torchs(autocast: bool) -> None:
     near = {"atol": 2e-3, "rtol": 2e-2} if autocast else {"atol": 1e-6, "rtol": 1e-5}
     for theirs, own in zip(*found, strict=True):
         torch.testing.assert_close(own, theirs, **near)
+    with torch.no_grad():  # measuring forms no slopes, and finds the same
+        torch.testing.assert_close(linear_cross_entropy(hidden, weight, labels), found[0][0], **near)
 
 
 def test_training_scores_are_those_of_the_library() -> None:

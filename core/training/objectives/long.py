@@ -21,13 +21,8 @@ from torch.nn import functional
 
 from core.training import corpus, masking
 from core.training.batches import Ints
-from core.training.objectives.masked import (
-    MaskedModel,
-    WordPieces,
-    trunk_folder,
-    trunk_state,
-    trunk_tokenizer,
-)
+from core.training.masked_model import MaskedModel
+from core.training.objectives.masked import WordPieces, trunk_folder, trunk_state, trunk_tokenizer
 from core.training.recipe import Recipe
 
 POSITIONS = "bert.embeddings.position_embeddings.weight"

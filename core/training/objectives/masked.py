@@ -1,32 +1,40 @@
 """Masked language modelling (Devlin et al., 2019) on the trunk of a sentence encoder.
 
 The encoder's matrices learn through low-rank updates, or freely where the recipe gives no rank. A free run is a stage:
-another recipe starts from it, cuts its updates down to their rank by SVD, and goes on with the factors. The free model
-can teach the smaller one what the cut took away (Hinton et al., 2015): with a teacher's share α the loss is
+another recipe starts from it, cuts its updates down to their rank, and goes on with the factors. The free model can
+teach the smaller one what the cut took away (Hinton et al., 2015): with a teacher's share α the loss is
 
     (1 − α) · CE(label, student) + α · CE(teacher's distribution, student)
+
+A trunk made to compare sentences puts their words forward wherever one is missing. Unlikelihood (Welleck et al., 2019)
+takes that from it: with C the rare words that stand in the sentence, every masked position adds
+
+    − echo · Σ_{c ∈ C} log(1 − p(c))
 """
 
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from core.errors import AtlasError
 from core.training import batches, corpus, masking
 from core.training.batches import Epochs, Ints, Ragged
-from core.training.lowrank import LowRankEmbedding, add_updates, factors
+from core.training.masked_model import MaskedModel
 from core.training.recipe import Recipe
 
 WHOLE = "model.safetensors"
 """File of a stage's weights."""
+MEASURED = 0.004
+"""Threshold of the masks that are measured, whatever the recipe trains on, so that recipes can be compared."""
 
 
 def trunk_folder(package: str) -> Path:
@@ -81,118 +89,39 @@ class WordPieces:
             self.special[index] = piece in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
 
     def hide(
-        self, ids: Ints, weight: masking.Floats, rate: float, rng: np.random.Generator, *, together: bool = False
+        self,
+        ids: Ints,
+        weight: masking.Floats,
+        rate: float,
+        rng: np.random.Generator,
+        rare: masking.Bools | None = None,
     ) -> dict[str, Tensor]:
-        """Rows (rows, length) with words masked (`core.training.masking.choose`), where, and what stood there."""
-        mask = masking.choose(ids, weight, self.continues, self.special, rate, rng, together=together)
-        return {
+        """Rows (rows, length) with words masked (`core.training.masking.choose`), where, and what stood there.
+
+        With ``rare`` (vocabulary,) such words are masked together; ``context`` has those that are left, -1 elsewhere.
+        """
+        mask = masking.choose(ids, weight, self.continues, self.special, rate, rng, together=rare)
+        batch = {
             "ids": torch.from_numpy(np.where(mask, self.mask, ids)),
             "mask": torch.from_numpy(mask),
             "labels": torch.from_numpy(ids[mask]),
         }
+        if rare is not None:
+            left = rare[ids] & ~mask & ~self.special[ids]
+            batch["context"] = torch.from_numpy(np.where(left, ids, -1))
+        return batch
 
 
-class MaskedModel(nn.Module):
-    """BERT's encoder and masked-token head; only masked positions meet the vocabulary.
+def unlikelihood(logs: Tensor, unwanted: Tensor) -> Tensor:
+    """Mean over positions of −Σ log(1 − p(c)), in nats.
 
     Args:
-        config: the architecture; dropout is off in training.
-        state: weights to start from, named as in BertForMaskedLM; a head that is missing starts as the identity.
-        rank: rank of the updates of the encoder's matrices; 0 trains the matrices themselves.
-        embedding_rank: rank of the update of the word vectors, which also score the words.
-        start: weights, named alike, that training starts from instead; updates start as what they add to ``state``,
-            cut down to their ranks.
+        logs: (n, vocabulary) log-probabilities.
+        unwanted: (n, m) tokens that should not be guessed; -1 stands for none.
     """
-
-    def __init__(
-        self,
-        config: Any,
-        state: dict[str, Tensor],
-        rank: int,
-        embedding_rank: int,
-        start: dict[str, Tensor] | None = None,
-    ) -> None:
-        super().__init__()
-        from transformers import BertForMaskedLM
-
-        config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
-        config._attn_implementation = "eager"  # on short rows faster than the fused kernel
-        full = BertForMaskedLM(config)
-        nn.init.eye_(full.cls.predictions.transform.dense.weight)
-        nn.init.zeros_(full.cls.predictions.bias)
-        full.load_state_dict(state, strict=False)
-        self.bert: Any = full.bert
-        self.transform: Any = full.cls.predictions.transform
-        self.bias = nn.Parameter(full.cls.predictions.bias.detach().clone())
-        if rank:
-            add_updates(self.bert.encoder, rank)
-        tables = self.bert.embeddings
-        self.words = LowRankEmbedding(tables.word_embeddings, embedding_rank)
-        tables.word_embeddings = self.words
-        tables.position_embeddings.weight.requires_grad_(False)
-        tables.token_type_embeddings.weight.requires_grad_(False)
-        self.config = config
-        if start is not None:
-            self._start(state, start)
-
-    @torch.no_grad()
-    def _start(self, state: dict[str, Tensor], start: dict[str, Tensor]) -> None:
-        """Sets what is trained so that the model equals ``start`` as nearly as the ranks allow."""
-        own = dict(self.named_parameters())
-        for name, value in start.items():
-            here = name.removeprefix("cls.predictions.")
-            stem, _, last = here.rpartition(".")
-            if here == "bert.embeddings.word_embeddings.weight":
-                update, low = value.float() - state[name], f"{stem}."
-            elif f"{stem}.parametrizations.weight.0.lora_A" in own and last == "weight":
-                update, low = value.float() - state[name], f"{stem}.parametrizations.weight.0."
-            else:
-                if here in own and own[here].requires_grad:
-                    own[here].copy_(value)
-                continue
-            rank = len(own[f"{low}lora_A"])
-            right, left = factors(update, rank)
-            own[f"{low}lora_B"].copy_(right)
-            own[f"{low}lora_A"].copy_(left)
-
-    def whole(self) -> dict[str, Tensor]:
-        """All weights, updates added, under the names of BertForMaskedLM."""
-        out: dict[str, Tensor] = {"bert.embeddings.word_embeddings.weight": self.words.whole()}
-        for name, child in self.named_modules():
-            stem = f"cls.predictions.{name}" if name.startswith("transform") else name
-            if isinstance(child, (nn.Linear, nn.LayerNorm)):
-                out[f"{stem}.weight"], out[f"{stem}.bias"] = child.weight, child.bias
-            elif isinstance(child, nn.Embedding):
-                out[f"{stem}.weight"] = child.weight
-        out["cls.predictions.bias"] = self.bias
-        return {name: value.detach().clone() for name, value in out.items()}
-
-    def forward(self, ids: Tensor, mask: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """(rows, length) ids and masked positions to (masked, vocabulary) scores.
-
-        ``allowed`` (length, length) restricts which position sees which.
-        """
-        bias = None
-        if allowed is not None:
-            bias = torch.zeros(allowed.shape, device=ids.device).masked_fill(~allowed, -1e4)[None, None]
-        hidden = self.bert(input_ids=ids, attention_mask=bias).last_hidden_state
-        scores: Tensor = self.words.logits(self.transform(hidden[mask])) + self.bias
-        return scores
-
-    def difference(self) -> dict[str, Tensor]:
-        """Shipped tensors under the names of BertForMaskedLM, float16."""
-        out: dict[str, Tensor] = {}
-        for name, value in self.named_parameters():
-            if not value.requires_grad:
-                continue
-            name = name.replace(".parametrizations.weight.0.lora_", ".weight.lora_")
-            name = name.replace("word_embeddings.lora_", "word_embeddings.weight.lora_")
-            if name.startswith("transform."):
-                name = f"cls.predictions.{name}"
-            elif name == "bias":
-                name = "cls.predictions.bias"
-            out[name] = value.detach().to(torch.float16).contiguous().cpu()
-        return out
+    some = unwanted >= 0
+    found = logs.gather(1, unwanted.clamp(min=0)).exp().clamp(max=1 - 1e-4)
+    return -(torch.log1p(-found) * some).sum() / len(logs)
 
 
 class MaskedObjective:
@@ -206,6 +135,8 @@ class MaskedObjective:
         self.train, self.source_of, self.test = self._data(corpus_folder, cache)
         counts = np.bincount(self.train.flat, minlength=len(self.pieces.special))
         self.weight = masking.weights(counts, float(recipe.data["threshold"]))
+        self.measured = masking.weights(counts, MEASURED)
+        self.rare = masking.rarer(counts, float(recipe.data["rare"])) if "rare" in recipe.data else None
         torch.manual_seed(recipe.seed)
         from transformers import BertConfig
 
@@ -213,14 +144,16 @@ class MaskedObjective:
         name = str(recipe.model.get("start", ""))
         start = start_state(name, trunk, cache.parents[1]) if name else None
 
-        def model(rank: int) -> MaskedModel:
+        def model(rank: int, cut: dict[str, Tensor] | None = None) -> MaskedModel:
             config = BertConfig.from_pretrained(self.folder)
-            return MaskedModel(config, trunk, rank, int(recipe.model["embedding_rank"]), start)
+            return MaskedModel(config, trunk, rank, int(recipe.model["embedding_rank"]), start, cut)
 
-        self.model: MaskedModel = model(int(recipe.model["rank"]))
-        self.share = float(recipe.model.get("teacher", 0.0))
-        self.teacher = model(0).eval().requires_grad_(False) if self.share else None
         self._epochs = Epochs(recipe.seed, self._epoch)
+        cut = self._cut(model(0), trunk, cache) if "cut" in recipe.model else None
+        self.model: MaskedModel = model(int(recipe.model["rank"]), cut)
+        self.share = float(recipe.model.get("teacher", 0.0))
+        self.echo = float(recipe.model.get("echo", 0.0))
+        self.teacher = model(0).eval().requires_grad_(False) if self.share else None
 
     def _data(self, folder: Path, cache: Path) -> tuple[Ragged, Ints, Ragged]:
         key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
@@ -257,6 +190,29 @@ class MaskedObjective:
         np.save(stem / "source.npy", origin)
         return packed, origin, held
 
+    def _cut(self, free: MaskedModel, trunk: dict[str, Tensor], cache: Path) -> dict[str, Tensor]:
+        """The updates of ``free`` cut where the recipe's loss needs them least; kept beside the data."""
+        from safetensors.torch import load_file, save_file
+
+        rank, count = int(self.recipe.model["rank"]), int(self.recipe.model["cut"])
+        digest = hashlib.blake2b(repr((rank, count)).encode(), digest_size=6)
+        for value in free.whole().values():
+            digest.update(value.numpy().tobytes())
+        path = cache / f"cut-{digest.hexdigest()}.safetensors"
+        if path.is_file():  # a run that goes on needs the ranks that it began with
+            return load_file(path)
+
+        def loss(step: int) -> Tensor:
+            batch = self.batch(step)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                scores = free(batch["ids"], batch["mask"]).float()
+            drawn = torch.multinomial(scores.detach().softmax(-1), 1)[:, 0]
+            return functional.cross_entropy(scores, drawn, reduction="sum")
+
+        cut = free.cut(trunk, rank, (partial(loss, step) for step in range(count)))
+        save_file(cut, path)
+        return cut
+
     def _epoch(self, rng: np.random.Generator) -> list[Ints]:
         items = batches.mix(self.source_of, [source.passes for source in self.recipe.sources], rng)
         length = self.train.lengths[items]
@@ -266,20 +222,19 @@ class MaskedObjective:
         index = self._epochs[step]
         ids = self.train.rows(index, int(self.train.lengths[index[0]]), 0)
         rng = np.random.default_rng([self.recipe.seed, 1, step])
-        return self._hide(ids, rng, float(self.recipe.data["mask_rate"]))
-
-    def _hide(self, ids: Ints, rng: np.random.Generator, rate: float) -> dict[str, Tensor]:
-        together = bool(self.recipe.data.get("together", False))
-        return self.pieces.hide(ids, self.weight, rate, rng, together=together)
+        return self.pieces.hide(ids, self.weight, float(self.recipe.data["mask_rate"]), rng, self.rare)
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
         scores = self.model(batch["ids"], batch["mask"]).float()
-        loss = functional.cross_entropy(scores, batch["labels"])
-        if self.teacher is None:
-            return loss
-        with torch.no_grad():
-            known = self.teacher.to(scores.device)(batch["ids"], batch["mask"]).float().softmax(-1)
-        return (1 - self.share) * loss + self.share * functional.cross_entropy(scores, known)
+        logs = scores.log_softmax(-1)
+        loss = functional.nll_loss(logs, batch["labels"])
+        if self.teacher is not None:
+            with torch.no_grad():
+                known = self.teacher.to(scores.device)(batch["ids"], batch["mask"]).float().softmax(-1)
+            loss = (1 - self.share) * loss - self.share * (known * logs).sum(-1).mean()
+        if self.echo:
+            loss = loss + self.echo * unlikelihood(logs, batch["context"][batch["mask"].nonzero()[:, 0]])
+        return loss
 
     def size(self, batch: dict[str, Tensor]) -> int:
         return batch["ids"].numel()
@@ -293,7 +248,7 @@ class MaskedObjective:
         device = self.model.bias.device
         for length in np.unique(lengths):
             ids = self.test.rows(np.flatnonzero(lengths == length)[:60], int(length), 0)
-            batch = {k: v.to(device) for k, v in self._hide(ids, rng, 0.0).items()}
+            batch = {k: v.to(device) for k, v in self.pieces.hide(ids, self.measured, 0.0, rng).items()}
             scores = self.model(batch["ids"], batch["mask"]).float()
             labels = batch["labels"]
             nats += float(functional.cross_entropy(scores, labels, reduction="sum"))
