@@ -60,14 +60,10 @@ class MaskedModel(nn.Module):
         tables.token_type_embeddings.weight.requires_grad_(False)
         self.config = config
         if start is not None:
-            self._start(state, start)
-        own = dict(self.bert.encoder.named_parameters())
-        for name, factor in (cut or {}).items():
-            layer, _, kind = name.rpartition(".")
-            own[f"{layer}.parametrizations.weight.0.{kind}"].data.copy_(factor)
+            self._start(state, start, cut or {})
 
     @torch.no_grad()
-    def _start(self, state: dict[str, Tensor], start: dict[str, Tensor]) -> None:
+    def _start(self, state: dict[str, Tensor], start: dict[str, Tensor], cut: dict[str, Tensor]) -> None:
         """Sets what is trained so that the model equals ``start`` as nearly as the ranks allow."""
         own = dict(self.named_parameters())
         for name, value in start.items():
@@ -81,10 +77,13 @@ class MaskedModel(nn.Module):
                 if here in own and own[here].requires_grad:
                     own[here].copy_(value)
                 continue
-            rank = len(own[f"{low}lora_A"])
-            right, left = factors(update, rank)
-            own[f"{low}lora_B"].copy_(right)
-            own[f"{low}lora_A"].copy_(left)
+            layer = stem.removeprefix("bert.encoder.")
+            if f"{layer}.lora_A" in cut:
+                left, right = cut[f"{layer}.lora_B"], cut[f"{layer}.lora_A"]
+            else:
+                left, right = factors(update, len(own[f"{low}lora_A"]))
+            own[f"{low}lora_B"].copy_(left)
+            own[f"{low}lora_A"].copy_(right)
 
     def whole(self) -> dict[str, Tensor]:
         """All weights, updates added, under the names of BertForMaskedLM."""
