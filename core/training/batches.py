@@ -38,6 +38,11 @@ class Ragged:
             out[row, : len(piece)] = piece
         return out
 
+    def count(self, wanted: npt.NDArray[np.bool_]) -> Ints:
+        """How many tokens of each row are among the ``wanted`` (vocabulary,) ones."""
+        total = np.concatenate([[0], np.cumsum(wanted[self.flat], dtype=np.int64)])
+        return np.asarray(total[self.offsets[1:]] - total[self.offsets[:-1]], dtype=np.int64)
+
     def save(self, stem: Path) -> None:
         stem.parent.mkdir(parents=True, exist_ok=True)
         np.save(stem.with_suffix(".tokens.npy"), self.flat)

@@ -2,9 +2,11 @@ r"""Which words a masked language model has to guess.
 
 Whole words are masked, and all of their pieces become the mask token. A rare word that stands more than once in a text
 can be masked wherever it stands: with nothing left to copy, repeating a word of the sentence never pays. Frequent words
-are masked less often: a word whose first piece has relative frequency :math:`f` has weight
-:math:`\min(1, \sqrt{t / f})`, the subsampling of Mikolov et al. (2013): the effort goes into words that a reader would
-hide, and not into commas.
+are masked less often: a word whose first piece has relative frequency :math:`f` has weight :math:`\min(1, \sqrt{t /
+f})`, the subsampling of Mikolov et al. (2013): the effort goes into words that a reader would hide, and not into
+commas. Where a recipe names a band of frequencies :math:`[a, b]` instead, words within it have weight 1, rarer ones
+:math:`f / a` and more frequent ones :math:`b / f`, so that names too rare to be learnt cost little either; and a text
+takes part only where it has enough words of that band to guess one from another.
 """
 
 from __future__ import annotations
@@ -22,6 +24,12 @@ def weights(counts: Ints, threshold: float) -> Floats:
     """Masking weight in (0, 1] of each token from its count; 1 for a token never counted."""
     share = counts / max(1, counts.sum())
     return np.asarray(np.minimum(1.0, np.sqrt(threshold / np.maximum(share, 1e-12))), dtype=np.float64)
+
+
+def band_weights(counts: Ints, low: float, high: float) -> Floats:
+    """Masking weight in (0, 1] of each token from its count: 1 for shares from ``low`` to ``high``, less outside."""
+    share = np.maximum(counts, 1) / max(1, counts.sum())
+    return np.asarray(np.minimum(1.0, np.minimum(share / low, high / share)), dtype=np.float64)
 
 
 def rarer(counts: Ints, share: float) -> Bools:

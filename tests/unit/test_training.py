@@ -104,6 +104,16 @@ def test_frequent_words_are_masked_less() -> None:
     assert weight.tolist() == pytest.approx([1 / 3, 1.0, 1.0, 1.0])
 
 
+def test_a_band_of_frequencies_is_masked_most() -> None:
+    weight = masking.band_weights(np.array([500, 400, 50, 40, 10, 0]), 0.04, 0.05)
+    assert weight.tolist() == pytest.approx([0.1, 0.125, 1.0, 1.0, 0.25, 0.025])  # a token never counted weighs as one
+
+
+def test_rows_count_the_tokens_that_are_wanted() -> None:
+    rows = batches.Ragged.of([[1, 2, 2], [], [3], [2, 1]])
+    assert rows.count(np.array([False, False, True, True])).tolist() == [2, 0, 1, 1]
+
+
 def test_whole_words_are_masked() -> None:
     #                     0 special, 1 word, 2 continues, 3 word
     continues = np.array([False, False, True, False])

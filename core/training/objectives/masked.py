@@ -134,7 +134,13 @@ class MaskedObjective:
         self.pieces = WordPieces(self.tokenizer)
         self.train, self.source_of, self.test = self._data(corpus_folder, cache)
         counts = np.bincount(self.train.flat, minlength=len(self.pieces.special))
-        self.weight = masking.weights(counts, float(recipe.data["threshold"]))
+        self.items: Ints = np.arange(len(self.train))
+        if "band" in recipe.data:
+            self.weight = masking.band_weights(counts, *recipe.data["band"])
+            middling = (self.weight == 1.0) & ~self.pieces.continues & ~self.pieces.special
+            self.items = np.flatnonzero(self.train.count(middling) >= int(recipe.data["content"]))
+        else:
+            self.weight = masking.weights(counts, float(recipe.data["threshold"]))
         self.measured = masking.weights(counts, MEASURED)
         self.rare = masking.rarer(counts, float(recipe.data["rare"])) if "rare" in recipe.data else None
         torch.manual_seed(recipe.seed)
@@ -214,7 +220,8 @@ class MaskedObjective:
         return cut
 
     def _epoch(self, rng: np.random.Generator) -> list[Ints]:
-        items = batches.mix(self.source_of, [source.passes for source in self.recipe.sources], rng)
+        passes = [source.passes for source in self.recipe.sources]
+        items = self.items[batches.mix(self.source_of[self.items], passes, rng)]
         length = self.train.lengths[items]
         return batches.plan(items, length, length, self.recipe.step_tokens, rng)
 
