@@ -5,7 +5,8 @@
 For each tensor ``NAME`` of the target's state that differs from the base, the file holds one of
 
 - ``NAME``: the whole tensor, in place of the base's or new (a head that the base lacks);
-- ``NAME.lora_A`` and ``NAME.lora_B``: the product is added;
+- ``NAME.lora_A`` and ``NAME.lora_B``: the product is added, or with ``NAME.lora_rows`` (k,), rising row numbers, the
+  k rows of the product are added to these rows;
 - ``NAME.rows.START``: rows from START on are replaced, and the tensor grows where they reach beyond its end.
 """
 
@@ -31,8 +32,9 @@ def apply(base_state: Mapping[str, Tensor], difference: Mapping[str, Tensor]) ->
     # Whole tensors first, so that rows or a product may be given on top of a replaced tensor in any order of the file.
     edits: list[tuple[str, str, str]] = []
     for name, value in difference.items():
-        if name.endswith((".lora_A", ".lora_B")):
-            edits.append((name[:-7], name[-6:], name))
+        if name.endswith((".lora_A", ".lora_B", ".lora_rows")):
+            place, _, half = name.rpartition(".")
+            edits.append((place, half, name))
         elif ".rows." in name:
             target, _, start = name.rpartition(".rows.")
             edits.append((target, start, name))
@@ -44,8 +46,9 @@ def apply(base_state: Mapping[str, Tensor], difference: Mapping[str, Tensor]) ->
         if what == "lora_A":
             if f"{target}.lora_B" not in difference:
                 raise CheckpointRefused(f"The difference holds {name} without its other half.")
-            state[target] = _add_product(state[target], difference[name], difference[f"{target}.lora_B"], target)
-        elif what == "lora_B":
+            left, rows = difference[f"{target}.lora_B"], difference.get(f"{target}.lora_rows")
+            state[target] = _add_product(state[target], difference[name], left, rows, target)
+        elif what in ("lora_B", "lora_rows"):
             if f"{target}.lora_A" not in difference:
                 raise CheckpointRefused(f"The difference holds {name} without its other half.")
         else:
@@ -53,12 +56,22 @@ def apply(base_state: Mapping[str, Tensor], difference: Mapping[str, Tensor]) ->
     return state
 
 
-def _add_product(base: Tensor, a: Tensor, b: Tensor, name: str) -> Tensor:
+def _add_product(base: Tensor, a: Tensor, b: Tensor, rows: Tensor | None, name: str) -> Tensor:
     import torch
 
-    if a.ndim != 2 or b.ndim != 2 or b.shape[1] != a.shape[0] or (b.shape[0], a.shape[1]) != tuple(base.shape):
+    fits = a.ndim == b.ndim == base.ndim == 2 and b.shape[1] == a.shape[0] and a.shape[1] == base.shape[1]
+    if rows is None:
+        fits = fits and b.shape[0] == base.shape[0]
+    elif fits:
+        fits = rows.shape == b.shape[:1] and not rows.is_floating_point()
+        fits = fits and len(rows) > 0 and int(rows[0]) >= 0 and int(rows[-1]) < base.shape[0]
+        fits = fits and bool((rows[1:] > rows[:-1]).all())
+    if not fits:
         raise CheckpointRefused(f"The low-rank difference of {name} does not have the shape of its base.")
-    return base.to(torch.float32) + b.to(torch.float32) @ a.to(torch.float32)
+    product = b.to(torch.float32) @ a.to(torch.float32)
+    if rows is None:
+        return base.to(torch.float32) + product
+    return base.to(torch.float32).index_add(0, rows.to(torch.long), product)
 
 
 def _write_rows(base: Tensor, rows: Tensor, start_text: str, name: str) -> Tensor:

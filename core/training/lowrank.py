@@ -34,26 +34,41 @@ class LowRank(nn.Module):
 
 
 class LowRankEmbedding(nn.Module):
-    """An embedding (n, d) with a low-rank update; also the tied output matrix, without ever forming the sum."""
+    """An embedding (n, d) with a low-rank update; also the tied output matrix, without ever forming the sum.
 
-    def __init__(self, base: nn.Embedding, rank: int) -> None:
+    Args:
+        base: the embedding, which stays as it is.
+        rank: of the update.
+        rows: (k,) rows that the update reaches; all where none are given.
+    """
+
+    rows: Tensor | None
+
+    def __init__(self, base: nn.Embedding, rank: int, rows: Tensor | None = None) -> None:
         super().__init__()
         count, width = base.weight.shape
+        self.register_buffer("rows", rows, persistent=False)
         self.weight = nn.Parameter(base.weight.detach().clone(), requires_grad=False)
         self.lora_A = nn.Parameter(torch.randn(rank, width) / width**0.5)
-        self.lora_B = nn.Parameter(torch.zeros(count, rank))
+        self.lora_B = nn.Parameter(torch.zeros(count if rows is None else len(rows), rank))
+
+    def _left(self) -> Tensor:
+        """(n, rank): ``lora_B``, with zeros in the rows that it does not reach."""
+        if self.rows is None:
+            return self.lora_B
+        return self.lora_B.new_zeros(len(self.weight), self.lora_B.shape[1]).index_copy(0, self.rows, self.lora_B)
 
     def forward(self, ids: Tensor) -> Tensor:
         """(...,) ids to (..., d) vectors."""
-        return functional.embedding(ids, self.weight) + functional.embedding(ids, self.lora_B) @ self.lora_A
+        return functional.embedding(ids, self.weight) + functional.embedding(ids, self._left()) @ self.lora_A
 
     def whole(self) -> Tensor:
         """(n, d): the base with its update added."""
-        return self.weight + self.lora_B @ self.lora_A
+        return self.weight + self._left() @ self.lora_A
 
     def logits(self, hidden: Tensor) -> Tensor:
         """(..., d) hidden states to (..., n) scores: ``hidden @ (W0 + B A)^T``."""
-        return hidden @ self.weight.T + (hidden @ self.lora_A.T) @ self.lora_B.T
+        return hidden @ self.weight.T + (hidden @ self.lora_A.T) @ self._left().T
 
 
 def linears(module: nn.Module) -> dict[str, nn.Linear]:

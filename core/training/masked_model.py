@@ -27,6 +27,7 @@ class MaskedModel(nn.Module):
         start: weights, named alike, that training starts from instead; updates start as what they add to ``state``,
             cut down to their ranks.
         cut: factors for the layers of the encoder, from `MaskedModel.cut`; they have ranks of their own.
+        rows: words whose vectors the update reaches; all where none are given.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class MaskedModel(nn.Module):
         embedding_rank: int,
         start: dict[str, Tensor] | None = None,
         cut: dict[str, Tensor] | None = None,
+        rows: Tensor | None = None,
     ) -> None:
         super().__init__()
         from transformers import BertForMaskedLM
@@ -54,7 +56,7 @@ class MaskedModel(nn.Module):
             ranks = {name.removesuffix(".lora_A"): len(a) for name, a in (cut or {}).items() if name.endswith("A")}
             add_updates(self.bert.encoder, ranks or rank)
         tables = self.bert.embeddings
-        self.words = LowRankEmbedding(tables.word_embeddings, embedding_rank)
+        self.words = LowRankEmbedding(tables.word_embeddings, embedding_rank, rows)
         tables.word_embeddings = self.words
         tables.position_embeddings.weight.requires_grad_(False)
         tables.token_type_embeddings.weight.requires_grad_(False)
@@ -71,6 +73,7 @@ class MaskedModel(nn.Module):
             stem, _, last = here.rpartition(".")
             if here == "bert.embeddings.word_embeddings.weight":
                 update, low = value.float() - state[name], f"{stem}."
+                update = update if self.words.rows is None else update[self.words.rows]
             elif f"{stem}.parametrizations.weight.0.lora_A" in own and last == "weight":
                 update, low = value.float() - state[name], f"{stem}.parametrizations.weight.0."
             else:
@@ -134,7 +137,7 @@ class MaskedModel(nn.Module):
         return scores
 
     def difference(self) -> dict[str, Tensor]:
-        """Shipped tensors under the names of BertForMaskedLM, float16."""
+        """Shipped tensors under the names of BertForMaskedLM, float16 (`core.checkpoints.difference`)."""
         out: dict[str, Tensor] = {}
         for name, value in self.named_parameters():
             if not value.requires_grad:
@@ -146,4 +149,6 @@ class MaskedModel(nn.Module):
             elif name == "bias":
                 name = "cls.predictions.bias"
             out[name] = value.detach().to(torch.float16).contiguous().cpu()
+        if self.words.rows is not None:
+            out["bert.embeddings.word_embeddings.weight.lora_rows"] = self.words.rows.to(torch.int32).cpu()
         return out

@@ -21,6 +21,12 @@ def test_low_rank() -> None:
     assert got["b"].tolist() == [1.0, 1.0, 1.0]
 
 
+def test_low_rank_in_some_rows() -> None:
+    stored = {"w.lora_B": torch.tensor([[1.0], [2.0]]), "w.lora_A": torch.tensor([[10.0, 20.0]])}
+    got = apply(base(), stored | {"w.lora_rows": torch.tensor([0, 2], dtype=torch.int32)})
+    assert got["w"].tolist() == [[11.0, 22.0], [3.0, 4.0], [25.0, 46.0]]
+
+
 def test_replacement_and_new_tensor() -> None:
     got = apply(base(), {"b": torch.tensor([9.0, 8.0]), "head": torch.tensor([[7.0]], dtype=torch.float16)})
     assert got["b"].tolist() == [9.0, 8.0]
@@ -67,6 +73,18 @@ def test_arguments_are_not_changed() -> None:
         {"w.lora_A": torch.ones(1, 3), "w.lora_B": torch.ones(3, 1)},
         {"w.lora_A": torch.ones(2, 2), "w.lora_B": torch.ones(3, 1)},
         {"x.lora_A": torch.ones(1, 2), "x.lora_B": torch.ones(3, 1)},
+        {"w.lora_rows": torch.tensor([0])},
+        *(
+            {"w.lora_A": torch.ones(1, 2), "w.lora_B": torch.ones(2, 1), "w.lora_rows": rows}
+            for rows in (
+                torch.tensor([0]),
+                torch.tensor([0, 3]),
+                torch.tensor([-1, 0]),
+                torch.tensor([1, 1]),
+                torch.tensor([0.0, 1.0]),
+                torch.tensor([[0, 1]]),
+            )
+        ),
         {"w.rows.4": torch.ones(1, 2)},
         {"w.rows.-1": torch.ones(1, 2)},
         {"w.rows.0": torch.ones(1, 3)},

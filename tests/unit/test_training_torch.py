@@ -134,7 +134,10 @@ def test_factors_are_the_nearest_of_their_rank() -> None:
 
 
 def tiny_masked(
-    rank: int, start: dict[str, Tensor] | None = None, cut: dict[str, Tensor] | None = None
+    rank: int,
+    start: dict[str, Tensor] | None = None,
+    cut: dict[str, Tensor] | None = None,
+    rows: Tensor | None = None,
 ) -> tuple[MaskedModel, dict[str, Tensor]]:
     """A masked model on a trunk of random weights, and the trunk."""
     torch.manual_seed(5)
@@ -144,22 +147,25 @@ def tiny_masked(
     )  # fmt: skip
     state = BertForMaskedLM(config).state_dict()
     trunk = {name: value for name, value in state.items() if name.startswith("bert.")}
-    return MaskedModel(config, trunk, rank, 12, start, cut), trunk
+    return MaskedModel(config, trunk, rank, 12, start, cut, rows), trunk
 
 
-def test_updates_of_full_rank_go_on_where_a_free_stage_stopped() -> None:
+@pytest.mark.parametrize("rows", [None, [*range(5, 19)]], ids=["all words", "some words"])
+def test_updates_of_full_rank_go_on_where_a_free_stage_stopped(rows: list[int] | None) -> None:
     free, trunk = tiny_masked(0)
     torch.manual_seed(6)
     with torch.no_grad():
         for parameter in free.parameters():
             if parameter.requires_grad:
                 parameter.add_(0.1 * torch.randn_like(parameter))
+        if rows is not None:
+            free.words.lora_B[[word for word in range(20) if word not in rows]] = 0.0
     ids = torch.randint(0, 20, (3, 8))
     mask = torch.rand(3, 8) < 0.4
-    bounded, _ = tiny_masked(12, free.whole())
+    bounded, _ = tiny_masked(12, free.whole(), rows=None if rows is None else torch.tensor(rows))
     torch.testing.assert_close(bounded(ids, mask), free(ids, mask), atol=1e-4, rtol=1e-4)
     # and what is shipped is that model again
-    shipped = apply(trunk, {name: value.float() for name, value in bounded.difference().items()})
+    shipped = apply(trunk, bounded.difference())
     for name, value in free.whole().items():
         torch.testing.assert_close(shipped[name], value, atol=2e-3, rtol=2e-3)
 
@@ -311,12 +317,15 @@ def test_training_scores_are_those_of_the_library() -> None:
     torch.testing.assert_close(causal.gpt.lm_head(causal(row)), causal.gpt(input_ids=row).logits)
 
 
-def test_low_rank_embedding_reads_and_scores_with_one_matrix() -> None:
+@pytest.mark.parametrize("rows", [None, [1, 3, 4]], ids=["all words", "some words"])
+def test_low_rank_embedding_reads_and_scores_with_one_matrix(rows: list[int] | None) -> None:
     torch.manual_seed(0)
-    words = LowRankEmbedding(nn.Embedding(7, 5), 2)
+    words = LowRankEmbedding(nn.Embedding(7, 5), 2, None if rows is None else torch.tensor(rows))
     with torch.no_grad():
-        words.lora_B.copy_(torch.randn(7, 2))
-    matrix = words.weight + words.lora_B @ words.lora_A
+        words.lora_B.copy_(torch.randn_like(words.lora_B))
+    matrix = words.weight.clone()
+    matrix[slice(None) if rows is None else rows] += words.lora_B @ words.lora_A
+    torch.testing.assert_close(words.whole(), matrix)
     torch.testing.assert_close(words(torch.tensor([3, 0])), matrix[[3, 0]])
     hidden = torch.randn(2, 5)
     torch.testing.assert_close(words.logits(hidden), hidden @ matrix.T)

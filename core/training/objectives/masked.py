@@ -150,9 +150,15 @@ class MaskedObjective:
         name = str(recipe.model.get("start", ""))
         start = start_state(name, trunk, cache.parents[1]) if name else None
 
+        rows = None
+        if "embedding_rows" in recipe.model:  # the most frequent words
+            often = np.argsort(-counts, kind="stable")[: int(recipe.model["embedding_rows"])]
+            rows = torch.from_numpy(np.sort(often))
+
         def model(rank: int, cut: dict[str, Tensor] | None = None) -> MaskedModel:
             config = BertConfig.from_pretrained(self.folder)
-            return MaskedModel(config, trunk, rank, int(recipe.model["embedding_rank"]), start, cut)
+            reached = rows if rank else None  # a free model and a teacher keep all that they have learnt
+            return MaskedModel(config, trunk, rank, int(recipe.model["embedding_rank"]), start, cut, reached)
 
         self._epochs = Epochs(recipe.seed, self._epoch)
         cut = self._cut(model(0), trunk, cache) if "cut" in recipe.model else None
