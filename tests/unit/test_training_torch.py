@@ -245,6 +245,7 @@ def test_unlikelihood_is_the_cost_of_what_should_not_be_guessed() -> None:
     expected = -(math.log(0.5) + math.log(0.8) + math.log(0.3)) / 2
     assert float(unlikelihood(logs, unwanted)) == pytest.approx(expected, rel=1e-5)
     assert float(unlikelihood(logs, torch.full((2, 2), -1))) == 0.0
+    assert float(unlikelihood(logs, unwanted, 0.6)) == pytest.approx(-math.log(0.3) / 2, rel=1e-5)
     assert math.isfinite(float(unlikelihood(torch.tensor([[0.0, -50.0]]), torch.tensor([[0]]))))
 
 
@@ -269,7 +270,8 @@ def test_echoes_are_unlearnt() -> None:
     for echo in (0.0, 1.0):
         model, _ = tiny_masked(0)
         objective = object.__new__(MaskedObjective)
-        objective.model, objective.teacher, objective.share, objective.echo = model, None, 0.0, echo
+        objective.model, objective.teacher, objective.share = model, None, 0.0
+        objective.echo, objective.floor = echo, 0.0
         objective.loss(batch).backward()  # type: ignore[no-untyped-call]
         with torch.no_grad():
             for parameter in model.parameters():

@@ -9,7 +9,9 @@ teach the smaller one what the cut took away (Hinton et al., 2015): with a teach
 A trunk made to compare sentences puts their words forward wherever one is missing. Unlikelihood (Welleck et al., 2019)
 takes that from it: with C the rare words that stand in the sentence, every masked position adds
 
-    − echo · Σ_{c ∈ C} log(1 − p(c))
+    − echo · Σ_{c ∈ C, p(c) > floor} log(1 − p(c))
+
+Below the floor a word of the sentence costs nothing: words that belong together are meant to lie near each other.
 """
 
 from __future__ import annotations
@@ -112,15 +114,16 @@ class WordPieces:
         return batch
 
 
-def unlikelihood(logs: Tensor, unwanted: Tensor) -> Tensor:
+def unlikelihood(logs: Tensor, unwanted: Tensor, floor: float = 0.0) -> Tensor:
     """Mean over positions of −Σ log(1 − p(c)), in nats.
 
     Args:
         logs: (n, vocabulary) log-probabilities.
         unwanted: (n, m) tokens that should not be guessed; -1 stands for none.
+        floor: probability up to which one costs nothing.
     """
-    some = unwanted >= 0
     found = logs.gather(1, unwanted.clamp(min=0)).exp().clamp(max=1 - 1e-4)
+    some = (unwanted >= 0) & (found > floor)
     return -(torch.log1p(-found) * some).sum() / len(logs)
 
 
@@ -165,6 +168,7 @@ class MaskedObjective:
         self.model: MaskedModel = model(int(recipe.model["rank"]), cut)
         self.share = float(recipe.model.get("teacher", 0.0))
         self.echo = float(recipe.model.get("echo", 0.0))
+        self.floor = float(recipe.model.get("echo_floor", 0.0))
         self.teacher = model(0).eval().requires_grad_(False) if self.share else None
 
     def _data(self, folder: Path, cache: Path) -> tuple[Ragged, Ints, Ragged]:
@@ -246,7 +250,8 @@ class MaskedObjective:
                 known = self.teacher.to(scores.device)(batch["ids"], batch["mask"]).float().softmax(-1)
             loss = (1 - self.share) * loss - self.share * (known * logs).sum(-1).mean()
         if self.echo:
-            loss = loss + self.echo * unlikelihood(logs, batch["context"][batch["mask"].nonzero()[:, 0]])
+            unwanted = batch["context"][batch["mask"].nonzero()[:, 0]]
+            loss = loss + self.echo * unlikelihood(logs, unwanted, self.floor)
         return loss
 
     def size(self, batch: dict[str, Tensor]) -> int:
