@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import BertConfig, BertForMaskedLM
+from transformers import BertConfig, BertForMaskedLM, BertModel
 
 from core.checkpoints.difference import apply
 from core.checkpoints.spec import Measure
@@ -21,6 +21,7 @@ from core.training import card, curvature, measures, optimizers
 from core.training.cross_entropy import linear_cross_entropy
 from core.training.lowrank import LowRankEmbedding, add_updates, factors, linears
 from core.training.masked_model import MaskedModel
+from core.training.nearness import Nearness, together
 from core.training.objectives.causal import END, CausalModel, byte_lengths, train_tokenizer, window_starts
 from core.training.objectives.long import TiledPositions, allowed_pairs, waves
 from core.training.objectives.masked import MaskedObjective, WordPieces, unlikelihood
@@ -224,7 +225,7 @@ def test_a_student_that_equals_its_teacher_has_nothing_to_learn_from_it() -> Non
     student, _ = tiny_masked(12, teacher.whole())
     objective = object.__new__(MaskedObjective)
     objective.model, objective.teacher = student, teacher.eval().requires_grad_(False)
-    objective.echo = 0.0
+    objective.echo, objective.nearness = 0.0, None
     torch.manual_seed(7)
     ids, mask = torch.randint(0, 20, (3, 8)), torch.rand(3, 8) < 0.4
     batch = {"ids": ids, "mask": mask, "labels": ids[mask]}
@@ -237,6 +238,31 @@ def test_a_student_that_equals_its_teacher_has_nothing_to_learn_from_it() -> Non
 
     assert slope(1.0) < 1e-4 < slope(0.0)
     assert slope(0.5) == pytest.approx(slope(0.0) / 2, rel=1e-3)
+
+
+def test_nearness_is_the_cosine_of_mean_vectors_without_what_is_masked() -> None:
+    torch.manual_seed(0)
+    encoder = BertModel(
+        BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+    ).eval()
+    near = Nearness(encoder, 9, 1, 2)
+    nothing, second = torch.zeros(1, 3, dtype=torch.bool), torch.tensor([[False, False, True, False]])
+    own = near.cosines(torch.tensor([[1, 5, 2]]), nothing)[0]
+    assert own.shape == (9,)
+    assert int(own.argmax()) == 5
+    assert float(own[5]) == pytest.approx(1.0, abs=1e-5)
+    hidden = [near.cosines(torch.tensor([[1, 5, other, 2]]), second) for other in (3, 7)]
+    torch.testing.assert_close(hidden[0], hidden[1])  # what is masked does not count
+    shown = near.cosines(torch.tensor([[1, 5, 7, 2]]), torch.zeros_like(second))
+    assert float((shown - hidden[1]).abs().max()) > 1e-3
+
+
+def test_guess_and_nearness_together() -> None:
+    scores = torch.tensor([[0.4, 0.4, 0.2], [0.5, 0.25, 0.25]]).log()
+    cosines = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    found = together(scores, cosines, math.log(2.0), torch.tensor([[-1, -1], [0, -1]]))
+    # 0.4 : 0.8 : 0.2, and with the first word struck out 0.25 : 0.25
+    torch.testing.assert_close(found, torch.tensor([[2 / 7, 4 / 7, 1 / 7], [0.0, 0.5, 0.5]]))
 
 
 def test_unlikelihood_is_the_cost_of_what_should_not_be_guessed() -> None:

@@ -6,6 +6,8 @@ teach the smaller one what the cut took away (Hinton et al., 2015): with a teach
 
     (1 − α) · CE(label, student) + α · CE(teacher's distribution, student)
 
+and with a nearness β the teacher also knows what the trunk itself was published for (`core.training.nearness`).
+
 A trunk made to compare sentences puts their words forward wherever one is missing. Unlikelihood (Welleck et al., 2019)
 takes that from it: with C the rare words that stand in the sentence, every masked position adds
 
@@ -31,6 +33,7 @@ from core.errors import AtlasError
 from core.training import batches, corpus, masking
 from core.training.batches import Epochs, Ints, Ragged
 from core.training.masked_model import MaskedModel
+from core.training.nearness import Nearness, together
 from core.training.recipe import Recipe
 
 WHOLE = "model.safetensors"
@@ -170,6 +173,8 @@ class MaskedObjective:
         self.echo = float(recipe.model.get("echo", 0.0))
         self.floor = float(recipe.model.get("echo_floor", 0.0))
         self.teacher = model(0).eval().requires_grad_(False) if self.share else None
+        self.beta = float(recipe.model.get("nearness", 0.0))
+        self.nearness = self._nearness() if self.teacher is not None and self.beta else None
 
     def _data(self, folder: Path, cache: Path) -> tuple[Ragged, Ints, Ragged]:
         key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
@@ -205,6 +210,12 @@ class MaskedObjective:
         held.save(stem / "test")
         np.save(stem / "source.npy", origin)
         return packed, origin, held
+
+    def _nearness(self) -> Nearness:
+        from transformers import BertModel
+
+        encoder = BertModel.from_pretrained(self.folder, use_safetensors=True)
+        return Nearness(encoder, len(self.pieces.special), self.pieces.begin, self.pieces.end)
 
     def _cut(self, free: MaskedModel, trunk: dict[str, Tensor], cache: Path) -> dict[str, Tensor]:
         """The updates of ``free`` cut where the recipe's loss needs them least; kept beside the data."""
@@ -245,13 +256,18 @@ class MaskedObjective:
         scores = self.model(batch["ids"], batch["mask"]).float()
         logs = scores.log_softmax(-1)
         loss = functional.nll_loss(logs, batch["labels"])
+        places = batch["mask"].nonzero()[:, 0]
         if self.teacher is not None:
             with torch.no_grad():
-                known = self.teacher.to(scores.device)(batch["ids"], batch["mask"]).float().softmax(-1)
+                guess = self.teacher.to(scores.device)(batch["ids"], batch["mask"]).float()
+                if self.nearness is not None:
+                    near = self.nearness.cosines(batch["ids"], batch["mask"])[places]
+                    known = together(guess, near, self.beta, batch["context"][places])
+                else:
+                    known = guess.softmax(-1)
             loss = (1 - self.share) * loss - self.share * (known * logs).sum(-1).mean()
         if self.echo:
-            unwanted = batch["context"][batch["mask"].nonzero()[:, 0]]
-            loss = loss + self.echo * unlikelihood(logs, unwanted, self.floor)
+            loss = loss + self.echo * unlikelihood(logs, batch["context"][places], self.floor)
         return loss
 
     def size(self, batch: dict[str, Tensor]) -> int:
