@@ -43,26 +43,14 @@ class Run:
     """(layer, head) -> weights (n, n), for the pairs that were asked for; rows sum to one."""
 
 
-TOGETHER = 2_000_000
-"""Heads are computed side by side while their scores are at most so many numbers (8 MB, which caches hold): several
-heads of a short text, one after the other where a head alone has more. All at once is slower at every length."""
-
-
-def groups(scores: int, heads: int) -> list[range]:
-    """Runs of heads that are computed together, where one head has ``scores`` scores."""
-    size = min(heads, max(1, TOGETHER // max(1, scores)))
-    return [range(first, min(first + size, heads)) for first in range(0, heads, size)]
-
-
 @lru_cache(maxsize=2)
 def _gathers(sparsity: Sparsity, n: int, layers: int, heads: int) -> tuple[tuple[Gather, ...], ...]:
-    """The index tensors of each group of heads, by layer. They depend on the arguments alone: visitors share them."""
-    total = sparsity.count_blocks(n)
-    widest = min(total, sparsity.window + sparsity.global_blocks + sparsity.random_blocks)
-    parts = groups(total * widest * sparsity.block_size**2, heads)
-    if sparsity.draw == "library" or not sparsity.random_blocks:  # every layer sees the same
-        return (tuple(Gather(sparsity, n, 0, part) for part in parts),) * layers
-    return tuple(tuple(Gather(sparsity, n, layer, part) for part in parts) for layer in range(layers))
+    """The index tensors of a whole model. Values depend on the arguments alone, so visitors may share them."""
+    shared = sparsity.draw == "library" or not sparsity.random_blocks
+    if shared:
+        one = Gather(sparsity, n, 0, 0)
+        return ((one,) * heads,) * layers
+    return tuple(tuple(Gather(sparsity, n, layer, head) for head in range(heads)) for layer in range(layers))
 
 
 def shape_of(model: Any) -> tuple[int, int, int]:
@@ -110,7 +98,6 @@ def forward(
     _check(n, limit, positions, keep, layers, heads)
     assert not model.training
     gathers = None if sparsity is None else _gathers(sparsity, n, layers, heads)
-    sizes = [len(part) for part in groups(n * n, heads)] if gathers is None else [part.heads for part in gathers[0]]
 
     began = perf_counter()
     spent = 0.0
@@ -121,22 +108,18 @@ def forward(
         query, key, value = (_by_head(part(hidden), heads) for part in (own.query, own.key, own.value))  # (H, n, d)
         context = torch.empty_like(query)
         started = perf_counter()
-        first = 0
-        for number, size in enumerate(sizes):
-            part = slice(first, first + size)
-            wanted = [head for head in range(size) if (index, first + head) in keep]
-            q, k, v = query[part], key[part], value[part]
+        for head in range(heads):
+            wanted = (index, head) in keep
+            q, k, v = query[head], key[head], value[head]
             weights: Tensor | None
             if gathers is None:
-                context[part], weights = full_attention(q, k, v)
-                weights = weights[wanted] if wanted else None
+                context[head], weights = full_attention(q, k, v)
             else:
-                context[part], weights = sparse_attention(q, k, v, gathers[index][number], keep=wanted)
-            if weights is not None:
-                for head, matrix in zip(wanted, weights, strict=True):
-                    kept[index, first + head] = matrix.float().numpy().copy()
+                context[head], weights = sparse_attention(q, k, v, gathers[index][head], keep=wanted)
+            if wanted:
+                assert weights is not None
+                kept[index, head] = weights.float().numpy().copy()
             del weights
-            first += size
         spent += perf_counter() - started
         joined = context.transpose(0, 1).reshape(n, -1)  # (n, h)
         after = layer.attention.output(joined, hidden)
@@ -161,10 +144,10 @@ def attention_peak(model: Any, ids: Sequence[int], sparsity: Sparsity | None) ->
     _check(len(ids), limit, (), (), 1, heads)
     hidden = model.bert.embeddings(input_ids=torch.tensor([list(ids)], dtype=torch.long))[0]
     own = model.bert.encoder.layer[0].attention.self
-    query, key, value = (_by_head(part(hidden), heads)[:1] for part in (own.query, own.key, own.value))  # (1, n, d)
+    query, key, value = (_by_head(part(hidden), heads)[0] for part in (own.query, own.key, own.value))  # (n, d)
     if sparsity is None:
         return measure_peak(lambda: full_attention(query, key, value))[1]
-    gather = Gather(sparsity, len(ids), 0, [0])
+    gather = Gather(sparsity, len(ids), 0, 0)
     return measure_peak(lambda: sparse_attention(query, key, value, gather))[1]
 
 

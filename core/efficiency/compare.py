@@ -1,8 +1,8 @@
 """One long text through sparse and through full attention of the same model: cost, time, memory, and the answer.
 
 Seconds are the median of the passes in this process, taken in turn (sparse, full, sparse, …) so that a busy moment of
-the machine hits both; texts that take long are passed once. Memory is measured for one head, since how many
-run at once is a choice of the machine's. The scores are counted, not measured.
+the machine hits both; texts that take long are passed once. Memory is measured for one head, since the heads are
+computed one after the other here. The scores are counted, not measured.
 
 How far the answers are apart is their total variation distance, from 0 (the same) to 1 (nothing in common):
 

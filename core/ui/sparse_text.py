@@ -76,7 +76,7 @@ def how_measured(found: Comparison) -> str:
     passes = "one pass" if found.full.passes == 1 else f"the median of {found.full.passes} passes"
     return (
         f"Scores are counted. Seconds are {passes} of {found.layers} layers with {found.heads} heads, measured on this "
-        "server now. Peak memory is measured for one head; long texts are computed head by head here. A library that "
-        "runs all heads of a layer at once holds at least the last column, which is computed (4 bytes a score). "
+        "server now. Peak memory is measured for one head, because the heads run one after the other here; a library "
+        "that runs all heads of a layer at once holds at least the last column, which is computed (4 bytes a score). "
         "Both sides are plain matrix products: fused kernels would make both faster and spare most of the memory."
     )

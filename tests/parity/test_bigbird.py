@@ -8,9 +8,8 @@ import torch
 from transformers import BigBirdConfig, BigBirdForMaskedLM
 
 from core.attention.patterns import mask
-from core.efficiency import bigbird
 from core.efficiency.attend import Gather, full_attention, masked_attention, sparse_attention
-from core.efficiency.bigbird import TOGETHER, encode, forward, groups
+from core.efficiency.bigbird import encode, forward
 from core.efficiency.layout import Sparsity
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.fill_mask import masked_logits
@@ -51,7 +50,7 @@ def tokens(n, seed=1):
 
 def heads_of(n, width=8):
     generator = torch.Generator().manual_seed(n)
-    return (torch.randn(3, n, width, generator=generator) * 2 for _ in range(3))
+    return (torch.randn(n, width, generator=generator) * 2 for _ in range(3))
 
 
 @pytest.mark.parametrize("n", [1, 4, 30, 96])
@@ -66,37 +65,19 @@ def heads_of(n, width=8):
 )
 def test_gathered_blocks_equal_the_dense_mask(n, sparsity):
     query, key, value = heads_of(n)
-    heads = [3, 0, 7]
-    allowed = torch.stack([torch.from_numpy(mask(sparsity.pattern(n, layer=1, head=head), n)) for head in heads])
+    allowed = torch.from_numpy(mask(sparsity.pattern(n, layer=1, head=3), n))
     expected, weights = masked_attention(query, key, value, allowed)
-    context, dense = sparse_attention(query, key, value, Gather(sparsity, n, 1, heads), keep=[0, 2])
+    context, dense = sparse_attention(query, key, value, Gather(sparsity, n, 1, 3), keep=True)
     torch.testing.assert_close(context, expected)
-    torch.testing.assert_close(dense, weights[[0, 2]])
-    torch.testing.assert_close(dense.sum(-1), torch.ones(2, n))
+    torch.testing.assert_close(dense, weights)
+    torch.testing.assert_close(dense.sum(-1), torch.ones(n))
 
 
 def test_sparse_with_every_block_is_full():
     query, key, value = heads_of(20)
     everything = Sparsity(block_size=4, window=15)
     expected, _ = full_attention(query, key, value)
-    torch.testing.assert_close(sparse_attention(query, key, value, Gather(everything, 20, 0, range(3)))[0], expected)
-
-
-def test_heads_side_by_side_are_as_many_as_there_is_room_for(model, monkeypatch):
-    assert groups(1_000, 12) == [range(12)]
-    assert groups(TOGETHER // 5, 12) == [range(5), range(5, 10), range(10, 12)]
-    assert groups(2 * TOGETHER, 2) == [range(1), range(1, 2)]
-    ids, kept = tokens(LONG), [(0, 0), (1, 1)]
-    for chosen in (Sparsity(block_size=BLOCK, random_blocks=RANDOM, seed=77), None):
-        together = forward(model, ids, [5], chosen, keep=kept)
-        with monkeypatch.context() as patch:
-            patch.setattr("core.efficiency.bigbird.TOGETHER", 1)
-            bigbird._gathers.cache_clear()
-            alone = forward(model, ids, [5], chosen, keep=kept)
-        bigbird._gathers.cache_clear()
-        np.testing.assert_allclose(alone.logits, together.logits, atol=1e-5)
-        for pair in kept:
-            np.testing.assert_allclose(alone.attention[pair], together.attention[pair], atol=1e-6)
+    torch.testing.assert_close(sparse_attention(query, key, value, Gather(everything, 20, 0, 0))[0], expected)
 
 
 def test_full_equals_transformers_full_attention():
