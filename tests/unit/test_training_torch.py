@@ -265,6 +265,26 @@ def test_guess_and_nearness_together() -> None:
     torch.testing.assert_close(found, torch.tensor([[2 / 7, 4 / 7, 1 / 7], [0.0, 0.5, 0.5]]))
 
 
+def test_the_loss_of_a_taught_model_is_what_the_teacher_and_the_trunk_say_together() -> None:
+    teacher, _ = tiny_masked(0)
+    student, _ = tiny_masked(12)
+    objective = object.__new__(MaskedObjective)
+    objective.model, objective.teacher = student, teacher.eval().requires_grad_(False)
+    objective.share, objective.beta, objective.echo, objective.floor = 1.0, 3.0, 2.0, 0.03
+    torch.manual_seed(4)
+    cosines = torch.rand(2, 20)
+    objective.nearness = SimpleNamespace(cosines=lambda ids, mask: cosines)  # type: ignore[assignment]
+    ids = torch.tensor([[3, 4, 5, 6], [7, 8, 9, 3]])
+    mask = torch.tensor([[False, True, False, False], [False, True, True, False]])
+    context = torch.tensor([[3, -1, 5, 6], [7, -1, -1, 3]])
+    batch = {"ids": ids, "mask": mask, "labels": ids[mask], "context": context}
+    rows = [0, 1, 1]  # one masked word in the first text, two in the second
+    known = together(teacher(ids, mask), cosines[rows], 3.0, context[rows])
+    logs = student(ids, mask).log_softmax(-1)
+    expected = -(known * logs).sum(-1).mean() + 2.0 * unlikelihood(logs, context[rows], 0.03)
+    torch.testing.assert_close(objective.loss(batch), expected)
+
+
 def test_unlikelihood_is_the_cost_of_what_should_not_be_guessed() -> None:
     logs = torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]]).log()
     unwanted = torch.tensor([[0, -1], [1, 2]])
