@@ -6,6 +6,7 @@ refused: transformers would draw the missing ones at random and go on.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,9 @@ def require_ready(spec: CheckpointSpec) -> None:
 def estimated_bytes(spec: CheckpointSpec) -> int:
     """Memory that the weights will take in float32, from the headers of their files."""
     if spec.slug == MINILM or spec.source == "bundled":
-        return 4 * _elements_of_bundled(bundled_root() / spec.slug, spec.card)
+        folder = bundled_root() / spec.slug
+        reader = count_elements(package.verified_weights()) if _hears_sentences(folder) else 0
+        return 4 * (_elements_of_bundled(folder, spec.card) + reader)
     return 4 * _inspected(spec).elements
 
 
@@ -145,8 +148,15 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
     trunk = package_folder.folder if package_folder else folder
     tokenizer = _tokenizer(folder if (folder / "tokenizer.json").is_file() else trunk)
     config = _config(folder if (folder / "config.json").is_file() else trunk)
-    model = _auto(spec.kind).from_config(config, attn_implementation="eager", trust_remote_code=False)
-    report = model.load_state_dict(_state(folder, spec.card), strict=False)
+    state = _state(folder, spec.card)
+    if _hears_sentences(folder):
+        from core.checkpoints.sentence_head import READER, SentenceBert
+
+        model = SentenceBert._from_config(config, attn_implementation="eager")
+        state |= {name.replace("bert.", READER, 1): value for name, value in _base_state(package.NAME).items()}
+    else:
+        model = _auto(spec.kind).from_config(config, attn_implementation="eager", trust_remote_code=False)
+    report = model.load_state_dict(state, strict=False)
     stray = sorted(set(report.unexpected_keys) & _targets(folder / "difference.safetensors"))
     if stray:
         raise CheckpointRefused(
@@ -203,6 +213,12 @@ def _elements_of_bundled(folder: Path, card: Card | None) -> int:
     if base == package.NAME:
         return elements + count_elements(package.verified_weights())
     return elements + _elements_of_bundled(bundled_root() / base, read_card(bundled_root() / base / "card.toml"))
+
+
+def _hears_sentences(folder: Path) -> bool:
+    """Whether a bundled model's head keeps the published encoder beside its updated copy."""
+    file = folder / "config.json"
+    return file.is_file() and bool(json.loads(file.read_text(encoding="utf-8")).get("sentence_head"))
 
 
 def _auto(kind: Kind) -> Any:

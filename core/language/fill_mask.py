@@ -6,7 +6,8 @@ For a masked position i, with the encoder's last state h_i, the head of the mode
 
 over the whole vocabulary, where e_w is the word's embedding and g the head's own small layer (Devlin et al. 2018,
 section 3.1). Several masks are guessed at once and each without knowing the others' answers. Only the masked positions
-are multiplied with the vocabulary: for BERT's 30,522 words that product is a good part of a forward pass.
+are multiplied with the vocabulary: for BERT's 30,522 words that product is a good part of a forward pass. A model may
+have a second head that hears the whole sentence (`core.checkpoints.sentence_head`); its scores are added.
 
 Shapes: n input tokens, M masked positions, V vocabulary entries, d width.
 """
@@ -239,4 +240,6 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     # On a CPU the product of two or three rows with a vocabulary takes twice as long as that of four (20 ms against 9
     # for 30,522 words), so that a few masks are filled up with copies of the last one.
     asked = [*positions, *[positions[-1]] * (4 - len(positions))] if len(positions) in (2, 3) else list(positions)
-    return head(model, states[:, asked])[0, : len(positions)]
+    scores = head(model, states[:, asked])[0, : len(positions)]
+    sentence = getattr(model, "sentence", None)  # what the text as a whole adds: `core.checkpoints.sentence_head`
+    return scores if sentence is None else scores + sentence(ids, attend, model.get_output_embeddings().weight)

@@ -232,6 +232,15 @@ def _teach(spec: CheckpointSpec) -> None:
             "gets a probability; the bars show the largest. A word that is cut into several pieces becomes several "
             "masks, and the pieces are guessed without knowing each other."
         )
+        if spec.card and "sentence_head" in spec.card.extra.get("facts", {}):
+            st.markdown("This model adds to the score of every word $w$ what the sentence as a whole says of it:")
+            st.latex(r"e_w^\top A\, s \;-\; \log\!\left(1 + e^{v^\top e_w + c}\right) [\,w \in \text{sentence}\,]")
+            st.markdown(
+                "$s$ is the published sentence encoder's vector of the sentence without its masks: it knows what the "
+                "sentence is about, and draws words of that kind nearer. The second part is the price of a word that "
+                "stands in the sentence already, read from its vector: next to nothing for *the*, much for *tokyo*. "
+                "$A, v, c$ are learnt. **Try** *Tokyo is the capital of [MASK].*"
+            )
         st.caption(
             "Devlin et al. 2018, arXiv:1810.04805. The ten probes: Naveh Porat, Lecture 11 – Pretraining & Transformer "
             "Variants, July 2022; which words count as right is our choice."

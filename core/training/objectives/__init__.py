@@ -40,6 +40,10 @@ def build(recipe: Recipe, corpus: Path, cache: Path) -> Objective:
         from core.training.objectives.masked import MaskedObjective
 
         return MaskedObjective(recipe, corpus, cache)
+    if recipe.kind == "sentence-head":
+        from core.training.objectives.sentence import SentenceObjective
+
+        return SentenceObjective(recipe, corpus, cache)
     if recipe.kind == "long-masked-lm":
         from core.training.objectives.long import LongObjective
 
@@ -53,5 +57,6 @@ def build(recipe: Recipe, corpus: Path, cache: Path) -> Objective:
 
         return Seq2SeqObjective(recipe, corpus, cache)
     raise AtlasError(
-        f"No objective trains the kind {recipe.kind!r}; use masked-lm, long-masked-lm, causal-lm or seq2seq-lm."
+        f"No objective trains the kind {recipe.kind!r}; use masked-lm, sentence-head, long-masked-lm, causal-lm or "
+        "seq2seq-lm."
     )

@@ -37,7 +37,9 @@ from core.training.nearness import Nearness, together
 from core.training.recipe import Recipe
 
 WHOLE = "model.safetensors"
-"""File of a stage's weights."""
+"""File of the weights of a free stage."""
+DIFFERENCE = "difference.safetensors"
+"""File of what training added, where the encoder learns through updates."""
 MEASURED = 0.004
 """Threshold of the masks that are measured, whatever the recipe trains on, so that recipes can be compared."""
 
@@ -56,19 +58,33 @@ def trunk_state(folder: Path) -> dict[str, Tensor]:
 
 
 def start_state(name: str, trunk: dict[str, Tensor], stages: Path) -> dict[str, Tensor]:
-    """Weights of the stage ``name`` among the training states, else of the bundled difference of that name."""
+    """Weights of the stage ``name`` among the training states, else of the bundled checkpoint of that name."""
     from safetensors.torch import load_file
 
     from core.checkpoints.difference import apply
+
+    whole = stages / name / "out" / WHOLE
+    return load_file(whole) if whole.is_file() else apply(trunk, load_file(difference_file(name, stages)))
+
+
+def difference_file(name: str, stages: Path) -> Path:
+    """What the stage ``name`` added to the trunk, or what the bundled checkpoint of that name did."""
     from core.checkpoints.registry import bundled_root
 
-    stage = stages / name / "out" / WHOLE
-    if stage.is_file():
-        return load_file(stage)
-    bundled = bundled_root() / name / "difference.safetensors"
-    if not bundled.is_file():
-        raise AtlasError(f"Training starts from {name}, which has not been trained here: train that recipe first.")
-    return apply(trunk, load_file(bundled))
+    for folder in (stages / name / "out", bundled_root() / name):
+        if (folder / DIFFERENCE).is_file():
+            return folder / DIFFERENCE
+    raise AtlasError(f"Training starts from {name}, which has not been trained here: train that recipe first.")
+
+
+def ship_with_tokenizer(config: Any, trunk: Path, folder: Path) -> None:
+    """Writes the configuration of a BertForMaskedLM, and the trunk's tokeniser."""
+    from transformers import AutoTokenizer
+
+    config.architectures = ["BertForMaskedLM"]
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.1
+    config.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(trunk).save_pretrained(folder)
 
 
 def trunk_tokenizer(folder: Path) -> Any:
@@ -154,7 +170,8 @@ class MaskedObjective:
 
         trunk = trunk_state(self.folder)
         name = str(recipe.model.get("start", ""))
-        start = start_state(name, trunk, cache.parents[1]) if name else None
+        self.stages = cache.parents[1]
+        start = start_state(name, trunk, self.stages) if name else None
 
         rows = None
         if "embedding_rows" in recipe.model:  # the most frequent words
@@ -294,15 +311,10 @@ class MaskedObjective:
 
     def export(self, folder: Path) -> None:
         from safetensors.torch import save_file
-        from transformers import AutoTokenizer
 
         folder.mkdir(parents=True, exist_ok=True)
         if not self.recipe.model["rank"]:
             save_file(self.model.whole(), folder / WHOLE, metadata={"format": "pt"})
             return
-        save_file(self.model.difference(), folder / "difference.safetensors", metadata={"format": "pt"})
-        config = self.model.config
-        config.architectures = ["BertForMaskedLM"]
-        config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.1
-        config.save_pretrained(folder)
-        AutoTokenizer.from_pretrained(self.folder).save_pretrained(folder)
+        save_file(self.model.difference(), folder / DIFFERENCE, metadata={"format": "pt"})
+        ship_with_tokenizer(self.model.config, self.folder, folder)

@@ -1,0 +1,120 @@
+"""The head that hears the whole sentence, as it is trained: what learns, from what, and what a file keeps of it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from transformers import BertConfig, BertForMaskedLM, BertModel
+
+from core.checkpoints.difference import apply
+from core.checkpoints.sentence_head import READER, SentenceBert, SentenceHead
+from core.errors import AtlasError
+from core.training.masked_model import MaskedModel
+from core.training.objectives import masked, sentence
+from core.training.objectives.sentence import SentenceModel, SentenceObjective, linear_map
+
+MASK = 4
+State = dict[str, Tensor]
+
+
+@pytest.fixture
+def tiny() -> tuple[SentenceModel, BertConfig, State, State]:
+    """A finished model with a head on top, its configuration, the trunk, and the weights of the finished model."""
+    torch.manual_seed(5)
+    config = BertConfig(
+        vocab_size=20, hidden_size=12, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        max_position_embeddings=8,
+    )  # fmt: skip
+    config.mask_token_id = MASK
+    whole = BertForMaskedLM(config).state_dict()
+    trunk = {name: value for name, value in whole.items() if name.startswith("bert.")}
+    finished = MaskedModel(config, trunk, 0, 12)
+    with torch.no_grad():
+        for parameter in finished.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.1 * torch.randn_like(parameter))
+    reader = BertModel(config, add_pooling_layer=False)
+    reader.load_state_dict({name.removeprefix("bert."): value for name, value in trunk.items()})
+    return SentenceModel(finished, SentenceHead(reader, MASK)).eval(), config, trunk, finished.whole()
+
+
+def texts() -> tuple[Tensor, Tensor]:
+    torch.manual_seed(6)
+    mask = torch.rand(3, 8) < 0.4
+    return torch.randint(5, 20, (3, 8)).masked_fill(mask, MASK), mask
+
+
+def test_only_the_head_learns(tiny: tuple[SentenceModel, BertConfig, State, State]) -> None:
+    model = tiny[0]
+    model(*texts()).logsumexp(-1).sum().backward()  # type: ignore[no-untyped-call]
+    learnt = {name for name, value in model.named_parameters() if value.grad is not None}
+    assert learnt == {"head.about.weight", "head.repeated.weight", "head.repeated.bias"}
+    assert learnt == {name for name, value in model.named_parameters() if value.requires_grad}
+
+
+def test_the_linear_map_is_found_again() -> None:
+    torch.manual_seed(1)
+    words, map_ = 30 * torch.randn(400, 6), torch.randn(6, 6)
+    texts = words @ map_
+    torch.testing.assert_close(linear_map(words - words.mean(0), texts + 3.0), map_, atol=1e-3, rtol=1e-3)
+
+
+def test_the_loss_is_what_the_place_and_the_trunk_say_together(
+    tiny: tuple[SentenceModel, BertConfig, State, State],
+) -> None:
+    model = tiny[0]
+    objective = object.__new__(SentenceObjective)
+    objective.model = model  # type: ignore[assignment]
+    objective.alpha, objective.beta = 0.75, 3.0
+    words = torch.nn.functional.normalize(torch.randn(20, 12), dim=-1)
+    objective.near = SimpleNamespace(words=words)  # type: ignore[assignment]
+    ids, mask = texts()
+    context = torch.where(mask, -1, ids)
+    labels = torch.randint(5, 20, (int(mask.sum()),))
+    found = objective.loss({"ids": ids, "mask": mask, "labels": labels, "context": context})
+
+    rows = mask.nonzero()[:, 0]
+    wanted = model.place(ids, mask) + 3.0 * (model.head.vectors(ids, torch.ones_like(ids)) @ words.T)[rows]
+    for number, row in enumerate(rows):
+        wanted[number, ids[row][~mask[row]]] = -math.inf
+    logs = model(ids, mask).log_softmax(-1)
+    expected = -0.75 * (wanted.softmax(-1) * logs).sum(-1).mean() - 0.25 * logs.gather(1, labels[:, None]).mean()
+    torch.testing.assert_close(found, expected)
+
+
+def test_what_is_shipped_is_the_model_that_was_trained(
+    tiny: tuple[SentenceModel, BertConfig, State, State], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, _, trunk, whole = tiny
+    stage = tmp_path / "first" / "out"
+    stage.mkdir(parents=True)
+    save_file(whole, stage / masked.DIFFERENCE)  # every tensor whole is a difference, too
+    objective: Any = object.__new__(SentenceObjective)
+    objective.model, objective.stages, objective.folder = model, tmp_path, None
+    objective.recipe = SimpleNamespace(model={"start": "first"})
+    objective.pieces = SimpleNamespace(mask=MASK)
+    monkeypatch.setattr(sentence, "ship_with_tokenizer", lambda made, trunk, folder: made.save_pretrained(folder))
+    objective.export(tmp_path / "out")
+
+    shipped = BertConfig.from_pretrained(tmp_path / "out")
+    assert shipped.sentence_head
+    theirs = SentenceBert(shipped).eval()
+    state = apply(trunk, load_file(tmp_path / "out" / masked.DIFFERENCE))
+    report = theirs.load_state_dict(state | {name.replace("bert.", READER, 1): v for name, v in trunk.items()}, False)
+    assert not report.unexpected_keys
+    theirs.tie_weights()
+    ids, mask = texts()
+    # float16 is what a file keeps
+    torch.testing.assert_close(theirs(ids).logits[mask], model(ids, mask), atol=2e-3, rtol=2e-3)
+
+
+def test_a_stage_that_was_not_trained_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AtlasError, match="no-such-stage"):
+        masked.difference_file("no-such-stage", tmp_path)
