@@ -19,13 +19,13 @@ MAX_BEAMS = 8
 def decoding_of(state: PageState) -> Decoding:
     """The decoding that a link asks for."""
     return Decoding(
-        strategy=cast(Any, state.text("strategy", "greedy")),
-        temperature=state.real("temperature", 0.7),
-        top_k=state.number("top_k", 0),
-        top_p=state.real("top_p", 0.9),
-        beams=state.number("beams", 4),
-        max_new_tokens=state.number("length", 40),
-        seed=state.number("seed", 0),
+        strategy=cast(Any, state.text("strategy")),
+        temperature=state.real("temperature"),
+        top_k=state.number("top_k"),
+        top_p=state.real("top_p"),
+        beams=state.number("beams"),
+        max_new_tokens=state.number("length"),
+        seed=state.number("seed"),
     )
 
 
