@@ -13,7 +13,7 @@ part of that. So the encoder is kept beside its updated copy. With :math:`h` the
 
 where :math:`s` is the published encoder's unit mean state over the tokens that are not masked, :math:`e_w` the word's
 vector, and :math:`A, v, c` are learnt. The sum of scores is a product of distributions (Hinton, 2002). What a word
-costs that stands in the sentence already is read from its vector: little for "the", much for "tokyo".
+costs that stands in the sentence already is read from its vector: little for "the", much for "bread".
 
 Shapes: d width, V vocabulary entries.
 """

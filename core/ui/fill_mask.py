@@ -223,23 +223,27 @@ def _table(sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
 def _teach(spec: CheckpointSpec) -> None:
     with st.expander("How the guess is made"):
         st.latex(
-            r"p(w \mid \text{sentence}) ="
-            r"\frac{\exp(e_w^\top g(h_i) + b_w)}{\sum_{v \in V} \exp(e_v^\top g(h_i) + b_v)}"
+            r"\begin{gathered} p(w) = \frac{e^{z_w}}{\sum_{v \in V} e^{z_v}} \\"
+            r"z_w = e_w^\top g(h_i) + b_w \end{gathered}"
         )
         st.markdown(
-            "$i$ is the masked position, $h_i$ the encoder's last vector there, $g$ the small layer of the masked-word "
-            "head, $e_w$ the embedding of word $w$, $b_w$ its bias, $V$ the vocabulary. Every word of the vocabulary "
-            "gets a probability; the bars show the largest. A word that is cut into several pieces becomes several "
-            "masks, and the pieces are guessed without knowing each other."
+            "$p(w)$ is the probability of word $w$ at the masked position $i$, $h_i$ the encoder's last vector there, "
+            "$g$ the small layer of the masked-word head, $e_w$ the embedding of the word, $b_w$ its bias, $V$ the "
+            "vocabulary. Every word of the vocabulary gets a probability; the bars show the largest. A word that is "
+            "cut into several pieces becomes several masks, and the pieces are guessed without knowing each other."
         )
         if spec.card and "sentence_head" in spec.card.extra.get("facts", {}):
-            st.markdown("This model adds to the score of every word $w$ what the sentence as a whole says of it:")
-            st.latex(r"e_w^\top A\, s \;-\; \log\!\left(1 + e^{v^\top e_w + c}\right) [\,w \in \text{sentence}\,]")
+            st.markdown("This model adds to every score $z_w$ what the sentence as a whole says of the word:")
+            st.latex(
+                r"\begin{gathered} e_w^\top A\, s \;-\; \gamma_w\, [\,w \in S\,] \\"
+                r"\gamma_w = \log\!\left(1 + e^{v^\top e_w + c}\right) \end{gathered}"
+            )
             st.markdown(
                 "$s$ is the published sentence encoder's vector of the sentence without its masks: it knows what the "
-                "sentence is about, and draws words of that kind nearer. The second part is the price of a word that "
-                "stands in the sentence already, read from its vector: next to nothing for *the*, much for *tokyo*. "
-                "$A, v, c$ are learnt. **Try** *Tokyo is the capital of [MASK].*"
+                "sentence is about, and draws words of that kind nearer. $\\gamma_w$ is the price of a word that is "
+                "among the words $S$ of the sentence already, read from its vector: little for *the*, much for *bread*."
+                " $A, v, c$ are learnt. **Try** *Tokyo is the capital of [MASK].* **Notice** that *tokyo*, the word "
+                "nearest to the sentence, is not among the guesses."
             )
         st.caption(
             "Devlin et al. 2018, arXiv:1810.04805. The ten probes: Naveh Porat, Lecture 11 – Pretraining & Transformer "
