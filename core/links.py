@@ -86,7 +86,7 @@ _COMMON: dict[str, Parameter] = {
 }
 _DECODING: dict[str, Parameter] = {
     "strategy": Choice("greedy", ("greedy", "sample", "beam")),
-    "temperature": Real(0.7, 0.1, 3.0),
+    "temperature": Real(0.5, 0.1, 3.0),
     "top_k": Integer(0, 0, 1000),
     "top_p": Real(0.9, 0.05, 1.0),
     "beams": Integer(4, 1, 8),
