@@ -48,17 +48,20 @@ def guess_bars(
     rows = list(range(len(labels)))
     shown = [_label(text, i == chosen) for i, text in enumerate(labels)]
     numbers = [percent(p) if kept is None else f"{percent(p)} → {percent(k)}" for p, k in _pairs(probabilities, kept)]
+    longer = [k > p for p, k in _pairs(probabilities, kept)]  # the number stands at the end of the longer bar
     ink = "#E8ECF0" if dark else "#1A1F24"
+    outside = {"textposition": "outside", "textfont": {"color": ink, "size": 13}, "cliponaxis": False}
     figure = go.Figure(
         go.Bar(
             x=list(probabilities), y=rows, orientation="h", marker={"color": colour, "opacity": 0.85}, width=0.72,
-            text=numbers, textposition="outside", textfont={"color": ink, "size": 13}, cliponaxis=False,
+            text=["" if other else number for number, other in zip(numbers, longer, strict=True)], **outside,
             customdata=[label(t) for t in labels], hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
         )
     )  # fmt: skip
     if kept is not None:
         figure.add_bar(
             x=list(kept), y=rows, orientation="h", width=0.22, marker={"color": "rgba(128,128,128,0.95)"},
+            text=[number if other else "" for number, other in zip(numbers, longer, strict=True)], **outside,
             hovertemplate="after temperature and cuts: %{x:.4f}<extra></extra>",
         )  # fmt: skip
     widest = max([*probabilities, *(kept or ()), 1e-9])

@@ -200,3 +200,9 @@ def test_text_on_an_accent_can_be_read() -> None:
     assert [on_colour(c) for c in ("#0072B2", "#CC79A7", "#000000", "#ffffff")] == [
         "#ffffff", "#000000", "#ffffff", "#000000",
     ]  # fmt: skip
+
+
+def test_a_number_stands_at_the_end_of_the_longer_bar() -> None:
+    own, kept = guess_bars(["was", "lived"], [0.3, 0.06], "#0072B2", kept=[0.57, 0.0]).data
+    assert list(own.text) == ["", "6.0 % → < 0.01 %"]
+    assert list(kept.text) == ["30 % → 57 %", ""]
