@@ -296,7 +296,7 @@ class MaskedObjective:
         lengths = self.test.lengths
         total = hits = near = 0
         nats = 0.0
-        device = self.model.bias.device
+        device = next(self.model.parameters()).device
         for length in np.unique(lengths):
             ids = self.test.rows(np.flatnonzero(lengths == length)[:60], int(length), 0)
             batch = {k: v.to(device) for k, v in self.pieces.hide(ids, self.measured, 0.0, rng).items()}

@@ -55,7 +55,6 @@ class SentenceModel(nn.Module):
         super().__init__()
         self.place = place.requires_grad_(False)
         self.head = head
-        self.bias = place.bias  # where measuring looks for the device
         self.register_buffer("words", place.words.whole().detach(), persistent=False)
 
     def parts(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
