@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -44,17 +45,14 @@ class Ragged:
         return np.asarray(total[self.offsets[1:]] - total[self.offsets[:-1]], dtype=np.int64)
 
     def save(self, stem: Path) -> None:
-        stem.parent.mkdir(parents=True, exist_ok=True)
-        np.save(stem.with_suffix(".tokens.npy"), self.flat)
-        np.save(stem.with_suffix(".offsets.npy"), self.offsets)
+        """Writes the rows for `load`."""
+        with RaggedWriter(stem) as out:
+            out.add(self.flat, self.lengths)
 
     @classmethod
     def load(cls, stem: Path) -> Ragged:
-        """Maps what `save` wrote; raises FileNotFoundError where it is missing."""
-        return cls(
-            np.load(stem.with_suffix(".tokens.npy"), mmap_mode="r"),
-            np.load(stem.with_suffix(".offsets.npy")),
-        )
+        """Maps what `save` or a `RaggedWriter` wrote; raises FileNotFoundError where it is missing."""
+        return cls(_map(stem.with_suffix(".tokens"), np.uint16), _map(stem.with_suffix(".offsets"), np.int64))
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:
@@ -63,6 +61,45 @@ class Ragged:
         np.cumsum([len(row) for row in rows], out=offsets[1:])
         flat = np.fromiter((token for row in rows for token in row), dtype=np.uint16, count=int(offsets[-1]))
         return cls(flat, offsets)
+
+
+def _map(path: Path, kind: Any) -> Any:
+    """The numbers of a file; an empty one cannot be mapped."""
+    return np.memmap(path, kind, mode="r") if path.stat().st_size else np.zeros(0, kind)
+
+
+class RaggedWriter:
+    """Appends rows to the two files that `Ragged.load` maps, so that no more than one piece is ever held.
+
+    The offsets begin with the 0 of an empty `Ragged`. What is complete carries its name only on leaving the ``with``
+    block; a block that fails leaves nothing.
+    """
+
+    def __init__(self, stem: Path) -> None:
+        self.stem = stem
+        self._end = 0
+
+    def __enter__(self) -> RaggedWriter:
+        self.stem.parent.mkdir(parents=True, exist_ok=True)
+        self._files = [self.stem.with_suffix(f"{kind}.new").open("wb") for kind in (".tokens", ".offsets")]
+        np.zeros(1, np.int64).tofile(self._files[1])
+        return self
+
+    def add(self, flat: Sequence[int] | npt.NDArray[Any], lengths: Sequence[int] | Ints) -> None:
+        """Appends rows of these lengths, end to end in ``flat``; ids below 65,536."""
+        np.asarray(flat, dtype=np.uint16).tofile(self._files[0])
+        ends = self._end + np.cumsum(lengths, dtype=np.int64)
+        ends.tofile(self._files[1])
+        self._end = int(ends[-1]) if len(ends) else self._end
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for file in self._files:
+            path = Path(file.name)
+            file.close()
+            if kind is None:
+                path.rename(path.with_suffix(""))
+            else:
+                path.unlink()
 
 
 def draw(count: int, passes: float, rng: np.random.Generator) -> Ints:

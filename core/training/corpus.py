@@ -36,6 +36,8 @@ class Item:
     """Second side of a tab-separated pair."""
     document: str = ""
     """Title of the book that the text belongs to."""
+    line: int = 0
+    """Number of the line that the text stands in, counted from 1."""
 
 
 def normal(text: str) -> str:
@@ -84,8 +86,8 @@ def read(corpus: Path, source: SourceFile, *, every: int, books_every: int = 25)
             text, _, other = text.partition("\t")
             out = held_out(book, books_every) if book else held_out(text, every)
             if not source.sentences:
-                yield Item(text, out, other, book)
+                yield Item(text, out, other, book, number)
                 continue
             cut = sentences(text)
             for start in range(0, len(cut), source.group):
-                yield Item(" ".join(cut[start : start + source.group]), out, other, book)
+                yield Item(" ".join(cut[start : start + source.group]), out, other, book, number)

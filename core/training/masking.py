@@ -74,3 +74,26 @@ def choose(
         follows = continues[ids[:, column]]
         mask[:, column] |= follows & mask[:, column - 1]
     return np.asarray(mask, dtype=np.bool_)
+
+
+def bert(ids: Ints, special: Bools, mask: int, rng: np.random.Generator, *, rate: float = 0.15) -> tuple[Ints, Bools]:
+    """BERT's corruption (Devlin et al., 2019, section 3.1): each token is chosen with probability ``rate``.
+
+    Of the chosen tokens 80 % become ``mask``, 10 % a random ordinary token, 10 % stay.
+
+    Args:
+        ids: any shape; token ids.
+        special: (vocabulary,) True for tokens that are neither chosen nor drawn.
+
+    Returns:
+        The damaged ids and where tokens were chosen, both of the shape of ``ids``. A text with an ordinary token
+        has at least one chosen.
+    """
+    ordinary = ~special[ids]
+    chosen = ordinary & (rng.random(ids.shape) < rate)
+    if not chosen.any() and ordinary.any():
+        chosen.flat[rng.choice(np.flatnonzero(ordinary))] = True
+    fate = rng.random(ids.shape)
+    drawn = np.flatnonzero(~special)[rng.integers((~special).sum(), size=ids.shape)]
+    damaged = np.where(chosen & (fate < 0.8), mask, np.where(chosen & (fate >= 0.9), drawn, ids))
+    return np.asarray(damaged, dtype=np.int64), np.asarray(chosen, dtype=np.bool_)

@@ -32,7 +32,7 @@ class SourceFile:
     sentences: bool = False
     """Cut paragraphs into sentences."""
     group: int = 1
-    """Sentences kept together when paragraphs are cut."""
+    """Sentences kept together when paragraphs are cut; of lines that are not cut, lines shown as one text."""
     task: str = ""
     """Prefix or task of a sequence-to-sequence source ("en-fr"); empty elsewhere."""
 
@@ -73,7 +73,9 @@ def load(name: str, folder: Path = RECIPES) -> Recipe:
     text = path.read_text(encoding="utf-8")
     raw = tomllib.loads(text)
     try:
-        sources = tuple(SourceFile(**source) for source in raw.pop("sources"))
-        return Recipe(sources=sources, text=text, **raw)
-    except (KeyError, TypeError) as error:
+        listed = raw.pop("sources")
+        if isinstance(listed, str):  # a list that several recipes share
+            listed = tomllib.loads((folder / "sources" / f"{listed}.toml").read_text(encoding="utf-8"))["sources"]
+        return Recipe(sources=tuple(SourceFile(**source) for source in listed), text=text, **raw)
+    except (KeyError, TypeError, FileNotFoundError) as error:
         raise RecipeError(f"The recipe {name!r} lacks a field or has one too many: {error}.") from error

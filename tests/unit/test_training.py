@@ -81,6 +81,19 @@ def test_ragged_rows_come_back_padded_and_cut(tmp_path: Path) -> None:
     assert loaded.rows(np.array([2, 0]), 2, 9).tolist() == [[4, 9], [1, 2]]
 
 
+def test_rows_can_be_written_piece_by_piece_and_a_failed_writer_leaves_nothing(tmp_path: Path) -> None:
+    with batches.RaggedWriter(tmp_path / "rows") as out:
+        out.add([7, 8, 9], [1, 2])
+        out.add([], [0])
+        out.add([5], [1])
+    loaded = batches.Ragged.load(tmp_path / "rows")
+    assert loaded.flat.tolist() == [7, 8, 9, 5]
+    assert loaded.offsets.tolist() == [0, 1, 3, 3, 4]
+    with pytest.raises(OverflowError), batches.RaggedWriter(tmp_path / "other") as out:
+        out.add([70_000], [1])  # an id that sixteen bits do not hold
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.offsets", "rows.tokens"]
+
+
 def test_draw_repeats_whole_passes_and_samples_the_rest() -> None:
     drawn = batches.draw(10, 2.3, np.random.default_rng(0))
     counts = np.bincount(drawn, minlength=10)
@@ -184,6 +197,17 @@ def test_every_recipe_loads_and_states_its_card() -> None:
             continue
         assert found.card["weaknesses"]
         assert len(found.card["data"]) == len(found.card["data_licence"]) or len(found.card["data_licence"]) == 1
+
+
+def test_recipes_can_share_their_sources(tmp_path: Path) -> None:
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / "few.toml").write_text('[[sources]]\nfile = "a.txt"\ngroup = 3\n', encoding="utf-8")
+    head = 'slug = "x"\nkind = "encoder"\nseed = 1\nminutes = 1.0\nstep_tokens = 8\n'
+    (tmp_path / "x.toml").write_text(head + 'sources = "few"\n', encoding="utf-8")
+    (tmp_path / "y.toml").write_text(head + 'sources = "many"\n', encoding="utf-8")
+    assert recipe.load("x", tmp_path).sources == (recipe.SourceFile("a.txt", group=3),)
+    with pytest.raises(recipe.RecipeError, match=r"many\.toml"):
+        recipe.load("y", tmp_path)
 
 
 def test_an_unknown_recipe_is_refused_with_the_known_ones() -> None:

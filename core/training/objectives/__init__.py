@@ -48,6 +48,10 @@ def build(recipe: Recipe, corpus: Path, cache: Path) -> Objective:
         from core.training.objectives.long import LongObjective
 
         return LongObjective(recipe, corpus, cache)
+    if recipe.kind == "encoder":
+        from core.training.objectives.encoder import EncoderObjective
+
+        return EncoderObjective(recipe, corpus, cache)
     if recipe.kind == "causal-lm":
         from core.training.objectives.causal import CausalObjective
 
@@ -57,6 +61,6 @@ def build(recipe: Recipe, corpus: Path, cache: Path) -> Objective:
 
         return Seq2SeqObjective(recipe, corpus, cache)
     raise AtlasError(
-        f"No objective trains the kind {recipe.kind!r}; use masked-lm, sentence-head, long-masked-lm, causal-lm or "
-        "seq2seq-lm."
+        f"No objective trains the kind {recipe.kind!r}; use masked-lm, sentence-head, long-masked-lm, encoder, "
+        "causal-lm or seq2seq-lm."
     )

@@ -1,0 +1,129 @@
+"""Documents, their chunks, the pairs drawn from them and BERT's damage, on a small corpus made here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.training import documents, masking
+from core.training.documents import Documents
+from core.training.pairs import NO_LABEL, Pairs
+from core.training.recipe import SourceFile
+
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "saw", "two", "dogs", "run", "past", "old", "trees", "near"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+
+    def sentence() -> str:
+        return " ".join(rng.choice(WORDS, size=rng.integers(4, 9))).capitalize() + "."
+
+    lines = []
+    for book in range(40):
+        lines.append(f"=== Book {book}")
+        lines += [" ".join(sentence() for _ in range(3)) for _ in range(8)]
+    (tmp_path / "stories.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "lines.txt").write_text("\n".join(sentence() for _ in range(200)) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+SOURCES = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=2))
+
+
+def prepared(corpus: Path) -> tuple[object, Documents, Documents]:
+    return documents.prepare(corpus, SOURCES, corpus / "kept", every=10, vocabulary=200, width=32)
+
+
+def test_chunks_cover_every_sentence_once_and_stay_within_a_document(corpus: Path) -> None:
+    tokenizer, train, test = prepared(corpus)
+    for side in (train, test):
+        first, last, end = side.bounds[:, 0], side.bounds[:, 1], side.bounds[:, 2]
+        assert first[0] == 0
+        assert (first[1:] == last[:-1]).all()
+        assert last[-1] == len(side.sentences)
+        assert (last <= end).all()
+        assert (side.lengths <= 29).all()  # 32 positions less [CLS] and two [SEP]
+        together = side.document >= 0
+        assert set(side.source[together]) == {0}
+        assert (side.lengths[together] <= side.bounds[together, 3]).all()
+        assert (last - first)[~together].max() == 2
+    again = prepared(corpus)[1]
+    assert again.bounds.tolist() == train.bounds.tolist()
+    book = (corpus / "stories.txt").read_text(encoding="utf-8").splitlines()[1].lower()
+    assert book.startswith(tokenizer.decode(train.text(0, 1).tolist()).replace(" .", "."))  # type: ignore[attr-defined]
+
+
+def test_held_out_text_is_disjoint_by_document(corpus: Path) -> None:
+    _, train, test = prepared(corpus)
+    assert len(test) > 0
+    seen = {tuple(train.text(i, i + 1)) for i in range(len(train.sentences))}
+    # sentences made at random can repeat; whole documents cannot
+    for number in set(test.document[test.document >= 0].tolist()):
+        rows = np.flatnonzero(test.document == number)
+        span = range(int(test.bounds[rows[0], 0]), int(test.bounds[rows[-1], 1]))
+        assert not all(tuple(test.text(i, i + 1)) in seen for i in span)
+
+
+def test_the_next_segment_follows_or_is_from_another_document(corpus: Path) -> None:
+    _, train, _ = prepared(corpus)
+    pairs = Pairs(train, "next")
+    assert pairs.asked.any()
+    assert not pairs.asked[train.document < 0].any()
+    labels = []
+    for chunk in np.flatnonzero(pairs.asked):
+        a, b, label = pairs.draw(int(chunk), np.random.default_rng(int(chunk)))
+        assert b is not None
+        assert len(a) + len(b) <= train.bounds[chunk, 3]
+        whole = train.chunk(int(chunk)).tolist()
+        assert whole[: len(a)] == a.tolist()
+        if label == 0:
+            assert whole == [*a, *b]
+        labels.append(label)
+    assert 0.35 < np.mean(labels) < 0.65
+
+
+def test_the_order_of_segments_is_turned_in_half_of_the_pairs(corpus: Path) -> None:
+    _, train, _ = prepared(corpus)
+    pairs = Pairs(train, "order")
+    labels = []
+    for chunk in np.flatnonzero(pairs.asked):
+        a, b, label = pairs.draw(int(chunk), np.random.default_rng(int(chunk)))
+        assert b is not None
+        assert train.chunk(int(chunk)).tolist() == ([*a, *b] if label == 0 else [*b, *a])
+        labels.append(label)
+    assert 0.35 < np.mean(labels) < 0.65
+
+
+def test_lines_and_single_texts_ask_nothing(corpus: Path) -> None:
+    _, train, _ = prepared(corpus)
+    line = int(np.flatnonzero(train.document < 0)[0])
+    a, b, label = Pairs(train, "next").draw(line, np.random.default_rng(0))
+    assert (b, label) == (None, NO_LABEL)
+    assert a.tolist() == train.chunk(line).tolist()
+    assert Pairs(train, "").draw(0, np.random.default_rng(0)).label == NO_LABEL
+
+
+def test_berts_damage_has_its_published_shares() -> None:
+    special = np.array([True] * 5 + [False] * 995)
+    ids = np.random.default_rng(1).integers(5, 1000, size=200_000)
+    ids[::10] = 2
+    damaged, chosen = masking.bert(ids, special, 4, np.random.default_rng(0))
+    assert not chosen[::10].any()
+    assert chosen.mean() == pytest.approx(0.15 * 0.9, abs=0.003)
+    masks, same = (damaged == 4)[chosen], (damaged == ids)[chosen]
+    assert masks.mean() == pytest.approx(0.8, abs=0.01)
+    assert same.mean() == pytest.approx(0.1, abs=0.01)  # a random token is the old one once in 995
+    assert (damaged == ids)[~chosen].all()
+    assert not special[damaged[chosen & (damaged != 4)]].any()
+
+
+def test_a_short_text_has_at_least_one_chosen_token() -> None:
+    special = np.array([True, True, True, False, False])
+    for seed in range(30):
+        _, chosen = masking.bert(np.array([0, 3, 1]), special, 2, np.random.default_rng(seed))
+        assert chosen.tolist() == [False, True, False]
+    assert not masking.bert(np.array([0, 1]), special, 2, np.random.default_rng(0))[1].any()
