@@ -97,7 +97,15 @@ _DECODING: dict[str, Parameter] = {
 PAGES: dict[str, dict[str, Parameter]] = {
     "home": {},
     "about": {},
-    "encoder": {**_COMMON, "mask": Integers(high=511, most=64)},
+    "encoder": {
+        **_COMMON,
+        "demo": Choice("masks", ("masks", "pairs", "beside")),
+        "mask": Integers(high=511, most=64),
+        "first": Text(),
+        "second": Text(),
+        "seed": Integer(0, 0, 2**31 - 1),
+        "beside": Choice(),
+    },
     "decoder": {**_COMMON, **_DECODING, "forced": Integers(high=10**6, most=200), "step": Integer(None, 1, 200)},
     "encoder-decoder": {
         **_COMMON,

@@ -156,6 +156,25 @@ def wordpiece(texts: Iterable[str], size: int) -> Any:
     return tokenizer
 
 
+def write(
+    folder: Path,
+    sources: tuple[SourceFile, ...],
+    tokenizer: Any,
+    stem: Path,
+    *,
+    every: int,
+    width: int,
+    held_out: bool,
+) -> None:
+    """Tokenises one side of the split into the files that `Documents.load` maps; arguments as for `prepare`."""
+    with DocumentsWriter(stem, width - 3, int(held_out)) as out:
+        for number, source in enumerate(sources):
+            for document in pieces(folder, source, every=every):
+                if document[0].held_out == held_out:
+                    made = tokenizer.encode_batch_fast([item.text for item in document], add_special_tokens=False)
+                    out.add([encoding.ids for encoding in made], number, source.sentences, source.group)
+
+
 def prepare(
     folder: Path, sources: tuple[SourceFile, ...], root: Path, *, every: int, vocabulary: int, width: int
 ) -> tuple[Any, Documents, Documents]:
@@ -181,15 +200,8 @@ def prepare(
             vocabulary,
         )
         tokenizer.save(str(stem / "tokenizer.json"))
-        with (
-            DocumentsWriter(stem / "train", width - 3, 0) as train,
-            DocumentsWriter(stem / "test", width - 3, 1) as test,
-        ):
-            for number, source in enumerate(sources):
-                for document in pieces(folder, source, every=every):
-                    made = tokenizer.encode_batch_fast([item.text for item in document], add_special_tokens=False)
-                    side = test if document[0].held_out else train
-                    side.add([encoding.ids for encoding in made], number, source.sentences, source.group)
+        for side in ("train", "test"):
+            write(folder, sources, tokenizer, stem / side, every=every, width=width, held_out=side == "test")
         (stem / "done").touch()
     return (
         Tokenizer.from_file(str(stem / "tokenizer.json")),

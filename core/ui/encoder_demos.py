@@ -1,0 +1,58 @@
+"""Which demos an encoder has: masked words, pairs of sentences, replaced tokens; each by what it was trained to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.checkpoints.spec import CheckpointSpec
+from core.ui.fill_mask import fill_mask_demo
+from core.ui.page import sentences
+from core.ui.pairs import pairs_demo
+from core.ui.replaced import replaced_demo
+
+if TYPE_CHECKING:
+    from core.ui.branch import BranchView
+
+DEMOS = {"masks": "Masked words", "pairs": "Two sentences"}
+
+
+def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
+    """The demos that a model of masked words has beside them."""
+    return ("masks", *(["pairs"] if "pairs" in spec.parts else []))
+
+
+def encoder_demo(view: BranchView) -> None:
+    """The demo of the chosen model; where it has several, a choice above them."""
+    spec, state = view.spec, view.state
+    if spec is None:
+        return
+    if spec.kind == "replaced-token":
+        replaced_demo(spec, state)
+        return
+    offered = demos_of(spec)
+    wanted = state.text("demo", "masks")
+    demo = wanted if wanted in offered else "masks"
+    if len(offered) > 1:
+        demo = str(
+            st.segmented_control(
+                "What it was trained to do",
+                offered,
+                format_func=DEMOS.__getitem__,
+                default=demo,
+                required=True,
+                key=state.key(f"demo.{spec.slug}"),
+                label_visibility="collapsed",
+            )
+        )
+    state.set(demo=None if demo == "masks" else demo)
+    if demo == "pairs":
+        pairs_demo(spec, state)
+        return
+    with sentences():
+        text = state.values.get("text")
+        result = fill_mask_demo(
+            spec, text=None if text is None else str(text), masked=state.integers("mask"), key=state.key("mask")
+        )
+        state.set(text=result.text, mask=result.masked)
