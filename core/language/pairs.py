@@ -49,7 +49,7 @@ def judge(checkpoint: Checkpoint, a: str, b: str) -> PairVerdict:
     import torch
 
     first, second = clean(a, MAX_CHARS), clean(b, MAX_CHARS)
-    given = checkpoint.tokenizer(first, second, return_tensors="pt", verbose=False)
+    given = checkpoint.tokenizer(first, second, return_tensors="pt", return_token_type_ids=True, verbose=False)
     check_length(checkpoint, int(given["input_ids"].shape[1]))
     with torch.inference_mode():
         out = checkpoint.model(**given)

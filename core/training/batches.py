@@ -102,6 +102,11 @@ class RaggedWriter:
                 path.unlink()
 
 
+def round_up(lengths: Ints, multiple: int = 4) -> Ints:
+    """Each length rounded up to a multiple."""
+    return -(-lengths // multiple) * multiple
+
+
 def draw(count: int, passes: float, rng: np.random.Generator) -> Ints:
     """Item numbers of one epoch: every item ``floor(passes)`` times, and a random share for the rest."""
     whole = int(passes)

@@ -12,7 +12,7 @@ from typing import Any
 from core.checkpoints.spec import Checkpoint, Measure
 from core.errors import UnknownCheckpoint
 from core.training import corpus as corpora
-from core.training import evaluate_encoders, measures, parallel
+from core.training import evaluate_denoise, evaluate_encoders, measures, parallel
 from core.training import recipe as recipes
 from core.training.objectives.tasks import damaged, prefix
 
@@ -36,7 +36,10 @@ _UNITS = {
 
 
 def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure]:
-    return [Measure(before + name, round(value, 2), _UNITS.get(name, ""), on) for name, value in numbers.items()]
+    def unit(name: str) -> str:
+        return "%" if name.endswith("exact after") else _UNITS.get(name, "")
+
+    return [Measure(before + name, round(value, 2), unit(name), on) for name, value in numbers.items()]
 
 
 def masked(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
@@ -158,6 +161,7 @@ HOW: dict[str, How] = {
     "atlas-albert": zoo(evaluate_encoders.encoder),
     "atlas-distilbert": zoo(evaluate_encoders.encoder),
     "atlas-electra": zoo(evaluate_encoders.electra),
+    "atlas-bart": zoo(evaluate_denoise.denoise),
 }
 """What each bundled checkpoint is measured with."""
 

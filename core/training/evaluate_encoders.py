@@ -6,6 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from core.checkpoints.spec import Checkpoint
 from core.training import corpus as corpora
 from core.training import documents, masking, measures
@@ -59,7 +61,7 @@ def story_chunks(tokenizer: Any, room: int = 126) -> list[str]:
     out: list[str] = []
     for sentence in corpora.sentences(measures.STORY.read_text(encoding="utf-8").replace("\n", " ")):
         longer = f"{out[-1]} {sentence}" if out else sentence
-        if out and len(tokenizer(longer, add_special_tokens=False)["input_ids"]) <= room:
+        if out and len(tokenizer(longer, add_special_tokens=False, verbose=False)["input_ids"]) <= room:
             out[-1] = longer
         else:
             out.append(sentence)
@@ -73,8 +75,6 @@ def story_examples(checkpoint: Checkpoint) -> Examples:
     ids = [
         checkpoint.tokenizer(text, add_special_tokens=False)["input_ids"] for text in story_chunks(checkpoint.tokenizer)
     ]
-    import numpy as np
-
     count = np.arange(len(ids), dtype=np.int64)
     bounds = np.stack([count, count + 1, count + 1, np.array([len(row) for row in ids])], axis=1)
     text = Documents(Ragged.of(ids), bounds, np.zeros_like(count), np.full_like(count, -1))

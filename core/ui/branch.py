@@ -48,6 +48,7 @@ def branch_frame(branch: Branch, sentence: str) -> BranchView:
     choices: dict[str, Collection[str]] = {
         "system": systems,
         "model": specs,
+        "beside": specs,
         "size": _sizes(systems),
         "view": VIEWS,
     }

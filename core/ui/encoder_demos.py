@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core import checkpoints
 from core.checkpoints.spec import CheckpointSpec
+from core.ui.beside import beside_demo
 from core.ui.fill_mask import fill_mask_demo
 from core.ui.page import sentences
 from core.ui.pairs import pairs_demo
@@ -15,12 +17,20 @@ from core.ui.replaced import replaced_demo
 if TYPE_CHECKING:
     from core.ui.branch import BranchView
 
-DEMOS = {"masks": "Masked words", "pairs": "Two sentences"}
+DEMOS = {"masks": "Masked words", "pairs": "Two sentences", "beside": "Beside another model"}
 
 
 def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
-    """The demos that a model of masked words has beside them."""
-    return ("masks", *(["pairs"] if "pairs" in spec.parts else []))
+    """The demos that a model of masked words has."""
+    more = {"pairs": "pairs" in spec.parts, "beside": bool(partners_of(spec))}
+    return ("masks", *(name for name, there in more.items() if there))
+
+
+def partners_of(spec: CheckpointSpec) -> list[CheckpointSpec]:
+    """The models that a card wants its own to be held against, in its order, as far as they can run here."""
+    named = spec.card.extra.get("beside", ()) if spec.card else ()
+    ready = {other.slug: other for other in checkpoints.available() if other.ready and other.kind == spec.kind}
+    return [ready[slug] for slug in named if slug in ready]
 
 
 def encoder_demo(view: BranchView) -> None:
@@ -49,6 +59,9 @@ def encoder_demo(view: BranchView) -> None:
     state.set(demo=None if demo == "masks" else demo)
     if demo == "pairs":
         pairs_demo(spec, state)
+        return
+    if demo == "beside":
+        beside_demo(spec, partners_of(spec), state)
         return
     with sentences():
         text = state.values.get("text")

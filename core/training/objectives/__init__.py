@@ -43,6 +43,7 @@ OBJECTIVES = {
     "electra": ("electra", "ElectraObjective"),
     "distil": ("distil", "DistilObjective"),
     "causal-lm": ("causal", "CausalObjective"),
+    "denoise": ("denoise", "DenoiseObjective"),
     "seq2seq-lm": ("seq2seq", "Seq2SeqObjective"),
 }
 """Module and class of each kind of recipe; imported when one is trained."""
