@@ -15,7 +15,7 @@ from tests import tiny
 
 SIZES = {
     "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32,
-    "max_position_embeddings": 64,
+    "max_position_embeddings": 64, "initializer_range": 1.0,  # so that the order of the input matters
 }  # fmt: skip
 A, B = "The cat sat on the mat.", "A small dog runs in the garden."
 
