@@ -99,7 +99,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
     "about": {},
     "encoder": {
         **_COMMON,
-        "demo": Choice("masks", ("masks", "pairs", "beside")),
+        "demo": Choice("masks", ("masks", "passes", "pairs", "beside")),
         "mask": Integers(high=511, most=64),
         "first": Text(),
         "second": Text(),

@@ -13,16 +13,22 @@ from core.ui.fill_mask import fill_mask_demo
 from core.ui.page import sentences
 from core.ui.pairs import pairs_demo
 from core.ui.replaced import replaced_demo
+from core.ui.shared_layer import shared_layer_demo
 
 if TYPE_CHECKING:
     from core.ui.branch import BranchView
 
-DEMOS = {"masks": "Masked words", "pairs": "Two sentences", "beside": "Beside another model"}
+DEMOS = {
+    "masks": "Masked words",
+    "passes": "Pass by pass",
+    "pairs": "Two sentences",
+    "beside": "Beside another model",
+}
 
 
 def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
     """The demos that a model of masked words has."""
-    more = {"pairs": "pairs" in spec.parts, "beside": bool(partners_of(spec))}
+    more = {"passes": spec.system == "albert", "pairs": "pairs" in spec.parts, "beside": bool(partners_of(spec))}
     return ("masks", *(name for name, there in more.items() if there))
 
 
@@ -59,6 +65,9 @@ def encoder_demo(view: BranchView) -> None:
     state.set(demo=None if demo == "masks" else demo)
     if demo == "pairs":
         pairs_demo(spec, state)
+        return
+    if demo == "passes":
+        shared_layer_demo(spec, state)
         return
     if demo == "beside":
         beside_demo(spec, partners_of(spec), state)
