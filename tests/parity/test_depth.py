@@ -39,7 +39,7 @@ def test_each_reading_is_the_answer_of_a_model_cut_off_there(kind: str) -> None:
     assert [guess.layer for guess in found] == [0, 1, 2, 3]
     for layers in (1, 2, 3):
         if kind == "albert":
-            shorter = checkpoint(kind, layers)  # the one layer, used less often
+            shorter = Checkpoint(checkpoint(kind, layers).model, whole.tokenizer, SPEC)  # one layer, used less often
             shorter.model.load_state_dict(whole.model.state_dict())
         else:
             shorter = Checkpoint(copy.deepcopy(whole.model), whole.tokenizer, SPEC)
