@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core import checkpoints
+from core import checkpoints, links
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.beside import beside_demo
 from core.ui.fill_mask import fill_mask_demo
-from core.ui.page import sentences
+from core.ui.page import plain, sentences
 from core.ui.pairs import pairs_demo
 from core.ui.replaced import replaced_demo
 from core.ui.shared_layer import shared_layer_demo
@@ -37,6 +37,21 @@ def partners_of(spec: CheckpointSpec) -> list[CheckpointSpec]:
     named = spec.card.extra.get("beside", ()) if spec.card else ()
     ready = {other.slug: other for other in checkpoints.available() if other.ready and other.kind == spec.kind}
     return [ready[slug] for slug in named if slug in ready]
+
+
+def elsewhere(system: str, spec: CheckpointSpec) -> str:
+    """Links, as Markdown, to what other models of the system show and this one does not; empty where there is none."""
+    found: list[str] = []
+    shown = set(demos_of(spec))
+    for other in checkpoints.for_system(system):
+        if not other.ready or other.branch != spec.branch or other.slug == spec.slug or other.kind != "masked-lm":
+            continue
+        for demo in demos_of(other):
+            if demo not in shown:
+                link = links.url("encoder", {"system": system, "model": other.slug, "demo": demo})
+                found.append(f"[{DEMOS[demo].lower()}, with {plain(other.name)}]({link})")
+                shown.add(demo)
+    return f"Also here: {'; '.join(found)}." if found else ""
 
 
 def encoder_demo(view: BranchView) -> None:
@@ -78,3 +93,5 @@ def encoder_demo(view: BranchView) -> None:
             spec, text=None if text is None else str(text), masked=state.integers("mask"), key=state.key("mask")
         )
         state.set(text=result.text, mask=result.masked)
+    if more := elsewhere(view.system.slug, spec):
+        st.markdown(more)
