@@ -43,6 +43,8 @@ class Card:
     seed: int
     licence: str
     measures: tuple[Measure, ...] = ()
+    strengths: tuple[str, ...] = ()
+    """What it is good at, with the number that shows it; empty where nobody has stated any."""
     weaknesses: tuple[str, ...] = ()
     base: str | None = None
     """The checkpoint or package that ``difference.safetensors`` is a difference to; None for a whole model."""
