@@ -225,7 +225,16 @@ def _state(folder: Path, card: Card | None) -> dict[str, Tensor]:
         return load_file(whole)
     file = folder / "difference.safetensors"
     count_elements(file)
-    return apply(_base_state((card.base if card else None) or package.NAME), load_file(file))
+    base = _base_state((card.base if card else None) or package.NAME)
+    if read_json(folder / "config.json").get("model_type") == "encoder-decoder":
+        base = both_halves(base)
+    return apply(base, load_file(file))
+
+
+def both_halves(base: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A BERT's state as the two halves of transformers' EncoderDecoderModel, which share its tensors."""
+    encoder = {f"encoder.{name.removeprefix('bert.')}": v for name, v in base.items() if name.startswith("bert.")}
+    return encoder | {f"decoder.{name}": value for name, value in base.items()}
 
 
 def _base_state(base: str) -> dict[str, Tensor]:

@@ -234,6 +234,8 @@ def _named(slug: str, prefix: str) -> Task:
     if task.repairs:
         language = LANGUAGES.get(slug.removeprefix("repair-"), "text")
         return Task(slug, f"Repair damaged {language}", prefix)
+    if slug == "fuse":
+        return Task(slug, "Make one sentence of two", prefix)
     if task.denoises:
         return Task(slug, "Undo a corruption", prefix)
     return task

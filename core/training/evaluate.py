@@ -12,7 +12,7 @@ from typing import Any
 from core.checkpoints.spec import Checkpoint, Measure
 from core.errors import UnknownCheckpoint
 from core.training import corpus as corpora
-from core.training import evaluate_denoise, evaluate_encoders, measures, parallel
+from core.training import evaluate_denoise, evaluate_encoders, evaluate_fusion, measures, parallel
 from core.training import recipe as recipes
 from core.training.objectives.tasks import damaged, prefix
 
@@ -26,6 +26,9 @@ _UNITS = {
     "exact before": "%",
     "exact after": "%",
     "bits per byte": "bits",
+    "connective": "%",
+    "connective, the most frequent one always": "%",
+    "whole sentence": "%",
     "next sentence": "%",
     "sentence order": "%",
     "generator top-1": "%",
@@ -161,6 +164,7 @@ HOW: dict[str, How] = {
     "atlas-albert": zoo(evaluate_encoders.encoder),
     "atlas-distilbert": zoo(evaluate_encoders.encoder),
     "atlas-electra": zoo(evaluate_encoders.electra),
+    "atlas-bert2bert": zoo(evaluate_fusion.fusion),
     "atlas-bart": zoo(evaluate_denoise.denoise),
 }
 """What each bundled checkpoint is measured with."""

@@ -48,7 +48,7 @@ def pairs_demo(spec: CheckpointSpec, state: PageState) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         first = st.text_input("First sentence", key=first_box) or ""
-        second = st.text_area("What might follow, one on each line", key=second_box, height=132) or ""
+        second = st.text_area("What might follow, one on each line", key=second_box, height=172) or ""
     state.set(first=None if first == FIRST else first, second=None if second == standard else second)
     with sentences():
         asked, verdicts = _answers(spec.slug, first, second)

@@ -47,6 +47,12 @@ _DENOISE = (
     "It was a cold night. The snow fell, and the wind blew. Nobody was in the street.",
     "Tom opened the door. His mother was in the kitchen.",
 )
+_FUSE = (
+    "It was late. The children did not want to go to bed.",
+    "Tom stayed at home. He was ill.",
+    "The king was old. His son was still a child.",
+    "We waited in the garden. The rain began.",
+)
 _REPAIR = (
     "We are going home because it is late.",
     "The children play in the garden after school.",
@@ -61,12 +67,14 @@ def samples(task: Task) -> tuple[str, ...]:
         return _REPAIR
     if task.denoises:
         return _DENOISE
+    if task.slug == "fuse":
+        return _FUSE
     return _SAMPLES.get(task.languages[0] if task.languages else "en", _SAMPLES["en"])
 
 
 def every_sample() -> frozenset[str]:
     """All samples of all tasks."""
-    return frozenset((*_REPAIR, *_DENOISE)).union(*_SAMPLES.values())
+    return frozenset((*_REPAIR, *_DENOISE, *_FUSE)).union(*_SAMPLES.values())
 
 
 def kept(before: str, after: str) -> str:
@@ -92,6 +100,12 @@ def try_and_notice(task: Task) -> None:
             "**Notice** what each asks for: behind a mask a word must be guessed, behind one mask for a span also how "
             "many, after a deletion even where; order and beginning can be found from what is there.\n\n"
             "Nothing tells the model which damage was done."
+        )
+    elif task.slug == "fuse":
+        st.markdown(
+            "**Try** two sentences that contradict each other, and two of which one is the reason for the other.\n\n"
+            "**Notice** where the connective comes from: no token of the input is it, so the decoder has to find it in "
+            "what the two sentences say; the words around it are copied."
         )
     elif task.languages:
         st.markdown(

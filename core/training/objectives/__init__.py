@@ -44,6 +44,7 @@ OBJECTIVES = {
     "distil": ("distil", "DistilObjective"),
     "causal-lm": ("causal", "CausalObjective"),
     "denoise": ("denoise", "DenoiseObjective"),
+    "joined": ("joined", "JoinedObjective"),
     "seq2seq-lm": ("seq2seq", "Seq2SeqObjective"),
 }
 """Module and class of each kind of recipe; imported when one is trained."""

@@ -1,0 +1,89 @@
+"""Two copies of an encoder joined: what is shared, what learns; base and difference give the joined model back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from core.checkpoints.difference import apply
+from core.checkpoints.loading import both_halves
+from core.training.batches import Ragged
+from core.training.encoder_model import new_model
+from core.training.objectives.joined import LEARNT, JoinedModel, JoinedObjective, join, rows
+
+
+@pytest.fixture
+def base() -> Any:
+    torch.manual_seed(0)
+    return new_model(
+        {"type": "bert", "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
+         "max_position_embeddings": 32}, 60,
+    ).eval()  # fmt: skip
+
+
+def batch() -> dict[str, torch.Tensor]:
+    inputs = Ragged.of([[2, 7, 8, 9, 3], [2, 10, 3]])
+    outputs = Ragged.of([[11, 12, 3], [13, 3]])
+    return rows(inputs, outputs, np.array([0, 1]))
+
+
+def test_rows_are_shifted_and_padded() -> None:
+    made = batch()
+    assert made["ids"].tolist() == [[2, 7, 8, 9, 3], [2, 10, 3, 0, 0]]
+    assert made["real"].tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
+    assert made["given"].tolist() == [[2, 11, 12], [2, 13, 3]]
+    assert made["labels"].tolist() == [[11, 12, 3], [13, 3, -100]]
+
+
+def test_both_halves_are_the_base_and_only_the_decoders_layers_learn(base: Any) -> None:
+    model = JoinedModel(join(base))
+    state, ours = base.state_dict(), model.full.state_dict()
+    for name, value in both_halves(state).items():
+        if name in ours:
+            assert torch.equal(ours[name], value), name
+    learning = {name for name, p in model.full.named_parameters() if p.requires_grad}
+    assert learning == {name for name, _ in model.full.named_parameters() if name.startswith(LEARNT)}
+    assert any("crossattention" in name for name in learning)
+    assert not [
+        n for n in ours if n not in both_halves(state) and "crossattention" not in n and "position_ids" not in n
+    ]
+
+
+def test_training_scores_are_the_librarys_and_look_at_nothing_to_come(base: Any) -> None:
+    model = JoinedModel(join(base)).eval()
+    made = batch()
+    known = made["labels"] != -100
+    with torch.no_grad():
+        ours = model(made["ids"], made["real"], made["given"], known)
+        theirs = model.full(input_ids=made["ids"], attention_mask=made["real"], decoder_input_ids=made["given"]).logits
+        torch.testing.assert_close(ours, theirs[known])
+        changed = made["given"].clone()
+        changed[:, 2] = 40
+        later = model.full(input_ids=made["ids"], attention_mask=made["real"], decoder_input_ids=changed).logits
+    torch.testing.assert_close(later[:, :2], theirs[:, :2])
+
+
+def test_base_and_difference_make_the_joined_model(base: Any, tmp_path: Any) -> None:
+    from transformers import AutoModelForSeq2SeqLM, EncoderDecoderConfig
+
+    from tests import tiny
+
+    objective = JoinedObjective.__new__(JoinedObjective)
+    objective.model = JoinedModel(join(base)).eval()
+    objective.tokenizer = tiny.wordpiece_tokenizer()
+    objective.export(tmp_path)
+    state = apply(both_halves(base.state_dict()), load_file(tmp_path / "difference.safetensors"))
+    loaded = AutoModelForSeq2SeqLM.from_config(EncoderDecoderConfig.from_pretrained(tmp_path))
+    report = loaded.load_state_dict(state, strict=False)
+    assert not [name for name in report.missing_keys if "decoder.cls.predictions.decoder" not in name]
+    loaded.tie_weights()
+    made = batch()
+    given = {"input_ids": made["ids"], "attention_mask": made["real"], "decoder_input_ids": made["given"]}
+    with torch.no_grad():
+        torch.testing.assert_close(
+            loaded.eval()(**given).logits, objective.model.full(**given).logits, atol=2e-3, rtol=2e-3
+        )
