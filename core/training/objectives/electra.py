@@ -21,7 +21,9 @@ from torch.nn import functional
 from core.checkpoints.registry import GENERATOR
 from core.training.encoder_model import new_model
 from core.training.examples import Examples, Vocabulary
+from core.training.objectives.distil import finished
 from core.training.objectives.encoder import EncoderObjective
+from core.training.recipe import Recipe
 
 WEIGHT = 50.0
 """Of the discriminator's loss against the generator's."""
@@ -58,17 +60,44 @@ def shared_words(full: Any) -> nn.Parameter:
     return weight
 
 
+def start_from(electra: Any, folder: Path) -> None:
+    """Gives an ElectraModel the embeddings and layers of a BERT of its size; the word vectors learn no further.
+
+    A discriminator that starts from nothing has no use for its task until it knows which words belong together, and a
+    generator that shares its vectors is drowned by it: both would need far more text.
+    """
+    from safetensors.torch import load_file
+
+    trunk = {
+        name.removeprefix("bert."): value.float()
+        for name, value in load_file(folder / "model.safetensors").items()
+        if name.startswith("bert.") and "pooler" not in name
+    }
+    electra.load_state_dict(trunk)
+    for name in ("word", "position", "token_type"):
+        getattr(electra.embeddings, f"{name}_embeddings").requires_grad_(False)
+
+
 class ElectraObjective(EncoderObjective):
     """Single texts, as the masked objective draws them; every chosen token becomes the mask token."""
 
     model: Any
 
+    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
+        self.stages = cache.parents[1]
+        super().__init__(recipe, corpus_folder, cache)
+
     def new_model(self) -> Any:
         from transformers import ElectraForMaskedLM
 
         settings, vocabulary = dict(self.recipe.model), self.tokenizer.get_vocab_size()
+        start = settings.pop("start", None)
         smaller = {name: value for name, value in settings.items() if name != "generator"} | settings.pop("generator")
-        return ElectraModel(new_model(settings, vocabulary), ElectraForMaskedLM(new_model(smaller, vocabulary).config))
+        full = new_model(settings, vocabulary)
+        model = ElectraModel(full, ElectraForMaskedLM(new_model(smaller, vocabulary).config))
+        if start is not None:
+            start_from(full.electra, finished(str(start), self.stages))
+        return model
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
         guess = self.model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
