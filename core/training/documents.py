@@ -32,7 +32,8 @@ SPECIAL = {
     "mask_token": "[MASK]",
 }
 """BERT's special tokens by the names that transformers gives them; the ids follow this order."""
-_AT_ONCE = 4096
+AT_ONCE = 4096
+"""Texts that are tokenised together."""
 
 T = TypeVar("T")
 
@@ -134,7 +135,7 @@ def pieces(folder: Path, source: SourceFile, *, every: int) -> Iterator[list[Ite
     """Documents of a source, at most some thousand sentences at a time; lines that are not cut come so, too."""
     items = corpus.read(folder, source, every=every)
     for _, document in groupby(items, key=lambda item: (item.held_out, item.document or source.sentences * item.line)):
-        yield from batched(document, _AT_ONCE)
+        yield from batched(document, AT_ONCE)
 
 
 def wordpiece(texts: Iterable[str], size: int) -> Any:
