@@ -35,8 +35,14 @@ def prepare(recipe: Recipe, tokenizer: Any, folder: Path, cache: Path) -> tuple[
         CorpusError: a file is missing or not text, or no text is left.
     """
     stem = cache / hashlib.blake2b(repr((recipe.sources, recipe.data)).encode(), digest_size=6).hexdigest()
-    if not (stem / "source.npy").is_file():  # written last
+    try:
+        return _load(stem)
+    except FileNotFoundError:
         _write(recipe, tokenizer, folder, stem)
+        return _load(stem)
+
+
+def _load(stem: Path) -> tuple[Ragged, Ints, Ragged]:
     return Ragged.load(stem / "train"), np.load(stem / "source.npy", mmap_mode="r"), Ragged.load(stem / "test")
 
 

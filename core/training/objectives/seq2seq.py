@@ -109,18 +109,28 @@ class Seq2SeqObjective:
         self._epochs = Epochs(recipe.seed, self._epoch)
 
     def _data(self, folder: Path, cache: Path) -> tuple[Any, Ragged, Ragged, Ints, dict[str, list[list[str]]]]:
-        from tokenizers import Tokenizer
-
         key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
         stem = cache / key
-        if (stem / "test.json").is_file():
-            return (
-                Tokenizer.from_file(str(stem / "tokenizer.json")),
-                Ragged.load(stem / "inputs"),
-                Ragged.load(stem / "outputs"),
-                np.load(stem / "task.npy", mmap_mode="r"),
-                json.loads((stem / "test.json").read_text(encoding="utf-8")),
-            )
+        try:
+            return self._load(stem)
+        except FileNotFoundError:
+            self._write(folder, stem)
+            return self._load(stem)
+
+    def _load(self, stem: Path) -> tuple[Any, Ragged, Ragged, Ints, dict[str, list[list[str]]]]:
+        from tokenizers import Tokenizer
+
+        test = json.loads((stem / "test.json").read_text(encoding="utf-8"))  # written last
+        return (
+            Tokenizer.from_file(str(stem / "tokenizer.json")),
+            Ragged.load(stem / "inputs"),
+            Ragged.load(stem / "outputs"),
+            np.load(stem / "task.npy", mmap_mode="r"),
+            test,
+        )
+
+    def _write(self, folder: Path, stem: Path) -> None:
+        """Reads the pairs, trains the tokeniser and keeps both sides as tokens."""
         stem.mkdir(parents=True, exist_ok=True)
         data, sources = self.recipe.data, self.recipe.sources
         every, longest = int(data["hold_out_every"]), int(data["longest"])
@@ -153,7 +163,6 @@ class Seq2SeqObjective:
                 corpus.require(len(test[source.task]), "measuring", sources)
             corpus.require(inputs.count, "training", sources)
         write_text(stem / "test.json", json.dumps(test, ensure_ascii=False))
-        return self._data(folder, cache)
 
     def _epoch(self, rng: np.random.Generator) -> list[Ints]:
         items = batches.mix(self.task_of, [source.passes for source in self.recipe.sources], rng)
