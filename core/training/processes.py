@@ -63,6 +63,9 @@ class Alone:
         """The main process's bytes, in every process."""
         return data
 
+    def compare(self, data: bytes) -> None:
+        """Raises `ProcessesError` where ``data`` is not the main process's: machines that read different texts."""
+
     def equalise(self, model: nn.Module) -> None:
         """Gives the main process's parameters and buffers to all."""
 
@@ -84,10 +87,16 @@ class Several(Alone):
             raise ProcessesError(
                 "Several processes need the package accelerate: pip install -r requirements-dev.txt."
             ) from error
+        accelerator = torch.accelerator.current_accelerator(check_available=True)
+        asked = os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes")
+        # accelerate takes processors only when told to; Apple's GPU cannot be shared
+        processors = asked or accelerator is None or accelerator.type == "mps"
         with _connected():
-            self._state: Any = PartialState(timeout=PATIENCE)
+            self._state: Any = PartialState(cpu=processors, timeout=PATIENCE)
         self.rank = int(self._state.process_index)
         self.count = int(self._state.num_processes)
+        if self.count != int(os.environ["WORLD_SIZE"]):
+            raise ProcessesError(f"accelerate cannot join processes on {self._state.device}. Start one process alone.")
         self.main = self.rank == 0
         self.device = self._state.device
 
@@ -126,6 +135,13 @@ class Several(Alone):
         sent = torch.frombuffer(held, dtype=torch.uint8).to(self.device) if held else torch.empty(0, dtype=torch.uint8)
         self._send(sent)
         return sent.cpu().numpy().tobytes()
+
+    def compare(self, data: bytes) -> None:
+        if self.share(data) != data:
+            raise ProcessesError(
+                f"Process {self.rank} has other training data than process 0. Let all machines share one folder var, "
+                "or copy it from the first one."
+            )
 
     def equalise(self, model: nn.Module) -> None:
         for tensor in (*model.parameters(), *model.buffers()):

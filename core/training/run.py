@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import shutil
 from pathlib import Path
 
@@ -58,9 +59,9 @@ def cli_train(
     corpora.check(corpus, chosen.sources)
     if minutes is not None:
         chosen = dataclasses.replace(chosen, minutes=minutes, tokens=0)
+    together = processes.join()
     if threads is not None:
         torch.set_num_threads(threads)
-    together = processes.join()
     try:
         return _train(chosen, corpus, together, state or STATE / recipe, output, fresh)
     except (Diverged, Interrupted) as error:
@@ -78,7 +79,10 @@ def _train(recipe: Recipe, corpus: Path, together: Alone, folder: Path, output: 
         with room_for(folder / "data"):
             return build(recipe, corpus, folder / "data")
 
-    trainer = Trainer(recipe, together.in_turn(objective), folder, processes=together)
+    made = together.in_turn(objective)
+    if together.count > 1:
+        together.compare(fingerprint(made))
+    trainer = Trainer(recipe, made, folder, processes=together)
     resumed = trainer.resume()
     done = trainer.progress
     if resumed and together.main:
@@ -95,6 +99,14 @@ def _train(recipe: Recipe, corpus: Path, together: Alone, folder: Path, output: 
         )
         raise StorageError(message) from error
     return target
+
+
+def fingerprint(objective: Objective) -> bytes:
+    """Digest of the first batch: equal where corpus, tokeniser and seed are."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name, value in sorted(objective.batch(0).items()):
+        digest.update(name.encode() + value.numpy().tobytes())
+    return digest.digest()
 
 
 def _ship(trainer: Trainer, corpus: Path, folder: Path, target: Path) -> None:

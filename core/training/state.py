@@ -80,9 +80,9 @@ def read(source: Path | BinaryIO, path: Path, recipe: Recipe, model: nn.Module) 
         shapes = {name: tuple(value.shape) for name, value in state["model"].items()}
         known, optimizers, progress = state.get("format", 1), state["optimizers"], state["progress"]
         sound = isinstance(known, int) and isinstance(optimizers, list) and isinstance(progress, dict)
-    except OSError as error:
-        raise StateError(f"The saved state {path} cannot be read: {error.strerror or error}.") from error
-    except Exception as error:  # a truncated archive, another pickle, no dictionary: each has an error of its own
+    except PermissionError as error:
+        raise StateError(f"The saved state {path} may not be read by this user.") from error
+    except Exception as error:  # nothing in it, half an archive, another pickle, no dictionary: each has its own error
         raise StateError(f"The saved state {path} is damaged. {_ANEW}") from error
     if not sound:
         raise StateError(f"The saved state {path} is damaged. {_ANEW}")
