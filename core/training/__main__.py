@@ -6,6 +6,7 @@ It is what a launcher starts: ``accelerate launch --num_processes 4 -m core.trai
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -25,7 +26,9 @@ def main() -> None:
     try:
         from core.training.run import cli_train
 
-        print(cli_train(**vars(given)))
+        made = cli_train(**vars(given))
+        if os.environ.get("RANK", "0") == "0":  # of several processes one says where the result is
+            print(made)
     except AtlasError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
