@@ -21,7 +21,10 @@ page = st.navigation(
                 ("efficient", "Efficient"),
             )
         ],
-        "Atlas": [st.Page("pages/about.py", title="About", icon=":material/info:")],
+        "Atlas": [
+            st.Page("pages/zoo.py", title="The zoo", icon=":material/table_rows:"),
+            st.Page("pages/about.py", title="About", icon=":material/info:"),
+        ],
     }
 )
 st.set_page_config(page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas")

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 from core.settings import MAX_LINK_CHARS, MAX_TEXT_CHARS
 
-Value = str | int | float | tuple[int, ...] | None
+Value = str | int | float | tuple[int, ...] | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,17 @@ class Integers:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """Words joined by commas (``minilm,atlas-t5``), at most ``most`` of them; the page passes the set to :func:`read`.
+
+    None stands for all of them.
+    """
+
+    most: int
+    default: None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A parameter that was not taken over, and the sentence that says why."""
 
@@ -69,7 +80,7 @@ class Refusal:
     sentence: str
 
 
-Parameter = Choice | Text | Integer | Real | Integers
+Parameter = Choice | Text | Integer | Real | Integers | Words
 
 _COMMON: dict[str, Parameter] = {
     "system": Choice(),
@@ -97,13 +108,49 @@ _DECODING: dict[str, Parameter] = {
 PAGES: dict[str, dict[str, Parameter]] = {
     "home": {},
     "about": {},
-    "encoder": {**_COMMON, "mask": Integers(high=511, most=64)},
+    "encoder": {
+        **_COMMON,
+        "demo": Choice("masks", ("masks", "passes", "pairs", "beside")),
+        "mask": Integers(high=511, most=64),
+        "first": Text(),
+        "second": Text(),
+        "seed": Integer(0, 0, 2**31 - 1),
+        "beside": Choice(),
+    },
+    "zoo": {
+        "tab": Choice("models", ("models", "compare", "curves")),
+        "branch": Choice(),
+        "sort": Choice("branch"),
+        "left": Choice(),
+        "right": Choice(),
+        "text": Text(),
+        "mask": Integers(high=599, most=64),
+        "task": Choice(),
+        "measure": Choice(),
+        "scale": Choice("log", ("log", "linear")),
+        "models": Words(most=100),
+    },
     "decoder": {**_COMMON, **_DECODING, "forced": Integers(high=10**6, most=200), "step": Integer(None, 1, 200)},
     "encoder-decoder": {
         **_COMMON,
         **_DECODING,
         "task": Choice(),
-        "damage": Choice(None, ("mixed", "letters", "spaces", "order", "case", "none")),
+        "damage": Choice(
+            None,
+            (
+                "mixed",
+                "letters",
+                "spaces",
+                "order",
+                "case",
+                "mask",
+                "delete",
+                "infill",
+                "permute",
+                "rotate",
+                "none",
+            ),
+        ),
         "forced": Integers(high=10**6, most=200),
         "step": Integer(None, 1, 200),
     },
@@ -159,7 +206,10 @@ def write(page: str, state: Mapping[str, Value]) -> tuple[dict[str, str], bool]:
         if isinstance(parameter, Text) and len(str(value)) > MAX_LINK_CHARS:
             too_long = True
             continue
-        query[name] = ".".join(str(i) for i in value) if isinstance(value, tuple) else _plain(value)
+        if isinstance(value, tuple):
+            query[name] = ("," if isinstance(parameter, Words) else ".").join(str(part) for part in value)
+        else:
+            query[name] = _plain(value)
     return query, too_long
 
 
@@ -197,6 +247,14 @@ def _parse(parameter: Parameter, raw: str, allowed: Collection[str] | None) -> V
             if len(parts) > most:
                 raise ValueError(f"at most {most} numbers fit")
             return tuple(_whole(part, 0, high) for part in parts)
+        case Words(most=most):
+            words = tuple(dict.fromkeys(raw.split(","))) if raw else ()
+            if len(words) > most:
+                raise ValueError(f"at most {most} words fit")
+            strange = next((word for word in words if allowed is not None and word not in allowed), None)
+            if strange is not None:
+                raise ValueError(f"“{_short(strange)}” must be one of: {', '.join(sorted(allowed or ())[:24])}")
+            return words
 
 
 def _whole(raw: str, low: int, high: int) -> int:

@@ -15,20 +15,21 @@ import streamlit as st
 
 if TYPE_CHECKING:
     from core.attention.trace import AttentionTrace
-    from core.checkpoints.spec import Checkpoint
+    from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
     from core.efficiency.compare import Comparison, LongText
     from core.efficiency.layout import Sparsity
+    from core.efficiency.timing import Timing
 
 _HOUR = 3600.0
 _TRACES_KEPT = 12
 """A trace of 256 tokens has up to 38 MB; its arrays are read-only, so visitors share it and nobody gets a copy."""
 
 
-def checkpoint(slug: str) -> Checkpoint:
-    """The loaded checkpoint, shared by all visitors; loads it once, however many ask at the same time."""
+def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
+    """The loaded checkpoint, or a part of it, shared by all visitors; loaded once, however many ask at a time."""
     from core import checkpoints
 
-    return checkpoints.load(slug)
+    return checkpoints.load(slug, part)
 
 
 @st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
@@ -90,3 +91,43 @@ def comparison(slug: str, long: LongText, sparsity: Sparsity, progress: Progress
 def compared(slug: str, long: LongText, sparsity: Sparsity) -> bool:
     """Whether :func:`comparison` would answer at once."""
     return (slug, long.ids, sparsity) in _comparisons
+
+
+_timings: OrderedDict[tuple[object, ...], Timing] = OrderedDict()
+_TIMINGS_KEPT = 128
+
+
+def timing(slug: str, progress: Progress, *, again: bool = False) -> Timing:
+    """The time of one forward pass, measured once for the same files: see :mod:`core.efficiency.timing`.
+
+    One at a time and not beside a comparison, since they would disturb each other's seconds. What ``progress`` raises
+    stops the waiting and the measuring. ``again`` measures anew what was measured before.
+    """
+    from core import checkpoints
+    from core.checkpoints.sizes import state_of
+    from core.efficiency.timing import measure
+
+    key = (slug, state_of(checkpoints.get(slug)))
+    if not again and (known := _timings.get(key)) is not None:
+        return known
+    while not _comparing.acquire(timeout=0.5):
+        progress(0.0, "Another measurement is running; yours comes next")
+    try:
+        if again or key not in _timings:
+            _timings[key] = measure(checkpoint(slug), progress)
+            while len(_timings) > _TIMINGS_KEPT:
+                _timings.popitem(last=False)
+        return _timings[key]
+    finally:
+        _comparing.release()
+
+
+def timed(spec: CheckpointSpec) -> Timing | None:
+    """What :func:`timing` has found for these very files; None while nothing was measured."""
+    from core.checkpoints.sizes import state_of
+    from core.errors import AtlasError
+
+    try:
+        return _timings.get((spec.slug, state_of(spec)))
+    except (AtlasError, OSError):
+        return None

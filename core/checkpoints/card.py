@@ -9,7 +9,7 @@ from typing import Any
 from core.checkpoints.spec import Card, Measure
 from core.errors import CheckpointRefused
 
-_TUPLES = ("data", "data_licence", "weaknesses")
+_TUPLES = ("data", "data_licence", "strengths", "weaknesses")
 _FIELDS = ("name", "summary", "recipe", "steps", "tokens", "seed", "licence")
 
 

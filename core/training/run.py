@@ -76,7 +76,7 @@ def _train(recipe: Recipe, corpus: Path, together: Alone, folder: Path, output: 
     def objective() -> Objective:
         if fresh and together.main and folder.exists():
             shutil.rmtree(folder)
-        with room_for(folder / "data"):
+        with room_for(folder):
             return build(recipe, corpus, folder / "data")
 
     made = together.in_turn(objective)

@@ -116,6 +116,8 @@ def what_runs() -> None:
     st.subheader("What runs on this machine", anchor=False)
     if live:
         st.markdown("\n".join(f"- **{plain(spec.name)}**: {plain(spec.origin)}" for spec in live))
+        st.page_link("pages/zoo.py", label="All of them in one table, two side by side, their learning curves: the zoo",
+                     icon=":material/table_rows:")  # fmt: skip
     else:
         st.markdown("No live model is installed here; trees and facts of every system are complete without one.")
     if not published:

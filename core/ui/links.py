@@ -59,9 +59,14 @@ class PageState:
         return float(value) if isinstance(value, int | float) else default
 
     def integers(self, name: str) -> tuple[int, ...]:
-        """A list parameter, empty where it is open."""
+        """A list of numbers, empty where it is open."""
         value = self.values.get(name)
-        return value if isinstance(value, tuple) else ()
+        return tuple(part for part in value if isinstance(part, int)) if isinstance(value, tuple) else ()
+
+    def words(self, name: str) -> tuple[str, ...] | None:
+        """A list of words; None where it is open, which stands for all."""
+        value = self.values.get(name)
+        return tuple(str(part) for part in value) if isinstance(value, tuple) else None
 
 
 def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -> PageState:

@@ -74,6 +74,9 @@ def _card(spec: CheckpointSpec, card: Card) -> None:
             for m in card.measures
         ]
         st.dataframe(rows, hide_index=True, alt=f"Measured quality of {spec.name}")
+    if card.strengths:
+        st.markdown("**Good at**")
+        st.markdown("\n".join(f"- {plain(strength)}" for strength in card.strengths))
     if card.weaknesses:
         st.markdown("**Known weaknesses**")
         st.markdown("\n".join(f"- {plain(weakness)}" for weakness in card.weaknesses))

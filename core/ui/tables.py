@@ -11,8 +11,18 @@ from html import escape
 
 import streamlit as st
 
-Cell = str | tuple[str, str]
-"""A text, or a text and a smaller remark under it. Never HTML: everything is escaped here."""
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A text that leads to a place of this app. ``href`` comes from the program, never from a visitor."""
+
+    text: str
+    href: str
+
+
+Part = str | Link
+Cell = Part | tuple[Part, ...]
+"""A text, or a text and smaller remarks under it ("" for no text). Never HTML: everything is escaped here."""
 Row = tuple[Cell, ...]
 
 _STYLE = """
@@ -23,6 +33,10 @@ _STYLE = """
   border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);overflow-wrap:anywhere}
 .atlas-table th{font-weight:600}
 .atlas-table small{display:block;font-size:.82rem;opacity:.78}
+.atlas-table th small{font-weight:400}
+.atlas-table a{color:inherit;text-decoration:underline;text-underline-offset:.2em}
+.atlas-table tr:has(+.below)>*{border-bottom:0;padding-bottom:0}
+.atlas-table .below td{padding:.1rem 0 .6rem}
 .atlas-table .n{font-variant-numeric:tabular-nums;text-align:right}
 @media (max-width:640px){
   .atlas-table thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
@@ -33,6 +47,8 @@ _STYLE = """
   .atlas-table td[data-h]:not([data-h=""])::before{content:attr(data-h) ": ";opacity:.78}
   .atlas-table .n{text-align:left}
   .atlas-table td:empty{display:none}
+  .atlas-table tr:has(+.below){border-bottom:0;padding-bottom:0}
+  .atlas-table .below{padding-top:0}
 }
 </style>
 """
@@ -42,7 +58,8 @@ _STYLE = """
 class Table:
     """Headings, rows of equally many cells, and a caption for screen readers.
 
-    ``widths`` are percentages; ``numeric`` the columns that are set flush right in tabular figures.
+    ``widths`` are percentages; ``numeric`` the columns that are set flush right in tabular figures. ``below`` holds for
+    each row what stands under it over the whole width, smaller; nothing where it is empty.
     """
 
     headings: tuple[str, ...]
@@ -50,6 +67,7 @@ class Table:
     caption: str
     widths: tuple[int, ...]
     numeric: tuple[int, ...] = ()
+    below: Sequence[tuple[Part, ...]] = ()
 
 
 def table(content: Table) -> None:
@@ -63,7 +81,11 @@ def html(content: Table) -> str:
     head = "".join(
         f'<th scope="col"{_number(content, i)}>{escape(text)}</th>' for i, text in enumerate(content.headings)
     )
-    body = "".join(f"<tr>{''.join(_cell(content, i, cell) for i, cell in enumerate(row))}</tr>" for row in content.rows)
+    below = content.below or [()] * len(content.rows)
+    body = "".join(
+        f"<tr>{''.join(_cell(content, i, cell) for i, cell in enumerate(row))}</tr>{_below(content, parts)}"
+        for row, parts in zip(content.rows, below, strict=True)
+    )
     return (
         f'<table class="atlas-table"><caption>{escape(content.caption)}</caption><colgroup>{columns}</colgroup>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -71,11 +93,22 @@ def html(content: Table) -> str:
 
 
 def _cell(content: Table, index: int, cell: Cell) -> str:
-    text, remark = (cell, "") if isinstance(cell, str) else cell
-    inner = escape(text) + (f"<small>{escape(remark)}</small>" if remark else "")
+    text, *remarks = cell if isinstance(cell, tuple) else (cell,)
+    inner = _part(text) + "".join(f"<small>{_part(remark)}</small>" for remark in remarks if remark)
     if index == 0:
         return f'<th scope="row">{inner}</th>'
     return f'<td data-h="{escape(content.headings[index])}"{_number(content, index)}>{inner}</td>'
+
+
+def _below(content: Table, parts: tuple[Part, ...]) -> str:
+    lines = "".join(f"<small>{_part(part)}</small>" for part in parts if part)
+    return f'<tr class="below"><td colspan="{len(content.headings)}">{lines}</td></tr>' if lines else ""
+
+
+def _part(part: Part) -> str:
+    if isinstance(part, Link):
+        return f'<a href="{escape(part.href)}">{escape(part.text)}</a>'
+    return escape(part)
 
 
 def _number(content: Table, index: int) -> str:

@@ -14,6 +14,7 @@ PAGES = {
     "/decoder": "Decoder",
     "/encoder-decoder": "Encoder-decoder",
     "/efficient": "Efficient",
+    "/zoo": "The zoo",
     "/about": "About",
 }
 
@@ -41,7 +42,7 @@ def test_sidebar_leads_everywhere_and_back(visitor: Visitor) -> None:
         expect(page).to_have_url(re.compile(f"{re.escape(visitor.address + path)}($|[?])"))
         visitor.settle()
     page.go_back()
-    expect(page).to_have_title("Efficient · Transformer Atlas")
+    expect(page).to_have_title("The zoo · Transformer Atlas")
 
 
 def test_unknown_path_says_so_and_shows_home(visitor: Visitor) -> None:

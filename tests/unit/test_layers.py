@@ -20,6 +20,7 @@ READS = {
     "catalogue": "from core import catalogue; assert len(catalogue.systems()) > 1; catalogue.get('bert')",
     "links": "from core import links; links.read('encoder', {'text': 'a'}); links.url('encoder', {})",
     "checkpoints": "from core import checkpoints; assert isinstance(checkpoints.available(), tuple)",
+    "listing": "from core.checkpoints.listing import curves, live; assert isinstance(live(), tuple); curves()",
     "kept trees": (
         "from core import anatomy, catalogue\n"
         "for system in catalogue.systems():\n"
@@ -35,6 +36,7 @@ VIEWS = {
     "decoder": ("tree", "facts"),
     "encoder-decoder": ("tree", "facts"),
     "efficient": ("tree", "facts"),
+    "zoo": ("models", "curves"),
 }
 
 

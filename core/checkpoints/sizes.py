@@ -1,0 +1,172 @@
+"""How many parameters a checkpoint stores, read from the headers of its safetensors files; nothing is loaded.
+
+Counted are the floating-point numbers of every tensor, once each:
+
+- whole numbers are no parameters (position ids, the row numbers of a difference);
+- a causal mask that an older file keeps as a buffer, (1, 1, n, n), is none either;
+- a matrix over the vocabulary that is saved twice because two parts share it, the same bytes under two names, is one.
+
+A difference stores what it changes and leans on a base, so it has two numbers: its own, and its base's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from core.checkpoints import loading, package
+from core.checkpoints.card import read_card
+from core.checkpoints.folder import count_elements
+from core.checkpoints.registry import MINILM, bundled_root
+from core.checkpoints.spec import CheckpointSpec
+from core.errors import AtlasError
+
+State = tuple[tuple[str, int, int], ...]
+"""Path, modification time and size of each file: changes when a file does."""
+
+_FLOATS = frozenset({"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2"})
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a checkpoint stores, and what the base stores that it is a difference to (0 for a whole model)."""
+
+    parameters: int
+    bytes: int
+    base_parameters: int = 0
+    base_bytes: int = 0
+
+    @property
+    def all_parameters(self) -> int:
+        """Base and difference."""
+        return self.parameters + self.base_parameters
+
+    @property
+    def all_bytes(self) -> int:
+        """Base and difference."""
+        return self.bytes + self.base_bytes
+
+
+def size_of(spec: CheckpointSpec) -> Size | None:
+    """The size of a checkpoint that is ready; None where its files cannot be read."""
+    try:
+        own, base = _files(spec)
+        return _size(_state(own), _state(base))
+    except (AtlasError, OSError):
+        return None
+
+
+def state_of(spec: CheckpointSpec) -> State:
+    """The files that ``spec`` is made of, its base's included: a key for what was measured on it.
+
+    Raises :class:`AtlasError` or ``OSError`` when they are not there.
+    """
+    own, base = _files(spec)
+    return (*_state(own), *_state(base))
+
+
+def _files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """The checkpoint's own weights, and those of its base."""
+    own = tuple(Path(name) for name, _, _ in loading.fingerprint(spec))
+    bundled = spec.source == "bundled" or spec.slug == MINILM
+    if not bundled or (bundled_root() / spec.slug / "model.safetensors").is_file():
+        return own, ()
+    return own, _base_files(spec.card.base if spec.card else None)
+
+
+def _base_files(base: str | None) -> tuple[Path, ...]:
+    """The weights of a base: the package's, or another bundled checkpoint with its own base."""
+    found = package.find_package()
+    trunk = (found.folder / "model.safetensors",) if found else ()
+    if base in (None, package.NAME):
+        return trunk
+    folder = bundled_root() / Path(str(base)).name
+    if (folder / "model.safetensors").is_file():
+        return (folder / "model.safetensors",)
+    card = read_card(folder / "card.toml")
+    below = card.base if card.base != base else None
+    return (folder / "difference.safetensors", *_base_files(below))
+
+
+def _state(files: Iterable[Path]) -> State:
+    return tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+
+
+@lru_cache(maxsize=256)
+def _size(own: State, base: State) -> Size:
+    def stored(files: State) -> tuple[int, int]:
+        return count_parameters([Path(name) for name, _, _ in files]), sum(size for _, _, size in files)
+
+    parameters, size = stored(own)
+    base_parameters, base_size = stored(base)
+    return Size(parameters, size, base_parameters, base_size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tensor:
+    file: Path
+    start: int
+    """Where its bytes begin in the file."""
+    length: int
+    dtype: str
+    shape: tuple[int, ...]
+
+
+def count_parameters(files: Iterable[Path]) -> int:
+    """The parameters in some safetensors files of one model; see the module's docstring for what counts.
+
+    Raises :class:`CheckpointRefused` for a file that is cut off or is something else.
+    """
+    tensors = [tensor for file in files for tensor in _tensors(file)]
+    counted = [tensor for tensor in tensors if tensor.dtype in _FLOATS and not _is_mask(tensor.shape)]
+    return sum(math.prod(tensor.shape) for tensor in counted) - _saved_again(counted)
+
+
+def _tensors(file: Path) -> list[_Tensor]:
+    count_elements(file)  # refuses a file that is no whole safetensors file
+    with file.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        header: dict[str, dict[str, Any]] = json.loads(stream.read(length))
+    return [
+        _Tensor(file, 8 + length + t["data_offsets"][0], t["data_offsets"][1] - t["data_offsets"][0], t["dtype"],
+                tuple(t["shape"]))
+        for name, t in header.items()
+        if name != "__metadata__"
+    ]  # fmt: skip
+
+
+def _is_mask(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 4 and shape[:2] == (1, 1) and shape[2] == shape[3] > 1
+
+
+def _saved_again(tensors: list[_Tensor]) -> int:
+    """Numbers of the longest matrices, those over the vocabulary, that stand in the files a second time."""
+    matrices = [tensor for tensor in tensors if len(tensor.shape) == 2]
+    rows = max((tensor.shape[0] for tensor in matrices), default=0)
+    groups: dict[tuple[object, ...], list[_Tensor]] = {}
+    for tensor in matrices:
+        if tensor.shape[0] == rows:
+            groups.setdefault((tensor.dtype, tensor.shape), []).append(tensor)
+    again = 0
+    for group in groups.values():
+        if len(group) > 1:
+            different = len({_digest(tensor) for tensor in group})
+            again += (len(group) - different) * math.prod(group[0].shape)
+    return again
+
+
+def _digest(tensor: _Tensor) -> bytes:
+    """A digest of the tensor's bytes."""
+    digest, left = hashlib.blake2b(digest_size=16), tensor.length
+    with tensor.file.open("rb") as stream:
+        stream.seek(tensor.start)
+        while left and (part := stream.read(min(left, 1 << 20))):
+            digest.update(part)
+            left -= len(part)
+    return digest.digest()

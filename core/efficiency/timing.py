@@ -1,0 +1,99 @@
+"""How long one forward pass of a model takes on this machine, measured now.
+
+A fixed text is cut by the model's own tokeniser and read up to its 32nd token, special tokens included. Encoders and
+decoders read these 32 tokens; an encoder-decoder reads them with its encoder, and the same 32 with its decoder. Nothing
+is cached between the passes, and the threads are those that the app computes with. The first passes are not counted:
+they pay for starting threads and for memory. The median of the others is given, with the fastest and the slowest.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable
+
+TOKENS = 32
+WARM_UP = 2
+RUNS = 9
+FEW_RUNS = 3
+_SLOW_SECONDS = 1.0  # a model whose pass takes longer is passed only a few times: someone is waiting
+TEXT = (
+    "In the morning the old ferry left the harbour with nine passengers, two dogs and a box of letters. The wind came "
+    "from the north, and the captain, who had made this crossing every day for thirty years, looked at the sky, said "
+    "nothing, and turned the wheel a little to the left."
+)
+
+Progress = Callable[[float, str], None]
+"""Told the share done, from 0 to 1, and what is being done; what it raises stops the measuring."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds of one forward pass over ``tokens`` tokens, of ``runs`` passes with ``threads`` threads."""
+
+    seconds: float
+    """The median."""
+    fastest: float
+    slowest: float
+    runs: int
+    tokens: int
+    threads: int
+
+
+def measure(checkpoint: Checkpoint, progress: Progress | None = None) -> Timing:
+    """Time the forward pass of a loaded model, which is only read.
+
+    Raises :class:`InputUnusable` for a model that a text alone does not run.
+    """
+    import torch
+
+    ids = tokens_of(checkpoint)
+    tell = progress or (lambda share, doing: None)
+    name = checkpoint.spec.name
+    tell(0.0, f"{name}: warming up")
+    try:
+        once = [_seconds(checkpoint.model, ids) for _ in range(WARM_UP)]
+    except (MemoryError, AssertionError):
+        raise
+    except Exception as error:  # whatever an architecture of another kind asks for
+        raise InputUnusable(f"{name} cannot be timed on a text alone.") from error
+    runs = RUNS if once[-1] < _SLOW_SECONDS else FEW_RUNS
+    times = []
+    for run in range(runs):
+        tell((run + 1) / (runs + 1), f"{name}: pass {run + 1} of {runs}")
+        times.append(_seconds(checkpoint.model, ids))
+    return Timing(median(times), min(times), max(times), runs, len(ids), torch.get_num_threads())
+
+
+def tokens_of(checkpoint: Checkpoint) -> tuple[int, ...]:
+    """The ids that are read: the first :data:`TOKENS` of the fixed text, or as many as the model has positions for."""
+    most = min(TOKENS, checkpoint.spec.max_positions or TOKENS)
+    return tuple(int(i) for i in checkpoint.tokenizer(TEXT, verbose=False)["input_ids"][:most])
+
+
+def _seconds(model: Any, ids: Sequence[int]) -> float:
+    """Wall-clock time of one pass."""
+    import torch
+
+    if model.config.model_type == "big_bird":
+        # The library's own forward would switch the shared instance to full attention for good on a short text.
+        from core.efficiency.bigbird import forward
+
+        return forward(model, ids, range(len(ids)), None).seconds
+    takes = inspect.signature(model.forward).parameters
+    text = torch.tensor([list(ids)], device=model.device)
+    given: dict[str, Any] = {"input_ids": text, "attention_mask": torch.ones_like(text)}
+    if model.config.is_encoder_decoder:
+        given["decoder_input_ids"] = text
+    if "use_cache" in takes:
+        given["use_cache"] = False
+    with torch.inference_mode():
+        began = perf_counter()
+        model(**given)
+        return perf_counter() - began

@@ -1,0 +1,192 @@
+"""The learning curves of several models in one picture: a measure over the tokens seen, a line for each model.
+
+A line has its branch's colour, and a dash and a marker that no other line has; its name stands at its end.
+Names that would overlap are moved apart, each with a thin line to its own end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log10
+from typing import TYPE_CHECKING, Any
+
+from core.figures.labels import label
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+_MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "triangle-down")
+_GAP = 17
+"""Pixels from one name to the next."""
+_TOP, _BOTTOM, _RIGHT = 12, 44, 128
+_LONGEST = 18
+"""Characters of a name at its line's end; the whole name is on hover and in the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One model's curve. ``tokens`` rise, ``values`` are as many; both have at least one entry."""
+
+    name: str
+    branch: str
+    tokens: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+def learning_curves(
+    lines: Sequence[Line], measure: str, accents: dict[str, str], *, log: bool = True, dark: bool = False
+) -> go.Figure:
+    """``measure`` against the tokens seen.
+
+    :param accents: the colour of each branch; grey for a branch that has none.
+    :param log: whether tokens are on a logarithmic scale.
+    """
+    import plotly.graph_objects as go
+
+    ink, ground = ("#E8ECF0", "#12161B") if dark else ("#1A1F24", "#FFFFFF")
+    height = max(430, _GAP * len(lines) + _TOP + _BOTTOM)
+    low, high = _range([value for line in lines for value in line.values])
+    traces = [_trace(line, number, accents.get(line.branch, "#767676")) for number, line in enumerate(lines)]
+    figure = go.Figure(data=traces)
+    figure.update_layout(
+        height=height, margin={"l": 0, "r": _RIGHT, "t": _TOP, "b": _BOTTOM}, showlegend=False, dragmode=False,
+        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink}, hovermode="closest",
+        hoverlabel={"bgcolor": ground, "font": {"color": ink}},
+        xaxis={
+            "title": {"text": "tokens seen", "font": {"color": ink}}, "tickfont": {"color": ink},
+            "type": "log" if log else "linear", "range": _tokens_range(lines, log), "fixedrange": True,
+            "gridcolor": "rgba(128,128,128,0.25)", "zeroline": False, "dtick": 1 if log else None,
+            "tickformat": "~s" if log else None, "exponentformat": "SI",
+        },
+        yaxis={
+            "title": {"text": label(measure), "font": {"color": ink}}, "tickfont": {"color": ink},
+            "range": [low, high], "fixedrange": True, "automargin": True, "gridcolor": "rgba(128,128,128,0.25)",
+            "zeroline": False,
+        },
+        annotations=_names(lines, (low, high), _tokens_range(lines, log)[1], height - _TOP - _BOTTOM, ink, log),
+    )  # fmt: skip
+    return figure
+
+
+def curves_alt(lines: Sequence[Line], measure: str) -> str:
+    """The picture in a few sentences, for screen readers."""
+    said = "; ".join(
+        f"{line.name} from {line.values[0]:.3g} to {line.values[-1]:.3g} "
+        f"after {line.tokens[-1] / 1e6:.3g} million tokens"
+        for line in lines
+    )
+    return f"{measure} over the tokens seen. {said}."
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Places as near to ``wanted`` as they can be with ``gap`` between neighbours, inside ``low`` and ``high``.
+
+    In the order of ``wanted``. Where there is not room for all, the gap shrinks.
+    """
+    if not wanted:
+        return []
+    gap = min(gap, (high - low) / max(1, len(wanted) - 1))
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    # Groups of names that touch: each stands around the mean of what its members want.
+    groups: list[list[int]] = []
+    for i in order:
+        groups.append([i])
+        while len(groups) > 1 and _first(groups[-1], wanted, gap, low, high) < gap + (
+            _first(groups[-2], wanted, gap, low, high) + gap * (len(groups[-2]) - 1)
+        ):
+            last = groups.pop()
+            groups[-1] += last
+    places = [0.0] * len(wanted)
+    for group in groups:
+        start = _first(group, wanted, gap, low, high)
+        for number, i in enumerate(group):
+            places[i] = start + gap * number
+    return places
+
+
+def _first(group: Sequence[int], wanted: Sequence[float], gap: float, low: float, high: float) -> float:
+    """Where the first name of a group stands."""
+    middle = sum(wanted[i] for i in group) / len(group)
+    length = gap * (len(group) - 1)
+    return min(max(middle - length / 2, low), high - length)
+
+
+def short_name(name: str) -> str:
+    """``name``, cut after a word where it is long."""
+    if len(name) <= _LONGEST:
+        return name
+    whole = name[:_LONGEST].rsplit(" ", 1)[0]
+    return f"{whole if len(whole) > _LONGEST // 2 else name[: _LONGEST - 1]}…"
+
+
+def _trace(line: Line, number: int, colour: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "x": list(line.tokens),
+        "y": list(line.values),
+        "name": label(line.name),
+        "mode": "lines+markers",
+        "line": {"color": colour, "width": 2, "dash": _DASHES[number % len(_DASHES)]},
+        "marker": {"symbol": _MARKERS[number % len(_MARKERS)], "size": 8, "color": colour, "maxdisplayed": 9},
+        "hovertemplate": "%{x:.3s} tokens: %{y:.4g}<extra>" + label(line.name) + "</extra>",
+        "cliponaxis": False,
+    }
+
+
+def _range(values: Sequence[float]) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    pad = 0.06 * (high - low) or 0.5
+    return low - pad, high + pad
+
+
+def _tokens_range(lines: Sequence[Line], log: bool) -> list[float]:
+    tokens = [count for line in lines for count in line.tokens]
+    if log:
+        return [log10(max(1, min(tokens))) - 0.05, log10(max(tokens)) + 0.02]
+    return [0.0, 1.02 * max(tokens)]
+
+
+def _names(
+    lines: Sequence[Line], span: tuple[float, float], edge: float, pixels: float, ink: str, log: bool
+) -> list[dict[str, Any]]:
+    """Each line's name: at the picture's right edge where the line ends near it, else beside the line's end.
+
+    Names of one column are moved apart, and a thin line leads from each to the end that it names.
+    """
+    last = max(line.tokens[-1] for line in lines)
+    low, high = span
+    wanted = [pixels * (high - line.values[-1]) / (high - low) for line in lines]
+    column = [_column(line.tokens[-1], last, log) for line in lines]
+    places = dict.fromkeys(range(len(lines)), 0.0)
+    for one in set(column):
+        members = [i for i in range(len(lines)) if column[i] == one]
+        moved = spread([wanted[i] for i in members], _GAP, 0, pixels)
+        places.update(zip(members, moved, strict=True))
+    return [
+        {
+            "x": log10(line.tokens[-1]) if log else line.tokens[-1],
+            "y": line.values[-1],
+            "axref": "pixel" if column[i] else "x",
+            "ax": 14 if column[i] else edge,
+            "ay": places[i] - wanted[i],
+            "xanchor": "left",
+            "yanchor": "middle",
+            "text": label(short_name(line.name)),
+            "font": {"size": 12, "color": ink},
+            "showarrow": True,
+            "arrowhead": 0,
+            "arrowwidth": 0.8,
+            "arrowcolor": ink,
+            "standoff": 5,
+            "borderpad": 1,
+        }
+        for i, line in enumerate(lines)
+    ]
+
+
+def _column(tokens: int, last: int, log: bool) -> int:
+    """0 for a line that ends near the picture's edge, else a number of the neighbourhood in which it ends."""
+    share = log10(last / max(1, tokens)) / 2 if log else 1 - tokens / last
+    return int(share / 0.2)

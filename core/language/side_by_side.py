@@ -1,0 +1,213 @@
+"""One sentence for models of different kinds: each does with it what it was trained for.
+
+Words, not tokens, are what is hidden, because every model cuts the sentence in its own way:
+
+- a masked language model gets the sentence with one mask of its own in the place of each hidden word;
+- a causal language model reads from the left, so it gets what stands before the first hidden word, and goes on;
+- an encoder-decoder gets the whole sentence, nothing hidden, and a task.
+
+How well a causal model expects a whole sentence x is comparable across tokenisers when it is counted by bytes:
+
+    bits per byte = −Σ_t log2 p(x_t | x_<t) / bytes of x
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from core.checkpoints.spec import Checkpoint, Kind
+from core.errors import InputUnusable
+from core.language import translate
+from core.language.fill_mask import MaskedText, Part, predict, prepare, refill
+from core.language.generate import generate
+from core.language.limits import max_tokens
+from core.language.text import clean
+from core.language.tokens import describe, tokenise
+from core.language.types import Decoding, GenerationStep, MaskPrediction, Token
+
+MAX_CHARS = 600
+"""One sentence, or a few: what two columns can show."""
+CONTINUES = 20
+"""Tokens that a causal model adds."""
+WRITES = 60
+"""Tokens that an encoder-decoder writes at most."""
+GUESSES = 5
+
+KINDS: dict[Kind, str] = {
+    "masked-lm": "fills hidden words",
+    "causal-lm": "continues a text",
+    "seq2seq-lm": "turns a text into another",
+}
+"""The kinds that answer here, and what they do."""
+
+_MASK = r"\[mask\]|<mask>|<special1>|<extra_id_\d+>"
+_WORD = re.compile(rf"{_MASK}|\w+(?:['’\-]\w+)*|[^\w\s]+?", re.IGNORECASE)
+_IS_MASK = re.compile(_MASK, re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word or a mark of a sentence, with its place in it. ``mask``: a mask that was typed."""
+
+    text: str
+    start: int
+    end: int
+    mask: bool = False
+
+    @property
+    def reads(self) -> bool:
+        """Whether it is a word rather than a mark."""
+        return not self.mask and any(c.isalnum() for c in self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What a masked language model expects in each hidden place, in the order of the sentence."""
+
+    sentence: MaskedText
+    guesses: tuple[MaskPrediction, ...]
+    filled: tuple[Part, ...]
+    """The sentence with the best guess in each place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """What a causal model writes after what it was given."""
+
+    given: str
+    written: tuple[Token, ...]
+    steps: tuple[GenerationStep, ...]
+    bits_per_byte: float | None
+    """Of the whole sentence; None where it does not fit the model or has a typed mask."""
+    cut: bool
+    """Whether something was left out because a word is hidden."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What an encoder-decoder makes of the whole sentence."""
+
+    task: translate.Task
+    written: tuple[Token, ...]
+    steps: tuple[GenerationStep, ...]
+
+
+Answer = Filled | Continued | Rewritten
+
+
+def split(text: str) -> tuple[Word, ...]:
+    """The words and marks of ``text``; a typed mask is one word."""
+    return tuple(
+        Word(found.group(), found.start(), found.end(), bool(_IS_MASK.fullmatch(found.group())))
+        for found in _WORD.finditer(text)
+    )
+
+
+def usual(words: Sequence[Word]) -> tuple[int, ...]:
+    """The word that is hidden when nobody has chosen one: the last, unless a mask was typed."""
+    if any(word.mask for word in words):
+        return ()
+    return tuple([i for i, word in enumerate(words) if word.reads][-1:])
+
+
+def carry_over(before: Sequence[str], now: Sequence[str], hidden: Collection[int]) -> tuple[int, ...] | None:
+    """The hidden words' places after the sentence changed; None where it has become another sentence."""
+    moved = {
+        block.a + i: block.b + i
+        for block in SequenceMatcher(None, list(before), list(now), autojunk=False).get_matching_blocks()
+        for i in range(block.size)
+    }
+    if 2 * len(moved) < len(now):
+        return None
+    return tuple(sorted(moved[i] for i in hidden if i in moved))
+
+
+def masked(text: str, words: Sequence[Word], hidden: Collection[int]) -> str:
+    """``text`` with ``[MASK]`` in the place of each hidden word."""
+    parts, at = [], 0
+    for i, word in enumerate(words):
+        if i in hidden:
+            parts += [text[at : word.start], "[MASK]"]
+            at = word.end
+    return "".join(parts) + text[at:]
+
+
+def answer(checkpoint: Checkpoint, text: str, hidden: Collection[int] = (), task: str | None = None) -> Answer:
+    """What ``checkpoint`` does with the sentence; ``hidden`` are places in :func:`split` of the cleaned text.
+
+    Raises :class:`InputUnusable` for a kind that does not answer here, and whatever the kind's own demo raises.
+    """
+    text = clean(text, MAX_CHARS)
+    words = split(text)
+    if checkpoint.spec.kind == "masked-lm":
+        sentence = prepare(checkpoint, masked(text, words, hidden))
+        guesses = predict(checkpoint, sentence, GUESSES)
+        return Filled(sentence, guesses, refill(checkpoint, sentence, guesses))
+    if checkpoint.spec.kind == "causal-lm":
+        return _continue(checkpoint, text, words, hidden)
+    if checkpoint.spec.kind == "seq2seq-lm":
+        return _rewrite(checkpoint, text, words, task)
+    raise InputUnusable(f"{checkpoint.spec.name} is of a kind that this comparison cannot run yet.")
+
+
+def _continue(checkpoint: Checkpoint, text: str, words: Sequence[Word], hidden: Collection[int]) -> Continued:
+    first = min([i for i, word in enumerate(words) if word.mask or i in hidden], default=None)
+    given = text if first is None else text[: words[first].start].rstrip()
+    if not given:
+        raise InputUnusable(
+            f"{checkpoint.spec.name} reads from the left, and nothing stands before the first hidden word. "
+            "Hide a later one."
+        )
+    steps = tuple(generate(checkpoint, given, Decoding(max_new_tokens=CONTINUES), with_attention=False))
+    typed = any(word.mask for word in words)
+    return Continued(
+        given,
+        _written(checkpoint, steps),
+        steps,
+        None if typed else bits_per_byte(checkpoint, text),
+        first is not None,
+    )
+
+
+def _rewrite(checkpoint: Checkpoint, text: str, words: Sequence[Word], task: str | None) -> Rewritten:
+    if any(word.mask for word in words):
+        raise InputUnusable(
+            f"{checkpoint.spec.name} rewrites whole sentences and has no use for a mask. Type the word itself; "
+            "for the other model it can be hidden by a click."
+        )
+    offered = translate.tasks(checkpoint)
+    chosen = next((one for one in offered if one.slug == task), offered[0])
+    steps = tuple(translate.rewrite(checkpoint, text, chosen.slug, Decoding(max_new_tokens=WRITES)))
+    return Rewritten(chosen, _written(checkpoint, steps), steps)
+
+
+def _written(checkpoint: Checkpoint, steps: Sequence[GenerationStep]) -> tuple[Token, ...]:
+    return describe(checkpoint.tokenizer, [step.token.id for step in steps])
+
+
+def bits_per_byte(checkpoint: Checkpoint, text: str) -> float | None:
+    """How many bits a causal model spends on a byte of ``text``; None where the text does not fit or is one token.
+
+    A model with a token for the beginning reads that first; without one, the first token is given and not counted.
+    """
+    import torch
+
+    tokens = tokenise(checkpoint, text, special=False)
+    ids, size = [token.id for token in tokens], len(text.encode())
+    start = checkpoint.tokenizer.bos_token_id
+    if start is not None:
+        ids = [int(start), *ids]
+    elif tokens and tokens[0].end > 0:
+        size = len(text[tokens[0].end :].encode())
+    limit = max_tokens(checkpoint)
+    if len(ids) < 2 or size <= 0 or (limit is not None and len(ids) > limit):
+        return None
+    with torch.inference_mode():
+        read = torch.tensor([ids], device=checkpoint.model.device)
+        logs = checkpoint.model(input_ids=read).logits[0, :-1].float().log_softmax(-1)
+        nats = -float(logs.gather(1, read[0, 1:, None]).sum())
+    return nats / math.log(2) / size

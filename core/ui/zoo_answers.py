@@ -1,0 +1,216 @@
+"""What two models made of one sentence: text, chips and bars side by side on one scale, and a table of both."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+import streamlit as st
+
+from core.checkpoints.spec import CheckpointSpec
+from core.figures.predictions import bars_alt, guess_bars, percent
+from core.language.side_by_side import CONTINUES, GUESSES, KINDS, Answer, Continued, Filled, Rewritten, Word
+from core.language.tokens import visible
+from core.language.types import Token
+from core.ui.chips import token_chips
+from core.ui.page import accent, plain
+
+Pair = tuple[CheckpointSpec, CheckpointSpec]
+_MOST_PICTURES = 6
+_MOST_ROWS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One set of bars."""
+
+    caption: str
+    labels: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+
+def draw_answers(
+    pair: Pair, answers: Sequence[Answer | str], words: Sequence[Word], hidden: Sequence[int], *, key: str
+) -> None:
+    """Draw both; an answer that is a sentence says why there is none."""
+    columns = st.columns(2, gap="large")
+    for column, spec, answer, side in zip(columns, pair, answers, ("left", "right"), strict=True):
+        with column:
+            _title(spec)
+            if isinstance(answer, str):
+                st.warning(plain(answer), icon=":material/info:")
+            else:
+                _sentence(spec, answer, words, f"{key}.{side}")
+    made = [() if isinstance(answer, str) else pictures(answer, words, hidden) for answer in answers]
+    scale = max((max(p.probabilities) for side in made for p in side if p.probabilities), default=1.0)
+    for number, row in enumerate(zip_longest(*(side[:_MOST_PICTURES] for side in made))):
+        for column, spec, picture, side in zip(st.columns(2, gap="large"), pair, row, ("left", "right"), strict=True):
+            if picture is not None:
+                with column:
+                    _bars(spec, picture, scale, f"{key}.{side}.{number}")
+    if max(map(len, made)) > _MOST_PICTURES:
+        st.caption(f"The first {_MOST_PICTURES} masks are drawn; the table has all of them.")
+    st.markdown(_lesson(answers))
+    _table(pair, made)
+
+
+def pictures(answer: Answer, words: Sequence[Word], hidden: Sequence[int]) -> tuple[Picture, ...]:
+    """The bars of one answer: one picture a mask; for a text, what could have come first, or each token written."""
+    if isinstance(answer, Filled):
+        places = [i for i, word in enumerate(words) if word.mask or i in hidden]
+        return tuple(
+            Picture(_mask_name(number, words[place] if place is not None else None), guess.tokens, guess.probabilities)
+            for number, (place, guess) in enumerate(zip_longest(places[: len(answer.guesses)], answer.guesses), 1)
+        )
+    if isinstance(answer, Continued):
+        first = answer.steps[0].alternatives[:GUESSES] if answer.steps else ()
+        return (Picture("What comes next", tuple(visible(a.text) for a in first), _chances(first)),) if first else ()
+    steps = answer.steps
+    labels = tuple(visible(step.token.text) or "∅" for step in steps)
+    return (Picture("Each token it wrote, in order", labels, tuple(step.token.probability for step in steps)),)
+
+
+def _chances(options: Sequence[object]) -> tuple[float, ...]:
+    return tuple(float(getattr(option, "probability", 0.0)) for option in options)
+
+
+def _mask_name(number: int, word: Word | None) -> str:
+    return f"Mask {number}" if word is None or word.mask else f"Mask {number}, in place of “{word.text}”"
+
+
+def _title(spec: CheckpointSpec) -> None:
+    # the colour comes from the branch, never from a visitor
+    line = f"border-left:.35rem solid {accent(spec.branch)};padding-left:.6rem;margin:.4rem 0 0;font-weight:600"
+    does = KINDS.get(spec.kind, "")
+    st.html(f'<p style="{line}">{html.escape(spec.name)}<br><small style="font-weight:400">{does}</small></p>')
+
+
+def _sentence(spec: CheckpointSpec, answer: Answer, words: Sequence[Word], key: str) -> None:
+    """The answer as a text, and its tokens as chips."""
+    colour = accent(spec.branch)
+    if isinstance(answer, Filled):
+        shown = [
+            html.escape(p.text) if p.position is None else _underlined(p.text.removeprefix("␣"), colour)
+            for p in answer.filled
+        ]
+        _text("".join(shown))
+        tokens, bars, label = answer.sentence.tokens, None, f"Tokens that {spec.name} reads; the masks are marked"
+        _chips(spec, tokens, key, label, bars, held=answer.sentence.positions)
+        for note in answer.sentence.notes:
+            st.caption(plain(note))
+        return
+    steps = answer.steps
+    before = answer.given if isinstance(answer, Continued) else ""
+    _text(html.escape(before) + _underlined(steps[-1].text if steps else "", colour))
+    chances = [step.token.probability for step in steps]
+    label = f"Tokens that {spec.name} wrote"
+    _chips(spec, answer.written, key, label, chances, notes=[f"probability {percent(chance)}" for chance in chances])
+    if isinstance(answer, Continued):
+        said = "It reads from the left only, so it goes on from before the first hidden word. " if answer.cut else ""
+        ended = (
+            f"{len(steps)} tokens, greedy." if len(steps) == CONTINUES else f"{len(steps)} tokens, greedy, to its end."
+        )
+        st.caption(said + ended)
+        if answer.bits_per_byte is not None:
+            st.markdown(f"The whole sentence costs it **{answer.bits_per_byte:.2f} bits per byte**.")
+    else:
+        st.caption(plain(f"{answer.task.label}: {len(steps)} tokens, greedy. It gets the whole sentence."))
+
+
+def _underlined(text: str, colour: str) -> str:
+    line = f"text-decoration:underline 2px {colour};text-underline-offset:.28em"
+    return f'<span style="{line}">{html.escape(text)}</span>'
+
+
+def _text(inner: str) -> None:
+    """``inner`` is escaped already."""
+    st.html(f'<p dir="auto" style="font-size:1.15rem;line-height:1.6;margin:0;overflow-wrap:anywhere">{inner}</p>')
+
+
+def _chips(
+    spec: CheckpointSpec,
+    tokens: Sequence[Token],
+    key: str,
+    label: str,
+    bars: Sequence[float] | None,
+    *,
+    held: Sequence[int] = (),
+    notes: Sequence[str] | None = None,
+) -> None:
+    if tokens:
+        token_chips(
+            tokens, key=f"{key}.chips", multi=True, accent=spec.branch, label=label, disabled=range(len(tokens)),
+            held=held, bars=bars, notes=notes,
+        )  # fmt: skip
+
+
+def _bars(spec: CheckpointSpec, picture: Picture, scale: float, key: str) -> None:
+    labels, chances = picture.labels[:_MOST_ROWS], picture.probabilities[:_MOST_ROWS]
+    more = f" (the first {_MOST_ROWS} of {len(picture.labels)})" if len(picture.labels) > _MOST_ROWS else ""
+    st.caption(plain(f"{spec.name}: {picture.caption[0].lower()}{picture.caption[1:]}{more}"))
+    st.plotly_chart(
+        guess_bars(labels, chances, accent(spec.branch), scale=scale, dark=st.context.theme.type == "dark"),
+        config={"displayModeBar": False},
+        key=f"{key}.bars",
+        alt=bars_alt(labels, chances, f"{spec.name}, {picture.caption}"),
+    )
+
+
+def _lesson(answers: Sequence[Answer | str]) -> str:
+    """What to try and what to notice, for the kinds that answered."""
+    kinds = {type(answer) for answer in answers if not isinstance(answer, str)}
+    if kinds == {Filled}:
+        return (
+            "**Try** hiding an earlier word as well, or another one in its place.\n\n"
+            "**Notice** where the two agree and how sure each is: all bars share one scale. Each guesses from its own "
+            "vocabulary, so a word that is one token for the one may be none for the other."
+        )
+    if kinds == {Continued}:
+        return (
+            "**Try** a sentence from another world, a recipe or a law.\n\n"
+            "**Notice** the bits per byte: they compare models that cut the sentence differently. The one that "
+            "expected your words better needs fewer."
+        )
+    if kinds == {Rewritten}:
+        return (
+            "**Try** another task, or a longer sentence.\n\n"
+            "**Notice** the tokens with short bars: there the model hesitated, and there its answers go wrong first."
+        )
+    if Filled not in kinds:
+        return (
+            "**Try** another sentence or another task.\n\n"
+            "**Notice** that the two do different things with one sentence, so their bars answer different questions."
+        )
+    return (
+        "**Try** hiding a word in the middle: what fills masks sees both sides of it, what continues sees the left one."
+        "\n\n**Notice** that the two do different things with one sentence, so their bars answer different questions."
+    )
+
+
+def _table(pair: Pair, made: Sequence[tuple[Picture, ...]]) -> None:
+    import pandas as pd
+
+    rows = []
+    for row in zip_longest(*made):
+        ranks = max(len(picture.labels) for picture in row if picture is not None)
+        what = next(picture.caption for picture in row if picture is not None)
+        for rank in range(ranks):
+            cells: dict[str, object] = {"what": what, "rank": rank + 1}
+            for side, spec, picture in zip(("one", "other"), pair, row, strict=True):
+                there = picture is not None and rank < len(picture.labels)
+                cells[f"{side}: {spec.name}"] = picture.labels[rank] if there and picture else ""
+                cells[f"{side}: probability"] = picture.probabilities[rank] if there and picture else None
+            rows.append(cells)
+    if not rows:
+        return
+    with st.expander("As a table"):
+        st.dataframe(
+            pd.DataFrame(rows),
+            hide_index=True,
+            column_config={
+                f"{side}: probability": st.column_config.NumberColumn(format="%.4f") for side in ("one", "other")
+            },
+            alt="Both models' answers with their probabilities",
+        )
