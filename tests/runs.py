@@ -174,7 +174,13 @@ def _one(folder: Path, rank: int, port: int, number: int) -> None:
         trainer.save()
     else:
         losses = trainer.run(quiet=True)
+    try:
+        joined.compare(b"text of process %d" % rank)
+        refused = ""
+    except processes.ProcessesError as error:
+        refused = str(error)
     told = {
+        "refused": refused,
         "weights": {name: value.tolist() for name, value in objective.model.state_dict().items()},
         "losses": losses,
         "tokens": trainer.progress.tokens,

@@ -32,9 +32,6 @@ def main() -> None:
     except AtlasError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("Interrupted. The same command goes on from the last saved state.", file=sys.stderr)
-        sys.exit(130)
 
 
 if __name__ == "__main__":

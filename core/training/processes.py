@@ -168,7 +168,7 @@ def _connected() -> Iterator[None]:
         yield
     except (RuntimeError, ValueError) as error:  # torch's errors of connections are RuntimeErrors
         raise ProcessesError(
-            f"This process lost the others it trains with, or did not find them: {str(error).splitlines()[0]}"
+            "This process lost the others that it trains with, or did not find them. The one that ended first says why."
         ) from error
 
 

@@ -68,6 +68,10 @@ def cli_train(
         if together.main:
             raise
         raise SystemExit(1) from error  # every process knows; one sentence is enough
+    except KeyboardInterrupt as error:
+        raise Interrupted(
+            "Interrupted at once. The same command goes on from the last saved state, or begins where there is none."
+        ) from error
     finally:
         together.leave()
 

@@ -364,6 +364,15 @@ def test_a_second_interrupt_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
             os.kill(os.getpid(), signal.SIGINT)
 
 
+def test_an_interrupt_before_the_first_step_is_a_sentence_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Early(Line):
+        def __init__(self) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="begins where there is none"):
+        tiny_run(tmp_path, monkeypatch, Early)
+
+
 def test_a_finished_run_is_only_written_again_and_fresh_starts_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

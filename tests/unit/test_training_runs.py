@@ -91,6 +91,7 @@ def test_two_processes_take_the_mean_of_their_slopes_and_take_up_what_one_of_the
             torch.testing.assert_close(torch.tensor(second["weights"][name]), value, rtol=1e-5, atol=1e-6)
         assert second["batches"] == 12
         assert second["tokens"] == 12 * 16 + sum(range(12))  # batch k has 16 + k rows
+        assert ("Process 1 has other training data" in second["refused"]) == (rank == 1)
         assert second["seen"] == [f"turn1.{before}" for before in range(rank + 1)]
     # what none of them has a slope for stays, weight decay or not
     untouched = runs.Shared(seed=3).model.state_dict()["never.weight"]

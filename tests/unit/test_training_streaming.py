@@ -50,7 +50,7 @@ def recipe(kind: str, *sources: SourceFile, **data: Any) -> Recipe:
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces that are much smaller than the corpus."""
-    for module in (lines, causal, long, seq2seq):
+    for module in (documents, lines, causal, long, seq2seq):
         monkeypatch.setattr(module, "AT_ONCE", 16)
 
 
@@ -184,8 +184,13 @@ def translations(folder: Path) -> None:
     bare(Seq2SeqObjective, made, tasks=["en-fr"])._data(folder, folder / "kept")
 
 
+def chunks(folder: Path) -> None:
+    sources = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=9))
+    documents.prepare(folder, sources, folder / "kept", every=50, vocabulary=80, width=128)
+
+
 @pytest.mark.usefixtures("little")
-@pytest.mark.parametrize("make", [short, books, windows, translations])
+@pytest.mark.parametrize("make", [short, books, windows, translations, chunks])
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, make: Callable[[Path], None]) -> None:
     write_corpus(tmp_path / "small", 400)
     peaks = []
