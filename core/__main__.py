@@ -91,7 +91,7 @@ def tree(
 @app.command()
 def train(
     recipe: Annotated[str, typer.Argument(help="A recipe of assets/recipes, for example minilm.")],
-    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.", exists=True, file_okay=False)],
+    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
     minutes: Annotated[float | None, typer.Option(help="Training time instead of the recipe's.", min=0.0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads for torch; all if left out.", min=1)] = None,
     output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/checkpoints.")] = None,

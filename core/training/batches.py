@@ -7,6 +7,7 @@ short item never waits for a long one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from core.training.arrays import Ints, map_numbers
+from core.training.files import to_disk
+
+__all__ = ["Epochs", "Ints", "Ragged", "RaggedWriter", "draw", "mix", "plan"]
+
+_ROWS = 1 << 16
+"""Rows that are counted together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,17 @@ class Ragged:
 
     @property
     def lengths(self) -> Ints:
+        """(rows,) tokens of each row."""
         return np.diff(self.offsets)
+
+    def length(self, row: int) -> int:
+        """Tokens of one row."""
+        return int(self.offsets[row + 1] - self.offsets[row])
+
+    def row(self, item: int) -> list[int]:
+        """The tokens of one row."""
+        found: list[int] = self.flat[self.offsets[item] : self.offsets[item + 1]].tolist()
+        return found
 
     def rows(self, index: Ints, width: int, fill: int) -> Ints:
         """The chosen rows as one (len(index), width) array; short rows end in ``fill``, long ones are cut."""
@@ -41,8 +58,12 @@ class Ragged:
 
     def count(self, wanted: npt.NDArray[np.bool_]) -> Ints:
         """How many tokens of each row are among the ``wanted`` (vocabulary,) ones."""
-        total = np.concatenate([[0], np.cumsum(wanted[self.flat], dtype=np.int64)])
-        return np.asarray(total[self.offsets[1:]] - total[self.offsets[:-1]], dtype=np.int64)
+        out = np.zeros(len(self), dtype=np.int64)
+        for first in range(0, len(self), _ROWS):
+            at = np.asarray(self.offsets[first : first + _ROWS + 1])
+            total = np.concatenate([[0], np.cumsum(wanted[self.flat[at[0] : at[-1]]], dtype=np.int64)])
+            out[first : first + len(at) - 1] = np.diff(total[at - at[0]])
+        return out
 
     def save(self, stem: Path) -> None:
         """Writes the rows for `load`."""
@@ -52,7 +73,9 @@ class Ragged:
     @classmethod
     def load(cls, stem: Path) -> Ragged:
         """Maps what `save` or a `RaggedWriter` wrote; raises FileNotFoundError where it is missing."""
-        return cls(_map(stem.with_suffix(".tokens"), np.uint16), _map(stem.with_suffix(".offsets"), np.int64))
+        return cls(
+            map_numbers(stem.with_suffix(".tokens"), np.uint16), map_numbers(stem.with_suffix(".offsets"), np.int64)
+        )
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:
@@ -61,11 +84,6 @@ class Ragged:
         np.cumsum([len(row) for row in rows], out=offsets[1:])
         flat = np.fromiter((token for row in rows for token in row), dtype=np.uint16, count=int(offsets[-1]))
         return cls(flat, offsets)
-
-
-def _map(path: Path, kind: Any) -> Any:
-    """The numbers of a file; an empty one cannot be mapped."""
-    return np.memmap(path, kind, mode="r") if path.stat().st_size else np.zeros(0, kind)
 
 
 class RaggedWriter:
@@ -77,6 +95,7 @@ class RaggedWriter:
 
     def __init__(self, stem: Path) -> None:
         self.stem = stem
+        self.count = 0
         self._end = 0
 
     def __enter__(self) -> RaggedWriter:
@@ -91,15 +110,26 @@ class RaggedWriter:
         ends = self._end + np.cumsum(lengths, dtype=np.int64)
         ends.tofile(self._files[1])
         self._end = int(ends[-1]) if len(ends) else self._end
+        self.count += len(ends)
+
+    def extend(self, rows: Sequence[Sequence[int]]) -> None:
+        """Appends rows of token ids."""
+        self.add([token for row in rows for token in row], [len(row) for row in rows])
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        for file in self._files:
-            path = Path(file.name)
-            file.close()
+        paths = [Path(file.name) for file in self._files]
+        try:
             if kind is None:
-                path.rename(path.with_suffix(""))
-            else:
-                path.unlink()
+                for file in self._files:
+                    to_disk(file)
+                for path in paths:
+                    path.replace(path.with_suffix(""))
+        finally:
+            for file in self._files:
+                with suppress(OSError):  # what a full disk did not take is of no use
+                    file.close()
+            for path in paths:
+                path.unlink(missing_ok=True)
 
 
 def round_up(lengths: Ints, multiple: int = 4) -> Ints:

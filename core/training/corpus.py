@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 
 
 class CorpusError(AtlasError):
-    """The corpus folder or one of its files is missing."""
+    """The corpus folder or one of its files is missing, empty, or not text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,31 +63,90 @@ def sentences(paragraph: str) -> list[str]:
 
 
 def open_file(corpus: Path, name: str) -> Path:
-    """Path of a corpus file. Raises `CorpusError` where it is missing."""
+    """Path of a corpus file. Raises `CorpusError` where it or the folder is missing."""
     path = corpus / name
+    if not corpus.is_dir():
+        raise CorpusError(f"There is no corpus folder {corpus}. Give the folder of the training text with --corpus.")
     if not path.is_file():
         raise CorpusError(f"The corpus file {name} is missing in {corpus}. Give its folder with --corpus.")
     return path
 
 
+def lines(corpus: Path, name: str) -> Iterator[str]:
+    """Lines of a corpus file, one at a time, without their ends.
+
+    Raises:
+        CorpusError: the file is missing, cannot be read, or is not UTF-8; then the sentence names the line.
+    """
+    path = open_file(corpus, name)
+    try:
+        with path.open(encoding="utf-8") as found:
+            for line in found:
+                yield line.rstrip("\n")
+    except UnicodeDecodeError as error:
+        where = f"line {_undecodable(path)} of {path}"
+        raise CorpusError(
+            f"The corpus has to be UTF-8, but {where} is not. Convert that file and try again."
+        ) from error
+    except OSError as error:
+        raise CorpusError(f"The corpus file {path} cannot be read: {error.strerror or error}.") from error
+
+
+def _undecodable(path: Path) -> int:
+    """Number of the first line that is not UTF-8, counted from 1; text is decoded many lines at a time."""
+    whole = 0
+    with path.open("rb") as found:
+        for line in found:
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                break
+            whole += 1
+    return whole + 1
+
+
 def read(corpus: Path, source: SourceFile, *, every: int, books_every: int = 25) -> Iterator[Item]:
     """Items of a source. Lines are held out one by one, stories by whole books, pairs by their first side."""
     book = ""
-    with open_file(corpus, source.file).open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            if source.last is not None and number > source.last:
-                return
-            text = line.rstrip("\n")
-            if text.startswith(TITLE):
-                book = text[len(TITLE) :]
-                continue
-            if number < source.first or not text.strip():
-                continue
-            text, _, other = text.partition("\t")
-            out = held_out(book, books_every) if book else held_out(text, every)
-            if not source.sentences:
-                yield Item(text, out, other, book, number)
-                continue
-            cut = sentences(text)
-            for start in range(0, len(cut), source.group):
-                yield Item(" ".join(cut[start : start + source.group]), out, other, book, number)
+    for number, text in enumerate(lines(corpus, source.file), start=1):
+        if source.last is not None and number > source.last:
+            return
+        if text.startswith(TITLE):
+            book = text[len(TITLE) :]
+            continue
+        if number < source.first or not text.strip():
+            continue
+        text, _, other = text.partition("\t")
+        out = held_out(book, books_every) if book else held_out(text, every)
+        if not source.sentences:
+            yield Item(text, out, other, book, number)
+            continue
+        cut = sentences(text)
+        for start in range(0, len(cut), source.group):
+            yield Item(" ".join(cut[start : start + source.group]), out, other, book, number)
+
+
+def check(corpus: Path, sources: Sequence[SourceFile]) -> None:
+    """Looks at every source before anything heavy starts: each has to hold some text in its range of lines.
+
+    Raises:
+        CorpusError: the first source that cannot be used, and why.
+    """
+    for source in sources:
+        path = open_file(corpus, source.file)
+        if not path.stat().st_size:
+            raise CorpusError(f"The corpus file {path} is empty.")
+        if next(read(corpus, source, every=2), None) is None:
+            span = (
+                f"in lines {source.first} to {source.last or 'the last'}"
+                if source.first > 1 or source.last
+                else "in it"
+            )
+            raise CorpusError(f"The corpus file {path} has no text {span}.")
+
+
+def require(count: int, what: str, sources: Sequence[SourceFile]) -> None:
+    """Raises `CorpusError` where ``count`` is 0: nothing is left for ``what`` ("training", "measuring")."""
+    if not count:
+        names = ", ".join(dict.fromkeys(source.file for source in sources))
+        raise CorpusError(f"The corpus is too small: of {names}, no text that fits the recipe is left for {what}.")

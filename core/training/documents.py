@@ -9,6 +9,7 @@ at a time.
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -40,7 +41,8 @@ BART_SPECIAL = {
     "mask_token": "<mask>",
 }
 """BART's and RoBERTa's, likewise."""
-_AT_ONCE = 4096
+AT_ONCE = 4096
+"""Texts that are tokenised together."""
 
 T = TypeVar("T")
 
@@ -96,9 +98,8 @@ class DocumentsWriter:
         self.stem, self.room = stem, room
         self.rows = RaggedWriter(stem)
         self._rng = np.random.default_rng(seed)
-        self._bounds: list[tuple[int, int, int, int]] = []
-        self._source: list[int] = []
-        self._document: list[int] = []
+        # eight bytes a number: six numbers a chunk are all that stays in memory
+        self._bounds, self._source, self._document = array("q"), array("q"), array("q")
         self._sentences = self._documents = 0
 
     def __enter__(self) -> DocumentsWriter:
@@ -121,7 +122,7 @@ class DocumentsWriter:
                 size += len(kept[stop])
                 stop += 1
             ended = stop == len(kept) or not together
-            self._bounds.append((begin + at, begin + stop, end, size if ended else max(target, size)))
+            self._bounds.extend((begin + at, begin + stop, end, size if ended else max(target, size)))
             self._source.append(source)
             self._document.append(self._documents if together else -1)
             at = stop
@@ -131,9 +132,9 @@ class DocumentsWriter:
         self.rows.__exit__(kind, *rest)
         if kind is None:
             for name, values in (
-                ("bounds", np.array(self._bounds, dtype=np.int64).reshape(-1, 4)),
-                ("source", np.array(self._source, dtype=np.int64)),
-                ("document", np.array(self._document, dtype=np.int64)),
+                ("bounds", np.asarray(self._bounds).reshape(-1, 4)),
+                ("source", np.asarray(self._source)),
+                ("document", np.asarray(self._document)),
             ):
                 np.save(self.stem.with_suffix(f".{name}.npy"), values)
 
@@ -142,7 +143,7 @@ def pieces(folder: Path, source: SourceFile, *, every: int) -> Iterator[list[Ite
     """Documents of a source, at most some thousand sentences at a time; lines that are not cut come so, too."""
     items = corpus.read(folder, source, every=every)
     for _, document in groupby(items, key=lambda item: (item.held_out, item.document or source.sentences * item.line)):
-        yield from batched(document, _AT_ONCE)
+        yield from batched(document, AT_ONCE)
 
 
 def wordpiece(texts: Iterable[str], size: int) -> Any:
@@ -205,6 +206,7 @@ def write(
                 if document[0].held_out == held_out:
                     made = tokenizer.encode_batch_fast([item.text for item in document], add_special_tokens=False)
                     out.add([encoding.ids for encoding in made], number, source.sentences, source.group)
+        corpus.require(out.rows.count, "measuring" if held_out else "training", sources)
 
 
 def prepare(

@@ -64,9 +64,7 @@ def test_every_system_of_the_branch_opens(branch: str, checkpoint_dir: Path) -> 
 
 
 @pytest.mark.parametrize("branch", BRANCHES)
-def test_without_any_model_the_page_says_so_and_the_rest_works(
-    branch: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_any_model_the_page_says_so_and_the_rest_works(branch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from core import checkpoints
 
     monkeypatch.setattr(checkpoints, "for_branch", lambda branch: ())

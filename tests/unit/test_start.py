@@ -112,9 +112,7 @@ def test_impossible_port_gets_a_sentence(start: ModuleType) -> None:
         start.check_port(99_999)
 
 
-def test_missing_venv_module_gets_a_sentence(
-    start: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_venv_module_gets_a_sentence(start: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 1, "ensurepip is not available", "")
 
@@ -130,7 +128,10 @@ def test_full_disk_gets_a_sentence(start: ModuleType, project: Path, monkeypatch
 
 
 def test_says_what_it_downloads_first_and_asks_nothing_twice(
-    start: ModuleType, project: Path, calls: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch,
+    start: ModuleType,
+    project: Path,
+    calls: list[tuple[str, ...]],
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(start, "reachable", lambda url: True)

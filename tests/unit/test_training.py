@@ -172,8 +172,8 @@ def test_tasks_have_prefixes_and_pairs() -> None:
     assert tasks.prefix("fr-en") == "translate French to English: "
     assert tasks.prefix("repair-de") == tasks.prefix("repair") == "repair: "
     pairs = [("Hello.", "Bonjour."), ("Hello.", "Salut.")]
-    assert tasks.examples("en-fr", pairs) == pairs
-    assert tasks.examples("fr-en", pairs) == [("Bonjour.", "Hello."), ("Salut.", "Hello.")]
+    assert list(tasks.examples("en-fr", pairs)) == pairs
+    assert list(tasks.examples("fr-en", pairs)) == [("Bonjour.", "Hello."), ("Salut.", "Hello.")]
     assert [clean for _, clean in tasks.examples("repair-en", pairs)] == ["Hello."]
     assert [clean for _, clean in tasks.examples("repair-fr", pairs)] == ["Bonjour.", "Salut."]
 

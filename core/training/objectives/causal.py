@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,17 @@ import torch
 from torch import Tensor, nn
 
 from core.training import corpus
+from core.training.arrays import ArrayWriter
 from core.training.batches import Epochs, Ints
 from core.training.cross_entropy import linear_cross_entropy
+from core.training.documents import AT_ONCE, batched
+from core.training.files import write_text
 from core.training.recipe import Recipe
 
 END = "<|endoftext|>"
 
 
-def train_tokenizer(texts: list[str], size: int) -> Any:
+def train_tokenizer(texts: Iterable[str], size: int) -> Any:
     """Byte-level byte-pair encoding with ``size`` tokens, among them `END`."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -34,6 +38,30 @@ def train_tokenizer(texts: list[str], size: int) -> Any:
     )
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
+
+
+def pieces(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Cuts books into short texts that tokenise, one after the other, as the whole would.
+
+    A book is `END`, its lines joined by line breaks, and one more. It is cut after a line break between two characters
+    that are no spaces: byte-level encoding makes such a break a word of its own, so no token reaches across it.
+
+    Args:
+        lines: (book, line) in order; another name than the line before begins a book.
+    """
+    last, text = None, ""
+    for book, line in lines:
+        if book != last:
+            if last is not None:
+                yield text + "\n"
+            last, text = book, END + line
+        elif text[-1:].isspace() or line[:1].isspace() or not line:
+            text += "\n" + line
+        else:
+            yield text + "\n"
+            text = line
+    if last is not None:
+        yield text + "\n"
 
 
 def byte_lengths(tokenizer: Any) -> Ints:
@@ -104,24 +132,29 @@ class CausalObjective:
             return (
                 Tokenizer.from_file(str(stem / "tokenizer.json")),
                 np.load(stem / "train.npy", mmap_mode="r"),
-                np.load(stem / "test.npy"),
+                np.load(stem / "test.npy", mmap_mode="r"),
             )
         stem.mkdir(parents=True, exist_ok=True)
-        train: dict[str, list[str]] = {}
-        test: dict[str, list[str]] = {}
-        for source in self.recipe.sources:
-            for item in corpus.read(folder, source, every=int(self.recipe.data["hold_out_every"])):
-                side = test if item.held_out else train
-                side.setdefault(item.document or source.file, []).append(item.text)
-        books = ["\n".join(lines) for lines in train.values()]
-        tokenizer = train_tokenizer(
-            [line for lines in train.values() for line in lines], int(self.recipe.data["vocabulary"])
-        )
+        sources, every = self.recipe.sources, int(self.recipe.data["hold_out_every"])
+
+        def side(held_out: bool) -> Iterator[tuple[str, str]]:
+            for source in sources:
+                for item in corpus.read(folder, source, every=every):
+                    if item.held_out == held_out:
+                        yield item.document or source.file, item.text
+
+        tokenizer = train_tokenizer((text for _, text in side(False)), int(self.recipe.data["vocabulary"]))
         tokenizer.save(str(stem / "tokenizer.json"))
-        for name, texts in (("train", books), ("test", ["\n".join(lines) for lines in test.values()])):
-            ids = [i for e in tokenizer.encode_batch([f"{END}{text}\n" for text in texts]) for i in e.ids]
-            np.save(stem / f"{name}.npy", np.array(ids, dtype=np.uint16))
-        (stem / "held-out-books.txt").write_text("\n".join(test) + "\n", encoding="utf-8")
+        books: dict[str, None] = {}  # a set that keeps its order
+        held = ((books.setdefault(book) or book, text) for book, text in side(True))
+        # the test side is named last, when all else is complete
+        with ArrayWriter(stem / "test.npy", np.uint16) as test, ArrayWriter(stem / "train.npy", np.uint16) as train:
+            for writer, texts in ((test, held), (train, side(False))):
+                for part in batched(pieces(texts), AT_ONCE):
+                    writer.add([token for made in tokenizer.encode_batch_fast(part) for token in made.ids])
+            corpus.require(max(0, train.count - self.width), "training", sources)
+            corpus.require(max(0, test.count - self.width), "measuring", sources)
+            write_text(stem / "held-out-books.txt", "\n".join(books) + "\n")
         return self._data(folder, cache)
 
     def batch(self, step: int) -> dict[str, Tensor]:

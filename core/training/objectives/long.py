@@ -20,9 +20,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.training import corpus, masking
+from core.training.arrays import ArrayWriter, tally
 from core.training.batches import Ints
+from core.training.documents import AT_ONCE, batched
 from core.training.masked_model import MaskedModel
-from core.training.objectives.masked import WordPieces, trunk_folder, trunk_state, trunk_tokenizer
+from core.training.objectives.pieces import WordPieces
+from core.training.objectives.trunk import trunk_folder, trunk_state, trunk_tokenizer
 from core.training.recipe import Recipe
 
 POSITIONS = "bert.embeddings.position_embeddings.weight"
@@ -78,7 +81,7 @@ class LongObjective:
         self.pieces = WordPieces(self.tokenizer)
         self.train, self.test = self._data(corpus_folder, cache)
         self.weight = masking.weights(
-            np.bincount(self.train, minlength=len(self.pieces.special)).astype(np.int64),
+            tally(self.train, len(self.pieces.special)),
             float(recipe.data["threshold"]),
         )
         self.lengths = [int(length) for length in recipe.data["lengths"]]
@@ -99,15 +102,18 @@ class LongObjective:
         key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
         stem = cache / key
         if not (stem / "test.npy").is_file():
-            stem.mkdir(parents=True, exist_ok=True)
-            sides: dict[bool, list[str]] = {False: [], True: []}
-            for source in self.recipe.sources:
-                for item in corpus.read(folder, source, every=int(self.recipe.data["hold_out_every"])):
-                    sides[item.held_out].append(item.text)
-            for name, texts in (("train", sides[False]), ("test", sides[True])):
-                encoded = self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-                np.save(stem / f"{name}.npy", np.array([i for e in encoded for i in e.ids], dtype=np.uint16))
-        return np.load(stem / "train.npy", mmap_mode="r"), np.load(stem / "test.npy")
+            every, sources = int(self.recipe.data["hold_out_every"]), self.recipe.sources
+            items = (item for source in sources for item in corpus.read(folder, source, every=every))
+            # the test side is named last, when the other one is complete
+            with ArrayWriter(stem / "test.npy", np.uint16) as test, ArrayWriter(stem / "train.npy", np.uint16) as train:
+                for part in batched(items, AT_ONCE):
+                    encoded = self.tokenizer.encode_batch_fast([item.text for item in part], add_special_tokens=False)
+                    for side, out in ((test, True), (train, False)):
+                        chosen = (e.ids for item, e in zip(part, encoded, strict=True) if item.held_out == out)
+                        side.add([token for ids in chosen for token in ids])
+                corpus.require(train.count, "training", sources)
+                corpus.require(test.count, "measuring", sources)
+        return np.load(stem / "train.npy", mmap_mode="r"), np.load(stem / "test.npy", mmap_mode="r")
 
     def batch(self, step: int) -> dict[str, Tensor]:
         rng = np.random.default_rng([self.recipe.seed, step])

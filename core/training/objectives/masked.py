@@ -20,117 +20,32 @@ from __future__ import annotations
 
 import hashlib
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from core.errors import AtlasError
-from core.training import batches, corpus, masking
-from core.training.batches import Epochs, Ints, Ragged
+from core.training import batches, lines, masking
+from core.training.arrays import tally
+from core.training.batches import Epochs, Ints
 from core.training.masked_model import MaskedModel
 from core.training.nearness import Nearness, together
+from core.training.objectives.pieces import WordPieces
+from core.training.objectives.trunk import (
+    DIFFERENCE,
+    WHOLE,
+    ship_with_tokenizer,
+    start_state,
+    trunk_folder,
+    trunk_state,
+    trunk_tokenizer,
+)
 from core.training.recipe import Recipe
 
-WHOLE = "model.safetensors"
-"""File of the weights of a free stage."""
-DIFFERENCE = "difference.safetensors"
-"""File of what training added, where the encoder learns through updates."""
 MEASURED = 0.004
 """Threshold of the masks that are measured, whatever the recipe trains on, so that recipes can be compared."""
-
-
-def trunk_folder(package: str) -> Path:
-    """Folder of the base weights inside an installed package."""
-    return Path(str(files(package))) / "model"
-
-
-def trunk_state(folder: Path) -> dict[str, Tensor]:
-    """The base weights under the names of BertForMaskedLM, without the pooler."""
-    from safetensors.torch import load_file
-
-    state = load_file(folder / "model.safetensors")
-    return {f"bert.{k}": v for k, v in state.items() if not k.startswith("pooler.") and "position_ids" not in k}
-
-
-def start_state(name: str, trunk: dict[str, Tensor], stages: Path) -> dict[str, Tensor]:
-    """Weights of the stage ``name`` among the training states, else of the bundled checkpoint of that name."""
-    from safetensors.torch import load_file
-
-    from core.checkpoints.difference import apply
-
-    whole = stages / name / "out" / WHOLE
-    return load_file(whole) if whole.is_file() else apply(trunk, load_file(difference_file(name, stages)))
-
-
-def difference_file(name: str, stages: Path) -> Path:
-    """What the stage ``name`` added to the trunk, or what the bundled checkpoint of that name did."""
-    from core.checkpoints.registry import bundled_root
-
-    for folder in (stages / name / "out", bundled_root() / name):
-        if (folder / DIFFERENCE).is_file():
-            return folder / DIFFERENCE
-    raise AtlasError(f"Training starts from {name}, which has not been trained here: train that recipe first.")
-
-
-def ship_with_tokenizer(config: Any, trunk: Path, folder: Path) -> None:
-    """Writes the configuration of a BertForMaskedLM, and the trunk's tokeniser."""
-    from transformers import AutoTokenizer
-
-    config.architectures = ["BertForMaskedLM"]
-    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.1
-    config.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(trunk).save_pretrained(folder)
-
-
-def trunk_tokenizer(folder: Path) -> Any:
-    """The trunk's WordPiece tokeniser, without cutting or padding."""
-    from tokenizers import Tokenizer
-
-    tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
-class WordPieces:
-    """What masking has to know of a BERT vocabulary: which pieces continue a word, which are never masked."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        vocab: dict[str, int] = tokenizer.get_vocab()
-        self.begin, self.end, self.mask = vocab["[CLS]"], vocab["[SEP]"], vocab["[MASK]"]
-        self.continues = np.zeros(len(vocab), dtype=bool)
-        self.special = np.zeros(len(vocab), dtype=bool)
-        for piece, index in vocab.items():
-            self.continues[index] = piece.startswith("##")
-            self.special[index] = piece in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
-
-    def hide(
-        self,
-        ids: Ints,
-        weight: masking.Floats,
-        rate: float,
-        rng: np.random.Generator,
-        rare: masking.Bools | None = None,
-    ) -> dict[str, Tensor]:
-        """Rows (rows, length) with words masked (`core.training.masking.choose`), where, and what stood there.
-
-        With ``rare`` (vocabulary,) such words are masked together; ``context`` has those that are left, -1 elsewhere.
-        """
-        mask = masking.choose(ids, weight, self.continues, self.special, rate, rng, together=rare)
-        batch = {
-            "ids": torch.from_numpy(np.where(mask, self.mask, ids)),
-            "mask": torch.from_numpy(mask),
-            "labels": torch.from_numpy(ids[mask]),
-        }
-        if rare is not None:
-            left = rare[ids] & ~mask & ~self.special[ids]
-            batch["context"] = torch.from_numpy(np.where(left, ids, -1))
-        return batch
 
 
 def unlikelihood(logs: Tensor, unwanted: Tensor, floor: float = 0.0) -> Tensor:
@@ -154,8 +69,8 @@ class MaskedObjective:
         self.folder = trunk_folder(str(recipe.model["package"]))
         self.tokenizer = trunk_tokenizer(self.folder)
         self.pieces = WordPieces(self.tokenizer)
-        self.train, self.source_of, self.test = self._data(corpus_folder, cache)
-        counts = np.bincount(self.train.flat, minlength=len(self.pieces.special))
+        self.train, self.source_of, self.test = lines.prepare(recipe, self.tokenizer, corpus_folder, cache)
+        counts = tally(self.train.flat, len(self.pieces.special))
         self.items: Ints = np.arange(len(self.train))
         if "band" in recipe.data:
             self.weight = masking.band_weights(counts, *recipe.data["band"])
@@ -192,41 +107,6 @@ class MaskedObjective:
         self.teacher = model(0).eval().requires_grad_(False) if self.share else None
         self.beta = float(recipe.model.get("nearness", 0.0))
         self.nearness = self._nearness() if self.teacher is not None and self.beta else None
-
-    def _data(self, folder: Path, cache: Path) -> tuple[Ragged, Ints, Ragged]:
-        key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
-        stem = cache / key
-        try:
-            return (
-                Ragged.load(stem / "train"),
-                np.load(stem / "source.npy"),
-                Ragged.load(stem / "test"),
-            )
-        except FileNotFoundError:
-            pass
-        every = int(self.recipe.data["hold_out_every"])
-        shortest, longest = int(self.recipe.data["shortest"]), int(self.recipe.data["longest"])
-        train: list[list[int]] = []
-        test: list[list[int]] = []
-        sources: list[int] = []
-        for number, source in enumerate(self.recipe.sources):
-            items = list(corpus.read(folder, source, every=every))
-            encoded = self.tokenizer.encode_batch_fast([item.text for item in items])
-            for item, encoding in zip(items, encoded, strict=True):
-                if not shortest <= len(encoding.ids) <= longest:
-                    continue
-                if item.held_out:
-                    test.append(encoding.ids)
-                else:
-                    train.append(encoding.ids)
-                    sources.append(number)
-        np.random.default_rng(self.recipe.seed).shuffle(test)
-        packed, held = Ragged.of(train), Ragged.of(test[:4000])
-        origin = np.array(sources, dtype=np.int64)
-        packed.save(stem / "train")
-        held.save(stem / "test")
-        np.save(stem / "source.npy", origin)
-        return packed, origin, held
 
     def _nearness(self) -> Nearness:
         from transformers import BertModel
@@ -265,7 +145,7 @@ class MaskedObjective:
 
     def batch(self, step: int) -> dict[str, Tensor]:
         index = self._epochs[step]
-        ids = self.train.rows(index, int(self.train.lengths[index[0]]), 0)
+        ids = self.train.rows(index, self.train.length(int(index[0])), 0)
         rng = np.random.default_rng([self.recipe.seed, 1, step])
         return self.pieces.hide(ids, self.weight, float(self.recipe.data["mask_rate"]), rng, self.rare)
 

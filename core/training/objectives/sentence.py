@@ -23,9 +23,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.checkpoints.sentence_head import SentenceHead
+from core.training.arrays import tally
 from core.training.masked_model import MaskedModel
 from core.training.nearness import Nearness, together
-from core.training.objectives.masked import DIFFERENCE, MaskedObjective, difference_file, ship_with_tokenizer
+from core.training.objectives.masked import MaskedObjective
+from core.training.objectives.trunk import DIFFERENCE, difference_file, ship_with_tokenizer
 from core.training.recipe import Recipe
 
 FREQUENT = 10_000
@@ -82,7 +84,7 @@ class SentenceObjective(MaskedObjective):
         self.near: Nearness = self._nearness()
         place: MaskedModel = self.model
         head = SentenceHead(self.near.encoder, self.pieces.mask)
-        counts = np.bincount(self.train.flat, minlength=len(self.pieces.special))
+        counts = tally(self.train.flat, len(self.pieces.special))
         often = torch.from_numpy(np.argsort(-counts, kind="stable")[:FREQUENT].copy())
         start = self.beta * linear_map(place.words.whole().detach()[often], self.near.words[often])
         head.about.weight = nn.Parameter(start)

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +17,22 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.training import batches, parallel
-from core.training.batches import Epochs, Ints, Ragged
+from core.training import batches, corpus, parallel
+from core.training.arrays import ArrayWriter
+from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
 from core.training.cross_entropy import linear_cross_entropy
+from core.training.documents import AT_ONCE, batched
+from core.training.files import write_text
 from core.training.objectives.tasks import examples, prefix
 from core.training.recipe import Recipe
 
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
 IGNORE = -100
+MEASURED = 200
+"""Held-out pairs of each task that the learning curve is measured on."""
 
 
-def train_tokenizer(texts: list[str], size: int, prefixes: list[str]) -> Any:
+def train_tokenizer(texts: Iterable[str], size: int, prefixes: list[str]) -> Any:
     """Unigram pieces (Kudo, 2018) over ``texts``; every prefix is one piece; ``</s>`` ends each encoded text."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
@@ -96,49 +104,60 @@ class Seq2SeqObjective:
         self._epochs = Epochs(recipe.seed, self._epoch)
 
     def _data(self, folder: Path, cache: Path) -> tuple[Any, Ragged, Ragged, Ints, dict[str, list[list[str]]]]:
-        from tokenizers import Tokenizer
-
         key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
         stem = cache / key
-        if (stem / "test.json").is_file():
-            return (
-                Tokenizer.from_file(str(stem / "tokenizer.json")),
-                Ragged.load(stem / "inputs"),
-                Ragged.load(stem / "outputs"),
-                np.load(stem / "task.npy"),
-                json.loads((stem / "test.json").read_text(encoding="utf-8")),
-            )
-        stem.mkdir(parents=True, exist_ok=True)
-        data = self.recipe.data
-        split = parallel.split(
-            {name: parallel.read(folder, name) for name in ("en-fr", "en-de")}, every=int(data["hold_out_every"])
+        try:
+            return self._load(stem)
+        except FileNotFoundError:
+            self._write(folder, stem)
+            return self._load(stem)
+
+    def _load(self, stem: Path) -> tuple[Any, Ragged, Ragged, Ints, dict[str, list[list[str]]]]:
+        from tokenizers import Tokenizer
+
+        test = json.loads((stem / "test.json").read_text(encoding="utf-8"))  # written last
+        return (
+            Tokenizer.from_file(str(stem / "tokenizer.json")),
+            Ragged.load(stem / "inputs"),
+            Ragged.load(stem / "outputs"),
+            np.load(stem / "task.npy", mmap_mode="r"),
+            test,
         )
-        texts = [
-            text for pairs in split.values() for pair in pairs.train[:: int(data["tokenizer_every"])] for text in pair
-        ]
-        tokenizer = train_tokenizer(texts, int(data["vocabulary"]), list(dict.fromkeys(map(prefix, self.tasks))))
+
+    def _write(self, folder: Path, stem: Path) -> None:
+        """Reads the pairs, trains the tokeniser and keeps both sides as tokens."""
+        stem.mkdir(parents=True, exist_ok=True)
+        data, sources = self.recipe.data, self.recipe.sources
+        every, longest = int(data["hold_out_every"]), int(data["longest"])
+        split = {name: parallel.Split(partial(parallel.rows, folder, name), every) for name in ("en-fr", "en-de")}
+        some = (pair for side in split.values() for pair in islice(side.train(), 0, None, int(data["tokenizer_every"])))
+        prefixes = list(dict.fromkeys(map(prefix, self.tasks)))
+        tokenizer = train_tokenizer((text for pair in some for text in pair), int(data["vocabulary"]), prefixes)
         tokenizer.save(str(stem / "tokenizer.json"))
-        longest = int(data["longest"])
-        inputs: list[list[int]] = []
-        outputs: list[list[int]] = []
-        tasks: list[int] = []
         test: dict[str, list[list[str]]] = {}
-        for number, source in enumerate(self.recipe.sources):
-            name = f"en-{next(code for code in ('fr', 'de') if code in source.file.split('.')[1])}"
-            made = examples(source.task, split[name].train[source.first - 1 : source.last])
-            given = tokenizer.encode_batch_fast([prefix(source.task) + text for text, _ in made])
-            wanted = tokenizer.encode_batch_fast([text for _, text in made])
-            for left, right in zip(given, wanted, strict=True):
-                if len(left.ids) <= longest and len(right.ids) <= longest:
-                    inputs.append(left.ids)
-                    outputs.append(right.ids)
-                    tasks.append(number)
-            test[source.task] = [list(pair) for pair in examples(source.task, split[name].test)]
-        Ragged.of(inputs).save(stem / "inputs")
-        Ragged.of(outputs).save(stem / "outputs")
-        np.save(stem / "task.npy", np.array(tasks, dtype=np.int64))
-        (stem / "test.json").write_text(json.dumps(test, ensure_ascii=False), encoding="utf-8")
-        return self._data(folder, cache)
+        with (
+            RaggedWriter(stem / "inputs") as inputs,
+            RaggedWriter(stem / "outputs") as outputs,
+            ArrayWriter(stem / "task.npy", np.int64) as tasks,
+        ):
+            for number, source in enumerate(sources):
+                side = split[f"en-{next(code for code in ('fr', 'de') if code in source.file.split('.')[1])}"]
+                made = examples(source.task, islice(side.train(), source.first - 1, source.last))
+                for part in batched(made, AT_ONCE):
+                    given = tokenizer.encode_batch_fast([prefix(source.task) + text for text, _ in part])
+                    wanted = tokenizer.encode_batch_fast([text for _, text in part])
+                    fit = [
+                        (left.ids, right.ids)
+                        for left, right in zip(given, wanted, strict=True)
+                        if len(left.ids) <= longest and len(right.ids) <= longest
+                    ]
+                    inputs.extend([left for left, _ in fit])
+                    outputs.extend([right for _, right in fit])
+                    tasks.add(np.full(len(fit), number))
+                test[source.task] = [list(pair) for pair in islice(examples(source.task, side.test()), MEASURED)]
+                corpus.require(len(test[source.task]), "measuring", sources)
+            corpus.require(inputs.count, "training", sources)
+        write_text(stem / "test.json", json.dumps(test, ensure_ascii=False))
 
     def _epoch(self, rng: np.random.Generator) -> list[Ints]:
         items = batches.mix(self.task_of, [source.passes for source in self.recipe.sources], rng)
@@ -164,12 +183,12 @@ class Seq2SeqObjective:
         return int(batch["mask"].sum()) + int((batch["labels"] != IGNORE).sum())
 
     def measure(self) -> dict[str, float]:
-        """Cross-entropy (nats per output token) on 200 held-out pairs of each task."""
+        """Cross-entropy (nats per output token) on `MEASURED` held-out pairs of each task."""
         found: dict[str, float] = {}
         device = self.model.t5.device
         for task, pairs in self.test.items():
-            given = [e.ids for e in self.tokenizer.encode_batch([prefix(task) + left for left, _ in pairs[:200]])]
-            wanted = [e.ids for e in self.tokenizer.encode_batch([right for _, right in pairs[:200]])]
+            given = [e.ids for e in self.tokenizer.encode_batch([prefix(task) + left for left, _ in pairs[:MEASURED]])]
+            wanted = [e.ids for e in self.tokenizer.encode_batch([right for _, right in pairs[:MEASURED]])]
             rows = np.arange(len(given))
             ids = Ragged.of(given).rows(rows, max(map(len, given)), 0)
             labels = Ragged.of(wanted).rows(rows, max(map(len, wanted)), IGNORE)

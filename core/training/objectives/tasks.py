@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from random import Random
+
+from core.training.parallel import Pair, digest
 
 LANGUAGES = {"en": "English", "fr": "French", "de": "German"}
 
@@ -28,10 +31,19 @@ def damaged(text: str, index: int) -> str:
     return damage(text, kind, rate, index)
 
 
-def examples(task: str, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """(input without prefix, output) of a task from (English, other) pairs; repair takes the side its name tells."""
+def examples(task: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """(input without prefix, output) of a task from (English, other) pairs; repair takes the side its name tells.
+
+    Repair shows each text once: of those seen it keeps the digests (`core.training.parallel.digest`).
+    """
     if task.startswith("repair"):
         side = 0 if task.endswith("en") else 1
-        texts = list(dict.fromkeys(pair[side] for pair in pairs))
-        return [(damaged(text, index), text) for index, text in enumerate(texts)]
-    return pairs if task.startswith("en-") else [(other, english) for english, other in pairs]
+        seen: set[bytes] = set()
+        for pair in pairs:
+            key = digest(pair[side])
+            if key not in seen:
+                yield damaged(pair[side], len(seen)), pair[side]
+                seen.add(key)
+    else:
+        for english, other in pairs:
+            yield (english, other) if task.startswith("en-") else (other, english)
