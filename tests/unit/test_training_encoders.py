@@ -28,7 +28,7 @@ ZOO = ["atlas-bert", "atlas-roberta", "atlas-albert", "atlas-electra"]
 def tiny(name: str) -> Recipe:
     """The recipe ``name`` on the tiny corpus with a tiny model."""
     found = recipes.load(name)
-    model = found.model | SMALL
+    model = {name: value for name, value in found.model.items() if name != "start"} | SMALL
     if "embedding_size" in model:
         model["embedding_size"] = 8
     if "generator" in model:
@@ -127,6 +127,20 @@ def test_electra_shares_its_vectors_and_sends_nothing_back_to_the_generator(fold
     functional.binary_cross_entropy_with_logits(verdict[judged], replaced[judged].float()).backward()
     assert all(p.grad is None for p in model.generator.electra.encoder.parameters())
     assert model.full.electra.embeddings.word_embeddings.weight.grad is not None
+
+
+def test_a_discriminator_can_start_as_a_bert_and_keeps_its_word_vectors(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    bert = new_model({"type": "bert", **SMALL, "max_position_embeddings": 32}, 50).eval()
+    bert.save_pretrained(tmp_path)
+    full = new_model({"type": "electra", **SMALL, "embedding_size": 16, "max_position_embeddings": 32}, 50).eval()
+    electra.start_from(full.electra, tmp_path)
+    ids = torch.arange(5, 15)[None]
+    with torch.no_grad():
+        ours, theirs = full.electra(input_ids=ids)[0], bert.bert(input_ids=ids)[0]
+    torch.testing.assert_close(ours, theirs)
+    fixed = {name for name, p in full.named_parameters() if not p.requires_grad}
+    assert fixed == {f"electra.embeddings.{n}_embeddings.weight" for n in ("word", "position", "token_type")}
 
 
 def test_balanced_accuracy_by_hand(folder: Path) -> None:
