@@ -62,7 +62,8 @@ def learning_curves(
         },
         yaxis={
             "title": {"text": label(measure), "font": {"color": ink}}, "tickfont": {"color": ink},
-            "range": [low, high], "fixedrange": True, "automargin": True, "gridcolor": "rgba(128,128,128,0.25)", "zeroline": False,
+            "range": [low, high], "fixedrange": True, "automargin": True,
+            "gridcolor": "rgba(128,128,128,0.25)", "zeroline": False,
         },
         annotations=_names(lines, (low, high), _tokens_range(lines, log)[1], height - _TOP - _BOTTOM, ink, log),
     )  # fmt: skip
@@ -116,8 +117,8 @@ def short_name(name: str) -> str:
     """``name``, cut after a word where it is long."""
     if len(name) <= _LONGEST:
         return name
-    whole = name[:_LONGEST].rsplit(" ", 1)[0]
-    return f"{whole if len(whole) > _LONGEST // 2 else name[: _LONGEST - 1]}…"
+    words = name[:_LONGEST].rpartition(" ")[0]
+    return f"{words if len(words) > _LONGEST // 2 else name[: _LONGEST - 1]}…"
 
 
 def _trace(line: Line, number: int, colour: str) -> dict[str, Any]:
