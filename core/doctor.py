@@ -36,7 +36,12 @@ NEEDED = (
 """Packages without which a page does not work."""
 
 OLDEST_PYTHON = (3, 11)
-_WORDS = {"masked-lm": "masked tokens", "causal-lm": "generation", "seq2seq-lm": "text to text"}
+_WORDS = {
+    "masked-lm": "masked tokens",
+    "replaced-token": "replaced tokens",
+    "causal-lm": "generation",
+    "seq2seq-lm": "text to text",
+}
 
 
 @dataclass(slots=True)

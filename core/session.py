@@ -15,7 +15,7 @@ import streamlit as st
 
 if TYPE_CHECKING:
     from core.attention.trace import AttentionTrace
-    from core.checkpoints.spec import Checkpoint, CheckpointSpec
+    from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
     from core.efficiency.compare import Comparison, LongText
     from core.efficiency.layout import Sparsity
     from core.efficiency.timing import Timing
@@ -25,11 +25,11 @@ _TRACES_KEPT = 12
 """A trace of 256 tokens has up to 38 MB; its arrays are read-only, so visitors share it and nobody gets a copy."""
 
 
-def checkpoint(slug: str) -> Checkpoint:
-    """The loaded checkpoint, shared by all visitors; loads it once, however many ask at the same time."""
+def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
+    """The loaded checkpoint, or a part of it, shared by all visitors; loaded once, however many ask at a time."""
     from core import checkpoints
 
-    return checkpoints.load(slug)
+    return checkpoints.load(slug, part)
 
 
 @st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)

@@ -47,11 +47,11 @@ def capture(checkpoint: Checkpoint, text: str, text_b: str | None = None, target
     """
     import torch
 
-    if checkpoint.spec.kind != "masked-lm":
+    if checkpoint.spec.kind not in ("masked-lm", "replaced-token"):
         _refuse_switching(checkpoint.model)
     with torch.inference_mode():
         match checkpoint.spec.kind:
-            case "masked-lm":
+            case "masked-lm" | "replaced-token":
                 return AttentionTrace(checkpoint.spec.slug, encoder=_encoder(checkpoint, text, text_b))
             case "causal-lm":
                 return AttentionTrace(checkpoint.spec.slug, decoder=_decoder(checkpoint, text))

@@ -1,4 +1,4 @@
-"""What an architecture can do, from its class name: predict masks, continue a text, or turn one text into another.
+"""What an architecture can do, from its class name: predict masks, judge tokens, continue a text, or rewrite it.
 
 Decided by transformers' own tables (``MODEL_FOR_..._MAPPING_NAMES``). Importing the module that holds them imports
 torch, so its source is parsed instead: the tables are literals, and pages that only read stay light.
@@ -22,7 +22,19 @@ _TABLES: dict[str, Kind] = {
 }
 """In the order of preference: BART stands in all three tables, XLM in two."""
 
-_BRANCHES: dict[Kind, Branch] = {"masked-lm": "encoder", "causal-lm": "decoder", "seq2seq-lm": "encoder-decoder"}
+_PRETRAINING: dict[str, Kind] = {
+    "BertForPreTraining": "masked-lm",
+    "AlbertForPreTraining": "masked-lm",
+    "ElectraForPreTraining": "replaced-token",
+}
+"""Classes that keep all heads of a pretraining, by what their main head does."""
+
+_BRANCHES: dict[Kind, Branch] = {
+    "masked-lm": "encoder",
+    "replaced-token": "encoder",
+    "causal-lm": "decoder",
+    "seq2seq-lm": "encoder-decoder",
+}
 
 EFFICIENT = frozenset(
     {
@@ -71,6 +83,7 @@ def kind_of(config: Mapping[str, Any]) -> Kind | None:
         for kind, table in tables().items():
             if architectures[0] in table.values():
                 return kind
+        return _PRETRAINING.get(str(architectures[0]))
     return None
 
 

@@ -7,13 +7,15 @@ refused: transformers would draw the missing ones at random and go on.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.checkpoints import hub_cache, package
 from core.checkpoints.difference import apply
-from core.checkpoints.folder import Inspected, count_elements, inspect, inspect_again
-from core.checkpoints.registry import MINILM, bundled_root
+from core.checkpoints.folder import Inspected, count_elements, inspect, inspect_again, read_json
+from core.checkpoints.registry import GENERATOR, MINILM, bundled_root
 from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec, Kind
 from core.errors import CheckpointRefused, CheckpointUnavailable
 from core.settings import settings
@@ -65,16 +67,22 @@ def require_ready(spec: CheckpointSpec) -> None:
 def estimated_bytes(spec: CheckpointSpec) -> int:
     """Memory that the weights will take in float32, from the headers of their files."""
     if spec.slug == MINILM or spec.source == "bundled":
-        folder = bundled_root() / spec.slug
+        folder = _bundled_folder(spec)
         reader = count_elements(package.verified_weights()) if _hears_sentences(folder) else 0
         return 4 * (_elements_of_bundled(folder, spec.card) + reader)
     return 4 * _inspected(spec).elements
 
 
+def _bundled_folder(spec: CheckpointSpec) -> Path:
+    """Where the weights of a bundled checkpoint, or of a part of one, are."""
+    slug, _, part = spec.slug.partition(":")
+    return bundled_root() / slug / (GENERATOR if part == "generator" else "")
+
+
 def fingerprint(spec: CheckpointSpec) -> tuple[tuple[str, int, int], ...]:
     """Changes when a host replaces the files of a checkpoint, so that the old model is not served on."""
     if spec.slug == MINILM or spec.source == "bundled":
-        files = tuple((bundled_root() / spec.slug).glob("*.safetensors"))
+        files = tuple(_bundled_folder(spec).glob("*.safetensors"))
     else:
         files = _inspected(spec).weights
     return tuple(sorted((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files))
@@ -95,22 +103,44 @@ def _host_directory(spec: CheckpointSpec) -> Path:
     return settings().checkpoint_dir or Path(spec.location)
 
 
-def _read_folder(found: Inspected) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A whole model in a ``save_pretrained`` folder."""
+def _generator(folder: Path) -> Inspected:
+    """A model beside the main one, which shares its tokeniser."""
+    file = folder / "model.safetensors"
+    return Inspected(
+        folder, read_json(folder / "config.json"), "masked-lm", (file,), file.stat().st_size, count_elements(file)
+    )
+
+
+def _pairs_class(folder: Path) -> Any:
+    """The class with the head for pairs: BERT's next sentence, ALBERT's sentence order."""
+    from transformers import AlbertForPreTraining, BertForNextSentencePrediction
+
+    return (
+        AlbertForPreTraining
+        if read_json(folder / "config.json")["model_type"] == "albert"
+        else BertForNextSentencePrediction
+    )
+
+
+def _read_folder(
+    found: Inspected, tokenizer: PreTrainedTokenizerBase | None = None, auto: Any = None
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A whole model in a ``save_pretrained`` folder; ``auto`` is its class where it is not the kind's own."""
     import torch
     from safetensors import SafetensorError
 
     name = found.folder.name
-    tokenizer = _tokenizer(found.folder)
+    tokenizer = tokenizer or _tokenizer(found.folder)
     try:
-        model, report = _auto(found.kind).from_pretrained(
-            found.folder,
-            attn_implementation="eager",
-            dtype=torch.float32,
-            use_safetensors=True,
-            output_loading_info=True,
-            **_LOCAL,
-        )
+        with _quietly():
+            model, report = (auto or _auto(found.kind)).from_pretrained(
+                found.folder,
+                attn_implementation="eager",
+                dtype=torch.float32,
+                use_safetensors=True,
+                output_loading_info=True,
+                **_LOCAL,
+            )
     except SafetensorError:
         raise CheckpointRefused(f"The weights of “{name}” are damaged. Copy or download them again.") from None
     except MemoryError:
@@ -131,6 +161,19 @@ def _read_folder(found: Inspected) -> tuple[PreTrainedModel, PreTrainedTokenizer
     return model, tokenizer
 
 
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without transformers' report: a folder may hold heads that a class has not, and what lacks is refused here."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+
+
 def _embeddings(model: PreTrainedModel) -> Tensor | None:
     """The matrix of token embeddings, or None where an architecture has no such single matrix."""
     try:
@@ -141,7 +184,12 @@ def _embeddings(model: PreTrainedModel) -> Tensor | None:
 
 def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A folder of ``assets/checkpoints``: a whole model, or a difference to a base."""
-    folder = bundled_root() / spec.slug
+    slug, _, part = spec.slug.partition(":")
+    folder = bundled_root() / slug
+    if part == "generator":
+        return _read_folder(_generator(folder / GENERATOR), _tokenizer(folder))
+    if part == "pairs":
+        return _read_folder(inspect(folder, folder), auto=_pairs_class(folder))
     if (folder / "model.safetensors").is_file():
         return _read_folder(inspect(folder, folder))
     package_folder = package.find_package()
@@ -223,12 +271,13 @@ def _hears_sentences(folder: Path) -> bool:
 
 def _auto(kind: Kind) -> Any:
     """transformers' factory for a kind of model."""
-    from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
+    from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForPreTraining, AutoModelForSeq2SeqLM
 
     factories: dict[Kind, Any] = {
         "masked-lm": AutoModelForMaskedLM,
         "causal-lm": AutoModelForCausalLM,
         "seq2seq-lm": AutoModelForSeq2SeqLM,
+        "replaced-token": AutoModelForPreTraining,
     }
     return factories[kind]
 

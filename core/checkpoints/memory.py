@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from core import settings as configuration
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
 from core.errors import AtlasError, CheckpointUnavailable
 
 Fingerprint = tuple[tuple[str, int, int], ...]
@@ -144,16 +144,19 @@ def _fingerprint(spec: CheckpointSpec) -> Fingerprint:
 _memory = Memory(_read, _estimate, _fingerprint)
 
 
-def load(slug: str) -> Checkpoint:
+def load(slug: str, part: Part | None = None) -> Checkpoint:
     """The checkpoint of that slug, loaded once for all visitors: read-only, evaluation mode, eager attention, float32.
+
+    ``part`` is one of its spec's ``parts``: the model beside the main one.
 
     Raises :class:`~core.errors.UnknownCheckpoint`, :class:`~core.errors.CheckpointUnavailable` or
     :class:`~core.errors.CheckpointRefused`, each with a sentence to show.
     """
-    from core.checkpoints.registry import get
+    from core.checkpoints.registry import get, part_of
 
     try:
-        return _memory.load(get(slug), configuration.settings().memory_mb * 1_000_000)
+        spec = get(slug) if part is None else part_of(get(slug), part)
+        return _memory.load(spec, configuration.settings().memory_mb * 1_000_000)
     except AtlasError:
         raise
     except MemoryError:

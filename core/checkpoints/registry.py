@@ -16,13 +16,16 @@ from core.checkpoints import hub_cache, package
 from core.checkpoints.card import read_card
 from core.checkpoints.folder import inspect_again, read_json
 from core.checkpoints.kinds import branch_of, kind_of, positions_of
-from core.checkpoints.spec import Branch, Card, CheckpointSpec, Kind
+from core.checkpoints.spec import Branch, Card, CheckpointSpec, Kind, Part
 from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
 
 if TYPE_CHECKING:
     from core.catalogue import HubCheckpoint, System
 
 MINILM = "minilm"
+_PARTS: dict[Part, str] = {"pairs": "head for pairs of sentences", "generator": "generator"}
+GENERATOR = "generator"
+"""Folder of ELECTRA's generator inside a bundled folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,17 @@ def get(slug: str) -> CheckpointSpec:
     shown = slug if len(slug) <= 40 else slug[:39] + "…"
     known = ", ".join(spec.slug for spec in specs if spec.ready) or "none yet"
     raise UnknownCheckpoint(f"There is no model “{shown}” here. Models that run on this installation: {known}.")
+
+
+def part_of(spec: CheckpointSpec, part: Part) -> CheckpointSpec:
+    """The description of a further model of a checkpoint; its slug is ``<slug>:<part>``.
+
+    Raises :class:`CheckpointUnavailable` where the checkpoint has no such part.
+    """
+    if part not in spec.parts:
+        raise CheckpointUnavailable(f"{spec.name} has no {_PARTS[part]}. Choose a model that has one.")
+    kind: Kind = "masked-lm" if part == "generator" else spec.kind
+    return replace(spec, slug=f"{spec.slug}:{part}", kind=kind, parts=(part,))
 
 
 def for_branch(branch: Branch) -> tuple[CheckpointSpec, ...]:
@@ -152,8 +166,19 @@ def _bundled_folder(folder: Path) -> CheckpointSpec | None:
         size_bytes=sum(file.stat().st_size for file in weights),
         max_positions=card.extra.get("max_positions", positions_of(config)),
         tasks=tuple(card.extra.get("tasks", ())),
+        parts=_parts(folder, config),
         card=card,
     )
+
+
+def _parts(folder: Path, config: dict[str, object]) -> tuple[Part, ...]:
+    """What the folder holds beside its main model."""
+    parts: list[Part] = []
+    if config.get("architectures") in (["BertForPreTraining"], ["AlbertForPreTraining"]):
+        parts.append("pairs")
+    if (folder / GENERATOR / "model.safetensors").is_file():
+        parts.append("generator")
+    return tuple(parts)
 
 
 def _base_has_head(base: str) -> bool:

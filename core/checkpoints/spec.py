@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Branch = Literal["encoder", "decoder", "encoder-decoder", "efficient"]
-Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm"]
+Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "replaced-token"]
+Part = Literal["pairs", "generator"]
+"""What a checkpoint may have beside its main model: a head for pairs of segments, ELECTRA's generator."""
 Source = Literal["bundled", "package", "directory", "hub"]
 
 
@@ -71,6 +73,8 @@ class CheckpointSpec:
     max_positions: int | None = None
     tasks: tuple[str, ...] = ()
     """Task slugs of a sequence-to-sequence checkpoint ("en-fr", "repair", ...), in the order of the menu."""
+    parts: tuple[Part, ...] = ()
+    """Further models of the same folder, loaded with ``checkpoints.load(slug, part=...)``."""
     card: Card | None = field(default=None, compare=False, hash=False)
 
 

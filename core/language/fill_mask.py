@@ -207,7 +207,7 @@ def _refill_by_ids(
 
 
 Head = Callable[[Any, "Tensor"], "Tensor"]
-_HEADS: dict[str, Head] = {
+HEADS: dict[str, Head] = {
     **dict.fromkeys(("bert", "mobilebert", "squeezebert"), lambda m, h: m.cls(h)),
     **dict.fromkeys(
         ("roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "roberta-prelayernorm", "mpnet", "longformer"),
@@ -231,7 +231,7 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
         from core.efficiency.bigbird import forward
 
         return torch.from_numpy(forward(model, ids[0].tolist(), positions, None).logits)
-    head = _HEADS.get(model.config.model_type)
+    head = HEADS.get(model.config.model_type)
     attend = torch.ones_like(ids)
     if head is None:
         every: Tensor = model(input_ids=ids, attention_mask=attend).logits  # (1, n, V)

@@ -68,6 +68,11 @@ class Task:
         """Whether the task is to repair damaged text."""
         return self.slug == "repair" or self.slug.startswith("repair-")
 
+    @property
+    def denoises(self) -> bool:
+        """Whether the task is to undo one of BART's corruptions (`core.language.denoise`)."""
+        return self.slug == "denoise"
+
 
 PLAIN = Task("text", "Text in, text out")
 
@@ -229,6 +234,8 @@ def _named(slug: str, prefix: str) -> Task:
     if task.repairs:
         language = LANGUAGES.get(slug.removeprefix("repair-"), "text")
         return Task(slug, f"Repair damaged {language}", prefix)
+    if task.denoises:
+        return Task(slug, "Undo a corruption", prefix)
     return task
 
 

@@ -102,6 +102,11 @@ class RaggedWriter:
                 path.unlink()
 
 
+def round_up(lengths: Ints, multiple: int = 4) -> Ints:
+    """Each length rounded up to a multiple."""
+    return -(-lengths // multiple) * multiple
+
+
 def draw(count: int, passes: float, rng: np.random.Generator) -> Ints:
     """Item numbers of one epoch: every item ``floor(passes)`` times, and a random share for the rest."""
     whole = int(passes)
@@ -109,12 +114,14 @@ def draw(count: int, passes: float, rng: np.random.Generator) -> Ints:
     return np.concatenate([np.tile(np.arange(count), whole), extra]).astype(np.int64)
 
 
-def plan(items: Ints, keys: Ints, cost: Ints, step_tokens: int, rng: np.random.Generator) -> list[Ints]:
+def plan(
+    items: Ints, keys: Ints, cost: Ints, step_tokens: int, rng: np.random.Generator, *, least: float = 0.5
+) -> list[Ints]:
     """Batches of one epoch in random order.
 
     ``items[i]`` has key ``keys[i]``; an item costs ``cost[i]`` positions (equal for equal keys). A batch holds items of
-    one key that together cost at most ``step_tokens``; what is left over of a key is a smaller batch where it fills at
-    least half, and is dropped otherwise (until the next epoch).
+    one key that together cost at most ``step_tokens``; what is left over of a key is a smaller batch where it fills a
+    share of ``least``, and is dropped otherwise (until the next epoch).
     """
     order = rng.permutation(len(items))
     order = order[np.argsort(keys[order], kind="stable")]
@@ -124,7 +131,7 @@ def plan(items: Ints, keys: Ints, cost: Ints, step_tokens: int, rng: np.random.G
         size = max(1, step_tokens // int(cost[group[0]]))
         for start in range(0, len(group), size):
             part = group[start : start + size]
-            if 2 * len(part) >= size:
+            if len(part) >= least * size:
                 batches.append(items[part])
     return [batches[i] for i in rng.permutation(len(batches))]
 

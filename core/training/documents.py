@@ -9,7 +9,7 @@ at a time.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
@@ -32,6 +32,14 @@ SPECIAL = {
     "mask_token": "[MASK]",
 }
 """BERT's special tokens by the names that transformers gives them; the ids follow this order."""
+BART_SPECIAL = {
+    "bos_token": "<s>",
+    "pad_token": "<pad>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "mask_token": "<mask>",
+}
+"""BART's and RoBERTa's, likewise."""
 _AT_ONCE = 4096
 
 T = TypeVar("T")
@@ -156,8 +164,58 @@ def wordpiece(texts: Iterable[str], size: int) -> Any:
     return tokenizer
 
 
+def byte_bpe(texts: Iterable[str], size: int) -> Any:
+    """A byte-level BPE tokeniser (Radford et al., 2019) with BART's special tokens, a space before every text."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    tokenizer: Any = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.decoder = decoders.ByteLevel()
+    special = list(BART_SPECIAL.values())
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=special,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    return tokenizer
+
+
+TOKENIZERS: dict[str, Callable[[Iterable[str], int], Any]] = {"wordpiece": wordpiece, "byte-bpe": byte_bpe}
+
+
+def write(
+    folder: Path,
+    sources: tuple[SourceFile, ...],
+    tokenizer: Any,
+    stem: Path,
+    *,
+    every: int,
+    width: int,
+    held_out: bool,
+) -> None:
+    """Tokenises one side of the split into the files that `Documents.load` maps; arguments as for `prepare`."""
+    with DocumentsWriter(stem, width - 3, int(held_out)) as out:
+        for number, source in enumerate(sources):
+            for document in pieces(folder, source, every=every):
+                if document[0].held_out == held_out:
+                    made = tokenizer.encode_batch_fast([item.text for item in document], add_special_tokens=False)
+                    out.add([encoding.ids for encoding in made], number, source.sentences, source.group)
+
+
 def prepare(
-    folder: Path, sources: tuple[SourceFile, ...], root: Path, *, every: int, vocabulary: int, width: int
+    folder: Path,
+    sources: tuple[SourceFile, ...],
+    root: Path,
+    *,
+    every: int,
+    vocabulary: int,
+    width: int,
+    kind: str = "wordpiece",
 ) -> tuple[Any, Documents, Documents]:
     """The tokeniser, the training side and the held-out side; taken from ``root`` where they were made before.
 
@@ -168,28 +226,23 @@ def prepare(
         every: one document in so many is held out (`core.training.corpus.held_out`).
         vocabulary: pieces of the tokeniser.
         width: positions of the model; a chunk leaves room for ``[CLS]`` and two ``[SEP]``.
+        kind: of the tokeniser, one of `TOKENIZERS`.
     """
     from tokenizers import Tokenizer
 
     spread = repr([(s.file, s.first, s.last, s.sentences, s.group) for s in sources])
-    key = hashlib.blake2b(repr((spread, every, vocabulary, width)).encode(), digest_size=6).hexdigest()
+    what = (spread, every, vocabulary, width, *([] if kind == "wordpiece" else [kind]))
+    key = hashlib.blake2b(repr(what).encode(), digest_size=6).hexdigest()
     stem = root / key
     if not (stem / "done").is_file():
         stem.mkdir(parents=True, exist_ok=True)
-        tokenizer = wordpiece(
+        tokenizer = TOKENIZERS[kind](
             (item.text for source in sources for item in corpus.read(folder, source, every=every) if not item.held_out),
             vocabulary,
         )
         tokenizer.save(str(stem / "tokenizer.json"))
-        with (
-            DocumentsWriter(stem / "train", width - 3, 0) as train,
-            DocumentsWriter(stem / "test", width - 3, 1) as test,
-        ):
-            for number, source in enumerate(sources):
-                for document in pieces(folder, source, every=every):
-                    made = tokenizer.encode_batch_fast([item.text for item in document], add_special_tokens=False)
-                    side = test if document[0].held_out else train
-                    side.add([encoding.ids for encoding in made], number, source.sentences, source.group)
+        for side in ("train", "test"):
+            write(folder, sources, tokenizer, stem / side, every=every, width=width, held_out=side == "test")
         (stem / "done").touch()
     return (
         Tokenizer.from_file(str(stem / "tokenizer.json")),

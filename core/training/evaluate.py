@@ -12,7 +12,7 @@ from typing import Any
 from core.checkpoints.spec import Checkpoint, Measure
 from core.errors import UnknownCheckpoint
 from core.training import corpus as corpora
-from core.training import measures, parallel
+from core.training import evaluate_denoise, evaluate_encoders, measures, parallel
 from core.training import recipe as recipes
 from core.training.objectives.tasks import damaged, prefix
 
@@ -26,11 +26,20 @@ _UNITS = {
     "exact before": "%",
     "exact after": "%",
     "bits per byte": "bits",
+    "next sentence": "%",
+    "sentence order": "%",
+    "generator top-1": "%",
+    "replaced found": "%",
+    "original left": "%",
+    "balanced accuracy": "%",
 }
 
 
 def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure]:
-    return [Measure(before + name, round(value, 2), _UNITS.get(name, ""), on) for name, value in numbers.items()]
+    def unit(name: str) -> str:
+        return "%" if name.endswith("exact after") else _UNITS.get(name, "")
+
+    return [Measure(before + name, round(value, 2), unit(name), on) for name, value in numbers.items()]
 
 
 def masked(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
@@ -132,11 +141,27 @@ def sparse(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
     return out
 
 
-HOW: dict[str, Callable[[Checkpoint, Path | None], list[Measure]]] = {
+def zoo(how: Callable[[Checkpoint, Path | None], dict[str, dict[str, float]]]) -> How:
+    """A measure of `core.training.evaluate_encoders` as one of this table."""
+
+    def measured(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
+        return [row for on, numbers in how(checkpoint, corpus).items() for row in _named(numbers, on)]
+
+    return measured
+
+
+How = Callable[[Checkpoint, Path | None], list[Measure]]
+HOW: dict[str, How] = {
     "minilm": masked,
     "atlas-gpt-2": causal,
     "atlas-t5": seq2seq,
     "atlas-bigbird": sparse,
+    "atlas-bert": zoo(evaluate_encoders.encoder),
+    "atlas-roberta": zoo(evaluate_encoders.encoder),
+    "atlas-albert": zoo(evaluate_encoders.encoder),
+    "atlas-distilbert": zoo(evaluate_encoders.encoder),
+    "atlas-electra": zoo(evaluate_encoders.electra),
+    "atlas-bart": zoo(evaluate_denoise.denoise),
 }
 """What each bundled checkpoint is measured with."""
 

@@ -76,10 +76,22 @@ def choose(
     return np.asarray(mask, dtype=np.bool_)
 
 
-def bert(ids: Ints, special: Bools, mask: int, rng: np.random.Generator, *, rate: float = 0.15) -> tuple[Ints, Bools]:
+FATES = (0.8, 0.1)
+"""BERT's shares of the chosen tokens that become the mask token, and a random one."""
+
+
+def bert(
+    ids: Ints,
+    special: Bools,
+    mask: int,
+    rng: np.random.Generator,
+    *,
+    rate: float = 0.15,
+    fates: tuple[float, float] = FATES,
+) -> tuple[Ints, Bools]:
     """BERT's corruption (Devlin et al., 2019, section 3.1): each token is chosen with probability ``rate``.
 
-    Of the chosen tokens 80 % become ``mask``, 10 % a random ordinary token, 10 % stay.
+    Of the chosen tokens 80 % become ``mask``, 10 % a random ordinary token (``fates``), the rest stays.
 
     Args:
         ids: any shape; token ids.
@@ -95,5 +107,6 @@ def bert(ids: Ints, special: Bools, mask: int, rng: np.random.Generator, *, rate
         chosen.flat[rng.choice(np.flatnonzero(ordinary))] = True
     fate = rng.random(ids.shape)
     drawn = np.flatnonzero(~special)[rng.integers((~special).sum(), size=ids.shape)]
-    damaged = np.where(chosen & (fate < 0.8), mask, np.where(chosen & (fate >= 0.9), drawn, ids))
+    damaged = np.where(chosen & (fate < fates[0]), mask, ids)
+    damaged = np.where(chosen & (fate >= 1 - fates[1]), drawn, damaged)
     return np.asarray(damaged, dtype=np.int64), np.asarray(chosen, dtype=np.bool_)

@@ -48,6 +48,7 @@ def branch_frame(branch: Branch, sentence: str) -> BranchView:
     choices: dict[str, Collection[str]] = {
         "system": systems,
         "model": specs,
+        "beside": specs,
         "size": _sizes(systems),
         "view": VIEWS,
     }
@@ -130,9 +131,17 @@ def _system(systems: dict[str, System], start: str, state: PageState) -> str:
 
 
 def _model(system: System, specs: dict[str, CheckpointSpec], state: PageState) -> CheckpointSpec | None:
-    """Choose the live model: the system's own first, then its nearest relative, then the branch's others."""
-    nearest = system.live.checkpoint
-    order = sorted(specs.values(), key=lambda s: (s.system != system.slug, s.slug != nearest, s.slug))
+    """Choose the live model: the record's own choice first, then the system's others, its relatives, the branch's."""
+    live = system.live
+    order = sorted(
+        specs.values(),
+        key=lambda s: (
+            not (live.exact and s.slug == live.checkpoint),
+            s.system != system.slug,
+            s.slug != live.checkpoint,
+            s.slug,
+        ),
+    )
     chosen = checkpoint_picker(order, key=state.key(f"model.{system.slug}"), selected=state.text("model"))
     state.set(model=None if chosen is None or chosen == order[0] else chosen.slug)
     return chosen

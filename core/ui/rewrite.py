@@ -13,6 +13,7 @@ from core import session
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import AtlasError
 from core.language.damage import KINDS, Kind, damage
+from core.language.denoise import CORRUPTIONS, damage_text
 from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request, Task, align, prepare, replay, rewrite, tasks
 from core.language.types import Decoding, GenerationStep
@@ -50,7 +51,7 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
     offered = tasks(checkpoint)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         task = _task(offered, state)
-        kind = _damage_menu(state) if task.repairs else None
+        kind = _damage_menu(task, state) if task.repairs or task.denoises else None
         with st.popover("How it writes"):
             decoding = _decoding(state)
     typing, writing = _samples_and_columns(task, state)
@@ -59,7 +60,7 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
         state.set(text=None if typed == rewrite_text.samples(task)[0] else typed)
     try:
         with typing:
-            given = _damaged(typed, kind, state) if kind is not None else typed
+            given = _damaged(checkpoint, task, typed, kind, state) if kind is not None else typed
         request = prepare(checkpoint, given, task.slug)
         with writing:
             run = _write(checkpoint, request, given, decoding, state)
@@ -67,6 +68,8 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
         # What was typed stays in the box, so nothing is lost by the refusal.
         st.warning(plain(str(error)), icon=":material/info:")
         return
+    if task.denoises and run.steps:
+        st.caption(plain(rewrite_text.kept(clean(typed, MAX_CHARS), run.steps[-1].text)))
     if run.path and run.alignment is not None:
         _explore(checkpoint, request, run, decoding, state)
     with st.expander("Formula: where cross-attention stands"):
@@ -93,11 +96,12 @@ def _task(offered: tuple[Task, ...], state: PageState) -> Task:
     return next(task for task in offered if task.slug == chosen)
 
 
-def _damage_menu(state: PageState) -> Kind | str:
-    options = [*KINDS[-1:], *KINDS[:-1], AS_IT_IS]
+def _damage_menu(task: Task, state: PageState) -> Kind | str:
+    options = [*CORRUPTIONS, AS_IT_IS] if task.denoises else [*KINDS[-1:], *KINDS[:-1], AS_IT_IS]
     current = state.text("damage", options[0])
     chosen = st.selectbox(
-        "Damage", options, index=options.index(current) if current in options else 0, key=state.key("damage"),
+        "Damage", options, index=options.index(current) if current in options else 0,
+        key=state.key(f"damage.{task.denoises}"),
         format_func=rewrite_text.DAMAGE.__getitem__, width=230, help="What is done to your sentence before it is read",
     )  # fmt: skip
     state.set(damage=None if chosen == options[0] else chosen)
@@ -141,13 +145,14 @@ def _samples_and_columns(task: Task, state: PageState) -> tuple[DeltaGenerator, 
     return left, right
 
 
-def _damaged(typed: str, kind: Kind | str, state: PageState) -> str:
+def _damaged(checkpoint: Checkpoint, task: Task, typed: str, kind: Kind | str, state: PageState) -> str:
     """The text after damage, shown, with a button that damages it another way."""
     if kind == AS_IT_IS:
         return typed
     slot = state.key("damage.seed")
     seed = int(st.session_state.setdefault(slot, state.number("seed", 0)))
-    given = damage(clean(typed, MAX_CHARS), cast(Kind, kind), seed=seed)
+    text = clean(typed, MAX_CHARS)
+    given = damage_text(checkpoint, text, kind, seed) if task.denoises else damage(text, cast(Kind, kind), seed=seed)
 
     def again() -> None:
         st.session_state[slot] = (seed + 1) % 2**31

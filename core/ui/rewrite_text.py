@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+
 import streamlit as st
 
 from core.language.translate import Task
@@ -12,6 +14,11 @@ DAMAGE = {
     "spaces": "Lost and wrong spaces",
     "order": "Swapped words",
     "case": "No capitals, no marks",
+    "mask": "Hide tokens",
+    "delete": "Delete tokens",
+    "infill": "Hide spans behind one mask each",
+    "permute": "Change the order of sentences",
+    "rotate": "Begin in the middle",
     "none": "None: repair what I type",
 }
 
@@ -35,6 +42,11 @@ _SAMPLES: dict[str, tuple[str, ...]] = {
         "Meine Schwester liest ein Buch im Garten.",
     ),
 }
+_DENOISE = (
+    "The king had three sons. The youngest of them was very kind.",
+    "It was a cold night. The snow fell, and the wind blew. Nobody was in the street.",
+    "Tom opened the door. His mother was in the kitchen.",
+)
 _REPAIR = (
     "We are going home because it is late.",
     "The children play in the garden after school.",
@@ -47,12 +59,23 @@ def samples(task: Task) -> tuple[str, ...]:
     """Sentences to try, in the language that the task reads."""
     if task.repairs:
         return _REPAIR
+    if task.denoises:
+        return _DENOISE
     return _SAMPLES.get(task.languages[0] if task.languages else "en", _SAMPLES["en"])
 
 
 def every_sample() -> frozenset[str]:
     """All samples of all tasks."""
-    return frozenset(_REPAIR).union(*_SAMPLES.values())
+    return frozenset((*_REPAIR, *_DENOISE)).union(*_SAMPLES.values())
+
+
+def kept(before: str, after: str) -> str:
+    """How much of a text has come back, in a sentence; words are compared in their order."""
+    old, new = before.split(), after.split()
+    if old == new:
+        return "Rebuilt word for word."
+    same = sum(block.size for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
+    return f"{same} of the original's {len(old)} words stand in their order in the {len(new)} that were written."
 
 
 def try_and_notice(task: Task) -> None:
@@ -62,6 +85,13 @@ def try_and_notice(task: Task) -> None:
             "**Try** damaging the sentence another way until the answer is wrong.\n\n"
             "**Notice** that a written word looks back at all the pieces of its damaged form: damage breaks it into "
             "more and rarer tokens."
+        )
+    elif task.denoises:
+        st.markdown(
+            "**Try** all five ways of damage on one text, and each of them another way.\n\n"
+            "**Notice** what each asks for: behind a mask a word must be guessed, behind one mask for a span also how "
+            "many, after a deletion even where; order and beginning can be found from what is there.\n\n"
+            "Nothing tells the model which damage was done."
         )
     elif task.languages:
         st.markdown(

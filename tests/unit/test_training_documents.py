@@ -11,24 +11,12 @@ from core.training import documents, masking
 from core.training.documents import Documents
 from core.training.pairs import NO_LABEL, Pairs
 from core.training.recipe import SourceFile
-
-WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "saw", "two", "dogs", "run", "past", "old", "trees", "near"]
+from tests import tinycorpus
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    rng = np.random.default_rng(0)
-
-    def sentence() -> str:
-        return " ".join(rng.choice(WORDS, size=rng.integers(4, 9))).capitalize() + "."
-
-    lines = []
-    for book in range(40):
-        lines.append(f"=== Book {book}")
-        lines += [" ".join(sentence() for _ in range(3)) for _ in range(8)]
-    (tmp_path / "stories.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (tmp_path / "lines.txt").write_text("\n".join(sentence() for _ in range(200)) + "\n", encoding="utf-8")
-    return tmp_path
+    return tinycorpus.write(tmp_path)
 
 
 SOURCES = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=2))

@@ -17,7 +17,7 @@ from transformers import BertConfig, BertForMaskedLM, BertModel
 
 from core.checkpoints.difference import apply
 from core.checkpoints.spec import Measure
-from core.training import card, curvature, measures, optimizers
+from core.training import batches, card, curvature, measures, optimizers
 from core.training.cross_entropy import linear_cross_entropy
 from core.training.lowrank import LowRankEmbedding, add_updates, factors, linears
 from core.training.masked_model import MaskedModel
@@ -25,7 +25,7 @@ from core.training.nearness import Nearness, together
 from core.training.objectives.causal import END, CausalModel, byte_lengths, train_tokenizer, window_starts
 from core.training.objectives.long import TiledPositions, allowed_pairs, waves
 from core.training.objectives.masked import MaskedObjective, WordPieces, unlikelihood
-from core.training.objectives.seq2seq import Seq2SeqModel, round_up
+from core.training.objectives.seq2seq import Seq2SeqModel
 from core.training.recipe import Recipe
 from core.training.trainer import Trainer
 
@@ -468,7 +468,7 @@ def test_positions_are_tiled_and_pattern_has_window_and_ends() -> None:
 
 
 def test_lengths_are_rounded_up() -> None:
-    assert round_up(np.array([1, 4, 5])).tolist() == [4, 4, 8]
+    assert batches.round_up(np.array([1, 4, 5])).tolist() == [4, 4, 8]
 
 
 def test_card_reads_back(tmp_path: Path) -> None:

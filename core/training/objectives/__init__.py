@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
@@ -34,33 +35,24 @@ class Objective(Protocol):
         """Writes the shipped weights, configuration and tokeniser."""
 
 
+OBJECTIVES = {
+    "masked-lm": ("masked", "MaskedObjective"),
+    "sentence-head": ("sentence", "SentenceObjective"),
+    "long-masked-lm": ("long", "LongObjective"),
+    "encoder": ("encoder", "EncoderObjective"),
+    "electra": ("electra", "ElectraObjective"),
+    "distil": ("distil", "DistilObjective"),
+    "causal-lm": ("causal", "CausalObjective"),
+    "denoise": ("denoise", "DenoiseObjective"),
+    "seq2seq-lm": ("seq2seq", "Seq2SeqObjective"),
+}
+"""Module and class of each kind of recipe; imported when one is trained."""
+
+
 def build(recipe: Recipe, corpus: Path, cache: Path) -> Objective:
     """The objective of a recipe, its data read (or taken from ``cache``) and its model initialised from the seed."""
-    if recipe.kind == "masked-lm":
-        from core.training.objectives.masked import MaskedObjective
-
-        return MaskedObjective(recipe, corpus, cache)
-    if recipe.kind == "sentence-head":
-        from core.training.objectives.sentence import SentenceObjective
-
-        return SentenceObjective(recipe, corpus, cache)
-    if recipe.kind == "long-masked-lm":
-        from core.training.objectives.long import LongObjective
-
-        return LongObjective(recipe, corpus, cache)
-    if recipe.kind == "encoder":
-        from core.training.objectives.encoder import EncoderObjective
-
-        return EncoderObjective(recipe, corpus, cache)
-    if recipe.kind == "causal-lm":
-        from core.training.objectives.causal import CausalObjective
-
-        return CausalObjective(recipe, corpus, cache)
-    if recipe.kind == "seq2seq-lm":
-        from core.training.objectives.seq2seq import Seq2SeqObjective
-
-        return Seq2SeqObjective(recipe, corpus, cache)
-    raise AtlasError(
-        f"No objective trains the kind {recipe.kind!r}; use masked-lm, sentence-head, long-masked-lm, encoder, "
-        "causal-lm or seq2seq-lm."
-    )
+    if recipe.kind not in OBJECTIVES:
+        raise AtlasError(f"No objective trains the kind {recipe.kind!r}; use one of: {', '.join(OBJECTIVES)}.")
+    module, name = OBJECTIVES[recipe.kind]
+    made: Objective = getattr(import_module(f"core.training.objectives.{module}"), name)(recipe, corpus, cache)
+    return made

@@ -45,11 +45,6 @@ def train_tokenizer(texts: list[str], size: int, prefixes: list[str]) -> Any:
     return tokenizer
 
 
-def round_up(lengths: Ints, multiple: int = 4) -> Ints:
-    """Each length rounded up to a multiple."""
-    return -(-lengths // multiple) * multiple
-
-
 class Seq2SeqModel(nn.Module):
     """T5 from its configuration, with random weights."""
 
@@ -95,7 +90,7 @@ class Seq2SeqObjective:
         self.recipe = recipe
         self.tasks = [source.task for source in recipe.sources]
         self.tokenizer, self.inputs, self.outputs, self.task_of, self.test = self._data(corpus_folder, cache)
-        self.sizes = (round_up(self.inputs.lengths), round_up(self.outputs.lengths))
+        self.sizes = (batches.round_up(self.inputs.lengths), batches.round_up(self.outputs.lengths))
         torch.manual_seed(recipe.seed)
         self.model: Seq2SeqModel = Seq2SeqModel(recipe.model, self.tokenizer.get_vocab_size())
         self._epochs = Epochs(recipe.seed, self._epoch)

@@ -1,0 +1,71 @@
+"""Two segments and the question that an encoder was trained to answer about them.
+
+From the pooled vector of ``[CLS]``, :math:`u = \\tanh(W h_0 + b)`, a head of two outputs gives
+
+    p(own order | A, B) = softmax(V u + c)_0
+
+For BERT (Devlin et al., 2019) the other answer means that B comes from elsewhere, for ALBERT (Lan et al., 2020) that
+the two have changed places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputEmpty, OutOfRange
+from core.language.limits import check_length
+from core.language.text import clean
+
+MAX_CHARS = 1_000
+MAX_CANDIDATES = 8
+
+Question = Literal["next", "order"]
+
+
+@dataclass(frozen=True, slots=True)
+class PairVerdict:
+    """What the head says of A followed by B."""
+
+    a: str
+    b: str
+    probability: float
+    """Of the answer that B follows A."""
+
+
+def question(checkpoint: Checkpoint) -> Question:
+    """What the head of this ``pairs`` part was trained to tell."""
+    return "order" if checkpoint.model.config.model_type == "albert" else "next"
+
+
+def judge(checkpoint: Checkpoint, a: str, b: str) -> PairVerdict:
+    """The probability that ``b`` follows ``a``.
+
+    :param checkpoint: the ``pairs`` part of a checkpoint.
+    :raises InputEmpty: one of the two has no readable character.
+    :raises InputTooLong: together they have more tokens than the model has positions.
+    """
+    import torch
+
+    first, second = clean(a, MAX_CHARS), clean(b, MAX_CHARS)
+    given = checkpoint.tokenizer(first, second, return_tensors="pt", return_token_type_ids=True, verbose=False)
+    check_length(checkpoint, int(given["input_ids"].shape[1]))
+    with torch.inference_mode():
+        out = checkpoint.model(**given)
+    scores = out.sop_logits if question(checkpoint) == "order" else out.logits  # (1, 2)
+    return PairVerdict(first, second, float(scores.float().softmax(-1)[0, 0]))
+
+
+def candidates(text: str) -> tuple[str, ...]:
+    """The lines of ``text`` that hold something, in order and each once.
+
+    :raises InputEmpty: there is none.
+    :raises OutOfRange: there are more than `MAX_CANDIDATES`.
+    """
+    lines = tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    if not lines:
+        raise InputEmpty("There is no second sentence. Type one, or several on lines of their own.")
+    if len(lines) > MAX_CANDIDATES:
+        raise OutOfRange(f"{len(lines)} second sentences are more than fit the picture. Up to {MAX_CANDIDATES} work.")
+    return lines

@@ -1,0 +1,134 @@
+"""Replaced-token detection (Clark et al., 2020): two encoders over one table of word vectors.
+
+The generator fills the chosen 15 % of places from its distribution; the discriminator judges every token of the result.
+With :math:`r_t = 1` where the token is not the one that stood there (a right guess counts as original):
+
+.. math:: L = L_{MLM} + 50 \\cdot \\frac{1}{n} \\sum_t -\\big[r_t \\log D_t + (1 - r_t) \\log (1 - D_t)\\big]
+
+Nothing flows from the judge back to the generator: the sample is a constant, and the generator learns to be right, not
+to deceive.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from core.checkpoints.registry import GENERATOR
+from core.training.encoder_model import new_model
+from core.training.examples import Examples, Vocabulary
+from core.training.objectives.encoder import EncoderObjective
+
+WEIGHT = 50.0
+"""Of the discriminator's loss against the generator's."""
+
+
+class ElectraModel(nn.Module):
+    """Generator and discriminator with shared word, position and segment vectors."""
+
+    typed = True
+
+    def __init__(self, full: Any, generator: Any) -> None:
+        super().__init__()
+        self.full, self.generator = full, generator
+        for name in ("word", "position", "token_type"):
+            shared = getattr(self.full.electra.embeddings, f"{name}_embeddings")
+            setattr(self.generator.electra.embeddings, f"{name}_embeddings", shared)
+        self.generator.generator_lm_head.weight = shared_words(self.full)
+
+    def guess(self, ids: Tensor, types: Tensor, real: Tensor, chosen: Tensor) -> Tensor:
+        """(chosen, vocabulary) scores of the generator."""
+        hidden = self.generator.electra(input_ids=ids, attention_mask=real, token_type_ids=types).last_hidden_state
+        scores: Tensor = self.generator.generator_lm_head(self.generator.generator_predictions(hidden[chosen]))
+        return scores
+
+    def forward(self, ids: Tensor, types: Tensor, real: Tensor) -> Tensor:
+        """(rows, length) scores of the discriminator; above 0 it takes a token for replaced."""
+        scores: Tensor = self.full(input_ids=ids, attention_mask=real, token_type_ids=types).logits
+        return scores
+
+
+def shared_words(full: Any) -> nn.Parameter:
+    """The table of word vectors."""
+    weight: nn.Parameter = full.electra.embeddings.word_embeddings.weight
+    return weight
+
+
+class ElectraObjective(EncoderObjective):
+    """Single texts, as the masked objective draws them; every chosen token becomes the mask token."""
+
+    model: Any
+
+    def new_model(self) -> Any:
+        from transformers import ElectraForMaskedLM
+
+        settings, vocabulary = dict(self.recipe.model), self.tokenizer.get_vocab_size()
+        smaller = {name: value for name, value in settings.items() if name != "generator"} | settings.pop("generator")
+        return ElectraModel(new_model(settings, vocabulary), ElectraForMaskedLM(new_model(smaller, vocabulary).config))
+
+    def loss(self, batch: dict[str, Tensor]) -> Tensor:
+        guess = self.model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
+        text, replaced, judged = replace(self.train.words, batch, guess)
+        verdict = self.model(text, batch["types"], batch["real"]).float()
+        found = functional.binary_cross_entropy_with_logits(verdict[judged], replaced[judged].float())
+        return functional.cross_entropy(guess, batch["labels"]) + WEIGHT * found
+
+    def measure(self) -> dict[str, float]:
+        return replaced_tokens(self.model, self.test)
+
+    def export(self, folder: Path) -> None:
+        super().export(folder)
+        small = self.model.generator
+        small.config.hidden_dropout_prob = small.config.attention_probs_dropout_prob = 0.1
+        small.to(torch.float16).save_pretrained(folder / GENERATOR)
+        self.model.float()
+
+
+def replace(
+    words: Vocabulary, batch: dict[str, Tensor], scores: Tensor, generator: torch.Generator | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The text with the generator's samples, where it differs from the original, and where it is judged.
+
+    Args:
+        words: which tokens are special and not judged.
+        batch: of `Examples.rows`.
+        scores: (chosen, vocabulary) of the generator.
+        generator: random numbers; torch's own by default.
+    """
+    drawn = torch.multinomial(scores.detach().softmax(-1), 1, generator=generator)[:, 0]
+    text, original = batch["ids"].clone(), batch["ids"].clone()
+    text[batch["chosen"]] = drawn
+    original[batch["chosen"]] = batch["labels"]
+    special = torch.from_numpy(words.special).to(original.device)
+    return text, text != original, ~special[original]
+
+
+@torch.no_grad()
+def replaced_tokens(model: ElectraModel, held: Examples) -> dict[str, float]:
+    """In percent: the generator's right first guesses, and of the discriminator the replaced tokens it finds, the
+    original ones it leaves, and the mean of these two.
+    """
+    device = next(model.parameters()).device
+    dice = torch.Generator(device).manual_seed(0)
+    hits = total = caught = replaced_all = left = original_all = 0
+    for batch in held.measured(device):
+        guess = model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
+        hits += int((guess.argmax(1) == batch["labels"]).sum())
+        total += len(guess)
+        text, replaced, judged = replace(held.words, batch, guess, dice)
+        verdict = model(text, batch["types"], batch["real"]) > 0
+        caught += int((verdict & replaced & judged).sum())
+        replaced_all += int((replaced & judged).sum())
+        left += int((~verdict & ~replaced & judged).sum())
+        original_all += int((~replaced & judged).sum())
+    found, kept = 100 * caught / max(1, replaced_all), 100 * left / max(1, original_all)
+    return {
+        "generator top-1": 100 * hits / total,
+        "replaced found": found,
+        "original left": kept,
+        "balanced accuracy": (found + kept) / 2,
+    }

@@ -1,0 +1,153 @@
+"""Two encoders on one sentence: what each guesses, and what the smaller one saves and keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.checkpoints.spec import CheckpointSpec, Measure
+from core.figures.predictions import bars_alt, guess_bars
+from core.ui.page import accent, plain, sentences
+
+if TYPE_CHECKING:
+    from core.language.types import MaskPrediction
+    from core.ui.links import PageState
+
+TEXT = "The old king lived in a [MASK] with his three sons."
+GUESSES = 5
+_MOST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One model's answer and its cost."""
+
+    predictions: tuple[MaskPrediction, ...]
+    parameters: int
+    layers: int
+    milliseconds: float
+
+
+def beside_demo(spec: CheckpointSpec, partners: Sequence[CheckpointSpec], state: PageState) -> None:
+    """Draw the demo; ``partners`` are the models that it can be held against, the card's own choice first."""
+    known = {partner.slug: partner for partner in partners}
+    left, right = st.columns([3, 1.4], vertical_alignment="bottom")
+    box = state.key("beside.text")
+    st.session_state.setdefault(box, state.text("text") or TEXT)
+    text = left.text_input("Sentence with [MASK] in place of a word", key=box) or ""
+    wanted = state.text("beside")
+    slug = right.selectbox(
+        "Beside it", list(known), index=list(known).index(wanted) if wanted in known else 0,
+        format_func=lambda slug: known[slug].name, key=state.key(f"beside.{spec.slug}"),
+    )  # fmt: skip
+    partner = known[slug]
+    state.set(text=None if text == TEXT else text, beside=None if slug == next(iter(known)) else slug)
+    with sentences():
+        both = (partner, spec)
+        sides = _answers(partner.slug, spec.slug, text)
+        scale = max(p.probabilities[0] for side in sides for p in side.predictions)
+        for column, model, side in zip(st.columns(2, gap="large"), both, sides, strict=True):
+            with column:
+                st.markdown(f"**{plain(model.name)}**")
+                for number, prediction in enumerate(side.predictions[:_MOST], 1):
+                    title = f"Guesses of {model.name} for mask {number}"
+                    if len(side.predictions) > 1:
+                        st.caption(f"Mask {number}")
+                    st.plotly_chart(
+                        guess_bars(
+                            prediction.tokens, prediction.probabilities, accent("encoder"), scale=scale,
+                            dark=st.context.theme.type == "dark",
+                        ),
+                        config={"displayModeBar": False},
+                        key=state.key(f"beside.{model.slug}.{number}"),
+                        alt=bars_alt(prediction.tokens, prediction.probabilities, title),
+                    )  # fmt: skip
+        _costs(both, sides)
+        st.markdown(
+            "**Try** a sentence where the smaller model still knows the word, and one where it does not.\n\n"
+            "**Notice** that both pictures share one scale: the shorter bars belong to the model that is less sure."
+        )
+        _table(both, sides)
+
+
+def _costs(both: Sequence[CheckpointSpec], sides: Sequence[Side]) -> None:
+    """Size, time and quality of both, and the second as a share of the first."""
+    first, second = sides
+    rows: list[tuple[str, str, str, str]] = [
+        ("layers", str(first.layers), str(second.layers), _share(second.layers, first.layers)),
+        (
+            "parameters",
+            f"{first.parameters / 1e6:.2f} M",
+            f"{second.parameters / 1e6:.2f} M",
+            _share(second.parameters, first.parameters),
+        ),
+        (
+            "time for this sentence",
+            f"{first.milliseconds:.1f} ms",
+            f"{second.milliseconds:.1f} ms",
+            _share(second.milliseconds, first.milliseconds),
+        ),
+    ]
+    for one, other in _common(*both):
+        rows.append(
+            (
+                f"{one.name}: {one.on}",
+                f"{one.value:.1f} {one.unit}",
+                f"{other.value:.1f} {other.unit}",
+                _share(other.value, one.value),
+            )
+        )
+    names = ["", both[0].name, both[1].name, "second / first"]
+    st.dataframe(
+        [dict(zip(names, row, strict=True)) for row in rows],
+        hide_index=True,
+        alt=f"Size, time and quality of {both[0].name} and {both[1].name}",
+    )
+    st.caption("Time: median of 15 runs by turns, on this machine, now. Quality: from the two cards.")
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.0f} %"
+
+
+def _common(one: CheckpointSpec, other: CheckpointSpec) -> list[tuple[Measure, Measure]]:
+    """Measures that stand on both cards."""
+    if one.card is None or other.card is None:
+        return []
+    theirs = {(m.name, m.on): m for m in other.card.measures}
+    return [(m, theirs[m.name, m.on]) for m in one.card.measures if (m.name, m.on) in theirs]
+
+
+def _table(both: Sequence[CheckpointSpec], sides: Sequence[Side]) -> None:
+    with st.expander("The guesses as a table"):
+        st.dataframe(
+            [
+                {"model": model.name, "mask": number, "rank": rank, "guess": token, "probability": chance}
+                for model, side in zip(both, sides, strict=True)
+                for number, prediction in enumerate(side.predictions, 1)
+                for rank, (token, chance) in enumerate(zip(prediction.tokens, prediction.probabilities, strict=True), 1)
+            ],
+            hide_index=True,
+            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
+            alt="Guesses of both models with their probabilities",
+        )
+
+
+@st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Running both models")
+def _answers(first: str, second: str, text: str) -> tuple[Side, Side]:
+    from core.language.fill_mask import predict, prepare
+    from core.language.speed import by_turns
+
+    loaded = [session.checkpoint(slug) for slug in (first, second)]
+    masked = [prepare(checkpoint, text) for checkpoint in loaded]
+    answers = [predict(checkpoint, m, GUESSES) for checkpoint, m in zip(loaded, masked, strict=True)]
+    seconds = by_turns([lambda c=c, m=m: predict(c, m, GUESSES) for c, m in zip(loaded, masked, strict=True)])  # type: ignore[misc]
+    made = [
+        Side(answer, checkpoint.model.num_parameters(), checkpoint.model.config.num_hidden_layers, 1000 * taken)
+        for answer, checkpoint, taken in zip(answers, loaded, seconds, strict=True)
+    ]
+    return made[0], made[1]

@@ -1,0 +1,179 @@
+"""ELECTRA's demo: hide words, let the generator fill them, see which tokens the discriminator takes for replaced."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.checkpoints.spec import CheckpointSpec
+from core.figures.verdicts import verdict_alt, verdict_bars
+from core.language.tokens import words
+from core.ui.chips import token_chips
+from core.ui.page import accent, sentences
+
+if TYPE_CHECKING:
+    from core.language.replaced import Judged
+    from core.language.types import Token
+    from core.ui.links import PageState
+
+TEXT = "The chef cooked the meal for all of his guests, and they thanked him."
+OWN = "The chef ate the meal for all of his trees, and they thanked him."
+
+
+def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
+    """Draw the demo; text, hidden words and seed are kept in the page's state."""
+    filled = "generator" in spec.parts
+    start = TEXT if filled else OWN
+    box = state.key("replaced.text")
+    st.session_state.setdefault(box, state.text("text") or start)
+    text = st.text_area("Sentence", key=box, height=68, label_visibility="collapsed") or ""
+    state.set(text=None if text == start else text)
+    with sentences():
+        if not filled:
+            _show(_own(spec.slug, text), state)
+            return
+        positions = _choose(spec, text, state)
+        seed = state.number("seed")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if st.button("Sample again", key=state.key("replaced.again"), help="Another sample of the generator"):
+                seed += 1
+            state.set(seed=seed or None)
+            st.caption(
+                f"Sample {seed + 1}. "
+                + ("Words chosen at random; click words to choose them." if not positions else "You chose the words.")
+            )
+        _show(_sampled(spec.slug, text, positions, seed), state)
+
+
+def _choose(spec: CheckpointSpec, text: str, state: PageState) -> tuple[int, ...]:
+    """The words that the visitor hides; none leaves the choice to chance."""
+    tokens = _cut(spec.slug, text)
+    fixed = [i for i, token in enumerate(tokens) if token.special]
+    kept = [i for i in state.integers("mask") if i < len(tokens) and i not in fixed]
+    numbers = words(tokens)
+    whole = {numbers[i] for i in kept}
+    picked = token_chips(
+        tokens,
+        selected=[i for i, number in enumerate(numbers) if number in whole and i not in fixed],
+        key=state.key("replaced.chips"),
+        multi=True,
+        accent="encoder",
+        label="Tokens of the sentence; choose words for the generator to fill",
+        disabled=fixed,
+        groups=numbers,
+    )
+    state.set(mask=picked)
+    return picked
+
+
+def _show(found: Judged, state: PageState) -> None:
+    colour = accent("encoder")
+    st.html(
+        f'<p dir="auto" style="font-size:1.2rem;line-height:1.7;overflow-wrap:anywhere">{_story(found, colour)}</p>'
+    )
+    ordinary = [i for i, token in enumerate(found.after) if not token.special]
+    names = [found.after[i].text for i in ordinary]
+    values = [found.verdicts[i] for i in ordinary]
+    marked = [ordinary.index(i) for i in found.replaced if i in ordinary]
+    picture, advice = st.columns([3, 2], gap="large")
+    with picture:
+        st.caption("How sure the discriminator is that each token was replaced; ◂ and hatching mark those that were")
+        st.plotly_chart(
+            verdict_bars(names, values, marked, colour, dark=st.context.theme.type == "dark"),
+            config={"displayModeBar": False},
+            key=state.key("replaced.bars"),
+            alt=verdict_alt(names, values, marked),
+        )
+    with advice:
+        hits, count = found.right()
+        caught = sum(found.verdicts[i] > 0.5 for i in found.replaced)
+        if found.hidden:
+            st.markdown(
+                f"Hidden tokens: {len(found.hidden)}. Replaced by another one: {len(found.replaced)}, of which the "
+                f"discriminator catches {caught}. Right verdicts: {hits} of {count} tokens."
+            )
+        st.markdown(
+            "**Try** sampling again, then hide a word that cannot be guessed, such as a name.\n\n"
+            "**Notice** that every token gets a verdict, so that training learns from all of them and not from 15 % "
+            "alone; and that a guess which happens to be right counts as original."
+        )
+    _table(found)
+    _teach()
+
+
+def _story(found: Judged, colour: str) -> str:
+    """The text as it stands now: what was written is underlined, and what stood there follows, struck out."""
+    out: list[str] = []
+    for i, token in enumerate(found.after):
+        if token.special:
+            continue
+        glue = "" if token.continuation or not out or token.text in ".,;:!?" else " "
+        text = html.escape(token.text)
+        if i in found.hidden:
+            text = f'<strong style="border-bottom:3px solid {colour}">{text}</strong>'
+        if i in found.replaced and not found.before[i].special:
+            text += f' <s style="opacity:.65">{html.escape(found.before[i].text)}</s>'
+        out.append(glue + text)
+    return "".join(out)
+
+
+def _table(found: Judged) -> None:
+    chances = dict(zip(found.hidden, found.chances, strict=False))
+    with st.expander("As a table"):
+        st.dataframe(
+            [
+                {
+                    "token": i,
+                    "stood there": found.before[i].text,
+                    "stands there": token.text,
+                    "generator's probability": chances.get(i),
+                    "replaced": i in found.replaced,
+                    "verdict": found.verdicts[i],
+                }
+                for i, token in enumerate(found.after)
+                if not token.special
+            ],
+            hide_index=True,
+            column_config={
+                name: st.column_config.NumberColumn(format="%.4f") for name in ("generator's probability", "verdict")
+            },
+            alt="Every token with what stood there and the discriminator's verdict",
+        )
+
+
+def _teach() -> None:
+    with st.expander("How it is trained"):
+        st.latex(
+            r"L = L_{MLM} + 50 \cdot \frac{1}{n} \sum_{t=1}^{n} "
+            r"-\big[\, r_t \log D_t + (1 - r_t) \log (1 - D_t) \,\big]"
+        )
+        st.markdown(
+            "$r_t$ is 1 where token $t$ is not the one that stood there, $D_t$ the discriminator's verdict, $L_{MLM}$ "
+            "the generator's loss at the hidden places. The two share their word vectors. The generator is not "
+            "trained to deceive: no gradient flows from the verdicts back to it."
+        )
+        st.caption("Clark et al. 2020, arXiv:2003.10555.")
+
+
+@st.cache_data(max_entries=256, ttl=3600.0, show_spinner=False)
+def _cut(slug: str, text: str) -> tuple[Token, ...]:
+    from core.language.fill_mask import prepare
+
+    return prepare(session.checkpoint(slug), text).tokens
+
+
+@st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Sampling and judging")
+def _sampled(slug: str, text: str, positions: tuple[int, ...], seed: int) -> Judged:
+    from core.language.replaced import replace_and_judge
+
+    return replace_and_judge(session.checkpoint(slug, "generator"), session.checkpoint(slug), text, positions, seed)
+
+
+@st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Judging")
+def _own(slug: str, text: str) -> Judged:
+    from core.language.replaced import judge_own
+
+    return judge_own(session.checkpoint(slug), text)

@@ -1,0 +1,103 @@
+"""ALBERT's demo: one layer used over and over, what it would answer after each pass, and what sharing saves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.checkpoints.spec import CheckpointSpec
+from core.figures.predictions import bars_alt, guess_bars
+from core.ui.page import accent, sentences
+
+if TYPE_CHECKING:
+    from core.language.depth import LayerGuess
+    from core.ui.links import PageState
+
+TEXT = "Once upon a [MASK] there was a little girl."
+
+
+def shared_layer_demo(spec: CheckpointSpec, state: PageState) -> None:
+    """Draw the demo; the sentence is kept in the page's state."""
+    box = state.key("depth.text")
+    st.session_state.setdefault(box, state.text("text") or TEXT)
+    text = st.text_input("Sentence with [MASK] in place of a word", key=box) or ""
+    state.set(text=None if text == TEXT else text)
+    with sentences():
+        passes = _answers(spec.slug, text)[1:]
+        scale = max(guess.probabilities[0] for guess in passes)
+        for column, guess in zip(st.columns(len(passes), gap="medium"), passes, strict=True):
+            with column:
+                title = f"After pass {guess.layer}"
+                st.caption(title)
+                st.plotly_chart(
+                    guess_bars(
+                        guess.tokens, guess.probabilities, accent("encoder"), scale=scale,
+                        dark=st.context.theme.type == "dark",
+                    ),
+                    config={"displayModeBar": False},
+                    key=state.key(f"depth.{guess.layer}"),
+                    alt=bars_alt(guess.tokens, guess.probabilities, title),
+                )  # fmt: skip
+        st.markdown(
+            "**Try** a sentence whose missing word depends on one far away.\n\n"
+            "**Notice** that the same weights are at work in every pass: what changes is what they are given. The "
+            "head was trained for the last pass alone, so the earlier answers are readings on the way."
+        )
+        _savings(spec)
+        _table(passes)
+
+
+def _savings(spec: CheckpointSpec) -> None:
+    layer, passes, vocabulary, narrow, wide = _sizes(spec.slug)
+    st.markdown("**What sharing and factorising save**")
+    rows = [
+        ("layers", f"1 × {layer:,}", f"{passes} × {layer:,} = {passes * layer:,}"),
+        (
+            "word vectors",
+            f"{vocabulary:,} × {narrow} + {narrow} × {wide} = {vocabulary * narrow + narrow * wide:,}",
+            f"{vocabulary:,} × {wide} = {vocabulary * wide:,}",
+        ),
+    ]
+    st.dataframe(
+        [{"": name, "here": here, "with layers of their own and wide vectors": there} for name, here, there in rows],
+        hide_index=True,
+        alt="Parameters of the shared layer and the factorised word vectors, and of what they replace",
+    )
+    st.caption(
+        "Parameters, counted in the loaded model. Every pass costs as much time as a layer of its own would: sharing "
+        "saves memory, not work. Lan et al. 2019, arXiv:1909.11942."
+    )
+
+
+def _table(passes: tuple[LayerGuess, ...]) -> None:
+    with st.expander("The guesses as a table"):
+        st.dataframe(
+            [
+                {"pass": guess.layer, "rank": rank, "guess": token, "probability": chance}
+                for guess in passes
+                for rank, (token, chance) in enumerate(zip(guess.tokens, guess.probabilities, strict=True), 1)
+            ],
+            hide_index=True,
+            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
+            alt="Guesses after each pass with their probabilities",
+        )
+
+
+@st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Reading after each pass")
+def _answers(slug: str, text: str) -> tuple[LayerGuess, ...]:
+    from core.language.depth import guesses_by_layer
+    from core.language.fill_mask import prepare
+
+    checkpoint = session.checkpoint(slug)
+    return guesses_by_layer(checkpoint, prepare(checkpoint, text))
+
+
+@st.cache_data(max_entries=16, ttl=3600.0, show_spinner=False)
+def _sizes(slug: str) -> tuple[int, int, int, int, int]:
+    """Parameters of the shared layer, passes, vocabulary, width of the word vectors, width of the layers."""
+    model = session.checkpoint(slug).model
+    config = model.config
+    layer = sum(p.numel() for p in model.base_model.encoder.albert_layer_groups.parameters())
+    return layer, config.num_hidden_layers, config.vocab_size, config.embedding_size, config.hidden_size

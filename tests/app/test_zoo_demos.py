@@ -1,0 +1,74 @@
+"""Each model that was pretrained here does on its page what it was trained to do; found by what its folder holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints
+from core.ui.encoder_demos import DEMOS, demos_of
+from tests.app.test_branches import NASTY, opened, shown
+
+READY = [spec for spec in checkpoints.available() if spec.ready and spec.source == "bundled"]
+PAIRS = [spec for spec in READY if "pairs" in spec.parts]
+REPLACED = [spec for spec in READY if spec.kind == "replaced-token"]
+ENCODERS = [spec for spec in READY if spec.branch == "encoder" and spec.kind == "masked-lm"]
+
+
+def page(spec: Any, **query: str) -> AppTest:
+    return opened(spec.branch, system=spec.system, model=spec.slug, **query)
+
+
+@pytest.mark.parametrize("spec", ENCODERS, ids=lambda spec: spec.slug)
+def test_every_demo_of_an_encoder_opens_filled(spec: Any) -> None:
+    for demo in demos_of(spec):
+        at = page(spec, **({} if demo == "masks" else {"demo": demo}))
+        assert not at.exception
+        assert not at.warning
+        assert "**Notice**" in shown(at), demo
+        assert at.get("plotly_chart"), demo
+
+
+@pytest.mark.parametrize("spec", PAIRS, ids=lambda spec: spec.slug)
+def test_pairs_are_judged_and_nonsense_loses_nothing(spec: Any) -> None:
+    at = page(spec, demo="pairs", first="The dog barked.", second="It was hungry.\nThe moon is far away.")
+    assert at.text_input[0].value == "The dog barked."
+    table = at.dataframe[0].value
+    assert table["second"].tolist() == ["It was hungry.", "The moon is far away."]
+    assert all(0 < value < 1 for value in table["probability"])
+    for text in NASTY.values():
+        at.text_area[0].set_value(text).run()
+        assert not at.exception
+        assert at.text_input[0].value == "The dog barked."
+    at.text_area[0].set_value("\n".join(f"Line {i}." for i in range(9))).run()
+    assert "Up to 8 work" in shown(at)
+
+
+def test_bert_tells_a_sentence_that_fits_from_one_that_does_not() -> None:
+    spec = next(spec for spec in PAIRS if spec.system == "bert")
+    at = page(spec, demo="pairs")
+    values = at.dataframe[0].value["probability"].tolist()
+    assert values[0] > 0.5 > values[3]
+
+
+@pytest.mark.parametrize("spec", REPLACED, ids=lambda spec: spec.slug)
+def test_replaced_tokens_are_shown_and_nonsense_loses_nothing(spec: Any) -> None:
+    at = page(spec)
+    assert not at.exception
+    assert not at.warning
+    first = at.dataframe[0].value
+    assert first["replaced"].any() or first["generator's probability"].notna().any()
+    at.button[0].click().run()
+    assert at.dataframe[0].value["stands there"].tolist() != first["stands there"].tolist() or "Sample 2" in shown(at)
+    for text in NASTY.values():
+        at.text_area[0].set_value(text).run()
+        assert not at.exception
+        assert at.text_area[0].value == text
+
+
+def test_a_demo_that_a_model_lacks_is_not_offered_but_named_where_it_is() -> None:
+    at = opened("encoder", system="bert", model="minilm", demo="pairs")
+    assert not at.exception
+    assert f"Also here: [{DEMOS['pairs'].lower()}, with Atlas BERT](/encoder?" in shown(at)

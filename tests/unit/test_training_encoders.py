@@ -1,0 +1,181 @@
+"""Pretraining encoders: what the objectives compute, by hand on tiny models; what is shipped is what was learnt."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional
+
+from core.training import recipe as recipes
+from core.training.encoder_model import EncoderModel, new_model
+from core.training.examples import Examples
+from core.training.objectives import build, distil, electra
+from core.training.objectives.encoder import EncoderObjective, masked_tokens
+from core.training.recipe import Recipe, SourceFile
+from core.training.trainer import Trainer
+from tests import tinycorpus
+
+SOURCES = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=2))
+SMALL = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+ZOO = ["atlas-bert", "atlas-roberta", "atlas-albert", "atlas-electra"]
+
+
+def tiny(name: str) -> Recipe:
+    """The recipe ``name`` on the tiny corpus with a tiny model."""
+    found = recipes.load(name)
+    model = found.model | SMALL
+    if "embedding_size" in model:
+        model["embedding_size"] = 8
+    if "generator" in model:
+        model["generator"] = {"hidden_size": 8, "num_attention_heads": 1, "intermediate_size": 16}
+    data = found.data | {"vocabulary": 120, "width": 32, "hold_out_every": 10}
+    return dataclasses.replace(found, sources=SOURCES, model=model, data=data, step_tokens=256, tokens=0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tinycorpus.write(tmp_path_factory.mktemp("corpus"))
+
+
+def made(name: str, folder: Path) -> Any:
+    return build(tiny(name), folder, folder / "states" / name / "data")
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_every_recipe_learns_and_ships_what_it_learnt(name: str, folder: Path, tmp_path: Path) -> None:
+    objective = made(name, folder)
+    recipe = dataclasses.replace(tiny(name), optimizer={"rate": 5e-3, "warmup": 0.1, "bfloat16": False})
+    before = objective.measure()
+    losses = Trainer(recipe, objective, tmp_path / "state", steps=60).run(quiet=True)
+    assert sum(losses[-10:]) < 0.95 * sum(losses[:10])
+    after = objective.measure()
+    if name != "atlas-electra":
+        assert after["loss"] < before["loss"]
+        assert after["loss"] < math.log(120)  # better than even chances over the vocabulary
+    objective.export(tmp_path / "out")
+    from transformers import AutoModelForPreTraining
+
+    loaded, report = AutoModelForPreTraining.from_pretrained(
+        tmp_path / "out", output_loading_info=True, dtype=torch.float32
+    )
+    assert not report["missing_keys"]
+    batch = objective.batch(0)
+    typed = {"token_type_ids": batch["types"]} if objective.model.typed else {}
+    with torch.no_grad():
+        objective.model.eval()
+        found = loaded.eval()(input_ids=batch["ids"], attention_mask=batch["real"], **typed)
+        expected = objective.model.full(input_ids=batch["ids"], attention_mask=batch["real"], **typed)
+    torch.testing.assert_close(found[0], expected[0], atol=0.03, rtol=0.02)  # shipped in float16
+
+
+def test_only_chosen_places_meet_the_vocabulary_and_say_the_same(folder: Path) -> None:
+    objective: EncoderObjective = made("atlas-bert", folder)
+    batch = objective.batch(3)
+    words, pair = objective.model(batch["ids"], batch["types"], batch["real"], batch["chosen"])
+    whole = objective.model.full(input_ids=batch["ids"], attention_mask=batch["real"], token_type_ids=batch["types"])
+    torch.testing.assert_close(words, whole.prediction_logits[batch["chosen"]])
+    torch.testing.assert_close(pair, whole.seq_relationship_logits)
+    asked = batch["answers"] != -100
+    expected = functional.cross_entropy(words, batch["labels"])
+    expected = expected + functional.cross_entropy(pair[asked], batch["answers"][asked])
+    torch.testing.assert_close(objective.loss(batch), expected)
+
+
+def test_static_masks_belong_to_the_text_and_dynamic_ones_do_not(folder: Path) -> None:
+    bert, roberta = made("atlas-bert", folder), made("atlas-roberta", folder)
+    index = bert._epochs[0][:4]
+    for objective, same in ((bert, True), (roberta, False)):
+        objective._epochs = [index, index]
+        first, second = objective.batch(0), objective.batch(1)
+        assert torch.equal(first["ids"], second["ids"]) is same
+    assert bert.train.pairs.asked.any()
+    assert not roberta.train.pairs.asked.any()
+    assert bert.train.sizes.sum() > 0
+    assert bert.train.text.bounds.tolist() == roberta.train.text.bounds.tolist()  # the same text
+
+
+def test_a_right_guess_counts_as_original(folder: Path) -> None:
+    objective = made("atlas-electra", folder)
+    batch = objective.batch(0)
+    assert (batch["ids"][batch["chosen"]] == objective.train.words.mask).all()
+    size = objective.tokenizer.get_vocab_size()
+    right = torch.full((len(batch["labels"]), size), -1e9)
+    right[torch.arange(len(right)), batch["labels"]] = 0.0
+    wrong = right.roll(1, dims=1)
+    text, replaced, judged = electra.replace(objective.train.words, batch, right)
+    assert not replaced.any()
+    special = torch.from_numpy(objective.train.words.special)
+    assert not judged[special[text]].any()
+    _, replaced, _ = electra.replace(objective.train.words, batch, wrong)
+    assert torch.equal(replaced, batch["chosen"])
+
+
+def test_electra_shares_its_vectors_and_sends_nothing_back_to_the_generator(folder: Path) -> None:
+    objective = made("atlas-electra", folder)
+    model = objective.model
+    assert model.generator.electra.embeddings.word_embeddings is model.full.electra.embeddings.word_embeddings
+    assert model.generator.generator_lm_head.weight is model.full.electra.embeddings.word_embeddings.weight
+    batch = objective.batch(0)
+    guess = model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"])
+    text, replaced, judged = electra.replace(objective.train.words, batch, guess)
+    verdict = model(text, batch["types"], batch["real"])
+    functional.binary_cross_entropy_with_logits(verdict[judged], replaced[judged].float()).backward()
+    assert all(p.grad is None for p in model.generator.electra.encoder.parameters())
+    assert model.full.electra.embeddings.word_embeddings.weight.grad is not None
+
+
+def test_balanced_accuracy_by_hand(folder: Path) -> None:
+    objective = made("atlas-electra", folder)
+    found = electra.replaced_tokens(objective.model.eval(), objective.test)
+    assert found["balanced accuracy"] == pytest.approx((found["replaced found"] + found["original left"]) / 2)
+
+    class Always(type(objective.model)):  # type: ignore[misc]
+        def forward(self, ids: torch.Tensor, types: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
+            return torch.ones(ids.shape)
+
+    objective.model.__class__ = Always
+    found = electra.replaced_tokens(objective.model, objective.test)
+    assert (found["replaced found"], found["original left"], found["balanced accuracy"]) == (100.0, 0.0, 50.0)
+
+
+def test_the_student_starts_as_every_second_layer_of_its_teacher() -> None:
+    torch.manual_seed(0)
+    sizes = {"max_position_embeddings": 32}
+    teacher = new_model({"type": "bert", **SMALL, "num_hidden_layers": 2, **sizes}, 50).eval()
+    student = new_model(
+        {"type": "distilbert", "dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32, "dropout": 0.0,
+         "attention_dropout": 0.0, **sizes}, 50,
+    ).eval()  # fmt: skip
+    for module in teacher.modules():  # norms and biases that differ from their neutral start
+        for name, value in module.named_parameters(recurse=False):
+            if value.ndim == 1:
+                torch.nn.init.normal_(value, 1.0 if "LayerNorm" in type(module).__name__ and name == "weight" else 0.0)
+    distil.every_second_layer(student, teacher)
+    ids = torch.arange(5, 15)[None]
+    with torch.no_grad():
+        first = teacher.bert(input_ids=ids, output_hidden_states=True).hidden_states[1]
+        mine = student.distilbert(input_ids=ids).last_hidden_state
+        torch.testing.assert_close(mine, first)
+        torch.testing.assert_close(EncoderModel(student).words(mine), EncoderModel(teacher).words(first))
+
+
+def test_divergence_by_hand() -> None:
+    teacher = torch.tensor([[0.5, 0.25, 0.25]]).log()
+    scores = 2.0 * torch.tensor([[0.25, 0.25, 0.5]]).log()  # at temperature 2 these are the probabilities themselves
+    expected = 0.5 * math.log(0.5 / 0.25) + 0.25 * math.log(0.25 / 0.5)
+    assert float(distil.divergence(teacher, scores)) == pytest.approx(expected, rel=1e-5)
+    assert float(distil.divergence(teacher, 2.0 * teacher)) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_held_out_chunks_are_all_measured_with_the_same_damage(folder: Path) -> None:
+    objective: EncoderObjective = made("atlas-bert", folder)
+    held: Examples = objective.test
+    once, twice = list(held.measured()), list(held.measured())
+    assert sum(len(batch["ids"]) for batch in once) == len(held.text)
+    assert all(torch.equal(a["ids"], b["ids"]) for a, b in zip(once, twice, strict=True))
+    assert masked_tokens(objective.model, held) == masked_tokens(objective.model, held)
