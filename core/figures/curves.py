@@ -1,6 +1,7 @@
 """The learning curves of several models in one picture: a measure over the tokens seen, a line for each model.
 
-A line has its branch's colour, and a dash and a marker that no other line has; its name stands at its end.
+A line has its branch's colour in one of three shades, and a dash and a marker that no other line has; its name stands
+at its end.
 Names that would overlap are moved apart, each with a thin line to its own end.
 """
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "triangle-down")
+_SHADES = (0.0, 0.4, 0.7)
+"""How far the lines of one branch are mixed with the ink, in turn: more contrast with the page, never less."""
 _GAP = 17
 """Pixels from one name to the next."""
 _TOP, _BOTTOM, _RIGHT = 12, 44, 128
@@ -48,7 +51,11 @@ def learning_curves(
     ink, ground = ("#E8ECF0", "#12161B") if dark else ("#1A1F24", "#FFFFFF")
     height = max(430, _GAP * len(lines) + _TOP + _BOTTOM)
     low, high = _range([value for line in lines for value in line.values])
-    traces = [_trace(line, number, accents.get(line.branch, "#767676")) for number, line in enumerate(lines)]
+    traces, before = [], dict.fromkeys((line.branch for line in lines), 0)
+    for number, line in enumerate(lines):
+        shade = _SHADES[before[line.branch] % len(_SHADES)]
+        traces.append(_trace(line, number, mixed(accents.get(line.branch, "#767676"), ink, shade)))
+        before[line.branch] += 1
     figure = go.Figure(data=traces)
     figure.update_layout(
         height=height, margin={"l": 0, "r": _RIGHT, "t": _TOP, "b": _BOTTOM}, showlegend=False, dragmode=False,
@@ -119,6 +126,12 @@ def short_name(name: str) -> str:
         return name
     words = name[:_LONGEST].rpartition(" ")[0]
     return f"{words if len(words) > _LONGEST // 2 else name[: _LONGEST - 1]}…"
+
+
+def mixed(colour: str, other: str, share: float) -> str:
+    """``colour`` (``#rrggbb``) with so large a share of ``other``."""
+    pairs = [(int(colour[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round((1 - share) * one + share * two):02X}" for one, two in pairs)
 
 
 def _trace(line: Line, number: int, colour: str) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def curves_picture(view: ZooView) -> None:
         )
     with as_table:
         _table(lines, name)
-    st.caption(plain(f"{name}: {better}. Colour: the model's branch. Dash and marker: the model."))
+    st.caption(plain(f"{name}: {better}. Colour: the model's branch, in three shades. Dash and marker: the model."))
     st.markdown(_notice(name))
 
 

@@ -7,7 +7,7 @@ from math import log10
 
 import pytest
 
-from core.figures.curves import Line, curves_alt, learning_curves, short_name, spread
+from core.figures.curves import Line, curves_alt, learning_curves, mixed, short_name, spread
 
 ACCENTS = {"encoder": "#0072B2", "decoder": "#D55E00"}
 ONE = Line("One", "encoder", (1_000, 10_000), (4.0, 2.0))
@@ -54,6 +54,17 @@ def test_colour_is_the_branch_and_a_name_stands_at_every_end() -> None:
     assert notes[2].text == "&lt;b&gt;Three&lt;/b&gt;"
     assert notes[2].axref == "pixel"  # it ends long before the others: the name stands beside its end
     assert notes[0].axref == "x"
+
+
+def test_lines_of_one_branch_differ_in_shade_and_lean_towards_the_ink() -> None:
+    assert mixed("#0072B2", "#000000", 0.0) == "#0072B2"
+    assert mixed("#0072B2", "#000000", 0.5) == "#003959"
+    assert mixed("#0072B2", "#FFFFFF", 1.0) == "#FFFFFF"
+    figure = learning_curves([ONE, TWO, ONE, ONE, ONE], "loss", ACCENTS)
+    colours = [trace.line.color for trace in figure.data]
+    assert colours[:2] == ["#0072B2", "#D55E00"]
+    assert len({colours[0], colours[2], colours[3]}) == 3
+    assert colours[4] == colours[0]
 
 
 def test_the_even_scale_begins_at_nothing() -> None:
