@@ -59,6 +59,10 @@ def protos(at: AppTest, kind: str) -> list[Any]:
     return found
 
 
+def decoders() -> list[str]:
+    return [spec.slug for spec in checkpoints.for_branch("decoder") if spec.ready]
+
+
 def menu(at: AppTest, label: str) -> Any:
     return next(box for box in at.selectbox if box.label == label)
 
@@ -117,7 +121,8 @@ def test_filter_and_order_are_in_the_link(checkpoint_dir: Path) -> None:
     again = opened(branch="decoder", sort="many")
     table = html_of(again)
     assert table.index("tiny-gpt2") > table.index("Atlas GPT-2")
-    assert "2 of 8 models" in shown(again)
+    live = [spec for spec in checkpoints.available() if spec.ready]
+    assert f"{len(decoders())} of {len(live)} models" in shown(again)
 
 
 def test_measuring_fills_the_column_and_says_what_was_measured(checkpoint_dir: Path, unmeasured: None) -> None:
@@ -125,7 +130,7 @@ def test_measuring_fills_the_column_and_says_what_was_measured(checkpoint_dir: P
     next(button for button in at.button if button.label == "Measure on this machine").click().run()
     assert not at.exception
     assert "not measured yet" not in html_of(at)
-    assert html_of(at).count("in 9 passes") == 2
+    assert html_of(at).count(" passes") == len(decoders()) >= 2
     assert "one forward pass over 32 tokens" in shown(at)
     assert any(button.label == "Measure again" for button in at.button)
     assert "not measured yet" in html_of(opened())  # the others have not been measured
@@ -148,7 +153,7 @@ def test_a_model_that_cannot_be_measured_says_why_and_the_others_go_on(
     next(button for button in at.button if button.label == "Measure on this machine").click().run()
     assert not at.exception
     assert "It needs about 9 MB of memory." in html_of(at)
-    assert html_of(at).count("in 9 passes") == 1
+    assert html_of(at).count(" passes") == len(decoders()) - 1
 
 
 def test_a_kind_without_a_page_is_listed_and_left_out_of_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +257,8 @@ def test_curves_open_with_the_measure_that_most_models_have() -> None:
     chosen.set_value(["minilm", "atlas-t5"]).run()
     assert at.query_params["models"] in ("atlas-t5,minilm", ["atlas-t5,minilm"])
     menu(at, "Measure").set_value("held-out bits per byte").run()
-    assert at.multiselect[0].value == ["atlas-gpt-2"]
+    assert "atlas-gpt-2" in at.multiselect[0].value
+    assert "minilm" not in at.multiselect[0].value
     assert not at.exception
 
 

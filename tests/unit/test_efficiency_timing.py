@@ -17,7 +17,8 @@ from core.errors import InputUnusable
 def test_each_kind_is_timed_over_32_tokens(slug: str, checkpoint_dir: Path) -> None:
     told: list[float] = []
     found = timing.measure(checkpoints.load(slug), lambda share, doing: told.append(share))
-    assert (found.tokens, found.runs) == (32, 9)
+    assert found.tokens == 32
+    assert found.runs in (9, 3)  # three on a machine that is very busy
     assert 0 < found.fastest <= found.seconds <= found.slowest
     assert found.threads >= 1
     assert told == sorted(told)
