@@ -42,6 +42,8 @@ def test_two_models_on_one_sentence_from_a_link(visitor: Visitor) -> None:
     expect(page).to_have_url(re.compile(r"mask=1\.5"))
     read = page.get_by_role("group", name="Tokens that tiny-bert reads")
     expect(read.get_by_role("button", name=re.compile(r"^\[MASK\]"))).to_have_count(2)
+    visitor.settle()
+    page.wait_for_timeout(600)  # a person's pace: what comes sooner after a change is taken for a click under way
     page.go_back()
     expect(page.get_by_text("in place of “cat”", exact=False)).to_have_count(0)
 
