@@ -1,6 +1,7 @@
 """The learning curves of several models in one picture: a measure over the tokens seen, a line for each model.
 
-A line has its branch's colour, and a dash and a marker that no other line has; its name stands at its end.
+A line has its branch's colour in one of three shades, and a dash and a marker that no other line has; its name stands
+at its end.
 Names that would overlap are moved apart, each with a thin line to its own end.
 """
 
@@ -16,8 +17,11 @@ from core.figures.labels import label
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+_DASHES = ("solid", "7px,3px", "2px,3px", "8px,3px,2px,3px", "14px,3px", "14px,3px,2px,3px")
+"""Short gaps, so that a curve that jumps keeps its shape."""
 _MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "triangle-down")
+_SHADES = (0.0, 0.4, 0.7)
+"""How far the lines of one branch are mixed with the ink, in turn: more contrast with the page, never less."""
 _GAP = 17
 """Pixels from one name to the next."""
 _TOP, _BOTTOM, _RIGHT = 12, 44, 128
@@ -48,7 +52,12 @@ def learning_curves(
     ink, ground = ("#E8ECF0", "#12161B") if dark else ("#1A1F24", "#FFFFFF")
     height = max(430, _GAP * len(lines) + _TOP + _BOTTOM)
     low, high = _range([value for line in lines for value in line.values])
-    traces = [_trace(line, number, accents.get(line.branch, "#767676")) for number, line in enumerate(lines)]
+    span, pixels = _tokens_range(lines, log), height - _TOP - _BOTTOM
+    traces, before = [], dict.fromkeys((line.branch for line in lines), 0)
+    for number, line in enumerate(lines):
+        shade = _SHADES[before[line.branch] % len(_SHADES)]
+        traces.append(_trace(line, number, mixed(accents.get(line.branch, "#767676"), ink, shade)))
+        before[line.branch] += 1
     figure = go.Figure(data=traces)
     figure.update_layout(
         height=height, margin={"l": 0, "r": _RIGHT, "t": _TOP, "b": _BOTTOM}, showlegend=False, dragmode=False,
@@ -56,16 +65,16 @@ def learning_curves(
         hoverlabel={"bgcolor": ground, "font": {"color": ink}},
         xaxis={
             "title": {"text": "tokens seen", "font": {"color": ink}}, "tickfont": {"color": ink},
-            "type": "log" if log else "linear", "range": _tokens_range(lines, log), "fixedrange": True,
+            "type": "log" if log else "linear", "range": span, "fixedrange": True,
             "gridcolor": "rgba(128,128,128,0.25)", "zeroline": False, "dtick": 1 if log else None,
             "tickformat": "~s" if log else None, "exponentformat": "SI",
         },
         yaxis={
             "title": {"text": label(measure), "font": {"color": ink}}, "tickfont": {"color": ink},
-            "range": [low, high], "fixedrange": True, "automargin": True, "gridcolor": "rgba(128,128,128,0.25)",
-            "zeroline": False,
+            "range": [low, high], "fixedrange": True, "automargin": True,
+            "gridcolor": "rgba(128,128,128,0.25)", "zeroline": False,
         },
-        annotations=_names(lines, (low, high), _tokens_range(lines, log)[1], height - _TOP - _BOTTOM, ink, log),
+        annotations=_names(lines, (low, high), span[1], pixels, (ink, ground), log),
     )  # fmt: skip
     return figure
 
@@ -117,8 +126,14 @@ def short_name(name: str) -> str:
     """``name``, cut after a word where it is long."""
     if len(name) <= _LONGEST:
         return name
-    whole = name[:_LONGEST].rsplit(" ", 1)[0]
-    return f"{whole if len(whole) > _LONGEST // 2 else name[: _LONGEST - 1]}…"
+    words = name[:_LONGEST].rpartition(" ")[0]
+    return f"{words if len(words) > _LONGEST // 2 else name[: _LONGEST - 1]}…"
+
+
+def mixed(colour: str, other: str, share: float) -> str:
+    """``colour`` (``#rrggbb``) with so large a share of ``other``."""
+    pairs = [(int(colour[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round((1 - share) * one + share * two):02X}" for one, two in pairs)
 
 
 def _trace(line: Line, number: int, colour: str) -> dict[str, Any]:
@@ -149,7 +164,7 @@ def _tokens_range(lines: Sequence[Line], log: bool) -> list[float]:
 
 
 def _names(
-    lines: Sequence[Line], span: tuple[float, float], edge: float, pixels: float, ink: str, log: bool
+    lines: Sequence[Line], span: tuple[float, float], edge: float, pixels: float, inks: tuple[str, str], log: bool
 ) -> list[dict[str, Any]]:
     """Each line's name: at the picture's right edge where the line ends near it, else beside the line's end.
 
@@ -157,6 +172,7 @@ def _names(
     """
     last = max(line.tokens[-1] for line in lines)
     low, high = span
+    ink, ground = inks
     wanted = [pixels * (high - line.values[-1]) / (high - low) for line in lines]
     column = [_column(line.tokens[-1], last, log) for line in lines]
     places = dict.fromkeys(range(len(lines)), 0.0)
@@ -181,6 +197,8 @@ def _names(
             "arrowcolor": ink,
             "standoff": 5,
             "borderpad": 1,
+            "bgcolor": ground,
+            "opacity": 0.9,
         }
         for i, line in enumerate(lines)
     ]

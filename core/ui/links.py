@@ -74,12 +74,14 @@ def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -
     through_page_table()
     slot = f"links.{page}"
     kept = st.session_state.get(slot)
+    if kept is not None and kept["said"] is None:
+        kept["said"] = kept["query"]  # the run that read the link did not come to its end
     query = {name: st.query_params[name] for name in st.query_params}
     # Streamlit empties the query when the sidebar changes the page: coming back that way finds the view that was left.
     returned = not query and st.session_state.get("links.page") not in (None, page)
     st.session_state["links.page"] = page
     if kept is not None and returned:
-        kept["query"] = query
+        kept["query"] = kept["said"] = query
     elif kept is not None and query == kept["query"]:
         kept["unseen"].clear()
     if kept is None or (query != kept["query"] and not _stale(kept, query)):
@@ -94,6 +96,7 @@ def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -
             "widgets": {},
             "memory": {},
             "refused": tuple(refusal.sentence for refusal in refused),
+            "said": None,  # the shortest query for the state, once the page has run to its end
         }
         st.session_state["links.epoch"] = kept["epoch"]
         st.session_state[slot] = kept
@@ -110,7 +113,12 @@ def close_page(state: PageState) -> None:
     if too_long:
         most = f"{MAX_LINK_CHARS:,}"
         st.caption(f"This text is longer than {most} characters, so a link to this page leaves it out.")
-    if query != slot["query"]:
+    # A link may say the same in more words, with a default spelled out. Rewriting it would put a step into the history
+    # from which Back leads to the longer link, which would be rewritten again: nobody could get past it.
+    same = slot["said"] is None and not slot["refused"]
+    changed = not same and query != (slot["said"] if slot["said"] is not None else slot["query"])
+    slot["said"] = query
+    if changed and query != slot["query"]:
         slot["unseen"] = [*slot["unseen"][1 - _UNSEEN_MOST :], slot["query"]]
         slot["query"], slot["at"], slot["refused"] = query, time.monotonic(), ()
         st.query_params.from_dict(query)

@@ -48,6 +48,9 @@ def side_by_side(view: ZooView) -> None:
         return
     answers = [_asked(spec, text, hidden, task) for spec in (left, right)]
     draw_answers((left, right), answers, _words(text), hidden, key=state.key("answers"))
+    if others:
+        names = ", ".join(spec.name for spec in others)
+        st.caption(plain(f"In the table but not compared here, as they do something else with a sentence: {names}."))
 
 
 def usual_pair(specs: Sequence[CheckpointSpec]) -> tuple[str, str]:

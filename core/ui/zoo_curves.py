@@ -41,7 +41,7 @@ def curves_picture(view: ZooView) -> None:
         )
     with as_table:
         _table(lines, name)
-    st.caption(plain(f"{name}: {better}. Colour: the model's branch. Dash and marker: the model."))
+    st.caption(plain(f"{name}: {better}. Colour: the model's branch, in three shades. Dash and marker: the model."))
     st.markdown(_notice(name))
 
 
@@ -92,9 +92,11 @@ def _scale(state: PageState) -> bool:
 def _chosen(found: Sequence[Curve], name: str, state: PageState) -> list[Line]:
     """The models to draw: all that have the measure, or those that the visitor keeps."""
     lines = lines_of(found, name)
-    wanted = state.words("models")
+    slot = state.key("models.of")
+    # A choice belongs to one measure: another one starts with all the models that have it.
+    wanted = state.words("models") if st.session_state.get(slot, name) == name else None
+    st.session_state[slot] = name
     kept = [slug for slug in lines if wanted is None or slug in wanted]
-    # The key holds the measure: another one starts with all the models that have it, or with the link's.
     with st.popover(f"Models: {len(kept)} of {len(lines)}" if wanted is not None else f"Models: all {len(lines)}"):
         chosen = st.multiselect(
             "Models with this measure", list(lines), default=kept, key=state.key(f"models.{name}"),

@@ -227,8 +227,8 @@ def _weights(size: Size | None) -> Cell:
     if size is None:
         return "unknown"
     if not size.base_bytes:
-        return _mb(size.bytes)
-    return (_mb(size.all_bytes), f"base {_mb(size.base_bytes)} + difference {_mb(size.bytes)}")
+        return _bytes(size.bytes)
+    return (_bytes(size.all_bytes), f"base {_bytes(size.base_bytes)} + difference {_bytes(size.bytes)}")
 
 
 def _whole(number: str) -> str:
@@ -236,7 +236,9 @@ def _whole(number: str) -> str:
     return number.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _mb(count: int) -> str:
+def _bytes(count: int) -> str:
+    if count < 1e6:
+        return _whole(f"{count / 1e3:,.0f} kB")
     return _whole(f"{count / 1e6:,.1f} MB" if count < 1e8 else f"{count / 1e6:,.0f} MB")
 
 

@@ -80,3 +80,16 @@ def test_what_is_written_is_read_back(text: str, mask: tuple[int, ...], layer: i
     state = {**links.defaults("encoder"), "text": text, "mask": mask, "layer": layer}
     query, _ = links.write("encoder", state)
     assert links.read("encoder", query) == (state, ())
+
+
+def test_words_are_a_set_that_the_page_knows() -> None:
+    known = {"models": ["minilm", "atlas-t5", "t5-v1.1"]}
+    state, refused = links.read("zoo", {"models": "t5-v1.1,minilm,minilm"}, known)
+    assert (state["models"], refused) == (("t5-v1.1", "minilm"), ())
+    assert links.write("zoo", state) == ({"models": "t5-v1.1,minilm"}, False)
+    assert links.read("zoo", {"models": ""}, known)[0]["models"] == ()
+    state, refused = links.read("zoo", {"models": "minilm,gpt-17"}, known)
+    assert state["models"] is None
+    assert "gpt-17" in refused[0].sentence
+    assert links.read("zoo", {"models": ",".join(f"m{i}" for i in range(101))})[1][0].name == "models"
+    assert links.write("zoo", links.defaults("zoo")) == ({}, False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from core.ui.tables import Table, html
+from core.ui.tables import Link, Table, html
 
 
 class _Tags(HTMLParser):
@@ -32,3 +32,11 @@ def test_rows_have_a_heading_and_cells_carry_their_columns_name() -> None:
     assert made.count('<th scope="row">') == 2
     assert made.count('<th scope="col"') == 2
     assert '<td data-h="B" class="n">2<small>two</small></td>' in made
+
+
+def test_a_link_is_escaped_and_what_stands_below_spans_the_row() -> None:
+    link = Link("<i>", 'encoder?a="b"&c=d')
+    table = Table(("A", "B"), [("x", (link, "r", "s")), ("y", "2")], caption="c", widths=(5, 5), below=[("<u>",), ()])
+    made = html(table)
+    assert '<a href="encoder?a=&quot;b&quot;&amp;c=d">&lt;i&gt;</a><small>r</small><small>s</small>' in made
+    assert made.count('<tr class="below"><td colspan="2"><small>&lt;u&gt;</small></td></tr>') == 1

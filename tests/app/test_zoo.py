@@ -1,0 +1,270 @@
+"""The zoo: its table, two models on one sentence, all learning curves, and everything that one can type or link."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints, session
+from core.checkpoints import registry
+
+ROOT = Path(__file__).resolve().parents[2]
+KINDS = ("dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird")
+NASTY = {
+    "nothing": "",
+    "blanks": " \t\n ",
+    "marks only": "... !!",
+    "very long": "word " * 20_000,
+    "emoji": "😀🎉👩‍👩‍👧",
+    "right to left": "שלום [MASK] مرحبا",
+    "control characters": "a\x00b\x07c\x1b[31m",
+    "a script": "</script><script>alert(1)</script>",
+    "markdown and latex": "# **x** $\\frac{1}{0}$ [a](javascript:alert(1)) `b` :red[c]",
+    "the masks of others": "the <mask> sat <extra_id_0>",
+    "longer than the positions": "the cat sat on the mat " * 25,
+}
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page("pages/zoo.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def shown(at: AppTest) -> str:
+    return " ".join(str(element.value) for element in (*at.markdown, *at.warning, *at.caption, *at.info, *at.error))
+
+
+def html_of(at: AppTest) -> str:
+    return " ".join(proto.body for proto in protos(at, "html"))
+
+
+def protos(at: AppTest, kind: str) -> list[Any]:
+    """The raw messages of elements that AppTest has no class for."""
+    found: list[Any] = []
+
+    def walk(node: Any) -> None:
+        for child in getattr(node, "children", {}).values():
+            walk(child)
+        if getattr(node, "type", None) == kind:
+            found.append(node.proto)
+
+    walk(at._tree)
+    return found
+
+
+def decoders() -> list[str]:
+    return [spec.slug for spec in checkpoints.for_branch("decoder") if spec.ready]
+
+
+def menu(at: AppTest, label: str) -> Any:
+    return next(box for box in at.selectbox if box.label == label)
+
+
+@pytest.fixture
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No times are kept from another test."""
+    monkeypatch.setattr(session, "_timings", type(session._timings)())
+
+
+def test_every_live_model_has_a_row(checkpoint_dir: Path, unmeasured: None) -> None:
+    at = opened()
+    assert not at.exception
+    assert not at.warning
+    table = html_of(at)
+    live = [spec for spec in checkpoints.available() if spec.ready]
+    assert table.count('scope="row"') == len(live) >= 8
+    for spec in live:
+        assert spec.name in table
+    assert 'href="/decoder?system=gpt-2&amp;model=atlas-gpt-2"' in table
+    assert "4.80 M" in table
+    assert "base 22.7\N{NO-BREAK SPACE}M + difference 3.96\N{NO-BREAK SPACE}M" in table
+    assert "1.04 bits" in table
+    assert table.count("not measured yet") == len(live)
+    assert "No card comes with these weights" in table
+
+
+def test_every_link_of_the_table_is_one_that_its_page_understands(checkpoint_dir: Path) -> None:
+    import re
+    from html import unescape
+    from urllib.parse import parse_qsl, urlsplit
+
+    from core import catalogue, links
+
+    found = [urlsplit(unescape(href)) for href in re.findall(r'<a href="([^"]+)"', html_of(opened()))]
+    assert len(found) >= 8
+    for link in found:
+        page = link.path.strip("/")
+        choices = {
+            "system": {system.slug for system in catalogue.by_branch(page)},  # type: ignore[arg-type]
+            "model": {spec.slug for spec in checkpoints.for_branch(page)},  # type: ignore[arg-type]
+        }
+        assert links.read(page, dict(parse_qsl(link.query)), choices)[1] == ()
+
+
+def test_filter_and_order_are_in_the_link(checkpoint_dir: Path) -> None:
+    at = opened()
+    menu(at, "Branch").set_value("decoder").run()
+    menu(at, "Sort by").set_value("few").run()
+    assert {name: at.query_params[name] for name in ("branch", "sort")} in (
+        {"branch": "decoder", "sort": "few"}, {"branch": ["decoder"], "sort": ["few"]},
+    )  # fmt: skip
+    table = html_of(at)
+    assert "MiniLM" not in table
+    assert table.index("tiny-gpt2") < table.index("Atlas GPT-2")
+    again = opened(branch="decoder", sort="many")
+    table = html_of(again)
+    assert table.index("tiny-gpt2") > table.index("Atlas GPT-2")
+    live = [spec for spec in checkpoints.available() if spec.ready]
+    assert f"{len(decoders())} of {len(live)} models" in shown(again)
+
+
+def test_measuring_fills_the_column_and_says_what_was_measured(checkpoint_dir: Path, unmeasured: None) -> None:
+    at = opened(branch="decoder")
+    next(button for button in at.button if button.label == "Measure on this machine").click().run()
+    assert not at.exception
+    assert "not measured yet" not in html_of(at)
+    assert html_of(at).count(" passes") == len(decoders()) >= 2
+    assert "one forward pass over 32 tokens" in shown(at)
+    assert any(button.label == "Measure again" for button in at.button)
+    assert "not measured yet" in html_of(opened())  # the others have not been measured
+
+
+def test_a_model_that_cannot_be_measured_says_why_and_the_others_go_on(
+    checkpoint_dir: Path, unmeasured: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core.errors import CheckpointUnavailable
+
+    load = session.checkpoint
+
+    def some(slug: str) -> Any:
+        if slug == "dir-tiny-gpt2":
+            raise CheckpointUnavailable("It needs about 9 MB of memory.")
+        return load(slug)
+
+    monkeypatch.setattr(session, "checkpoint", some)
+    at = opened(branch="decoder")
+    next(button for button in at.button if button.label == "Measure on this machine").click().run()
+    assert not at.exception
+    assert "It needs about 9 MB of memory." in html_of(at)
+    assert html_of(at).count(" passes") == len(decoders()) - 1
+
+
+def test_a_kind_without_a_page_is_listed_and_left_out_of_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = registry.available()
+    strange = replace(
+        known[0], slug="odd", name="Odd one", kind="ranks-pairs", branch="judges", system="judge", card=None
+    )
+    monkeypatch.setattr(registry, "available", lambda: (*known, strange))
+    at = opened()
+    assert not at.exception
+    assert "Odd one" in html_of(at)
+    at = opened(tab="compare", left="odd")
+    assert not at.exception
+    assert "cannot run yet" in shown(at)
+    assert "odd" not in menu(at, "One model").options
+
+
+def test_without_any_model_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "available", lambda: ())
+    for section in ("models", "compare", "curves"):
+        at = opened(tab=section)
+        assert not at.exception
+        assert "No live model" in at.info[0].value
+
+
+@pytest.mark.parametrize("left", KINDS)
+@pytest.mark.parametrize("right", KINDS)
+def test_any_two_models_answer(left: str, right: str, checkpoint_dir: Path) -> None:
+    at = opened(tab="compare", left=left, right=right)
+    assert not at.exception
+    assert not at.warning
+    assert len(protos(at, "plotly_chart")) == 2
+    assert len(at.dataframe) == 1
+
+
+def test_the_page_opens_with_two_of_one_kind() -> None:
+    at = opened(tab="compare")
+    kinds = {checkpoints.get(menu(at, label).value).kind for label in ("One model", "Other model")}
+    assert len(kinds) == 1
+    assert menu(at, "One model").value != menu(at, "Other model").value
+    assert "in place of “bed”" in shown(at).replace("\\", "")
+
+
+def test_bars_of_two_models_share_one_scale(checkpoint_dir: Path) -> None:
+    import json
+
+    at = opened(tab="compare", left="minilm", right="dir-tiny-bert", mask="1.6")
+    ranges = [json.loads(chart.spec)["layout"]["xaxis"]["range"] for chart in protos(at, "plotly_chart")]
+    assert len(ranges) == 4  # two masks, two models
+    assert all(span == ranges[0] for span in ranges)
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_whatever_is_typed_gets_answers_or_sentences_and_is_kept(name: str, checkpoint_dir: Path) -> None:
+    for left, right in (("dir-tiny-bert", "dir-tiny-gpt2"), ("dir-tiny-t5", "dir-tiny-bigbird")):
+        at = opened(tab="compare", left=left, right=right)
+        at.text_area[0].set_value(NASTY[name]).run()
+        assert not at.exception
+        assert at.text_area[0].value == NASTY[name]
+        assert at.warning or len(protos(at, "plotly_chart")) >= 2
+        assert "<script>" not in html_of(at)
+    if name in ("nothing", "very long"):
+        assert len(at.warning) == 1
+
+
+def test_another_sentence_hides_its_last_word_and_an_edited_one_keeps_its_own(checkpoint_dir: Path) -> None:
+    at = opened(tab="compare", left="dir-tiny-bert", right="dir-tiny-bert", text="The cat sat on the mat.", mask="1")
+    assert "in place of “cat”" in shown(at).replace("\\", "")
+    at.text_area[0].set_value("The old cat sat on the mat.").run()
+    assert "in place of “cat”" in shown(at).replace("\\", "")
+    at.text_area[0].set_value("Once upon a time").run()
+    assert "in place of “time”" in shown(at).replace("\\", "")
+
+
+def test_a_link_that_asks_for_the_impossible_gets_sentences(checkpoint_dir: Path) -> None:
+    at = opened(
+        tab="compare", left="gpt-17", right="</script>", branch="attic", sort="colour", mask="9999", scale="cubic",
+        models="gpt-17", nonsense="1",
+    )  # fmt: skip
+    assert not at.exception
+    said = " ".join(warning.value for warning in at.warning)
+    for name in ("left", "right", "branch", "sort", "mask", "scale", "models"):
+        assert f"for {name} " in said
+    assert "nonsense" in said
+    at = opened(tab="compare", left="dir-tiny-t5", task="juggle")
+    assert "no task" in at.warning[0].value
+    at = opened(tab="curves", measure="charm")
+    assert "charm" in at.warning[0].value
+    assert not at.exception
+
+
+def test_curves_open_with_the_measure_that_most_models_have() -> None:
+    import json
+
+    at = opened(tab="curves")
+    assert not at.exception
+    chosen = at.multiselect[0]
+    assert set(chosen.value) >= {"minilm", "atlas-gpt-2", "atlas-t5", "atlas-bigbird"}
+    (chart,) = protos(at, "plotly_chart")
+    assert len(json.loads(chart.spec)["data"]) == len(chosen.value)
+    chosen.set_value(["minilm", "atlas-t5"]).run()
+    assert at.query_params["models"] in ("atlas-t5,minilm", ["atlas-t5,minilm"])
+    menu(at, "Measure").set_value("held-out bits per byte").run()
+    assert "atlas-gpt-2" in at.multiselect[0].value
+    assert "minilm" not in at.multiselect[0].value
+    assert not at.exception
+
+
+def test_curves_of_no_model_say_so_and_a_link_chooses_some() -> None:
+    at = opened(tab="curves", models="minilm", measure="held-out top-1", scale="linear")
+    assert at.multiselect[0].value == ["minilm"]
+    at.multiselect[0].set_value([]).run()
+    assert not at.exception
+    assert "No model is chosen" in at.info[0].value

@@ -1,0 +1,124 @@
+"""One sentence for models of different kinds: words, masks by word, and bits per byte by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from core import checkpoints
+from core.errors import InputTooLong, InputUnusable
+from core.language.side_by_side import (
+    Continued,
+    Filled,
+    Rewritten,
+    answer,
+    bits_per_byte,
+    carry_over,
+    masked,
+    split,
+    usual,
+)
+
+TEXT = "The cat sat on the mat."
+
+
+def test_words_marks_and_typed_masks() -> None:
+    found = split("Tom's [MASK], well-known <mask>!")
+    assert [word.text for word in found] == ["Tom's", "[MASK]", ",", "well-known", "<mask>", "!"]
+    assert [word.mask for word in found] == [False, True, False, False, True, False]
+    assert [word.reads for word in found] == [True, False, False, True, False, False]
+    assert split("") == ()
+
+
+def test_the_last_word_is_hidden_unless_a_mask_was_typed() -> None:
+    assert usual(split(TEXT)) == (5,)
+    assert usual(split("The [MASK] sat.")) == ()
+    assert usual(split("...")) == ()
+
+
+def test_hidden_words_move_with_the_sentence() -> None:
+    before = [word.text for word in split(TEXT)]
+    now = [word.text for word in split("The old cat sat on the mat.")]
+    assert carry_over(before, now, (1, 5)) == (2, 6)
+    gone = [word.text for word in split("The cat sat on the roof.")]
+    assert carry_over(before, gone, (1, 5)) == (1,)
+    assert carry_over(before, ["Once", "upon", "a", "time"], (1,)) is None
+
+
+def test_each_hidden_word_becomes_one_mask() -> None:
+    words = split(TEXT)
+    assert masked(TEXT, words, (1, 5)) == "The [MASK] sat on the [MASK]."
+    assert masked(TEXT, words, ()) == TEXT
+
+
+def test_an_encoder_fills_its_own_masks(checkpoint_dir: Path) -> None:
+    found = answer(checkpoints.load("dir-tiny-bert"), TEXT, (1, 5))
+    assert isinstance(found, Filled)
+    mask = checkpoints.load("dir-tiny-bert").tokenizer.mask_token_id
+    assert [found.sentence.ids[guess.position] for guess in found.guesses] == [mask, mask]
+    assert [part.position is not None for part in found.filled].count(True) == 2
+
+
+def test_a_decoder_goes_on_from_before_the_first_hidden_word(checkpoint_dir: Path) -> None:
+    found = answer(checkpoints.load("dir-tiny-gpt2"), TEXT, (5,))
+    assert isinstance(found, Continued)
+    assert (found.given, found.cut) == ("The cat sat on the", True)
+    assert len(found.steps) <= 20
+    whole = answer(checkpoints.load("dir-tiny-gpt2"), TEXT)
+    assert isinstance(whole, Continued)
+    assert (whole.given, whole.cut) == (TEXT, False)
+    assert whole.bits_per_byte == found.bits_per_byte  # both of the whole sentence
+    with pytest.raises(InputUnusable, match="nothing stands before"):
+        answer(checkpoints.load("dir-tiny-gpt2"), TEXT, (0,))
+
+
+def test_an_encoder_decoder_gets_the_whole_sentence(checkpoint_dir: Path) -> None:
+    hidden, whole = (answer(checkpoints.load("dir-tiny-t5"), TEXT, words) for words in ((5,), ()))
+    assert isinstance(hidden, Rewritten)
+    assert isinstance(whole, Rewritten)
+    assert hidden.written == whole.written != ()
+    assert len(whole.steps) <= 60
+    with pytest.raises(InputUnusable, match="no use for a mask"):
+        answer(checkpoints.load("dir-tiny-t5"), "The [MASK] sat.")
+
+
+def test_a_long_text_and_an_unknown_kind_get_sentences(checkpoint_dir: Path) -> None:
+    from dataclasses import replace
+
+    loaded = checkpoints.load("dir-tiny-bert")
+    with pytest.raises(InputTooLong, match="600"):
+        answer(loaded, "word " * 200, (0,))
+    strange = replace(loaded, spec=replace(loaded.spec, kind="unheard-of"))
+    with pytest.raises(InputUnusable, match="cannot run yet"):
+        answer(strange, TEXT, (0,))
+
+
+def test_a_model_that_expects_nothing_spends_the_same_bits_on_every_token(checkpoint_dir: Path) -> None:
+    """With all scores equal, p = 1/V, so n tokens cost n log2 V bits."""
+    loaded = checkpoints.load("dir-tiny-gpt2")
+    vocabulary = loaded.model.config.vocab_size
+    count = len(loaded.tokenizer(TEXT)["input_ids"])
+    before = loaded.model.transformer.ln_f.weight.clone(), loaded.model.transformer.ln_f.bias.clone()
+    try:
+        loaded.model.transformer.ln_f.weight.data.zero_()
+        loaded.model.transformer.ln_f.bias.data.zero_()
+        found = bits_per_byte(loaded, TEXT)
+    finally:
+        loaded.model.transformer.ln_f.weight.data.copy_(before[0])
+        loaded.model.transformer.ln_f.bias.data.copy_(before[1])
+    assert found == pytest.approx(count * float(torch.log2(torch.tensor(vocabulary))) / len(TEXT.encode()))
+
+
+def test_bits_per_byte_of_what_does_not_fit_are_not_made_up(checkpoint_dir: Path) -> None:
+    assert bits_per_byte(checkpoints.load("dir-tiny-gpt2"), TEXT * 10) is None
+
+
+def test_bits_per_byte_agree_with_the_cards_measure() -> None:
+    """The card's measure reads the same text with the same beginning."""
+    from core.training.measures import bits_per_byte as measured
+
+    loaded = checkpoints.load("atlas-gpt-2")
+    text = "Once upon a time there was a little girl who lived in a house near the river."
+    assert bits_per_byte(loaded, text) == pytest.approx(measured(loaded.model, loaded.tokenizer, text), rel=1e-5)
