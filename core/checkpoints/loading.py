@@ -226,7 +226,8 @@ def _state(folder: Path, card: Card | None) -> dict[str, Tensor]:
     file = folder / "difference.safetensors"
     count_elements(file)
     base = _base_state((card.base if card else None) or package.NAME)
-    if read_json(folder / "config.json").get("model_type") == "encoder-decoder":
+    config = folder / "config.json"
+    if config.is_file() and read_json(config).get("model_type") == "encoder-decoder":
         base = both_halves(base)
     return apply(base, load_file(file))
 
