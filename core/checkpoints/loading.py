@@ -103,12 +103,29 @@ def _host_directory(spec: CheckpointSpec) -> Path:
     return settings().checkpoint_dir or Path(spec.location)
 
 
-def _generator(folder: Path) -> Inspected:
-    """A model beside the main one, which shares its tokeniser."""
-    file = folder / "model.safetensors"
-    return Inspected(
-        folder, read_json(folder / "config.json"), "masked-lm", (file,), file.stat().st_size, count_elements(file)
-    )
+def _generator(folder: Path) -> PreTrainedModel:
+    """ELECTRA's generator: its own weights lie beside the discriminator's, whose tables of vectors it shares."""
+    from safetensors.torch import load_file
+
+    own = folder / GENERATOR / "model.safetensors"
+    main = folder / "model.safetensors"
+    for file in (own, main):
+        count_elements(file)
+    state = load_file(own) | {name: v for name, v in load_file(main).items() if name in SHARED}
+    model = _auto("masked-lm").from_config(_config(own.parent), attn_implementation="eager", trust_remote_code=False)
+    return _filled(model, model.load_state_dict(state, strict=False), f"{folder.name}, generator")
+
+
+SHARED = tuple(f"electra.embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type"))
+"""What ELECTRA's generator has of its discriminator."""
+
+
+def _filled(model: PreTrainedModel, report: Any, name: str) -> PreTrainedModel:
+    """The model after ``load_state_dict`` gave ``report``; refused where what is missing is not tied to another one."""
+    model.tie_weights()
+    tied = set(getattr(model, "all_tied_weights_keys", None) or getattr(model, "_tied_weights_keys", None) or ())
+    _complete(name, [key for key in report.missing_keys if key not in tied])
+    return model
 
 
 def _pairs_class(folder: Path) -> Any:
@@ -187,7 +204,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
     slug, _, part = spec.slug.partition(":")
     folder = bundled_root() / slug
     if part == "generator":
-        return _read_folder(_generator(folder / GENERATOR), _tokenizer(folder))
+        return _generator(folder), _tokenizer(folder)
     if part == "pairs":
         return _read_folder(inspect(folder, folder), auto=_pairs_class(folder))
     if (folder / "model.safetensors").is_file():
@@ -210,10 +227,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
         raise CheckpointRefused(
             f"The difference of {spec.name} changes {stray[0]}, which its architecture does not have."
         )
-    model.tie_weights()
-    tied = set(getattr(model, "all_tied_weights_keys", None) or getattr(model, "_tied_weights_keys", None) or ())
-    _complete(spec.name, [key for key in report.missing_keys if key not in tied])
-    return model, tokenizer
+    return _filled(model, report, spec.name), tokenizer
 
 
 def _state(folder: Path, card: Card | None) -> dict[str, Tensor]:

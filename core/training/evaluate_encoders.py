@@ -53,7 +53,8 @@ def electra(checkpoint: Checkpoint, corpus: Path | None) -> Found:
     sides = {STORY: story_examples(checkpoint)}
     if corpus is not None:
         sides[HELD_OUT] = held_out(checkpoint, corpus)
-    return {on: replaced_tokens(model, side) for on, side in sides.items()}
+    threshold = float(checkpoint.spec.card.extra.get("threshold", 0.5)) if checkpoint.spec.card else 0.5
+    return {on: replaced_tokens(model, side, threshold) for on, side in sides.items()}
 
 
 def story_chunks(tokenizer: Any, room: int = 126) -> list[str]:

@@ -26,6 +26,7 @@ OWN = "The chef ate the meal for all of his trees, and they thanked him."
 def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
     """Draw the demo; text, hidden words and seed are kept in the page's state."""
     filled = "generator" in spec.parts
+    threshold = float(spec.card.extra.get("threshold", 0.5)) if spec.card else 0.5
     start = TEXT if filled else OWN
     box = state.key("replaced.text")
     st.session_state.setdefault(box, state.text("text") or start)
@@ -33,7 +34,7 @@ def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
     state.set(text=None if text == start else text)
     with sentences():
         if not filled:
-            _show(_own(spec.slug, text), state)
+            _show(_own(spec.slug, text), threshold, state)
             return
         positions = _choose(spec, text, state)
         seed = state.number("seed")
@@ -45,7 +46,7 @@ def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
                 f"Sample {seed + 1}. "
                 + ("Words chosen at random; click words to choose them." if not positions else "You chose the words.")
             )
-        _show(_sampled(spec.slug, text, positions, seed), state)
+        _show(_sampled(spec.slug, text, positions, seed), threshold, state)
 
 
 def _choose(spec: CheckpointSpec, text: str, state: PageState) -> tuple[int, ...]:
@@ -69,7 +70,7 @@ def _choose(spec: CheckpointSpec, text: str, state: PageState) -> tuple[int, ...
     return picked
 
 
-def _show(found: Judged, state: PageState) -> None:
+def _show(found: Judged, threshold: float, state: PageState) -> None:
     colour = accent("encoder")
     st.html(
         f'<p dir="auto" style="font-size:1.2rem;line-height:1.7;overflow-wrap:anywhere">{_story(found, colour)}</p>'
@@ -82,19 +83,24 @@ def _show(found: Judged, state: PageState) -> None:
     with picture:
         st.caption("How sure the discriminator is that each token was replaced; ◂ and hatching mark those that were")
         st.plotly_chart(
-            verdict_bars(names, values, marked, colour, dark=st.context.theme.type == "dark"),
+            verdict_bars(names, values, marked, colour, threshold=threshold, dark=st.context.theme.type == "dark"),
             config={"displayModeBar": False},
             key=state.key("replaced.bars"),
             alt=verdict_alt(names, values, marked),
         )
     with advice:
-        hits, count = found.right()
-        caught = sum(found.verdicts[i] > 0.5 for i in found.replaced)
+        hits, count = found.right(threshold)
+        caught = sum(found.verdicts[i] > threshold for i in found.replaced)
         if found.hidden:
             st.markdown(
                 f"Hidden tokens: {len(found.hidden)}. Replaced by another one: {len(found.replaced)}, of which the "
                 f"discriminator catches {caught}. Right verdicts: {hits} of {count} tokens."
             )
+            if threshold != 0.5:
+                st.caption(
+                    f"A token is taken for replaced above {threshold:.0%}: few tokens are, so that a fair judge of "
+                    "both kinds draws the line lower than at one half."
+                )
         st.markdown(
             "**Try** sampling again, then hide a word that cannot be guessed, such as a name.\n\n"
             "**Notice** that every token gets a verdict, so that training learns from all of them and not from 15 % "

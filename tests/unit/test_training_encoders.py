@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch.nn import functional
 
 from core.training import recipe as recipes
@@ -155,6 +156,9 @@ def test_balanced_accuracy_by_hand(folder: Path) -> None:
     objective.model.__class__ = Always
     found = electra.replaced_tokens(objective.model, objective.test)
     assert (found["replaced found"], found["original left"], found["balanced accuracy"]) == (100.0, 0.0, 50.0)
+    sure = 1 / (1 + math.exp(-1.0))  # what it says of every token
+    assert electra.replaced_tokens(objective.model, objective.test, sure - 0.01)["replaced found"] == 100.0
+    assert electra.replaced_tokens(objective.model, objective.test, sure + 0.01)["replaced found"] == 0.0
 
 
 def test_the_student_starts_as_every_second_layer_of_its_teacher() -> None:
@@ -193,3 +197,23 @@ def test_held_out_chunks_are_all_measured_with_the_same_damage(folder: Path) -> 
     assert sum(len(batch["ids"]) for batch in once) == len(held.text)
     assert all(torch.equal(a["ids"], b["ids"]) for a, b in zip(once, twice, strict=True))
     assert masked_tokens(objective.model, held) == masked_tokens(objective.model, held)
+
+
+def test_the_generator_ships_without_what_it_shares(folder: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    from core.checkpoints import loading
+    from core.checkpoints.spec import CheckpointSpec
+
+    objective = made("atlas-electra", folder)
+    objective.export(tmp_path / "atlas-electra")
+    monkeypatch.setattr(loading, "bundled_root", lambda: tmp_path)
+    spec = CheckpointSpec(
+        "atlas-electra:generator", "x", "electra", "encoder", "masked-lm", "bundled", "-", "-", True
+    )  # fmt: skip
+    loaded = loading.read(spec).model
+    batch = objective.batch(0)
+    given = {"input_ids": batch["ids"], "attention_mask": batch["real"], "token_type_ids": batch["types"]}
+    with torch.no_grad():
+        expected = objective.model.generator.eval()(**given).logits
+        torch.testing.assert_close(loaded(**given).logits, expected, atol=0.01, rtol=0.01)
+    shipped = load_file(tmp_path / "atlas-electra" / "generator" / "model.safetensors")
+    assert not any("word_embeddings" in name or "lm_head.weight" in name for name in shipped)

@@ -11,6 +11,7 @@ to deceive.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from core.checkpoints.loading import SHARED
 from core.checkpoints.registry import GENERATOR
 from core.training.encoder_model import new_model
 from core.training.examples import Examples, Vocabulary
@@ -110,11 +112,20 @@ class ElectraObjective(EncoderObjective):
         return replaced_tokens(self.model, self.test)
 
     def export(self, folder: Path) -> None:
+        from safetensors.torch import save_file
+
         super().export(folder)
         small = self.model.generator
         small.config.hidden_dropout_prob = small.config.attention_probs_dropout_prob = 0.1
-        small.to(torch.float16).save_pretrained(folder / GENERATOR)
-        self.model.float()
+        (folder / GENERATOR).mkdir(exist_ok=True)
+        small.config.architectures = ["ElectraForMaskedLM"]
+        small.config.save_pretrained(folder / GENERATOR)
+        own = {
+            name: value.detach().to(torch.float16).contiguous().cpu()
+            for name, value in small.state_dict().items()
+            if name not in (*SHARED, "generator_lm_head.weight")
+        }
+        save_file(own, folder / GENERATOR / "model.safetensors", metadata={"format": "pt"})
 
 
 def replace(
@@ -137,10 +148,13 @@ def replace(
 
 
 @torch.no_grad()
-def replaced_tokens(model: ElectraModel, held: Examples) -> dict[str, float]:
+def replaced_tokens(model: ElectraModel, held: Examples, threshold: float = 0.5) -> dict[str, float]:
     """In percent: the generator's right first guesses, and of the discriminator the replaced tokens it finds, the
     original ones it leaves, and the mean of these two.
+
+    A token counts as found where its probability of having been replaced is above ``threshold``.
     """
+    least = math.log(threshold / (1 - threshold))
     device = next(model.parameters()).device
     dice = torch.Generator(device).manual_seed(0)
     hits = total = caught = replaced_all = left = original_all = 0
@@ -149,7 +163,7 @@ def replaced_tokens(model: ElectraModel, held: Examples) -> dict[str, float]:
         hits += int((guess.argmax(1) == batch["labels"]).sum())
         total += len(guess)
         text, replaced, judged = replace(held.words, batch, guess, dice)
-        verdict = model(text, batch["types"], batch["real"]) > 0
+        verdict = model(text, batch["types"], batch["real"]) > least
         caught += int((verdict & replaced & judged).sum())
         replaced_all += int((replaced & judged).sum())
         left += int((~verdict & ~replaced & judged).sum())
