@@ -67,9 +67,15 @@ def beside_demo(spec: CheckpointSpec, partners: Sequence[CheckpointSpec], state:
                         alt=bars_alt(prediction.tokens, prediction.probabilities, title),
                     )  # fmt: skip
         _costs(both, sides)
+        smaller = sides[1].parameters < 0.95 * sides[0].parameters
         st.markdown(
-            "**Try** a sentence where the smaller model still knows the word, and one where it does not.\n\n"
-            "**Notice** that both pictures share one scale: the shorter bars belong to the model that is less sure."
+            (
+                "**Try** a sentence where the smaller model still knows the word, and one where it does not.\n\n"
+                if smaller
+                else "**Try** to find a sentence where the two disagree: both have seen the same text, and only the "
+                "recipe differs.\n\n"
+            )
+            + "**Notice** that both pictures share one scale: the shorter bars belong to the model that is less sure."
         )
         _table(both, sides)
 
@@ -101,12 +107,10 @@ def _costs(both: Sequence[CheckpointSpec], sides: Sequence[Side]) -> None:
                 _share(other.value, one.value),
             )
         )
-    names = ["", both[0].name, both[1].name, "second / first"]
-    st.dataframe(
-        [dict(zip(names, row, strict=True)) for row in rows],
-        hide_index=True,
-        alt=f"Size, time and quality of {both[0].name} and {both[1].name}",
-    )
+    names = [" ", plain(both[0].name), plain(both[1].name), "second / first"]
+    table = [{name: plain(value) for name, value in zip(names, row, strict=True)} for row in rows]
+    alt = f"Size, time and quality of {both[0].name} and {both[1].name}"
+    st.table(table, border="horizontal", hide_index=True, alt=alt)
     st.caption("Time: median of 15 runs by turns, on this machine, now. Quality: from the two cards.")
 
 
