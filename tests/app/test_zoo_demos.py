@@ -72,3 +72,34 @@ def test_a_demo_that_a_model_lacks_is_not_offered_but_named_where_it_is() -> Non
     at = opened("encoder", system="bert", model="minilm", demo="pairs")
     assert not at.exception
     assert f"Also here: [{DEMOS['pairs'].lower()}, with Atlas BERT](/encoder?" in shown(at)
+
+
+@pytest.mark.parametrize("spec", ENCODERS, ids=lambda spec: spec.slug)
+def test_nonsense_in_a_sentence_gets_a_plain_answer(spec: Any) -> None:
+    for demo in set(demos_of(spec)) & {"passes", "beside"}:
+        at = page(spec, demo=demo)
+        for text in NASTY.values():
+            at.text_input[0].set_value(text).run()
+            assert not at.exception
+            assert at.text_input[0].value == text
+        at.text_input[0].set_value("Nothing is hidden here.").run()
+        assert "There is no mask in this text" in shown(at)
+        at.text_input[0].set_value("A [MASK] barked at the cat.").run()
+        assert not at.warning
+
+
+@pytest.mark.parametrize("spec", ENCODERS, ids=lambda spec: spec.slug)
+def test_two_models_share_sizes_that_are_counted(spec: Any) -> None:
+    if "beside" not in demos_of(spec):
+        return
+    at = page(spec, demo="beside")
+    table = at.table[0].value
+    layers = [int(table[name].iloc[0]) for name in table.columns[1:3]]
+    assert layers[1] == checkpoints.load(spec.slug).model.config.num_hidden_layers
+    assert table.iloc[0, 3] == f"{100 * layers[1] / layers[0]:.0f} %"
+
+
+def test_a_link_to_a_partner_that_is_none_is_said() -> None:
+    at = opened("encoder", system="bert", model="minilm", demo="beside", beside="nosuch")
+    assert not at.exception
+    assert "nosuch" in shown(at)
