@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from core.language.types import Token
     from core.ui.links import PageState
 
-TEXT = "The chef cooked the meal for all of his guests, and they thanked him."
-OWN = "The chef ate the meal for all of his trees, and they thanked him."
+TEXT = "The king gave a great feast for all of his friends, and they thanked him."
+OWN = "The king ate a great feast for all of his trees, and they thanked him."
 
 
 def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
