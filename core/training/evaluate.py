@@ -157,6 +157,8 @@ How = Callable[[Checkpoint, Path | None], list[Measure]]
 HOW: dict[str, How] = {
     "minilm": masked,
     "atlas-gpt-2": causal,
+    "atlas-gpt-neo": causal,
+    "atlas-llama": causal,
     "atlas-t5": seq2seq,
     "atlas-bigbird": sparse,
     "atlas-bert": zoo(evaluate_encoders.encoder),
