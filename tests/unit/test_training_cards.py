@@ -12,8 +12,17 @@ from core.training import evaluate, measures
 
 ROOT = Path(__file__).parents[2]
 BUNDLED = sorted(path.parent.name for path in bundled_root().glob("*/card.toml"))
-TOLERANCE = {"top-1": 1.01, "top-5": 1.01, "repeats": 1.01, "exact": 2.6, "BLEU": 0.6, "chrF": 0.6, "bits": 0.01}
-"""Rounding differs between processors: one sentence of a hundred, one of forty, and so on."""
+TOLERANCE = {
+    "top-1": 1.01,
+    "top-5": 1.01,
+    "repeats": 1.01,
+    "exact": 2.6,
+    "BLEU": 0.6,
+    "chrF": 0.6,
+    "bits": 0.01,
+    "code": 8.5,
+}
+"""Rounding differs between processors: one sentence of a hundred, one of forty, one passage of twelve, and so on."""
 
 
 @pytest.mark.parametrize("slug", BUNDLED)
