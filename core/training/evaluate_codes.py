@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from core.training.evaluate_encoders import Found
 from core.training.passages import LENGTH, bits_per_byte, passages, right_codes, spread
 
 PASSAGES = 100
-"""Held-out passages of the corpus that are measured, for each code."""
+"""Passages that are measured at most, for each code."""
 WINDOWS = 20
-"""Runs as long as the model's positions that are measured in bits per byte, for each code."""
+"""Runs as long as the model's positions that are measured in bits per byte at most, for each code."""
 
 
 def codes(checkpoint: Checkpoint, corpus: Path | None) -> Found:
@@ -28,15 +29,18 @@ def codes(checkpoint: Checkpoint, corpus: Path | None) -> Found:
         "French": [row[1] for row in rows],
         "German": [row[2] for row in rows],
     }
-    found = {f"{label}: text written for this project": _one(checkpoint, label, t) for label, t in written.items()}
+    found = {
+        f"{label}: text written for this project": measured(checkpoint, label, text.copy)
+        for label, text in written.items()
+    }
     if corpus is not None:
         for label in codes_of(checkpoint):
-            text = held_out(checkpoint, corpus, label)
-            found[f"{label}: text of the corpus held out from training"] = _one(checkpoint, label, text)
+            text = partial(held_out, checkpoint, corpus, label)
+            found[f"{label}: text of the corpus held out from training"] = measured(checkpoint, label, text)
     return found
 
 
-def held_out(checkpoint: Checkpoint, corpus: Path, label: str) -> Iterable[str]:
+def held_out(checkpoint: Checkpoint, corpus: Path, label: str) -> Iterator[str]:
     """The held-out lines of the sources that have a code."""
     from core.training.objectives.codes import texts
 
@@ -47,11 +51,19 @@ def held_out(checkpoint: Checkpoint, corpus: Path, label: str) -> Iterable[str]:
             yield from (text for _, text, held in lines if held)
 
 
-def _one(checkpoint: Checkpoint, label: str, lines: Iterable[str]) -> dict[str, float]:
+def measured(checkpoint: Checkpoint, label: str, lines: Callable[[], Iterable[str]]) -> dict[str, float]:
+    """Passages whose code is found, in percent, and bits per byte under the code ``label`` of a text.
+
+    Args:
+        lines: gives the text line by line; called twice, so that no text need be held.
+    """
     model, tokenizer, known = checkpoint.model, checkpoint.tokenizer, codes_of(checkpoint)
-    rows = [tokenizer(line + "\n", verbose=False)["input_ids"] for line in lines if line.strip()]
-    short = spread(list(passages(rows, LENGTH)), PASSAGES)
-    wide = spread(list(passages(rows, int(model.config.max_position_embeddings))), WINDOWS) or short
+
+    def rows() -> Iterator[list[int]]:
+        return (tokenizer(line + "\n", verbose=False)["input_ids"] for line in lines() if line.strip())
+
+    short = spread(passages(rows(), LENGTH), PASSAGES)
+    wide = spread(passages(rows(), int(model.config.max_position_embeddings)), WINDOWS) or short
     size = sum(_bytes(tokenizer, text) for text in wide)
     return {
         "right code": right_codes(model, short, list(known.values()), known[label]),

@@ -31,9 +31,16 @@ def passages(rows: Iterable[Sequence[int]], length: int) -> Iterator[list[int]]:
             held = []
 
 
-def spread(items: Sequence[T], most: int) -> list[T]:
-    """At most ``most`` of the items, evenly spread."""
-    return list(items[:: max(1, -(-len(items) // most))])
+def spread(items: Iterable[T], most: int) -> list[T]:
+    """At most ``most`` of the items, evenly spread; no more are ever held."""
+    kept: list[T] = []
+    every = 1
+    for number, item in enumerate(items):
+        if number % every == 0:
+            kept.append(item)
+        if len(kept) > most:
+            kept, every = kept[::2], 2 * every
+    return kept
 
 
 def right_codes(model: Any, texts: Sequence[Sequence[int]], codes: Sequence[int], own: int) -> float:

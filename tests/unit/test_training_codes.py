@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 
 from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec
 from core.language.codes import codes_of
-from core.training import corpus, evaluate_codes
+from core.training import corpus, evaluate, evaluate_codes
 from core.training import recipe as recipes
 from core.training.objectives import build
 from core.training.objectives.causal import CausalModel
@@ -20,6 +21,7 @@ from core.training.objectives.codes import CodesObjective, at_lines, code_token,
 from core.training.passages import bits_per_byte, passages, right_codes, spread
 from core.training.recipe import Recipe, SourceFile
 from core.training.trainer import Trainer
+from tests import tiny as tiny_models
 from tests import tinycorpus
 from tests.unit.test_language_codes import Drawn
 from tests.unit.test_training_decoders import SMALL, assert_ships
@@ -135,7 +137,7 @@ def test_it_learns_the_codes_and_ships_what_it_learnt(objective: CodesObjective,
     spec = CheckpointSpec("tiny", "Tiny", "ctrl", "decoder", "causal-lm", "bundled", "-", "-", True, card=card)
     checkpoint = Checkpoint(model, tokenizer, spec)
     assert list(codes_of(checkpoint).values()) == [1, 2, 3]
-    measured = evaluate_codes._one(checkpoint, "French", ["Le chat voit deux chiens et court vite."] * 40)
+    measured = evaluate_codes.measured(checkpoint, "French", lambda: ["Le chat voit deux chiens et court vite."] * 40)
     assert measured["right code"] == 100.0
     text = "Le chat.\n"
     assert evaluate_codes._bytes(tokenizer, [2, *tokenizer(text)["input_ids"]]) == len(text)
@@ -147,6 +149,9 @@ def test_passages_begin_with_rows_and_are_spread() -> None:
     assert spread(range(10), 5) == [0, 2, 4, 6, 8]
     assert spread(range(3), 5) == [0, 1, 2]
     assert spread([], 5) == []
+    kept = spread(range(1000), 6)
+    assert 3 <= len(kept) <= 6
+    assert set(np.diff(kept)) == {kept[1]}
 
 
 def test_shares_and_bits_by_hand() -> None:
@@ -164,3 +169,25 @@ def test_the_recipe_lists_the_codes_of_its_sources() -> None:
     count = sum(p.numel() for p in model.parameters())
     assert f"{count / 1e6:.1f} million parameters" in recipe.card["summary"]
     assert 2 * count <= 8_000_000
+
+
+def test_the_measures_of_a_card_on_committed_texts() -> None:
+    labels: dict[str, str] = recipes.load("atlas-ctrl").card["extra"]["codes"]
+    tokenizer: Any = tiny_models.bytelevel_tokenizer()
+    tokenizer.add_special_tokens({"additional_special_tokens": list(labels.values())})
+    torch.manual_seed(0)
+    config = transformers.CTRLConfig(
+        vocab_size=len(tokenizer), n_positions=48, n_embd=8, n_layer=1, n_head=1, dff=8, bos_token_id=None
+    )  # fmt: skip
+    model = transformers.CTRLLMHeadModel(config).eval()
+    for parameter in model.parameters():
+        parameter.data.zero_()  # every token is equally likely under every code
+    card = Card("Tiny", "-", (), (), "-", 0, 0, 0, "-", extra={"codes": labels})
+    spec = CheckpointSpec("tiny", "Tiny", "ctrl", "decoder", "causal-lm", "bundled", "-", "-", True, card=card)
+    found = evaluate.HOW["atlas-ctrl"](Checkpoint(model, tokenizer, spec), None)
+    assert [m.on.split(":")[0] for m in found] == [x for x in ("Story", "Dialogue", "French", "German") for _ in "ab"]
+    assert {(m.name, m.unit) for m in found} == {("right code", "%"), ("bits per byte", "bits")}
+    right = {m.on.split(":")[0]: m.value for m in found if m.name == "right code"}
+    assert right == {"Story": 100.0, "Dialogue": 0.0, "French": 0.0, "German": 0.0}  # of equals the first is taken
+    even = np.log2(len(tokenizer))  # a token; the tiny vocabulary has between one and two bytes a token
+    assert all(even / 2 < m.value <= even for m in found if m.name == "bits per byte")

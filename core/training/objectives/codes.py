@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -135,8 +135,6 @@ class CodesObjective(NextToken):
 
     def _passages(self, label: str, length: int) -> list[list[int]]:
         """Held-out passages of a code, evenly spread over its sources."""
-        found: list[list[int]] = []
-        for source, text in zip(self.recipe.sources, self.test, strict=True):
-            if source.task == label:
-                found += passages((text.row(i) for i in range(len(text))), length)
-        return spread(found, MEASURED)
+        sides = zip(self.recipe.sources, self.test, strict=True)
+        each = (passages((text.row(i) for i in range(len(text))), length) for s, text in sides if s.task == label)
+        return spread(chain.from_iterable(each), MEASURED)
