@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional
 
-from core.training import optimizers
+from core.training import measures, optimizers
 from core.training import recipe as recipes
 from core.training.cross_entropy import linear_cross_entropy
 from core.training.decoder_models import TYPES, new_decoder
@@ -165,3 +165,18 @@ def test_cross_entropy_with_a_bias_is_the_librarys() -> None:
         torch.testing.assert_close(mine, theirs)
     even = linear_cross_entropy(torch.zeros(2, 5), weight, labels[:2], torch.zeros(9))
     assert float(even) == pytest.approx(math.log(9))
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_bits_of_a_model_that_knows_nothing(kind: str) -> None:
+    model = model_of(kind)
+    for parameter in model.parameters():
+        parameter.data.zero_()
+
+    class Letters:
+        bos_token_id = 0
+
+        def __call__(self, text: str) -> dict[str, list[int]]:
+            return {"input_ids": [ord(letter) - ord("a") for letter in text]}
+
+    assert measures.bits_per_byte(model, Letters(), "abcdefghij" * 7) == pytest.approx(math.log2(60), rel=1e-5)
