@@ -130,7 +130,14 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "scale": Choice("log", ("log", "linear")),
         "models": Words(most=100),
     },
-    "decoder": {**_COMMON, **_DECODING, "forced": Integers(high=10**6, most=200), "step": Integer(None, 1, 200)},
+    "decoder": {
+        **_COMMON,
+        **_DECODING,
+        "demo": Choice(None, ("codes", "text")),
+        "passage": Text(),
+        "forced": Integers(high=10**6, most=200),
+        "step": Integer(None, 1, 200),
+    },
     "encoder-decoder": {
         **_COMMON,
         **_DECODING,

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputTooLong, InputUnusable
+from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language import decode
+from core.language.codes import codes_of
 from core.language.limits import max_tokens
 from core.language.text import clean
 from core.language.types import Decoding, GenerationStep
@@ -25,15 +26,17 @@ def generate(
     *,
     forced: Sequence[int] = (),
     with_attention: bool = True,
+    code: str | None = None,
 ) -> Iterator[GenerationStep]:
     """Continue ``prompt``, yielding each step as soon as it is computed; stop iterating to stop the model.
 
     :param forced: tokens that the first steps take, as ids: the path up to and including a token chosen by hand.
+    :param code: label of the control code to continue under, for a checkpoint that has codes; its first one if None.
     :raises InputEmpty: nothing readable in the prompt.
     :raises InputTooLong: the prompt leaves no position for a new token.
     :raises OutOfRange: a setting or a forced token is out of range.
     """
-    ids = prompt_ids(checkpoint, prompt)
+    ids = prompt_ids(checkpoint, prompt, code)
     limit = max_tokens(checkpoint)
     room = None if limit is None else limit - len(ids)
     return decode.steps(
@@ -41,8 +44,12 @@ def generate(
     )  # fmt: skip
 
 
-def prompt_ids(checkpoint: Checkpoint, prompt: str) -> tuple[int, ...]:
-    """The ids that the decoder starts from; refuses a prompt after which nothing fits."""
+def prompt_ids(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> tuple[int, ...]:
+    """The ids that the decoder starts from; refuses a prompt after which nothing fits.
+
+    A checkpoint with control codes has never seen a text without one: ``code`` stands first, else the code that the
+    prompt itself begins with, else the first that the card lists.
+    """
     if checkpoint.model.config.is_encoder_decoder:
         raise InputUnusable(f"{checkpoint.spec.name} rewrites a text; it does not continue one. Choose a decoder.")
     text = clean(prompt, MAX_CHARS, newlines=True)
@@ -50,6 +57,11 @@ def prompt_ids(checkpoint: Checkpoint, prompt: str) -> tuple[int, ...]:
     ids = [int(i) for i in tokenizer(text, verbose=False)["input_ids"]]
     if len(ids) > 1 and ids[-1] == tokenizer.eos_token_id:
         ids.pop()  # some tokenisers close every text, and a closed text is not continued
+    if codes := codes_of(checkpoint):
+        if code is not None and code not in codes:
+            raise OutOfRange(f"{checkpoint.spec.name} has no code “{code}”. Its codes: {', '.join(codes)}.")
+        typed = ids.pop(0) if ids[0] in codes.values() else next(iter(codes.values()))
+        ids.insert(0, typed if code is None else codes[code])
     limit = max_tokens(checkpoint)
     if limit is not None and len(ids) >= limit:
         raise InputTooLong(

@@ -12,7 +12,7 @@ from typing import Any
 from core.checkpoints.spec import Checkpoint, Measure
 from core.errors import UnknownCheckpoint
 from core.training import corpus as corpora
-from core.training import evaluate_denoise, evaluate_encoders, evaluate_fusion, measures, parallel
+from core.training import evaluate_codes, evaluate_denoise, evaluate_encoders, evaluate_fusion, measures, parallel
 from core.training import recipe as recipes
 from core.training.objectives.tasks import damaged, prefix
 
@@ -35,6 +35,7 @@ _UNITS = {
     "replaced found": "%",
     "original left": "%",
     "balanced accuracy": "%",
+    "right code": "%",
 }
 
 
@@ -157,6 +158,9 @@ How = Callable[[Checkpoint, Path | None], list[Measure]]
 HOW: dict[str, How] = {
     "minilm": masked,
     "atlas-gpt-2": causal,
+    "atlas-gpt-neo": causal,
+    "atlas-llama": causal,
+    "atlas-ctrl": zoo(evaluate_codes.codes),
     "atlas-t5": seq2seq,
     "atlas-bigbird": sparse,
     "atlas-bert": zoo(evaluate_encoders.encoder),

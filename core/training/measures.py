@@ -65,7 +65,8 @@ def bits_per_byte(model: Any, tokenizer: Any, text: str) -> float:
 
     Windows are as long as the model's positions and move by half of that; only what is new in a window counts.
     """
-    width = int(model.config.n_positions)
+    config = model.config
+    width = int(config.n_positions if hasattr(config, "n_positions") else config.max_position_embeddings)
     ids = [tokenizer.bos_token_id, *tokenizer(text)["input_ids"]]
     nats = 0.0
     done = 1

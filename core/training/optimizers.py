@@ -25,7 +25,17 @@ def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimi
             continue
         factor = next((value for part, value in scale.items() if part in name), 1.0)
         table = any(
-            part in name for part in ("embed", "wte", "wpe", "shared", "lm_head.weight", "lora_", "relative_attention")
+            part in name
+            for part in (
+                "embed",
+                "wte",
+                "wpe",
+                "transformer.w.",
+                "shared",
+                "lm_head.weight",
+                "lora_",
+                "relative_attention",
+            )
         )
         if "muon" in settings and parameter.ndim == 2 and not table:
             muon.append({"params": [parameter], "peak": factor * float(settings["muon"])})

@@ -34,7 +34,7 @@ class SourceFile:
     group: int = 1
     """Sentences kept together when paragraphs are cut; of lines that are not cut, lines shown as one text."""
     task: str = ""
-    """Prefix or task of a sequence-to-sequence source ("en-fr"); empty elsewhere."""
+    """Task of a sequence-to-sequence source ("en-fr"), control code of a source that has one ("Story"); else empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core import session
+from core.attention.reach import reach
 from core.attention.stitch import stitch
 from core.attention.tokens import label
-from core.attention.trace import AttentionTrace
+from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints.spec import CheckpointSpec
 from core.language.types import Decoding
 from core.ui.decoding import STRATEGIES
@@ -44,3 +46,30 @@ def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) 
         accent=spec.branch,
     )
     state.set(layer=choice.layer, head=choice.head, view=None if choice.view == "heat" else choice.view)
+    config = session.checkpoint(spec.slug).model.config
+    kinds = getattr(config, "attention_layers", None)
+    if kinds and trace.decoder is not None:
+        _local(trace.decoder, tuple(kinds), int(config.window_size))
+
+
+def _local(map_: AttentionMap, kinds: tuple[str, ...], window: int) -> None:
+    """How far back each layer of a model with local layers looks, counted in the map above."""
+    count = len(map_.key_tokens)
+    st.markdown(
+        f"A **local** layer sees a token and the {window - 1} before it, a **global** one all that came before. They "
+        "take turns, so that what is far away still arrives, a layer later."
+    )
+    st.dataframe(
+        [
+            {"layer": i, "kind": kind, "looks back at most (tokens)": far}
+            for i, (kind, far) in enumerate(zip(kinds, reach(map_.weights), strict=True), start=1)
+        ],
+        hide_index=True,
+        alt="How far back each layer looks in this text",
+    )
+    if count <= window:
+        st.caption(
+            f"These {count} tokens fit into one window of {window}, so that local layers miss none of them. "
+            f"With {window} or more new tokens the difference shows."
+        )
+    st.caption("Counted: the largest distance with a weight above zero in any head. GPT-Neo, Black et al. 2021.")

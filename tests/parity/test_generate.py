@@ -11,10 +11,14 @@ import torch
 from transformers import (
     BartConfig,
     BartForConditionalGeneration,
+    CTRLConfig,
+    CTRLLMHeadModel,
     GPT2Config,
     GPT2LMHeadModel,
     GPTNeoConfig,
     GPTNeoForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
     OpenAIGPTConfig,
     OpenAIGPTLMHeadModel,
     T5Config,
@@ -66,6 +70,23 @@ def _gpt_neo() -> Any:
     return GPTNeoForCausalLM(config)
 
 
+def _ctrl() -> Any:
+    config = CTRLConfig(
+        vocab_size=VOCABULARY, n_embd=24, n_layer=2, n_head=2, dff=48, n_positions=64, initializer_range=0.6,
+        attn_implementation="eager",
+    )  # fmt: skip
+    return CTRLLMHeadModel(config)
+
+
+def _llama() -> Any:
+    config = LlamaConfig(
+        vocab_size=VOCABULARY, hidden_size=24, num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=2,
+        intermediate_size=48, max_position_embeddings=64, initializer_range=0.6, tie_word_embeddings=True,
+        attn_implementation="eager",
+    )  # fmt: skip
+    return LlamaForCausalLM(config)
+
+
 def _gpt() -> Any:
     config = OpenAIGPTConfig(
         vocab_size=VOCABULARY, n_embd=24, n_layer=2, n_head=2, n_positions=64, initializer_range=0.6,
@@ -109,7 +130,13 @@ def _bart() -> Any:
     )
 
 
-DECODERS: dict[str, Callable[[], Any]] = {"gpt2": _gpt2, "gpt-neo": _gpt_neo, "gpt": _gpt}
+DECODERS: dict[str, Callable[[], Any]] = {
+    "gpt2": _gpt2,
+    "gpt-neo": _gpt_neo,
+    "gpt": _gpt,
+    "ctrl": _ctrl,
+    "llama": _llama,
+}
 REWRITERS: dict[str, Callable[[], Any]] = {"t5": _t5, "bart": _bart}
 
 

@@ -12,8 +12,21 @@ from core.training import evaluate, measures
 
 ROOT = Path(__file__).parents[2]
 BUNDLED = sorted(path.parent.name for path in bundled_root().glob("*/card.toml"))
-TOLERANCE = {"found": 3.0, "left": 1.0, "balanced": 2.0, "top-1": 1.01, "top-5": 1.01, "repeats": 1.01, "exact": 2.6, "BLEU": 0.6, "chrF": 0.6, "bits": 0.01}
-"""Rounding differs between processors: one sentence of a hundred, one of forty, and so on."""
+TOLERANCE = {
+    "found": 3.0,
+    "left": 1.0,
+    "balanced": 2.0,
+    "top-1": 1.01,
+    "top-5": 1.01,
+    "repeats": 1.01,
+    "exact": 2.6,
+    "connective": 3.4,
+    "whole sentence": 3.4,
+    "BLEU": 0.6,
+    "chrF": 0.6,
+    "bits": 0.01,
+    "right code": 2.6,
+}
 
 
 @pytest.mark.parametrize("slug", BUNDLED)

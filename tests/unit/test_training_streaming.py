@@ -12,8 +12,9 @@ import pytest
 
 from core.training import arrays, batches, corpus, documents, lines, parallel
 from core.training.documents import wordpiece
-from core.training.objectives import causal, long, seq2seq, tasks
+from core.training.objectives import causal, codes, long, seq2seq, tasks
 from core.training.objectives.causal import END, CausalObjective
+from core.training.objectives.codes import CodesObjective
 from core.training.objectives.long import LongObjective
 from core.training.objectives.seq2seq import Seq2SeqObjective
 from core.training.recipe import Recipe, SourceFile
@@ -50,7 +51,7 @@ def recipe(kind: str, *sources: SourceFile, **data: Any) -> Recipe:
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces that are much smaller than the corpus."""
-    for module in (documents, lines, causal, long, seq2seq):
+    for module in (documents, lines, causal, codes, long, seq2seq):
         monkeypatch.setattr(module, "AT_ONCE", 16)
 
 
@@ -110,6 +111,29 @@ def test_books_are_those_of_whole_texts(tmp_path: Path) -> None:
         assert len(side) > 1
     named = next((tmp_path / "kept").rglob("held-out-books.txt")).read_text(encoding="utf-8")
     assert named.splitlines() == list(sides[True])
+
+
+CODED = (
+    SourceFile("stories.txt", task="Story"),
+    SourceFile("lines.txt", task="Line"),
+    SourceFile("parallel.en-fr.tsv", task="French"),
+)
+
+
+@pytest.mark.usefixtures("little")
+def test_streams_behind_codes_are_those_of_whole_texts(tmp_path: Path) -> None:
+    write_corpus(tmp_path, 400)
+    made = recipe("codes-lm", *CODED, hold_out_every=3, vocabulary=300)
+    given = {"width": 16, "special": ("<|story|>", "<|line|>", "<|french|>")}
+    tokenizer, train, test = bare(CodesObjective, made, **given)._data(tmp_path, tmp_path / "kept")
+    for number, source in enumerate(CODED):
+        for found, out in ((train, False), (test, True)):
+            side: dict[str, list[str]] = {}
+            for document, text, held in codes.texts(tmp_path, source, every=3):
+                if held == out:
+                    side.setdefault(document, []).append(text)
+            whole = [tokenizer.encode(f"{END}" + "\n".join(rows) + "\n").ids for rows in side.values()]
+            assert found[number].flat.tolist() == [token for ids in whole for token in ids]
 
 
 @pytest.mark.usefixtures("little")
@@ -174,6 +198,11 @@ def books(folder: Path) -> None:
     bare(CausalObjective, made, width=16)._data(folder, folder / "kept")
 
 
+def coded(folder: Path) -> None:
+    made = recipe("codes-lm", *CODED, hold_out_every=50, vocabulary=280)
+    bare(CodesObjective, made, width=16, special=("<|story|>", "<|line|>", "<|french|>"))._data(folder, folder / "kept")
+
+
 def windows(folder: Path) -> None:
     made = recipe("long-masked-lm", SourceFile("stories.txt"), SourceFile("lines.txt"), hold_out_every=50)
     bare(LongObjective, made, tokenizer=pieces_of(folder.parent / "small"))._data(folder, folder / "kept")
@@ -190,7 +219,7 @@ def chunks(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("little")
-@pytest.mark.parametrize("make", [short, books, windows, translations, chunks])
+@pytest.mark.parametrize("make", [short, books, coded, windows, translations, chunks])
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, make: Callable[[Path], None]) -> None:
     write_corpus(tmp_path / "small", 400)
     peaks = []

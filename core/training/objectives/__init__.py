@@ -43,6 +43,7 @@ OBJECTIVES = {
     "electra": ("electra", "ElectraObjective"),
     "distil": ("distil", "DistilObjective"),
     "causal-lm": ("causal", "CausalObjective"),
+    "codes-lm": ("codes", "CodesObjective"),
     "denoise": ("denoise", "DenoiseObjective"),
     "joined": ("joined", "JoinedObjective"),
     "seq2seq-lm": ("seq2seq", "Seq2SeqObjective"),

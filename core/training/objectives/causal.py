@@ -1,10 +1,16 @@
-"""Next-token prediction (Radford et al., 2019) with the GPT-2 architecture on whole books."""
+r"""Next-token prediction (Radford et al., 2019) on whole books, for any of the small decoders.
+
+.. math:: L = -\frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t})
+
+The recipe's ``[model] type`` chooses the architecture (`core.training.decoder_models`).
+"""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +22,17 @@ from core.training import corpus
 from core.training.arrays import ArrayWriter
 from core.training.batches import Epochs, Ints
 from core.training.cross_entropy import linear_cross_entropy
+from core.training.decoder_models import new_decoder
 from core.training.documents import AT_ONCE, batched
 from core.training.files import write_text
 from core.training.recipe import Recipe
 
 END = "<|endoftext|>"
+DROPOUT = ("resid_pdrop", "embd_pdrop", "attn_pdrop")
 
 
-def train_tokenizer(texts: Iterable[str], size: int) -> Any:
-    """Byte-level byte-pair encoding with ``size`` tokens, among them `END`."""
+def train_tokenizer(texts: Iterable[str], size: int, special: Sequence[str] = ()) -> Any:
+    """Byte-level byte-pair encoding with ``size`` tokens, among them `END` and further ``special`` ones."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer: Any = Tokenizer(models.BPE())
@@ -32,7 +40,7 @@ def train_tokenizer(texts: Iterable[str], size: int) -> Any:
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=size,
-        special_tokens=[END],
+        special_tokens=[END, *special],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
@@ -64,11 +72,11 @@ def pieces(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield text + "\n"
 
 
-def byte_lengths(tokenizer: Any) -> Ints:
-    """Bytes of text that each token stands for; 0 for `END`. A byte-level token has one character a byte."""
+def byte_lengths(tokenizer: Any, special: Sequence[str] = ()) -> Ints:
+    """Bytes of text that each token stands for; 0 for special ones. A byte-level token has one character a byte."""
     lengths = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
     for piece, index in tokenizer.get_vocab().items():
-        lengths[index] = 0 if piece == END else len(piece)
+        lengths[index] = 0 if piece == END or piece in special else len(piece)
     return lengths
 
 
@@ -80,36 +88,63 @@ def window_starts(count: int, width: int, rng: np.random.Generator) -> Ints:
 
 
 class CausalModel(nn.Module):
-    """GPT-2 from its configuration, with random weights."""
+    """A decoder with random weights; saved states know it as ``gpt``, whatever its architecture."""
 
     def __init__(self, settings: dict[str, Any], vocabulary: int, end: int) -> None:
         super().__init__()
-        from transformers import GPT2Config, GPT2LMHeadModel
-
-        config = GPT2Config(
-            vocab_size=vocabulary,
-            n_positions=settings["positions"],
-            n_embd=settings["width"],
-            n_layer=settings["layers"],
-            n_head=settings["heads"],
-            resid_pdrop=0.0,
-            embd_pdrop=0.0,
-            attn_pdrop=0.0,
-            bos_token_id=end,
-            eos_token_id=end,
-        )
-        config._attn_implementation = "sdpa"
-        self.gpt: Any = GPT2LMHeadModel(config)
-        for layer in self.gpt.transformer.h:
-            layer.mlp.act = nn.GELU(approximate="tanh")  # the same function as GPT-2's, in one kernel
+        self.gpt: Any = new_decoder(settings, vocabulary, end)
 
     def forward(self, ids: Tensor) -> Tensor:
         """(rows, length) ids to (rows, length, width) states that the output layer reads."""
-        hidden: Tensor = self.gpt.transformer(input_ids=ids, use_cache=False).last_hidden_state
+        hidden: Tensor = self.gpt.base_model(input_ids=ids, use_cache=False).last_hidden_state
         return hidden
 
 
-class CausalObjective:
+class NextToken:
+    """What objectives that predict the next token share: the model, its loss, and how it is shipped."""
+
+    recipe: Recipe
+    width: int
+    """Tokens that the model sees at once."""
+    tokenizer: Any
+    model: CausalModel
+    special: tuple[str, ...] = ()
+    """Special tokens beside `END`."""
+
+    def new_model(self) -> CausalModel:
+        """The model with random weights from the recipe's seed."""
+        torch.manual_seed(self.recipe.seed)
+        return CausalModel(self.recipe.model, self.tokenizer.get_vocab_size(), self.tokenizer.token_to_id(END))
+
+    def loss(self, batch: dict[str, Tensor]) -> Tensor:
+        hidden = self.model(batch["ids"]).flatten(0, 1)
+        head = self.model.gpt.lm_head
+        return linear_cross_entropy(hidden, head.weight, batch["labels"].flatten(), head.bias)
+
+    def size(self, batch: dict[str, Tensor]) -> int:
+        return batch["ids"].numel()
+
+    def export(self, folder: Path) -> None:
+        from transformers import PreTrainedTokenizerFast
+
+        folder.mkdir(parents=True, exist_ok=True)
+        gpt = copy.deepcopy(self.model.gpt)
+        for name in DROPOUT:
+            if hasattr(gpt.config, name):  # off while training here, not in the architecture
+                setattr(gpt.config, name, 0.1)
+        gpt.to(torch.float16).save_pretrained(folder)
+        PreTrainedTokenizerFast(
+            tokenizer_object=self.tokenizer,
+            bos_token=END,
+            eos_token=END,
+            unk_token=END,
+            model_max_length=self.width,
+            clean_up_tokenization_spaces=False,
+            **({"extra_special_tokens": list(self.special)} if self.special else {}),
+        ).save_pretrained(folder)
+
+
+class CausalObjective(NextToken):
     """Windows over the books end to end, books separated by `END`."""
 
     def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
@@ -117,10 +152,7 @@ class CausalObjective:
         self.width = int(recipe.model["positions"])
         self.tokenizer, self.train, self.test = self._data(corpus_folder, cache)
         self.bytes = byte_lengths(self.tokenizer)
-        torch.manual_seed(recipe.seed)
-        self.model: CausalModel = CausalModel(
-            recipe.model, self.tokenizer.get_vocab_size(), self.tokenizer.token_to_id(END)
-        )
+        self.model = self.new_model()
         self._epochs = Epochs(recipe.seed, self._epoch)
 
     def _data(self, folder: Path, cache: Path) -> tuple[Any, Ints, Ints]:
@@ -169,13 +201,6 @@ class CausalObjective:
         ids = np.stack([stream[s : s + self.width + 1] for s in starts]).astype(np.int64)
         return {"ids": torch.from_numpy(ids[:, :-1]), "labels": torch.from_numpy(ids[:, 1:].copy())}
 
-    def loss(self, batch: dict[str, Tensor]) -> Tensor:
-        hidden = self.model(batch["ids"]).flatten(0, 1)
-        return linear_cross_entropy(hidden, self.model.gpt.lm_head.weight, batch["labels"].flatten())
-
-    def size(self, batch: dict[str, Tensor]) -> int:
-        return batch["ids"].numel()
-
     def measure(self) -> dict[str, float]:
         """Bits per byte of held-out books in windows that share no token, up to 150 of them."""
         starts = np.arange(0, len(self.test) - self.width, self.width, dtype=np.int64)
@@ -187,20 +212,3 @@ class CausalObjective:
             nats += float(self.loss(batch)) * batch["labels"].numel()
             size += int(self.bytes[batch["labels"].cpu().numpy()].sum())
         return {"bits per byte": nats / math.log(2) / size}
-
-    def export(self, folder: Path) -> None:
-        from transformers import PreTrainedTokenizerFast
-
-        folder.mkdir(parents=True, exist_ok=True)
-        gpt = self.model.gpt
-        gpt.config.resid_pdrop = gpt.config.embd_pdrop = gpt.config.attn_pdrop = 0.1
-        gpt.to(torch.float16).save_pretrained(folder)
-        gpt.to(torch.float32)
-        PreTrainedTokenizerFast(
-            tokenizer_object=self.tokenizer,
-            bos_token=END,
-            eos_token=END,
-            unk_token=END,
-            model_max_length=self.width,
-            clean_up_tokenization_spaces=False,
-        ).save_pretrained(folder)

@@ -1,0 +1,80 @@
+"""Which demos a decoder has: text token by token; for a model with control codes, first the same text under each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.checkpoints.spec import CheckpointSpec
+from core.ui.codes import codes_demo
+from core.ui.decoding import decoding_of
+from core.ui.generate import generate_demo
+from core.ui.page import plain, sentences
+
+if TYPE_CHECKING:
+    from core.ui.links import PageState
+
+DEMOS = {"codes": "Under each code", "text": "Token by token"}
+
+
+def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
+    """The demos of a model, the one that it opens with first."""
+    coded = spec.card is not None and bool(spec.card.extra.get("codes"))
+    return ("codes", "text") if coded else ("text",)
+
+
+def decoder_demo(spec: CheckpointSpec, state: PageState) -> None:
+    """The demo of the chosen model; where it has several, a choice above them."""
+    offered = demos_of(spec)
+    wanted = state.text("demo", offered[0])
+    demo = wanted if wanted in offered else offered[0]
+    if len(offered) > 1:
+        demo = str(
+            st.segmented_control(
+                "What to see",
+                offered,
+                format_func=DEMOS.__getitem__,
+                default=demo,
+                required=True,
+                key=state.key(f"demo.{spec.slug}"),
+                label_visibility="collapsed",
+            )
+        )
+    state.set(demo=None if demo == offered[0] else demo)
+    if demo == "codes":
+        codes_demo(spec, state)
+        return
+    if len(offered) > 1 and spec.card is not None:
+        codes = dict(spec.card.extra["codes"])
+        label, token = next(iter(codes.items()))
+        st.caption(
+            f"Every text of this model begins with a code: {plain(label)}, unless yours begins with one of "
+            f"{plain(', '.join(other for other in codes.values() if other != token))}."
+        )
+    with sentences():
+        _generate(spec, state)
+
+
+def _generate(spec: CheckpointSpec, state: PageState) -> None:
+    text = state.values.get("text")
+    result = generate_demo(
+        spec,
+        text=None if text is None else str(text),
+        decoding=decoding_of(state),
+        forced=state.integers("forced"),
+        step=state.number("step") or None,
+        key=state.key("generate"),
+    )
+    state.set(
+        text=result.text,
+        forced=result.forced,
+        step=result.step,
+        strategy=result.decoding.strategy,
+        temperature=result.decoding.temperature,
+        top_k=result.decoding.top_k,
+        top_p=result.decoding.top_p,
+        beams=result.decoding.beams,
+        length=result.decoding.max_new_tokens,
+        seed=result.decoding.seed,
+    )

@@ -1,0 +1,116 @@
+"""Control codes: Bayes' rule by hand, what a prompt begins with, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from torch import Tensor
+
+from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec
+from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
+from core.language.codes import codes_of, judge, log_probabilities, posterior
+from core.language.generate import generate, prompt_ids
+from core.language.types import Decoding
+from tests import tiny
+
+CODES = {"First": "<|first|>", "Second": "<|second|>"}
+
+
+class Drawn:
+    """Every word is drawn from the distribution of the row's first token, whatever stands between."""
+
+    device = torch.device("cpu")
+    table = torch.tensor([[0.5, 0.25, 0.25, 0.0], [0.125, 0.75, 0.125, 0.0]])
+
+    def __call__(self, input_ids: Tensor, use_cache: bool) -> SimpleNamespace:
+        rows = self.table[input_ids[:, 0]].log().clamp(min=-1e4)
+        return SimpleNamespace(logits=rows[:, None, :].expand(-1, input_ids.shape[1], -1))
+
+
+def test_bayes_by_hand() -> None:
+    logs = log_probabilities(Drawn(), [[0, 0, 2], [1, 1, 1]], [0, 1])
+    expected = [[0.5 * 0.5 * 0.25, 0.125**3], [0.25**3, 0.75**3]]
+    np.testing.assert_allclose(np.exp(logs), expected, rtol=1e-5)
+    np.testing.assert_allclose(posterior(logs), [[32 / 33, 1 / 33], [1 / 28, 27 / 28]], rtol=1e-5)
+
+
+def test_probabilities_of_long_texts_do_not_vanish() -> None:
+    found = posterior(np.array([-5000.0, -5000.0 - math.log(3)]))
+    np.testing.assert_allclose(found, [0.75, 0.25])
+
+
+@pytest.fixture(scope="module")
+def checkpoint() -> Checkpoint:
+    torch.manual_seed(0)
+    tokenizer = tiny.bytelevel_tokenizer()
+    tokenizer.add_special_tokens({"additional_special_tokens": list(CODES.values())})
+    config = transformers.CTRLConfig(
+        vocab_size=len(tokenizer), n_positions=32, n_embd=16, n_layer=2, n_head=2, dff=32, initializer_range=0.3,
+        attn_implementation="eager",
+    )  # fmt: skip
+    card = Card("Tiny", "-", (), (), "-", 0, 0, 0, "-", extra={"codes": CODES})
+    spec = CheckpointSpec(
+        "tiny", "Tiny", "ctrl", "decoder", "causal-lm", "bundled", "a test", "-", True, card=card
+    )  # fmt: skip
+    return Checkpoint(transformers.CTRLLMHeadModel(config).eval(), tokenizer, spec)
+
+
+def test_a_verdict_is_the_librarys_loss_turned_round(checkpoint: Checkpoint) -> None:
+    text = "Once upon a time"
+    found = judge(checkpoint, text)
+    ids: Any = checkpoint.tokenizer(text)["input_ids"]
+    losses = []
+    for code in codes_of(checkpoint).values():
+        row = torch.tensor([[code, *ids]])
+        with torch.no_grad():
+            losses.append(float(checkpoint.model(input_ids=row, labels=row).loss) * len(ids))
+    weights = np.exp(-np.array(losses))
+    assert found.labels == ("First", "Second")
+    assert found.tokens == len(ids)
+    assert found.probabilities == pytest.approx((weights / weights.sum()).tolist(), rel=1e-4)
+    assert found.bits == pytest.approx([loss / math.log(2) / len(text) for loss in losses], rel=1e-4)
+    assert found.best == found.labels[int(weights.argmax())]
+
+
+def test_texts_that_cannot_be_judged_get_a_sentence(checkpoint: Checkpoint) -> None:
+    with pytest.raises(InputEmpty):
+        judge(checkpoint, "  ")
+    with pytest.raises(InputTooLong, match="reads 32 after a code"):
+        judge(checkpoint, "zq " * 40)
+    with pytest.raises(InputUnusable, match="nothing but codes"):
+        judge(checkpoint, "<|first|>")
+    plain = Checkpoint(checkpoint.model, checkpoint.tokenizer, tiny_spec())
+    with pytest.raises(InputUnusable, match="no control codes"):
+        judge(plain, "Once")
+
+
+def tiny_spec() -> CheckpointSpec:
+    return CheckpointSpec("plain", "Plain", None, "decoder", "causal-lm", "directory", "a test", "-", True)
+
+
+def test_a_prompt_begins_with_its_code(checkpoint: Checkpoint) -> None:
+    first, second = codes_of(checkpoint).values()
+    plain = Checkpoint(checkpoint.model, checkpoint.tokenizer, tiny_spec())
+    bare = prompt_ids(plain, "Once upon")
+    assert prompt_ids(checkpoint, "Once upon") == (first, *bare)
+    assert prompt_ids(checkpoint, "Once upon", "Second") == (second, *bare)
+    assert prompt_ids(checkpoint, "<|second|>Once upon") == (second, *bare)
+    assert prompt_ids(checkpoint, "<|second|>Once upon", "First") == (first, *bare)
+    with pytest.raises(OutOfRange, match="Its codes: First, Second"):
+        prompt_ids(checkpoint, "Once upon", "Third")
+
+
+def test_another_code_is_another_text(checkpoint: Checkpoint) -> None:
+    def text(code: str) -> tuple[int, ...]:
+        return list(generate(checkpoint, "Once upon", Decoding(max_new_tokens=6), code=code))[-1].ids
+
+    assert text("First") != text("Second")
+    row = torch.tensor([prompt_ids(checkpoint, "Once upon", "Second")])
+    theirs = checkpoint.model.generate(row, attention_mask=torch.ones_like(row), max_new_tokens=6, do_sample=False)
+    assert text("Second") == tuple(theirs[0, row.shape[1] :].tolist())

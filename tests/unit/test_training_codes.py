@@ -1,0 +1,193 @@
+"""Training after control codes: windows of one source behind its code, and measures by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec
+from core.language.codes import codes_of
+from core.training import corpus, evaluate, evaluate_codes
+from core.training import recipe as recipes
+from core.training.objectives import build
+from core.training.objectives.causal import CausalModel
+from core.training.objectives.codes import CodesObjective, at_lines, code_token, texts
+from core.training.passages import bits_per_byte, passages, right_codes, spread
+from core.training.recipe import Recipe, SourceFile
+from core.training.trainer import Trainer
+from tests import tiny as tiny_models
+from tests import tinycorpus
+from tests.unit.test_language_codes import Drawn
+from tests.unit.test_training_decoders import SMALL, assert_ships
+
+SOURCES = (
+    SourceFile("stories.txt", task="Story", passes=0.5),
+    SourceFile("lines.txt", task="Dialogue"),
+    SourceFile("pairs.tsv", task="French", passes=2.0),
+)
+
+
+WIDTH = 64
+
+
+def tiny() -> Recipe:
+    found = recipes.load("atlas-ctrl")
+    model = {key: SMALL.get(key, value) for key, value in found.model.items()} | {"positions": WIDTH}
+    data = found.data | {"vocabulary": 300, "hold_out_every": 5}
+    return dataclasses.replace(found, model=model, data=data, sources=SOURCES, step_tokens=256, tokens=0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tinycorpus.write(tmp_path_factory.mktemp("corpus"), books=60)
+    rng = np.random.default_rng(1)
+    words = ["le", "chat", "voit", "deux", "chiens", "et", "court", "vite"]
+    lines = [f"Line {i}.\t{' '.join(rng.choice(words, size=6)).capitalize()} {i}." for i in range(300)]
+    (made / "pairs.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return made
+
+
+@pytest.fixture(scope="module")
+def objective(folder: Path) -> CodesObjective:
+    made = build(tiny(), folder, folder / "states" / "data")
+    assert isinstance(made, CodesObjective)
+    return made
+
+
+def test_windows_begin_with_their_code_and_hold_one_source(objective: CodesObjective, folder: Path) -> None:
+    sides = {
+        source.task: "\n".join(text for _, text, held in texts(folder, source, every=5) if not held)
+        for source in SOURCES
+    }
+    by_code = dict(zip(objective.code.tolist(), sides, strict=True))
+    seen = set()
+    for step in range(80):
+        batch = objective.batch(step)
+        assert batch["ids"].shape == batch["labels"].shape == (4, WIDTH)
+        assert torch.equal(batch["ids"][:, 1:], batch["labels"][:, :-1])
+        for row, target in zip(batch["ids"].tolist(), batch["labels"].tolist(), strict=True):
+            assert not set(row[1:]) & set(by_code)
+            text = objective.tokenizer.decode(target)
+            parts = [part for part in text.split("\n") if len(part) > 8]
+            assert parts
+            assert all(part.strip() in sides[by_code[row[0]]] for part in parts)
+            seen.add(by_code[row[0]])
+    assert seen == {"Story", "Dialogue", "French"}
+
+
+def test_batches_are_a_function_of_the_seed(objective: CodesObjective, folder: Path) -> None:
+    again = build(tiny(), folder, folder / "states" / "data")
+    for step in (3, 0):
+        assert torch.equal(objective.batch(step)["ids"], again.batch(step)["ids"])
+
+
+def test_an_epoch_passes_over_the_sources_as_often_as_the_recipe_says(objective: CodesObjective) -> None:
+    index = np.concatenate(objective._epoch(np.random.default_rng(0)))
+    for number, (source, text) in enumerate(zip(SOURCES, objective.train, strict=True)):
+        windows = int((index[:, 0] == number).sum())
+        assert windows == pytest.approx(source.passes * len(text.flat) / WIDTH, abs=5)  # 4 rows are left over at most
+        rows = index[index[:, 0] == number]
+        assert rows[:, 1].max() + WIDTH <= len(text.flat)
+
+
+def test_starts_move_to_their_line() -> None:
+    offsets = np.array([0, 4, 10, 50])
+    assert at_lines(np.array([0, 3, 4, 9, 15, 49]), offsets, 5).tolist() == [0, 0, 4, 4, 10, 49]
+
+
+def test_pairs_give_their_second_side_and_are_split_by_it(folder: Path) -> None:
+    found = list(texts(folder, SOURCES[2], every=5))
+    assert all(
+        text.split()[0] in {"Le", "Chat", "Voit", "Deux", "Chiens", "Et", "Court", "Vite"} for _, text, _ in found
+    )
+    assert [held for _, _, held in found] == [corpus.held_out(text, 5) for _, text, _ in found]
+    assert {document for document, _, _ in found} == {"pairs.tsv"}
+
+
+def test_codes_are_tokens_that_no_text_has(objective: CodesObjective) -> None:
+    tokenizer = objective.tokenizer
+    assert objective.code.tolist() == [1, 2, 3]  # after the end token
+    assert tokenizer.encode("<|story|>The cat").ids[0] == 1
+    assert not set(tokenizer.encode("Story French Dialogue").ids) & {1, 2, 3}
+    assert objective.bytes[:4].tolist() == [0, 0, 0, 0]
+
+
+def test_it_learns_the_codes_and_ships_what_it_learnt(objective: CodesObjective, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    recipe = dataclasses.replace(tiny(), optimizer={"rate": 1e-2, "warmup": 0.1, "bfloat16": False})
+    before = objective.measure()
+    Trainer(recipe, objective, tmp_path / "state", steps=60).run(quiet=True)
+    after = objective.measure()
+    assert after["bits per byte"] < 0.8 * before["bits per byte"]
+    assert after["right code"] > 60  # 33 by chance; stories and lines are made of the same words
+    assert_ships(objective, tmp_path / "out")
+    tokenizer: Any = AutoTokenizer.from_pretrained(tmp_path / "out")
+    model: Any = AutoModelForCausalLM.from_pretrained(tmp_path / "out", dtype=torch.float32).eval()
+    labels = {label: code_token(label) for label in objective.labels}
+    assert set(labels.values()) <= set(tokenizer.all_special_tokens)
+    assert tokenizer.decode([1, *tokenizer("The cat")["input_ids"]], skip_special_tokens=True) == "The cat"
+    card = Card("Tiny", "-", (), (), "-", 0, 0, 0, "-", extra={"codes": labels})
+    spec = CheckpointSpec("tiny", "Tiny", "ctrl", "decoder", "causal-lm", "bundled", "-", "-", True, card=card)
+    checkpoint = Checkpoint(model, tokenizer, spec)
+    assert list(codes_of(checkpoint).values()) == [1, 2, 3]
+    measured = evaluate_codes.measured(checkpoint, "French", lambda: ["Le chat voit deux chiens et court vite."] * 40)
+    assert measured["right code"] == 100.0
+    text = "Le chat.\n"
+    assert evaluate_codes._bytes(tokenizer, [2, *tokenizer(text)["input_ids"]]) == len(text)
+
+
+def test_passages_begin_with_rows_and_are_spread() -> None:
+    rows = [[1, 2], [3, 4, 5], [6], [7, 8, 9], [10]]
+    assert list(passages(rows, 4)) == [[1, 2, 3, 4], [6, 7, 8, 9]]
+    assert spread(range(10), 5) == [0, 2, 4, 6, 8]
+    assert spread(range(3), 5) == [0, 1, 2]
+    assert spread([], 5) == []
+    kept = spread(range(1000), 6)
+    assert 3 <= len(kept) <= 6
+    assert set(np.diff(kept)) == {kept[1]}
+
+
+def test_shares_and_bits_by_hand() -> None:
+    some = [[0, 0, 2], [1, 1, 1], [0, 0, 0]]  # by hand: codes 0, 1 and 0
+    assert right_codes(Drawn(), some, [0, 1], 0) == pytest.approx(200 / 3)
+    assert right_codes(Drawn(), some, [0, 1], 1) == pytest.approx(100 / 3)
+    assert bits_per_byte(Drawn(), [[0, 0, 2]], 0, 2) == pytest.approx((1 + 1 + 2) / 2)
+
+
+def test_the_recipe_lists_the_codes_of_its_sources() -> None:
+    recipe = recipes.load("atlas-ctrl")
+    labels = list(dict.fromkeys(source.task for source in recipe.sources))
+    assert recipe.card["extra"]["codes"] == {label: code_token(label) for label in labels}
+    model = CausalModel(recipe.model, int(recipe.data["vocabulary"]), 0)
+    count = sum(p.numel() for p in model.parameters())
+    assert f"{count / 1e6:.1f} million parameters" in recipe.card["summary"]
+    assert 2 * count <= 8_000_000
+
+
+def test_the_measures_of_a_card_on_committed_texts() -> None:
+    labels: dict[str, str] = recipes.load("atlas-ctrl").card["extra"]["codes"]
+    tokenizer: Any = tiny_models.bytelevel_tokenizer()
+    tokenizer.add_special_tokens({"additional_special_tokens": list(labels.values())})
+    torch.manual_seed(0)
+    config = transformers.CTRLConfig(
+        vocab_size=len(tokenizer), n_positions=48, n_embd=8, n_layer=1, n_head=1, dff=8, bos_token_id=None
+    )  # fmt: skip
+    model = transformers.CTRLLMHeadModel(config).eval()
+    for parameter in model.parameters():
+        parameter.data.zero_()  # every token is equally likely under every code
+    card = Card("Tiny", "-", (), (), "-", 0, 0, 0, "-", extra={"codes": labels})
+    spec = CheckpointSpec("tiny", "Tiny", "ctrl", "decoder", "causal-lm", "bundled", "-", "-", True, card=card)
+    found = evaluate.HOW["atlas-ctrl"](Checkpoint(model, tokenizer, spec), None)
+    assert [m.on.split(":")[0] for m in found] == [x for x in ("Story", "Dialogue", "French", "German") for _ in "ab"]
+    assert {(m.name, m.unit) for m in found} == {("right code", "%"), ("bits per byte", "bits")}
+    right = {m.on.split(":")[0]: m.value for m in found if m.name == "right code"}
+    assert right == {"Story": 100.0, "Dialogue": 0.0, "French": 0.0, "German": 0.0}  # of equals the first is taken
+    even = np.log2(len(tokenizer))  # a token; the tiny vocabulary has between one and two bytes a token
+    assert all(even / 2 < m.value <= even for m in found if m.name == "bits per byte")
