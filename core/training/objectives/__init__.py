@@ -45,6 +45,7 @@ OBJECTIVES = {
     "causal-lm": ("causal", "CausalObjective"),
     "denoise": ("denoise", "DenoiseObjective"),
     "joined": ("joined", "JoinedObjective"),
+    "many-to-many": ("many", "ManyObjective"),
     "seq2seq-lm": ("seq2seq", "Seq2SeqObjective"),
 }
 """Module and class of each kind of recipe; imported when one is trained."""
