@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from core.training import recipe as recipes
+from core.training.recipe import Recipe
 from tests.tinycorpus import WORDS
 
 
@@ -35,3 +39,14 @@ def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]]) -> None:
     """One file of the corpus."""
     text = "".join(f"{one}\t{other}\n" for one, other in pairs)
     (folder / f"parallel.{name}.tsv").write_text(text, encoding="utf-8")
+
+
+SMALL = {"layers": 1, "width": 16, "heads": 2, "inner": 32}
+
+
+def recipe(name: str, **data: Any) -> Recipe:
+    """The recipe ``name`` with a tiny model and vocabulary."""
+    found = recipes.load(name)
+    model = found.model | {size: value for size, value in SMALL.items() if size in found.model}
+    data = found.data | {"vocabulary": 120, "hold_out_every": 5} | data
+    return dataclasses.replace(found, model=model, data=data, step_tokens=256, tokens=0)

@@ -19,18 +19,10 @@ from core.training.evaluate_languages import translate as translate_all
 from core.training.objectives import build
 from core.training.objectives.many import LANGUAGES, ManyModel, encode, pair_of, splits, tensors, token, unseen
 from core.training.objectives.seq2seq import IGNORE
-from core.training.recipe import Recipe, RecipeError
+from core.training.recipe import RecipeError
 from core.training.trainer import Trainer
 from core.training.zeroshot import Bridged
 from tests import tinypairs
-
-
-def tiny(name: str, **data: Any) -> Recipe:
-    """The recipe ``name`` with a tiny model."""
-    found = recipes.load(name)
-    model = found.model | {"layers": 1, "width": 16, "heads": 2, "inner": 32}
-    data = found.data | {"vocabulary": 120, "hold_out_every": 5} | data
-    return dataclasses.replace(found, model=model, data=data, step_tokens=256, tokens=0)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def objective(folder: Path) -> Any:
-    return build(tiny("atlas-m2m-100"), folder, folder / "states" / "m2m" / "data")
+    return build(tinypairs.recipe("atlas-m2m-100"), folder, folder / "states" / "m2m" / "data")
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +123,7 @@ def _rows(ragged: Any) -> list[list[int]]:
 
 def test_it_learns_and_measures_what_it_never_saw(folder: Path, tmp_path: Path) -> None:
     recipe = dataclasses.replace(
-        tiny("atlas-m2m-100"), optimizer={"rate": 5e-3, "warmup": 0.1, "bfloat16": False}
+        tinypairs.recipe("atlas-m2m-100"), optimizer={"rate": 5e-3, "warmup": 0.1, "bfloat16": False}
     )  # fmt: skip
     objective = build(recipe, folder, tmp_path / "m2m" / "data")
     with torch.no_grad():
