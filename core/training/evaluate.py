@@ -167,6 +167,7 @@ HOW: dict[str, How] = {
     "atlas-bert2bert": zoo(evaluate_fusion.fusion),
     "atlas-bart": zoo(evaluate_denoise.denoise),
     "atlas-m2m-100": zoo(evaluate_languages.many),
+    "atlas-xlm": zoo(evaluate_languages.bilingual),
 }
 """What each bundled checkpoint is measured with."""
 

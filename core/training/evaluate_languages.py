@@ -1,12 +1,17 @@
-"""Measures models of several languages: translation in every direction, and between two that never met in training."""
+"""Measures models of several languages: translation in every direction, masked words beside a translation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from core.checkpoints.spec import Checkpoint
+from core.language.bilingual import LANGUAGES, layout, numbers, scores
 from core.training import measures, parallel
 from core.training import recipe as recipes
 from core.training.evaluate_encoders import Found
@@ -75,3 +80,52 @@ def translate(checkpoint: Checkpoint, task: str, texts: Iterable[str]) -> list[s
     tokenizer = checkpoint.tokenizer
     first = int(tokenizer.convert_tokens_to_ids(target))
     return measures.rewrite(checkpoint.model, tokenizer, [source + text for text in texts], first=first)
+
+
+def bilingual(checkpoint: Checkpoint, corpus: Path | None) -> Found:
+    """Masked words of English and French sentences that come back, with the translation beside them and without."""
+    rows = [(row[0], row[1]) for row in measures.read_table(measures.TRANSLATIONS)]
+    found = {f"masked words of {len(rows)} sentences written for this project": recovered(checkpoint, rows)}
+    if corpus is not None:
+        every = int(_recipe(checkpoint).data["hold_out_every"])
+        pairs = parallel.Split(partial(parallel.rows, corpus, "en-fr"), every).test()
+        some = list(islice((pair for pair in pairs if _fits(checkpoint, pair)), PAIRS))
+        on = f"masked words of {len(some)} sentence pairs of the corpus held out from training"
+        found[on] = recovered(checkpoint, some)
+    return found
+
+
+def _fits(checkpoint: Checkpoint, pair: parallel.Pair) -> bool:
+    limit = int(checkpoint.model.config.max_position_embeddings)
+    return all(len(checkpoint.tokenizer(text)["input_ids"]) <= limit for text in pair)
+
+
+def recovered(checkpoint: Checkpoint, pairs: Sequence[parallel.Pair]) -> dict[str, float]:
+    """Top-1 and top-5 in percent over the masked tokens (`core.training.measures.hide`) of each side of the pairs.
+
+    The same words are hidden with the whole other sentence beside them and without it.
+    """
+    tokenizer: Any = checkpoint.tokenizer
+    languages, names = numbers(checkpoint), tuple(LANGUAGES.values())
+    end = int(tokenizer.eos_token_id)
+    found: dict[str, float] = {}
+    for side, name in enumerate(names):
+        hits = {f"{name} alone": [0, 0], f"{name} with {names[1 - side]}": [0, 0]}
+        total = 0
+        for seed, pair in enumerate(pairs):
+            texts = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in pair]
+            whole = np.array([end, *texts[side], end], dtype=np.int64)
+            hidden, places = measures.hide(whole, tokenizer, seed=seed)
+            given = [list(text) for text in texts]
+            given[side] = hidden[1:-1].tolist()
+            both = list(zip(languages, given, strict=True))
+            before = len(texts[0]) + 2 if side else 0
+            total += len(places)
+            for way, parts, start in zip(hits, ([both[side]], both), (0, before), strict=True):
+                found_there = scores(checkpoint.model, layout(parts, end), (places + start).tolist())
+                right = found_there.topk(5).indices.cpu().numpy() == whole[places][:, None]
+                hits[way][0] += int(right[:, 0].sum())
+                hits[way][1] += int(right.any(axis=1).sum())
+        for way, (first, near) in hits.items():
+            found |= {f"{way} top-1": 100 * first / total, f"{way} top-5": 100 * near / total}
+    return found

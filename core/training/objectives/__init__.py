@@ -45,6 +45,7 @@ OBJECTIVES = {
     "causal-lm": ("causal", "CausalObjective"),
     "denoise": ("denoise", "DenoiseObjective"),
     "joined": ("joined", "JoinedObjective"),
+    "bilingual": ("bilingual", "BilingualObjective"),
     "many-to-many": ("many", "ManyObjective"),
     "seq2seq-lm": ("seq2seq", "Seq2SeqObjective"),
 }
