@@ -12,7 +12,7 @@ import torch
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import pivot, translate
-from core.training import parallel
+from core.training import measures, parallel
 from core.training import recipe as recipes
 from core.training.corpus import held_out, normal
 from core.training.evaluate_languages import translate as translate_all
@@ -193,3 +193,38 @@ def test_the_recipes_model_fits_into_its_megabytes() -> None:
     with torch.device("meta"):
         model = ManyModel(recipe.model, recipe.data["vocabulary"])
     assert 2 * sum(parameter.numel() for parameter in model.parameters()) < 12_000_000
+
+
+def test_measures_tell_the_two_ways_apart(
+    objective: Any, shipped: Checkpoint, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that knows every pair with English and none without: only the way through English is right."""
+    from core.training import evaluate_languages as found
+
+    rows = measures.read_table(measures.TRANSLATIONS)
+    known = {(a, b): {row[x]: row[y] for row in rows} for x, a in enumerate(LANGUAGES) for y, b in enumerate(LANGUAGES)}
+    asked: list[str] = []
+
+    def translate(_: Checkpoint, task: str, texts: list[str]) -> list[str]:
+        asked.append(task)
+        one, other = task.split("-")
+        return [known[one, other].get(text, "0") if "en" in (one, other) else "0" for text in texts]
+
+    monkeypatch.setattr(found, "translate", translate)
+    numbers = found.many(shipped, None)["40 sentences written for this project"]
+    assert {name for name in numbers if name.endswith("BLEU")} == {
+        *(f"{task} BLEU" for task in found.DIRECTIONS),
+        "fr-de through English BLEU",
+        "de-fr through English BLEU",
+    }
+    for task in ("en-fr", "fr-en", "en-de", "de-en", "fr-de through English", "de-fr through English"):
+        assert numbers[f"{task} BLEU"] == pytest.approx(100)
+        assert numbers[f"{task} chrF"] == pytest.approx(100)
+    assert numbers["fr-de BLEU"] < 1
+    assert numbers["de-fr BLEU"] < 1
+    assert asked.count("fr-en") == asked.count("en-fr") == 2
+
+    held = found._held_out(folder, 5)
+    split = splits(folder, 5)
+    assert held["fr-de"] == parallel.references(unseen(folder, split).test())
+    assert held["de-en"] == parallel.references((german, english) for english, german in split["en-de"].test())
