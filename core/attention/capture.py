@@ -21,6 +21,7 @@ from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
+from core.language.langs import own_language
 from core.language.limits import check_length
 from core.language.text import clean
 
@@ -67,7 +68,8 @@ def _encoder(checkpoint: Checkpoint, text: str, text_b: str | None) -> Attention
     if checkpoint.model.config.model_type == "big_bird":
         full = bigbird.encode(checkpoint.model, inputs["input_ids"], mode="full")
         return _map("encoder", full.attentions, tokens, tokens)
-    outputs = checkpoint.model(**inputs, output_attentions=True)
+    language = own_language(checkpoint.model, inputs["input_ids"])
+    outputs = checkpoint.model(**inputs, **language, output_attentions=True)
     return _map("encoder", outputs.attentions, tokens, tokens)
 
 

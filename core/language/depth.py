@@ -16,6 +16,7 @@ from typing import Any
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.fill_mask import HEADS, MaskedText
+from core.language.langs import own_language
 from core.language.tokens import label
 
 
@@ -44,7 +45,7 @@ def guesses_by_layer(checkpoint: Checkpoint, masked: MaskedText, k: int = 3) -> 
         raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word.")
     ids = torch.tensor([masked.ids])
     with torch.inference_mode():
-        states = model.base_model(input_ids=ids, output_hidden_states=True).hidden_states
+        states = model.base_model(input_ids=ids, output_hidden_states=True, **own_language(model, ids)).hidden_states
         out = []
         for layer, state in enumerate(states):
             best = head(model, state[:, [masked.positions[0]]])[0, 0].float().softmax(-1).topk(k)

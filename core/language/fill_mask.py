@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
+from core.language.langs import own_language
 from core.language.limits import check_length
 from core.language.text import clean
 from core.language.tokens import label, style, tokenise, words
@@ -216,6 +217,7 @@ HEADS: dict[str, Head] = {
     **dict.fromkeys(("electra", "convbert"), lambda m, h: m.generator_lm_head(m.generator_predictions(h))),
     "albert": lambda m, h: m.predictions(h),
     "distilbert": lambda m, h: m.vocab_projector(m.vocab_layer_norm(m.activation(m.vocab_transform(h)))),
+    "xlm": lambda m, h: m.pred_layer(h)[0],
     "modernbert": lambda m, h: m.decoder(m.head(h)),
 }
 """How a model's last states become scores over the vocabulary, for the architectures whose head is a function of each
@@ -236,7 +238,7 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     if head is None:
         every: Tensor = model(input_ids=ids, attention_mask=attend).logits  # (1, n, V)
         return every[0, list(positions)]
-    states = model.base_model(input_ids=ids, attention_mask=attend)[0]  # (1, n, d)
+    states = model.base_model(input_ids=ids, attention_mask=attend, **own_language(model, ids))[0]  # (1, n, d)
     # On a CPU the product of two or three rows with a vocabulary takes twice as long as that of four (20 ms against 9
     # for 30,522 words), so that a few masks are filled up with copies of the last one.
     asked = [*positions, *[positions[-1]] * (4 - len(positions))] if len(positions) in (2, 3) else list(positions)

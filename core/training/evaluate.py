@@ -12,7 +12,15 @@ from typing import Any
 from core.checkpoints.spec import Checkpoint, Measure
 from core.errors import UnknownCheckpoint
 from core.training import corpus as corpora
-from core.training import evaluate_codes, evaluate_denoise, evaluate_encoders, evaluate_fusion, measures, parallel
+from core.training import (
+    evaluate_codes,
+    evaluate_denoise,
+    evaluate_encoders,
+    evaluate_fusion,
+    evaluate_languages,
+    measures,
+    parallel,
+)
 from core.training import recipe as recipes
 from core.training.objectives.tasks import damaged, prefix
 
@@ -41,7 +49,7 @@ _UNITS = {
 
 def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure]:
     def unit(name: str) -> str:
-        return "%" if name.endswith("exact after") else _UNITS.get(name, "")
+        return "%" if name.endswith(("exact after", "top-1", "top-5")) else _UNITS.get(name, "")
 
     return [Measure(before + name, round(value, 2), unit(name), on) for name, value in numbers.items()]
 
@@ -170,6 +178,8 @@ HOW: dict[str, How] = {
     "atlas-electra": zoo(evaluate_encoders.electra),
     "atlas-bert2bert": zoo(evaluate_fusion.fusion),
     "atlas-bart": zoo(evaluate_denoise.denoise),
+    "atlas-m2m-100": zoo(evaluate_languages.many),
+    "atlas-xlm": zoo(evaluate_languages.bilingual),
 }
 """What each bundled checkpoint is measured with."""
 

@@ -82,8 +82,13 @@ def bits_per_byte(model: Any, tokenizer: Any, text: str) -> float:
 
 
 @torch.inference_mode()
-def rewrite(model: Any, tokenizer: Any, texts: Sequence[str], *, beams: int = 4, rows: int = 32) -> list[str]:
-    """Outputs for inputs with their prefixes, in the same order; beam search, at most 96 tokens."""
+def rewrite(
+    model: Any, tokenizer: Any, texts: Sequence[str], *, beams: int = 4, rows: int = 32, first: int | None = None
+) -> list[str]:
+    """Outputs for inputs with their prefixes, in the same order; beam search, at most 96 tokens.
+
+    ``first`` is the token that every output has to begin with, where there is one.
+    """
     order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
     out = [""] * len(texts)
     for at in range(0, len(order), rows):
@@ -95,6 +100,7 @@ def rewrite(model: Any, tokenizer: Any, texts: Sequence[str], *, beams: int = 4,
             num_beams=beams,
             do_sample=False,
             max_new_tokens=96,
+            **({} if first is None else {"forced_bos_token_id": first}),
         )
         for i, text in zip(part, tokenizer.batch_decode(made, skip_special_tokens=True), strict=True):
             out[i] = text.strip()

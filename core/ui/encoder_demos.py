@@ -9,6 +9,7 @@ import streamlit as st
 from core import checkpoints, links
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.beside import beside_demo
+from core.ui.bilingual import bilingual_demo
 from core.ui.fill_mask import fill_mask_demo
 from core.ui.page import plain, sentences
 from core.ui.pairs import pairs_demo
@@ -22,13 +23,19 @@ DEMOS = {
     "masks": "Masked words",
     "passes": "Pass by pass",
     "pairs": "Two sentences",
+    "translation": "With its translation",
     "beside": "Beside another model",
 }
 
 
 def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
     """The demos that a model of masked words has."""
-    more = {"passes": spec.system == "albert", "pairs": "pairs" in spec.parts, "beside": bool(partners_of(spec))}
+    more = {
+        "passes": spec.system == "albert",
+        "pairs": "pairs" in spec.parts,
+        "translation": spec.system == "xlm",
+        "beside": bool(partners_of(spec)),
+    }
     return ("masks", *(name for name, there in more.items() if there))
 
 
@@ -80,6 +87,9 @@ def encoder_demo(view: BranchView) -> None:
     state.set(demo=None if demo == "masks" else demo)
     if demo == "pairs":
         pairs_demo(spec, state)
+        return
+    if demo == "translation":
+        bilingual_demo(spec, state)
         return
     if demo == "passes":
         shared_layer_demo(spec, state)

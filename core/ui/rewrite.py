@@ -21,6 +21,7 @@ from core.ui import rewrite_text
 from core.ui.decoding import decoding_controls, decoding_of, effective, explain_decoding
 from core.ui.links import PageState
 from core.ui.page import accent, plain
+from core.ui.pivot import pivot_panel
 from core.ui.rewrite_parts import attention_panel, attention_tabs
 from core.ui.steps import alternatives_panel, beams_table, how_it_ended, steps_table
 
@@ -70,6 +71,8 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
         return
     if task.denoises and run.steps:
         st.caption(plain(rewrite_text.kept(clean(typed, MAX_CHARS), run.steps[-1].text)))
+    if run.steps:
+        pivot_panel(checkpoint, given, task, run.steps[-1].text, decoding)
     if run.path and run.alignment is not None:
         _explore(checkpoint, request, run, decoding, state)
     with st.expander("Formula: where cross-attention stands"):

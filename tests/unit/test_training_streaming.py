@@ -12,10 +12,12 @@ import pytest
 
 from core.training import arrays, batches, corpus, documents, lines, parallel
 from core.training.documents import wordpiece
-from core.training.objectives import causal, codes, long, seq2seq, tasks
+from core.training.objectives import bilingual, causal, codes, long, many, seq2seq, tasks
+from core.training.objectives.bilingual import BilingualObjective
 from core.training.objectives.causal import END, CausalObjective
 from core.training.objectives.codes import CodesObjective
 from core.training.objectives.long import LongObjective
+from core.training.objectives.many import ManyObjective
 from core.training.objectives.seq2seq import Seq2SeqObjective
 from core.training.recipe import Recipe, SourceFile
 
@@ -51,7 +53,7 @@ def recipe(kind: str, *sources: SourceFile, **data: Any) -> Recipe:
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces that are much smaller than the corpus."""
-    for module in (documents, lines, causal, codes, long, seq2seq):
+    for module in (documents, lines, bilingual, causal, codes, long, many, seq2seq):
         monkeypatch.setattr(module, "AT_ONCE", 16)
 
 
@@ -213,13 +215,24 @@ def translations(folder: Path) -> None:
     bare(Seq2SeqObjective, made, tasks=["en-fr"])._data(folder, folder / "kept")
 
 
+def tongues(folder: Path) -> None:
+    (folder / "parallel.fr-de.tsv").write_text("A\tB\n", encoding="utf-8")
+    made = recipe("many-to-many", *PAIRS[:1], hold_out_every=50, vocabulary=80, tokenizer_every=3, longest=30)
+    bare(ManyObjective, made)._data(folder, folder / "kept")
+
+
+def twins(folder: Path) -> None:
+    made = recipe("bilingual", *PAIRS[:1], hold_out_every=50, vocabulary=80, tokenizer_every=3)
+    bare(BilingualObjective, made, tasks=["tlm"])._data(folder, folder / "kept")
+
+
 def chunks(folder: Path) -> None:
     sources = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=9))
     documents.prepare(folder, sources, folder / "kept", every=50, vocabulary=80, width=128)
 
 
 @pytest.mark.usefixtures("little")
-@pytest.mark.parametrize("make", [short, books, coded, windows, translations, chunks])
+@pytest.mark.parametrize("make", [short, books, coded, windows, translations, tongues, twins, chunks])
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, make: Callable[[Path], None]) -> None:
     write_corpus(tmp_path / "small", 400)
     peaks = []

@@ -46,6 +46,8 @@ OBJECTIVES = {
     "codes-lm": ("codes", "CodesObjective"),
     "denoise": ("denoise", "DenoiseObjective"),
     "joined": ("joined", "JoinedObjective"),
+    "bilingual": ("bilingual", "BilingualObjective"),
+    "many-to-many": ("many", "ManyObjective"),
     "seq2seq-lm": ("seq2seq", "Seq2SeqObjective"),
 }
 """Module and class of each kind of recipe; imported when one is trained."""

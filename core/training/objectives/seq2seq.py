@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -32,8 +32,20 @@ MEASURED = 200
 """Held-out pairs of each task that the learning curve is measured on."""
 
 
-def train_tokenizer(texts: Iterable[str], size: int, prefixes: list[str]) -> Any:
-    """Unigram pieces (Kudo, 2018) over ``texts``; every prefix is one piece; ``</s>`` ends each encoded text."""
+def train_tokenizer(
+    texts: Iterable[str],
+    size: int,
+    prefixes: list[str],
+    special: Sequence[str] = (PAD, END, UNKNOWN),
+    *,
+    spoken: bool = True,
+) -> Any:
+    """Unigram pieces (Kudo, 2018) over ``texts``; every prefix is one piece; ``</s>`` ends each encoded text.
+
+    Args:
+        special: tokens that get the first ids, in this order; ``</s>`` and ``<unk>`` are among them.
+        spoken: whether decoding without special tokens keeps the prefixes.
+    """
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
     tokenizer: Any = Tokenizer(models.Unigram())
@@ -42,12 +54,12 @@ def train_tokenizer(texts: Iterable[str], size: int, prefixes: list[str]) -> Any
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
     trainer = trainers.UnigramTrainer(
         vocab_size=size - len(prefixes),
-        special_tokens=[PAD, END, UNKNOWN],
+        special_tokens=list(special),
         unk_token=UNKNOWN,
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in prefixes])
+    tokenizer.add_tokens([AddedToken(text, normalized=False, special=not spoken) for text in prefixes])
     end = tokenizer.token_to_id(END)
     tokenizer.post_processor = processors.TemplateProcessing(single=f"$A {END}", special_tokens=[(END, end)])
     return tokenizer

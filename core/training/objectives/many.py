@@ -1,0 +1,260 @@
+r"""Translation between many languages with one model, told apart by tokens (M2M-100: Fan et al., arXiv 2010.11125).
+
+The source x begins with the token of its own language a, the target y with the token of the language b that is wanted:
+
+.. math:: L = -\frac{1}{n + 2} \sum_{t=0}^{n+1} \log p(y_t \mid y_{<t}, a, x), \qquad y_0 = b, \; y_{n+1} = \text{</s>}
+
+    encoder reads    __en__  x_1 ... x_m  </s>
+    decoder reads    </s>  __fr__  y_1 ... y_n
+    decoder writes   __fr__  y_1  ... y_n  </s>
+
+Every pair has English on one side. Two other languages never meet in training, so that what the model does between
+them is measured without examples (`core.training.zeroshot`).
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.training import batches, corpus, parallel
+from core.training.arrays import ArrayWriter
+from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
+from core.training.cross_entropy import linear_cross_entropy
+from core.training.documents import AT_ONCE, batched
+from core.training.files import write_text
+from core.training.objectives.seq2seq import IGNORE, MEASURED, train_tokenizer
+from core.training.objectives.tasks import examples
+from core.training.parallel import Pair
+from core.training.recipe import Recipe, RecipeError
+from core.training.zeroshot import Bridged
+
+SPECIAL = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+"""M2M-100's special tokens by the names that transformers gives them; the ids follow this order."""
+BEGIN, PAD, END, _ = range(4)
+LANGUAGES = ("en", "fr", "de")
+UNSEEN = "fr-de"
+"""The pair of languages that is measured and never trained."""
+
+Kept = tuple[Any, Ragged, Ragged, Ints, dict[str, list[list[str]]]]
+
+
+def token(language: str) -> str:
+    """The token of a language."""
+    return f"__{language}__"
+
+
+class ManyModel(nn.Module):
+    """M2M-100 from its configuration, with random weights."""
+
+    def __init__(self, settings: dict[str, Any], vocabulary: int) -> None:
+        super().__init__()
+        from transformers import M2M100Config, M2M100ForConditionalGeneration
+
+        config = M2M100Config(
+            vocab_size=vocabulary,
+            max_position_embeddings=settings["positions"],
+            d_model=settings["width"],
+            encoder_layers=settings["layers"],
+            decoder_layers=settings["layers"],
+            encoder_attention_heads=settings["heads"],
+            decoder_attention_heads=settings["heads"],
+            encoder_ffn_dim=settings["inner"],
+            decoder_ffn_dim=settings["inner"],
+            encoder_layerdrop=0.0,
+            decoder_layerdrop=0.0,
+            dropout=0.0,
+            attention_dropout=0.0,
+            bos_token_id=BEGIN,
+            pad_token_id=PAD,
+            eos_token_id=END,
+            decoder_start_token_id=END,
+        )
+        config._attn_implementation = "eager"  # on short rows faster than the fused kernel
+        self.m2m: Any = M2M100ForConditionalGeneration(config)
+
+    def forward(self, ids: Tensor, mask: Tensor, given: Tensor) -> Tensor:
+        """(rows, target length, width) states that the output layer reads, for a target shifted right by one."""
+        hidden: Tensor = self.m2m.model(
+            input_ids=ids, attention_mask=mask, decoder_input_ids=given, use_cache=False
+        ).last_hidden_state
+        return hidden
+
+
+class ManyObjective:
+    """Pairs grouped by their padded lengths."""
+
+    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
+        self.recipe = recipe
+        self.tokenizer, self.inputs, self.outputs, self.task_of, self.test = self._data(corpus_folder, cache)
+        self.sizes = (batches.round_up(self.inputs.lengths), batches.round_up(self.outputs.lengths))
+        torch.manual_seed(recipe.seed)
+        self.model = ManyModel(recipe.model, self.tokenizer.get_vocab_size())
+        self._epochs = Epochs(recipe.seed, self._epoch)
+
+    def _data(self, folder: Path, cache: Path) -> Kept:
+        key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
+        stem = cache / key
+        try:
+            return self._load(stem)
+        except FileNotFoundError:
+            self._write(folder, stem)
+            return self._load(stem)
+
+    def _load(self, stem: Path) -> Kept:
+        from tokenizers import Tokenizer
+
+        test = json.loads((stem / "test.json").read_text(encoding="utf-8"))  # written last
+        return (
+            Tokenizer.from_file(str(stem / "tokenizer.json")),
+            Ragged.load(stem / "inputs"),
+            Ragged.load(stem / "outputs"),
+            np.load(stem / "task.npy", mmap_mode="r"),
+            test,
+        )
+
+    def _write(self, folder: Path, stem: Path) -> None:
+        """Reads the pairs, trains the tokeniser and keeps both sides as tokens."""
+        corpus.open_file(folder, f"parallel.{UNSEEN}.tsv")
+        stem.mkdir(parents=True, exist_ok=True)
+        data, sources = self.recipe.data, self.recipe.sources
+        longest = int(data["longest"])
+        names = [pair_of(source.task) for source in sources]
+        split = splits(folder, int(data["hold_out_every"]))
+        some = (pair for side in split.values() for pair in islice(side.train(), 0, None, int(data["tokenizer_every"])))
+        tokenizer = train_tokenizer(
+            (text for pair in some for text in pair),
+            int(data["vocabulary"]),
+            [token(language) for language in LANGUAGES],
+            list(SPECIAL.values()),
+            spoken=False,
+        )
+        tokenizer.save(str(stem / "tokenizer.json"))
+        test: dict[str, list[list[str]]] = {}
+        with (
+            RaggedWriter(stem / "inputs") as inputs,
+            RaggedWriter(stem / "outputs") as outputs,
+            ArrayWriter(stem / "task.npy", np.int64) as tasks,
+        ):
+            for number, (source, name) in enumerate(zip(sources, names, strict=True)):
+                side = split[name]
+                made = examples(source.task, islice(side.train(), source.first - 1, source.last))
+                for part in batched(made, AT_ONCE):
+                    rows = zip(*encode(tokenizer, source.task, part), strict=True)
+                    fit = [row for row in rows if max(map(len, row)) <= longest]
+                    inputs.extend([left for left, _ in fit])
+                    outputs.extend([right for _, right in fit])
+                    tasks.add(np.full(len(fit), number))
+                test[source.task] = [list(pair) for pair in islice(examples(source.task, side.test()), MEASURED)]
+                corpus.require(len(test[source.task]), "measuring", sources)
+            corpus.require(inputs.count, "training", sources)
+        met = list(islice(unseen(folder, split).test(), MEASURED))
+        test[UNSEEN] = [[french, german] for french, german in met]
+        test["de-fr"] = [[german, french] for french, german in met]
+        write_text(stem / "test.json", json.dumps(test, ensure_ascii=False))
+
+    def _epoch(self, rng: np.random.Generator) -> list[Ints]:
+        items = batches.mix(self.task_of, [source.passes for source in self.recipe.sources], rng)
+        left, right = self.sizes[0][items], self.sizes[1][items]
+        return batches.plan(items, left * 4096 + right, left + right, self.recipe.step_tokens, rng)
+
+    def batch(self, step: int) -> dict[str, Tensor]:
+        index = self._epochs[step]
+        widths = (int(self.sizes[0][index[0]]), int(self.sizes[1][index[0]]))
+        return tensors(self.inputs.rows(index, widths[0], PAD), self.outputs.rows(index, widths[1], IGNORE))
+
+    def loss(self, batch: dict[str, Tensor]) -> Tensor:
+        hidden = self.model(batch["ids"], batch["mask"], batch["given"])
+        known = batch["labels"] != IGNORE
+        return linear_cross_entropy(hidden[known], self.model.m2m.lm_head.weight, batch["labels"][known])
+
+    def size(self, batch: dict[str, Tensor]) -> int:
+        return int(batch["mask"].sum()) + int((batch["labels"] != IGNORE).sum())
+
+    def measure(self) -> dict[str, float]:
+        """Cross-entropy (nats per output token) on at most `MEASURED` held-out pairs of each direction.
+
+        The token of the language counts, too: between two languages that never met it is among what must be learnt.
+        """
+        found: dict[str, float] = {}
+        for task, pairs in self.test.items():
+            if not pairs:
+                continue
+            given, wanted = encode(self.tokenizer, task, [(left, right) for left, right in pairs])
+            index = np.arange(len(given))
+            ids = Ragged.of(given).rows(index, max(map(len, given)), PAD)
+            labels = Ragged.of(wanted).rows(index, max(map(len, wanted)), IGNORE)
+            batch = {name: value.to(self.model.m2m.device) for name, value in tensors(ids, labels).items()}
+            found[f"loss {task}"] = float(self.loss(batch))
+        return found
+
+    def export(self, folder: Path) -> None:
+        from transformers import PreTrainedTokenizerFast
+
+        folder.mkdir(parents=True, exist_ok=True)
+        shipped = copy.deepcopy(self.model.m2m)  # rounding would reach the table of positions, which is not saved
+        shipped.config.dropout = shipped.config.attention_dropout = 0.1
+        shipped.to(torch.float16).save_pretrained(folder)
+        PreTrainedTokenizerFast(
+            tokenizer_object=self.tokenizer,
+            **SPECIAL,
+            extra_special_tokens=[token(language) for language in LANGUAGES],
+            model_max_length=int(self.recipe.model["positions"]),
+            clean_up_tokenization_spaces=False,
+        ).save_pretrained(folder)
+
+
+def pair_of(task: str) -> str:
+    """The file of pairs that a direction is trained on, English first.
+
+    Raises:
+        RecipeError: the direction has no English side, or a language that is not among `LANGUAGES`.
+    """
+    languages = task.split("-")
+    others = [language for language in languages if language != "en"]
+    if len(languages) != 2 or len(others) != 1 or others[0] not in LANGUAGES:
+        raise RecipeError(
+            f"No pairs are trained on for {task!r}: French and German meet in measuring alone. "
+            "Use en-fr, fr-en, en-de or de-en."
+        )
+    return f"en-{others[0]}"
+
+
+def splits(folder: Path, every: int) -> dict[str, parallel.Split]:
+    """The two files of pairs with English, each with its held-out side."""
+    return {name: parallel.Split(partial(parallel.rows, folder, name), every) for name in ("en-fr", "en-de")}
+
+
+def unseen(folder: Path, split: dict[str, parallel.Split]) -> Bridged:
+    """The pairs of French and German that are measured on."""
+    return Bridged(split["en-fr"], split["en-de"], partial(parallel.rows, folder, UNSEEN))
+
+
+def encode(tokenizer: Any, task: str, pairs: list[Pair]) -> tuple[list[list[int]], list[list[int]]]:
+    """Both sides of pairs (source, target) as tokens, each with its language first and ``</s>`` last."""
+    sides: list[list[list[int]]] = []
+    for language, texts in zip(task.split("-"), zip(*pairs, strict=True), strict=True):
+        first = tokenizer.token_to_id(token(language))
+        sides.append([[first, *made.ids] for made in tokenizer.encode_batch_fast(list(texts))])
+    return sides[0], sides[1]
+
+
+def tensors(ids: Ints, labels: Ints) -> dict[str, Tensor]:
+    """What the model reads, from padded sources and targets (rows, length); the decoder starts from ``</s>``."""
+    begin = np.full((len(labels), 1), END, dtype=np.int64)
+    given = np.concatenate([begin, np.where(labels == IGNORE, PAD, labels)[:, :-1]], axis=1)
+    return {
+        "ids": torch.from_numpy(ids),
+        "mask": torch.from_numpy((ids != PAD).astype(np.int64)),
+        "given": torch.from_numpy(given),
+        "labels": torch.from_numpy(labels),
+    }

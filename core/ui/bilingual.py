@@ -1,0 +1,179 @@
+"""The demo of XLM: a sentence and its translation, words of either hidden, guessed with the other and without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.checkpoints.spec import CheckpointSpec
+from core.figures.predictions import bars_alt, guess_bars
+from core.language.tokens import words
+from core.ui.chips import token_chips
+from core.ui.page import accent, plain, sentences
+
+if TYPE_CHECKING:
+    from core.language.bilingual import Guess, Joined
+    from core.language.types import MaskPrediction, Token
+    from core.ui.links import PageState
+
+SAMPLES = (
+    ("The cat sleeps on the chair.", "Le chat dort sur la chaise."),
+    ("My sister reads a book in the garden.", "Ma sœur lit un livre dans le jardin."),
+    ("I would like a cup of tea.", "Je voudrais une tasse de thé."),
+    ("We are going home because it is late.", "Nous rentrons à la maison parce qu'il est tard."),
+)
+GUESSES = 5
+_MOST = 4
+
+
+def bilingual_demo(spec: CheckpointSpec, state: PageState) -> None:
+    """Draw the demo; both sentences and the hidden tokens are kept in the page's state."""
+    first, second = _texts(state)
+    with sentences():
+        hidden = _choose(spec, first, second, state)
+        joined, guesses = _answers(spec.slug, first, second, hidden)
+        _pictures(joined, guesses, state)
+        st.markdown(
+            "**Try** hiding the same word in both sentences: then the translation no longer gives it away.\n\n"
+            "**Notice** that beside its translation a hidden word is less a guess than a look: the model finds the "
+            "word in the other language. Alone it knows only what kind of word fits."
+        )
+        _table(joined, guesses)
+    _teach()
+
+
+def _texts(state: PageState) -> tuple[str, str]:
+    """The samples and the two boxes."""
+    boxes = (state.key("bilingual.first"), state.key("bilingual.second"))
+    for box, name, sample in zip(boxes, ("first", "second"), SAMPLES[0], strict=True):
+        st.session_state.setdefault(box, state.text(name) or sample)
+    pills = state.key("bilingual.sample")
+    names = {plain(pair[0]): pair for pair in SAMPLES}
+    standing = tuple(st.session_state[box] for box in boxes)
+    st.session_state[pills] = next((name for name, pair in names.items() if pair == standing), None)
+
+    def take() -> None:
+        name = st.session_state[pills]
+        if name is not None:
+            for box, text in zip(boxes, names[name], strict=True):
+                st.session_state[box] = text
+
+    st.pills("Samples", list(names), key=pills, on_change=take, label_visibility="collapsed", wrap=True)
+    left, right = st.columns(2, gap="medium")
+    first = str(left.text_input("English", key=boxes[0]) or "")
+    second = str(right.text_input("French, saying the same", key=boxes[1]) or "")
+    state.set(first=None if first == SAMPLES[0][0] else first, second=None if second == SAMPLES[0][1] else second)
+    return first, second
+
+
+def _choose(spec: CheckpointSpec, first: str, second: str, state: PageState) -> tuple[int, ...]:
+    """The chips of both sentences; other sentences begin with one hidden word, the second of the English one."""
+    joined = _cut(spec.slug, first, second)
+    tokens, numbers = joined.tokens, words(joined.tokens)
+    now = tuple(token.id for token in tokens)
+    slot, cut = state.key("bilingual.hidden"), state.key("bilingual.cut")
+    before = st.session_state.get(cut)
+    if before != now:
+        linked = tuple(i for i in state.integers("mask") if i < len(tokens)) if before is None else ()
+        st.session_state[slot] = linked or (() if joined.hidden else _standard(tokens, joined.second))
+        st.session_state[cut] = now
+    fixed = [i for i, token in enumerate(tokens) if token.special]
+    chosen = {numbers[i] for i in st.session_state[slot] if i not in fixed}
+    picked = token_chips(
+        tokens,
+        selected=[i for i, number in enumerate(numbers) if number in chosen and i not in fixed],
+        key=state.key("bilingual.chips"),
+        multi=True,
+        accent="encoder",
+        label="Tokens of both sentences; choose words to hide",
+        disabled=fixed,
+        held=joined.hidden,
+        groups=numbers,
+    )
+    st.session_state[slot] = picked
+    state.set(mask=picked)
+    return picked
+
+
+def _standard(tokens: tuple[Token, ...], second: int) -> tuple[int, ...]:
+    """The second word of the first sentence, or its only one."""
+    starts = [i for i in range(second) if not tokens[i].special and not tokens[i].continuation]
+    return tuple(starts[1:2] or starts[:1])
+
+
+def _pictures(joined: Joined, guesses: tuple[Guess, ...], state: PageState) -> None:
+    """For each hidden token two pictures on one scale."""
+    scale = max(side.probabilities[0] for guess in guesses for side in (guess.beside, guess.alone))
+    for guess in guesses[:_MOST]:
+        token = joined.tokens[guess.position]
+        if not token.special:
+            st.caption(plain(f"In place of “{token.text}” (token {guess.position})"))
+        ways = (("With the other sentence beside it", guess.beside), ("Its own sentence alone", guess.alone))
+        for column, (name, side) in zip(st.columns(2, gap="large"), ways, strict=True):
+            with column:
+                _bars(name, side, scale, state.key(f"bilingual.{guess.position}.{name}"))
+    if len(guesses) > _MOST:
+        st.caption(f"The first {_MOST} of {len(guesses)} hidden tokens are drawn; the table has all of them.")
+
+
+def _bars(name: str, side: MaskPrediction, scale: float, key: str) -> None:
+    st.markdown(f"**{name}**")
+    st.plotly_chart(
+        guess_bars(
+            side.tokens, side.probabilities, accent("encoder"), scale=scale, dark=st.context.theme.type == "dark"
+        ),
+        config={"displayModeBar": False},
+        key=key,
+        alt=bars_alt(side.tokens, side.probabilities, f"Guesses: {name.lower()}"),
+    )
+
+
+def _table(joined: Joined, guesses: tuple[Guess, ...]) -> None:
+    with st.expander("As a table"):
+        st.dataframe(
+            [
+                {
+                    "token": guess.position,
+                    "stood there": "" if joined.tokens[guess.position].special else joined.tokens[guess.position].text,
+                    "read": name,
+                    "rank": rank,
+                    "guess": word,
+                    "probability": chance,
+                }
+                for guess in guesses
+                for name, side in (("both sentences", guess.beside), ("one sentence", guess.alone))
+                for rank, (word, chance) in enumerate(zip(side.tokens, side.probabilities, strict=True), 1)
+            ],
+            hide_index=True,
+            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
+            alt="Guesses for every hidden token with and without the other sentence",
+        )
+
+
+def _teach() -> None:
+    with st.expander("How the two sentences are joined"):
+        st.latex(r"h^{0}_i = \mathrm{LayerNorm}\big(e_{x_i} + p_{k(i)} + l_{a(i)}\big)")
+        st.markdown(
+            "$e_{x_i}$ is the vector of token $i$'s piece, from one vocabulary for both languages; $p_{k(i)}$ that of "
+            "its place, which counts from 0 again in the second sentence, so that words that translate each other "
+            "stand near each other; $l_{a(i)}$ that of its language. Every layer looks at both sentences."
+        )
+        st.caption("Translation language modelling: Lample & Conneau 2019, arXiv:1901.07291.")
+
+
+@st.cache_data(max_entries=128, ttl=3600.0, show_spinner=False)
+def _cut(slug: str, first: str, second: str) -> Joined:
+    from core.language.bilingual import prepare
+
+    return prepare(session.checkpoint(slug), first, second)
+
+
+@st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Guessing")
+def _answers(slug: str, first: str, second: str, hidden: tuple[int, ...]) -> tuple[Joined, tuple[Guess, ...]]:
+    from core.language.bilingual import guess, prepare
+
+    checkpoint = session.checkpoint(slug)
+    joined = prepare(checkpoint, first, second, hidden)
+    return joined, guess(checkpoint, joined, GUESSES)

@@ -1,0 +1,73 @@
+"""Models of several languages on their pages; tiny random ones, so that the page is tested and not the words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints
+from core.language.bilingual import prepare
+from core.training.objectives import build
+from tests import tinypairs
+from tests.app.test_branches import NASTY, opened, shown
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    corpus = tinypairs.write(tmp_path_factory.mktemp("corpus"))
+    out = tmp_path_factory.mktemp("checkpoints")
+    for name in ("atlas-m2m-100", "atlas-xlm"):
+        build(tinypairs.recipe(name), corpus, corpus / "states" / name / "data").export(out / name)
+    return out
+
+
+def texts(at: AppTest) -> str:
+    return " ".join(str(element.body) for element in at.get("html"))
+
+
+def test_a_translation_without_english_stands_beside_the_way_through_it(
+    root: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    use_checkpoints(root)
+    query = {"system": "m2m-100", "model": "dir-atlas-m2m-100", "length": "8"}
+    at = opened("encoder-decoder", **query, task="fr-de")
+    assert not at.exception
+    assert "At once, and by way of English" in shown(at)
+    assert "French to English" in texts(at)
+    assert "that English to German" in texts(at)
+    at = opened("encoder-decoder", **query, task="fr-en")
+    assert not at.exception
+    assert "by way of English" not in shown(at)
+
+
+def test_a_word_is_guessed_with_its_translation_and_without(
+    root: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    use_checkpoints(root)
+    query = {"system": "xlm", "model": "dir-atlas-xlm", "demo": "translation"}
+    at = opened("encoder", **query)
+    assert not at.exception
+    assert not at.warning
+    assert "**Notice**" in shown(at)
+    assert len(at.get("plotly_chart")) % 2 == 0
+    table = at.dataframe[0].value
+    assert set(table["read"]) == {"both sentences", "one sentence"}
+    assert table.groupby(["token", "read"])["probability"].sum().le(1).all()
+    second = prepare(checkpoints.load("dir-atlas-xlm"), "The dog sat.", "Dogé saté.").second
+    at = opened("encoder", **query, first="The dog sat.", second="Dogé saté.", mask=str(second + 1))
+    assert at.text_input[0].value == "The dog sat."
+    assert (at.dataframe[0].value["token"] > second).all()
+    assert "mask" in at.query_params
+    for text in NASTY.values():
+        at.text_input[1].set_value(text).run()
+        assert not at.exception
+        assert at.text_input[0].value == "The dog sat."
+
+
+def test_other_encoders_have_no_translation_beside_them() -> None:
+    at = opened("encoder", system="bert", model="minilm", demo="translation")
+    assert not at.exception
+    assert "With its translation" not in shown(at)

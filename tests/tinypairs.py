@@ -1,0 +1,52 @@
+"""A small corpus of sentence pairs made from a seed: English, and two languages that are English with other endings."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.training import recipe as recipes
+from core.training.recipe import Recipe
+from tests.tinycorpus import WORDS
+
+
+def write(folder: Path, size: int = 200) -> Path:
+    """``size`` English sentences with a translation into each language; every third is missing in German."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(0)
+    english = [" ".join(rng.choice(WORDS, size=rng.integers(4, 9))).capitalize() + "." for _ in range(size)]
+    french = {text: translated(text, "é") for text in english}
+    german = {text: translated(text, "ß") for number, text in enumerate(english) if number % 3}
+    rows = {
+        "en-fr": french.items(),
+        "en-de": german.items(),
+        "fr-de": [(french[text], other) for text, other in german.items()],
+    }
+    for name, pairs in rows.items():
+        write_pairs(folder, name, [*pairs])
+    return folder
+
+
+def translated(text: str, ending: str) -> str:
+    """Every word with an ending."""
+    return " ".join(word.removesuffix(".") + ending for word in text.split()) + "."
+
+
+def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]]) -> None:
+    """One file of the corpus."""
+    text = "".join(f"{one}\t{other}\n" for one, other in pairs)
+    (folder / f"parallel.{name}.tsv").write_text(text, encoding="utf-8")
+
+
+SMALL = {"layers": 1, "width": 16, "heads": 2, "inner": 32}
+
+
+def recipe(name: str, **data: Any) -> Recipe:
+    """The recipe ``name`` with a tiny model and vocabulary."""
+    found = recipes.load(name)
+    model = found.model | {size: value for size, value in SMALL.items() if size in found.model}
+    data = found.data | {"vocabulary": 120, "hold_out_every": 5} | data
+    return dataclasses.replace(found, model=model, data=data, step_tokens=256, tokens=0)

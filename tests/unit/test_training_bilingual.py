@@ -1,0 +1,242 @@
+"""XLM: rows of one and of two sentences by hand, what is shipped, and guesses with a translation and without."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core.attention.capture import capture
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.errors import InputUnusable, OutOfRange
+from core.language import bilingual
+from core.language.fill_mask import fill_mask
+from core.training import evaluate_languages, parallel
+from core.training.batches import Ragged
+from core.training.corpus import held_out, normal
+from core.training.objectives import build
+from core.training.objectives.bilingual import END, MASK, PAD, TASKS, BilingualModel, Sides, rows
+from core.training.recipe import RecipeError, load
+from core.training.trainer import Trainer
+from tests import tinypairs
+
+ENGLISH = "The cat saw two dogs."
+FRENCH = tinypairs.translated(ENGLISH, "é")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tinypairs.write(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def objective(folder: Path) -> Any:
+    return build(tinypairs.recipe("atlas-xlm"), folder, folder / "states" / "xlm" / "data")
+
+
+@pytest.fixture(scope="module")
+def shipped(objective: Any, tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    """The exported folder as transformers loads it, with all its weights."""
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    out = tmp_path_factory.mktemp("shipped")
+    objective.export(out)
+    model, report = AutoModelForMaskedLM.from_pretrained(
+        out, output_loading_info=True, dtype=torch.float32, attn_implementation="eager"
+    )
+    assert not report["missing_keys"]
+    assert not report["unexpected_keys"]
+    assert type(model).__name__ == "XLMWithLMHeadModel"
+    spec = CheckpointSpec("x", "X", "xlm", "encoder", "masked-lm", "bundled", "-", "-", True, max_positions=64)
+    return Checkpoint(model.eval(), AutoTokenizer.from_pretrained(out), spec)
+
+
+def test_rows_by_hand() -> None:
+    text = Sides((Ragged.of([[7, 8], [9]]), Ragged.of([[5, 6, 7], [8]])))
+    none = np.arange(11) < 10  # nothing that stands there may be hidden, so that the layout shows
+    draws = [np.random.default_rng(n) for n in range(2)]
+    made = rows(text, [(TASKS["tlm"], 0), (TASKS["mlm-fr"], 1)], none, draws)
+    p, e = PAD, END
+    assert made["ids"].tolist() == [
+        [e, 7, 8, e, e, 5, 6, 7, e, p, p, p, p, p, p, p],
+        [e, 8, e, p, p, p, p, p, p, p, p, p, p, p, p, p],
+    ]
+    assert made["langs"].tolist() == [[0] * 4 + [1] * 5 + [0] * 7, [1] * 3 + [0] * 13]
+    assert made["positions"].tolist() == [[0, 1, 2, 3, 0, 1, 2, 3, 4, *[0] * 7], [0, 1, 2, *[0] * 13]]
+    assert made["real"].sum(1).tolist() == [9, 3]
+    assert not made["chosen"].any()
+    assert text.lengths(TASKS["tlm"]).tolist() == [16, 8]
+    assert text.lengths(TASKS["mlm-en"]).tolist() == [8, 8]
+
+
+def test_hidden_tokens_are_the_labels() -> None:
+    text = Sides((Ragged.of([[7, 8] * 20]), Ragged.of([[5, 6] * 20])))
+    special = np.arange(10) < 5
+    made = rows(text, [(TASKS["tlm"], 0)], special, [np.random.default_rng(0)])
+    whole = torch.tensor([END, *[7, 8] * 20, END, END, *[5, 6] * 20, END])
+    chosen = made["chosen"][0, : len(whole)]
+    assert torch.equal(made["labels"], whole[chosen])
+    assert torch.equal(made["ids"][0, : len(whole)][~chosen], whole[~chosen])
+    assert (made["ids"][0] == MASK).any()
+    assert chosen[:41].any()
+    assert chosen[42:].any()
+
+
+def test_every_task_is_drawn_as_often_as_the_recipe_says(objective: Any) -> None:
+    index = np.concatenate(objective._epoch(np.random.default_rng(0)))
+    shares = np.bincount(index // len(objective.train), minlength=3) / len(objective.train)
+    assert shares == pytest.approx([1.0, 0.5, 0.5], abs=0.15)  # what does not fill half a batch waits
+    batch = objective.batch(0)
+    assert objective.size(batch) == int((batch["ids"] != PAD).sum())
+    other = dataclasses.replace(objective.recipe.sources[0], task="mlm-de")
+    with pytest.raises(RecipeError):
+        build(dataclasses.replace(objective.recipe, sources=(other,)), Path("none"), Path("none"))
+
+
+def test_held_out_sentences_are_on_one_side(folder: Path, objective: Any) -> None:
+    pairs = parallel.rows(folder, "en-fr")
+    kept = {normal(english) for english, _ in pairs if not held_out(english, 5)}
+    trained = {normal(objective.tokenizer.decode(objective.train.both[0].row(i))) for i in range(len(objective.train))}
+    assert trained
+    assert trained <= kept
+
+
+def test_the_loss_is_the_librarys(objective: Any) -> None:
+    batch = objective.batch(0)
+    labels = torch.full_like(batch["ids"], -100)
+    labels[batch["chosen"]] = batch["labels"]
+    objective.model.eval()
+    with torch.no_grad():
+        out = objective.model.full(
+            input_ids=batch["ids"], attention_mask=batch["real"], langs=batch["langs"],
+            position_ids=batch["positions"], labels=labels,
+        )  # fmt: skip
+        torch.testing.assert_close(objective.loss(batch), out.loss)
+
+
+def test_it_learns(folder: Path, tmp_path: Path) -> None:
+    recipe = dataclasses.replace(
+        tinypairs.recipe("atlas-xlm"), optimizer={"rate": 5e-3, "warmup": 0.1, "bfloat16": False}
+    )
+    objective = build(recipe, folder, tmp_path / "xlm" / "data")
+    trainer = Trainer(recipe, objective, tmp_path / "state", steps=60)
+    before = trainer.measure()
+    losses = trainer.run(quiet=True)
+    assert sum(losses[-10:]) < 0.9 * sum(losses[:10])
+    after = trainer.measure()
+    assert after["loss with translation"] < before["loss with translation"]
+    assert set(after) == {
+        f"{n} {w}" for n in ("loss", "top-1") for w in ("with translation", "English alone", "French alone")
+    }
+
+
+def test_what_is_shipped_says_the_same(objective: Any, shipped: Checkpoint) -> None:
+    batch = objective.batch(1)
+    given = {
+        "input_ids": batch["ids"],
+        "attention_mask": batch["real"],
+        "langs": batch["langs"],
+        "position_ids": batch["positions"],
+    }
+    objective.model.eval()
+    with torch.no_grad():
+        ours = objective.model.full(**given).logits
+        torch.testing.assert_close(shipped.model(**given).logits, ours, atol=0.01, rtol=0.01)
+    assert shipped.model.config.lang2id == {"en": 0, "fr": 1}
+    tokenizer: Any = shipped.tokenizer
+    assert tokenizer.is_fast
+    encoded = tokenizer(FRENCH)
+    assert set(encoded) == {"input_ids", "attention_mask"}  # XLM would take segments for words
+    assert encoded["input_ids"] == objective.tokenizer.encode(FRENCH).ids
+    assert encoded["input_ids"][0] == encoded["input_ids"][-1] == END
+
+
+def test_a_pair_and_its_guesses_are_the_librarys(shipped: Checkpoint) -> None:
+    tokenizer: Any = shipped.tokenizer
+    one, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (ENGLISH, FRENCH))
+    place = len(one) + 3  # the first token of the second sentence, after three ends
+    joined = bilingual.prepare(shipped, ENGLISH, FRENCH, [2, place])
+    assert joined.second == len(one) + 2
+    assert [t.id for t in joined.tokens] == [END, *one, END, END, *other, END]
+    assert joined.row.langs == (0,) * (len(one) + 2) + (1,) * (len(other) + 2)
+    assert joined.row.positions == (*range(len(one) + 2), *range(len(other) + 2))
+    assert {2, place} <= set(joined.hidden)
+    assert [joined.row.ids[i] for i in joined.hidden] == [MASK] * len(joined.hidden)
+    with torch.no_grad():
+        ids, langs, places = (torch.tensor([part]) for part in dataclasses.astuple(joined.row))
+        both = shipped.model(input_ids=ids, langs=langs, position_ids=places).logits[0]
+        alone = shipped.model(input_ids=ids[:, joined.second :], langs=langs[:, joined.second :]).logits[0]
+    found = bilingual.guess(shipped, joined, 3)
+    assert [g.position for g in found] == list(joined.hidden)
+    first, last = found[0], found[-1]
+    assert first.beside.ids == tuple(both[first.position].topk(3).indices.tolist())
+    assert last.alone.ids == tuple(alone[last.position - joined.second].topk(3).indices.tolist())
+    assert last.alone.probabilities == pytest.approx(
+        alone[last.position - joined.second].softmax(-1).topk(3).values.tolist(), rel=1e-4
+    )
+
+
+def test_words_are_hidden_whole_and_errors_are_sentences(shipped: Checkpoint) -> None:
+    typed = bilingual.prepare(shipped, "The [MASK] sat.", FRENCH)
+    assert len(typed.hidden) == 1
+    with pytest.raises(InputUnusable, match="No word is hidden"):
+        bilingual.guess(shipped, bilingual.prepare(shipped, ENGLISH, FRENCH))
+    with pytest.raises(OutOfRange):
+        bilingual.prepare(shipped, ENGLISH, FRENCH, [99])
+    assert bilingual.prepare(shipped, ENGLISH, FRENCH, [0]).hidden == ()
+    dumb = Checkpoint(shipped.model, shipped.tokenizer, shipped.spec)
+    shipped.model.config.use_lang_emb = False
+    try:
+        with pytest.raises(InputUnusable, match="no vectors for English and French"):
+            bilingual.prepare(dumb, ENGLISH, FRENCH)
+    finally:
+        shipped.model.config.use_lang_emb = True
+
+
+def test_a_text_alone_is_read_in_the_models_own_language(shipped: Checkpoint) -> None:
+    text = "The [MASK] saw two dogs."
+    ids = torch.tensor([shipped.tokenizer(text)["input_ids"]])
+    place = ids[0].tolist().index(MASK)
+    with torch.no_grad():
+        out = shipped.model(input_ids=ids, langs=torch.zeros_like(ids), output_attentions=True)
+    best = out.logits[0, place].softmax(-1).topk(5)
+    found = fill_mask(shipped, text)[0]
+    assert found.ids == tuple(best.indices.tolist())
+    assert found.probabilities == pytest.approx(best.values.tolist(), rel=1e-4)
+    trace = capture(shipped, text).encoder
+    assert trace is not None
+    np.testing.assert_allclose(trace.weights[0], out.attentions[0][0].numpy(), atol=1e-5)
+
+
+def test_recovered_words_by_hand(shipped: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that knows every word of a row with a translation and none of a row alone."""
+    tokenizer: Any = shipped.tokenizer
+
+    def scores(_: Any, row: bilingual.Row, places: list[int]) -> torch.Tensor:
+        one, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (ENGLISH, FRENCH))
+        whole = [END, *one, END, END, *other, END]
+        assert all(row.ids[place] == MASK for place in places)
+        out = torch.zeros(len(places), len(tokenizer))
+        for number, place in enumerate(places):
+            out[number, whole[place] if len(row.ids) == len(whole) else PAD] = 1.0
+            out[number, :5] += torch.tensor([0.5, 0.5, 0.5, 0.5, 0.5])  # five others that are no words
+        return out
+
+    monkeypatch.setattr(evaluate_languages, "scores", scores)
+    found = evaluate_languages.recovered(shipped, [(ENGLISH, FRENCH)])
+    for name in ("English with French", "French with English"):
+        assert found[f"{name} top-1"] == found[f"{name} top-5"] == 100.0
+    for name in ("English alone", "French alone"):
+        assert found[f"{name} top-1"] == found[f"{name} top-5"] == 0.0
+
+
+def test_the_recipes_model_fits_into_its_megabytes() -> None:
+    recipe = load("atlas-xlm")
+    assert recipe.tokens == 16_000_000
+    with torch.device("meta"):
+        model = BilingualModel(recipe.model, recipe.data["vocabulary"])
+    assert 2 * sum(parameter.numel() for parameter in model.parameters()) < 8_000_000

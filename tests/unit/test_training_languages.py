@@ -1,0 +1,230 @@
+"""Many languages in one model: the layout by hand, what is never trained, and what is shipped."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.language import pivot, translate
+from core.training import measures, parallel
+from core.training import recipe as recipes
+from core.training.corpus import held_out, normal
+from core.training.evaluate_languages import translate as translate_all
+from core.training.objectives import build
+from core.training.objectives.many import LANGUAGES, ManyModel, encode, pair_of, splits, tensors, token, unseen
+from core.training.objectives.seq2seq import IGNORE
+from core.training.recipe import RecipeError
+from core.training.trainer import Trainer
+from core.training.zeroshot import Bridged
+from tests import tinypairs
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tinypairs.write(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def objective(folder: Path) -> Any:
+    return build(tinypairs.recipe("atlas-m2m-100"), folder, folder / "states" / "m2m" / "data")
+
+
+@pytest.fixture(scope="module")
+def shipped(objective: Any, tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    """The exported folder as transformers loads it, with all its weights."""
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    out = tmp_path_factory.mktemp("shipped")
+    objective.export(out)
+    model, report = AutoModelForSeq2SeqLM.from_pretrained(
+        out, output_loading_info=True, dtype=torch.float32, attn_implementation="eager"
+    )
+    assert not report["missing_keys"]
+    assert not report["unexpected_keys"]
+    assert type(model).__name__ == "M2M100ForConditionalGeneration"
+    spec = CheckpointSpec(
+        "x", "X", "m2m-100", "encoder-decoder", "seq2seq-lm", "bundled", "-", "-", True, max_positions=128
+    )  # fmt: skip
+    return Checkpoint(model.eval(), AutoTokenizer.from_pretrained(out), spec)
+
+
+def test_the_layout_by_hand(objective: Any) -> None:
+    tokenizer = objective.tokenizer
+    en, fr, de = (tokenizer.token_to_id(token(language)) for language in LANGUAGES)
+    assert [tokenizer.token_to_id(name) for name in ("<s>", "<pad>", "</s>", "<unk>")] == [0, 1, 2, 3]
+    the, saw = (tokenizer.encode(word, add_special_tokens=False).ids for word in ("the cat", "seé"))
+    given, wanted = encode(tokenizer, "en-fr", [("the cat", "seé"), ("the cat the cat", "seé seé")])
+    assert given == [[en, *the, 2], [en, *the, *the, 2]]
+    assert wanted == [[fr, *saw, 2], [fr, *saw, *saw, 2]]
+    assert encode(tokenizer, "de-en", [("seé", "the cat")]) == ([[de, *saw, 2]], [[en, *the, 2]])
+    a, b = len(the), len(saw)
+    batch = tensors(
+        torch.tensor([[*given[0], *[1] * a], given[1]]).numpy(),
+        torch.tensor([[*wanted[0], *[IGNORE] * b], wanted[1]]).numpy(),
+    )
+    assert batch["mask"].tolist() == [[1] * (a + 2) + [0] * a, [1] * (2 * a + 2)]
+    assert batch["given"].tolist() == [[2, fr, *saw, 2, *[1] * (b - 1)], [2, fr, *saw, *saw]]
+
+
+def test_the_loss_is_the_librarys(objective: Any) -> None:
+    batch = objective.batch(0)
+    objective.model.eval()
+    with torch.no_grad():
+        expected = objective.model.m2m(input_ids=batch["ids"], attention_mask=batch["mask"], labels=batch["labels"])
+        torch.testing.assert_close(objective.loss(batch), expected.loss)
+    assert objective.size(batch) == int((batch["ids"] != 1).sum()) + int((batch["labels"] != IGNORE).sum())
+
+
+def test_two_languages_without_english_never_meet(folder: Path, objective: Any) -> None:
+    trained = {(row[0], right[0]) for row, right in zip(_rows(objective.inputs), _rows(objective.outputs), strict=True)}
+    en, fr, de = (objective.tokenizer.token_to_id(token(language)) for language in LANGUAGES)
+    assert trained == {(en, fr), (fr, en), (en, de), (de, en)}
+    for task in ("fr-de", "de-fr", "en-es", "en", "en-en"):
+        with pytest.raises(RecipeError):
+            pair_of(task)
+    split = splits(folder, 5)
+    seen = {normal(text) for side in split.values() for pair in side.train() for text in pair}
+    measured = list(unseen(folder, split).test())
+    assert len(measured) > 10
+    assert not seen & {normal(text) for pair in measured for text in pair}
+    bridges = {
+        normal(english)
+        for english, other in parallel.rows(folder, "en-fr")
+        if other in {french for french, _ in measured}
+    }
+    assert bridges
+    assert not seen & bridges
+    assert [list(pair) for pair in measured] == objective.test["fr-de"]
+
+
+def test_a_pair_with_a_trained_bridge_is_not_measured() -> None:
+    out, kept = _one(True), _one(False)
+    french = [(out, "un"), (out, "deux"), (kept, "deux"), (out, "trois")]
+    german = [(out, "eins"), (kept, "zwei"), (kept, "eins"), (out, "zwei")]
+    rows = [("un", "eins"), ("deux", "zwei"), ("trois", "zwei"), ("quatre", "eins"), ("deux", "drei")]
+    first, second = (parallel.Split(partial(iter, pairs), 5) for pairs in (french, german))
+    # "deux" and "zwei" share the English sentence that is trained on elsewhere; "quatre" and "drei" share none
+    assert list(Bridged(first, second, partial(iter, rows)).test()) == [("un", "eins"), ("trois", "zwei")]
+
+
+def _one(out: bool) -> str:
+    return next(f"line {n}" for n in range(99) if held_out(f"line {n}", 5) is out)
+
+
+def _rows(ragged: Any) -> list[list[int]]:
+    return [ragged.row(i) for i in range(len(ragged))]
+
+
+def test_it_learns_and_measures_what_it_never_saw(folder: Path, tmp_path: Path) -> None:
+    recipe = dataclasses.replace(
+        tinypairs.recipe("atlas-m2m-100"), optimizer={"rate": 5e-3, "warmup": 0.1, "bfloat16": False}
+    )  # fmt: skip
+    objective = build(recipe, folder, tmp_path / "m2m" / "data")
+    with torch.no_grad():
+        before = objective.measure()
+    losses = Trainer(recipe, objective, tmp_path / "state", steps=40).run(quiet=True)
+    assert sum(losses[-10:]) < 0.9 * sum(losses[:10])
+    with torch.no_grad():
+        after = objective.measure()
+    assert list(after) == [f"loss {task}" for task in ("en-fr", "en-de", "fr-en", "de-en", "fr-de", "de-fr")]
+    assert after["loss en-fr"] < before["loss en-fr"]
+
+
+def test_what_is_shipped_says_the_same(objective: Any, shipped: Checkpoint) -> None:
+    batch = objective.batch(1)
+    objective.model.eval()
+    with torch.no_grad():
+        given = {"input_ids": batch["ids"], "attention_mask": batch["mask"], "decoder_input_ids": batch["given"]}
+        ours = objective.model.m2m(**given).logits
+        torch.testing.assert_close(shipped.model(**given).logits, ours, atol=0.01, rtol=0.01)
+    assert ours.dtype == torch.float32
+
+
+def test_the_shipped_tokeniser_is_the_trained_one(objective: Any, shipped: Checkpoint) -> None:
+    tokenizer: Any = shipped.tokenizer
+    assert tokenizer.is_fast
+    text = "The cat saw two dogs."
+    expected = objective.tokenizer.encode(text).ids
+    assert tokenizer(text)["input_ids"] == expected
+    en, fr = (objective.tokenizer.token_to_id(token(language)) for language in ("en", "fr"))
+    assert tokenizer(f"__en__{text}")["input_ids"] == [en, *expected]
+    request = translate.prepare(shipped, text, "en-fr")
+    assert list(request.source) == [en, *expected]
+    assert request.prompt == (2, fr)
+    assert tokenizer.decode([fr, *expected], skip_special_tokens=True) == text
+    assert {task.slug for task in translate.tasks(shipped)} == {
+        f"{a}-{b}" for a in LANGUAGES for b in LANGUAGES if a != b
+    }
+
+
+def test_evaluation_decodes_as_the_page_does(shipped: Checkpoint) -> None:
+    from core.language.types import Decoding
+
+    text = "The cat saw two dogs."
+    made = translate_all(shipped, "en-de", [text])
+    steps = list(translate.rewrite(shipped, text, "en-de", Decoding(strategy="beam", beams=4, max_new_tokens=95)))
+    assert made == [steps[-1].text.strip()]
+
+
+def test_through_english_is_two_translations(shipped: Checkpoint) -> None:
+    text = tinypairs.translated("The cat sat.", "é")
+
+    def one(text: str, task: str) -> str:
+        return list(translate.rewrite(shipped, text, task))[-1].text.strip()
+
+    way = pivot.steps_through(shipped, "fr-de")
+    assert way == ("fr-en", "en-de")
+    found = pivot.through(shipped, text, way)
+    assert found.middle == one(text, "fr-en")
+    assert found.end == one(found.middle, "en-de")
+    assert pivot.steps_through(shipped, "en-de") is None
+    assert pivot.steps_through(shipped, "de-en") is None
+
+
+def test_the_recipes_model_fits_into_its_megabytes() -> None:
+    recipe = recipes.load("atlas-m2m-100")
+    assert recipe.tokens == 30_000_000
+    with torch.device("meta"):
+        model = ManyModel(recipe.model, recipe.data["vocabulary"])
+    assert 2 * sum(parameter.numel() for parameter in model.parameters()) < 12_000_000
+
+
+def test_measures_tell_the_two_ways_apart(
+    objective: Any, shipped: Checkpoint, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that knows every pair with English and none without: only the way through English is right."""
+    from core.training import evaluate_languages as found
+
+    rows = measures.read_table(measures.TRANSLATIONS)
+    known = {(a, b): {row[x]: row[y] for row in rows} for x, a in enumerate(LANGUAGES) for y, b in enumerate(LANGUAGES)}
+    asked: list[str] = []
+
+    def translate(_: Checkpoint, task: str, texts: list[str]) -> list[str]:
+        asked.append(task)
+        one, other = task.split("-")
+        return [known[one, other].get(text, "0") if "en" in (one, other) else "0" for text in texts]
+
+    monkeypatch.setattr(found, "translate", translate)
+    numbers = found.many(shipped, None)["40 sentences written for this project"]
+    assert {name for name in numbers if name.endswith("BLEU")} == {
+        *(f"{task} BLEU" for task in found.DIRECTIONS),
+        "fr-de through English BLEU",
+        "de-fr through English BLEU",
+    }
+    for task in ("en-fr", "fr-en", "en-de", "de-en", "fr-de through English", "de-fr through English"):
+        assert numbers[f"{task} BLEU"] == pytest.approx(100)
+        assert numbers[f"{task} chrF"] == pytest.approx(100)
+    assert numbers["fr-de BLEU"] < 1
+    assert numbers["de-fr BLEU"] < 1
+    assert asked.count("fr-en") == asked.count("en-fr") == 2
+
+    held = found._held_out(folder, 5)
+    split = splits(folder, 5)
+    assert held["fr-de"] == parallel.references(unseen(folder, split).test())
+    assert held["de-en"] == parallel.references((german, english) for english, german in split["en-de"].test())
