@@ -37,16 +37,28 @@ def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
             _show(_own(spec.slug, text), threshold, state)
             return
         positions = _choose(spec, text, state)
-        seed = state.number("seed")
+        seed = _seed(state)
         with st.container(horizontal=True, vertical_alignment="center"):
-            if st.button("Sample again", key=state.key("replaced.again"), help="Another sample of the generator"):
-                seed += 1
-            state.set(seed=seed or None)
+            st.button(
+                "Sample again", key=state.key("replaced.again"), help="Another sample of the generator",
+                on_click=_again, args=(state.key("replaced.seed"),),
+            )  # fmt: skip
             st.caption(
                 f"Sample {seed + 1}. "
                 + ("Words chosen at random; click words to choose them." if not positions else "You chose the words.")
             )
         _show(_sampled(spec.slug, text, positions, seed), threshold, state)
+
+
+def _seed(state: PageState) -> int:
+    """The number of the sample, kept under a key of its own, so that a click can raise it."""
+    seed = int(st.session_state.setdefault(state.key("replaced.seed"), state.number("seed")))
+    state.set(seed=seed or None)
+    return seed
+
+
+def _again(slot: str) -> None:
+    st.session_state[slot] = (st.session_state[slot] + 1) % 2**31
 
 
 def _choose(spec: CheckpointSpec, text: str, state: PageState) -> tuple[int, ...]:
