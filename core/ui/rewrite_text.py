@@ -48,8 +48,8 @@ _DENOISE = (
     "Tom opened the door. His mother was in the kitchen.",
 )
 _FUSE = (
-    "It was late. The children did not want to go to bed.",
     "Tom stayed at home. He was ill.",
+    "It was late. The children did not want to go to bed.",
     "The king was old. His son was still a child.",
     "We waited in the garden. The rain began.",
 )
