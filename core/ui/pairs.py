@@ -28,7 +28,7 @@ _WORDS = {
         "**Try** a line of your own about daughters, one about something else, and the same line without the word that "
         "links it to the first.\n\n"
         "**Notice** that what decides is the topic: a line about the same things is taken for the next one even where "
-        "it contradicts. That is why later models dropped this question, or asked for the order instead.",
+        "it contradicts. RoBERTa dropped this question, and ALBERT asks for the order instead, which no topic tells.",
     ),
     "order": (
         "Probability that the sentence comes before the line",

@@ -110,8 +110,8 @@ def _show(found: Judged, threshold: float, state: PageState) -> None:
             )
             if threshold != 0.5:
                 st.caption(
-                    f"A token is taken for replaced above {threshold:.0%}: few tokens are, so that a fair judge of "
-                    "both kinds draws the line lower than at one half."
+                    f"A token is taken for replaced above {100 * threshold:.0f} %: few tokens are, so that a fair "
+                    "judge of both kinds draws the line lower than at one half."
                 )
         st.markdown(
             "**Try** sampling again, then hide a word that cannot be guessed, such as a name.\n\n"

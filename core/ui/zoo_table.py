@@ -32,7 +32,7 @@ ALL = "all"
 UNMEASURED = "not measured yet"
 HEADINGS = ("Model", "Architecture", "Parameters", "Weights", "Tokens seen", "Quality", "Milliseconds")
 WIDTHS = (17, 13, 16, 16, 8, 17, 13)
-_TODO = "zoo-to-measure"
+_PLANNED = "zoo-to-measure"
 _FAILED = "zoo-not-measured"
 HOW = (
     "Milliseconds are of one forward pass over the first 32 tokens of a fixed text, cut by the model's own tokeniser: "
@@ -111,7 +111,7 @@ def _order(state: PageState) -> str:
 
 def _buttons(shown: Sequence[Listed]) -> None:
     """Measure, or stop measuring."""
-    if st.session_state.get(_TODO) is not None:
+    if st.session_state.get(_PLANNED) is not None:
         st.button("Stop", icon=":material/stop:", key="zoo-measure", on_click=_plan, args=(None,))
         return
     missing = [m.spec.slug for m in shown if session.timed(m.spec) is None]
@@ -125,14 +125,14 @@ def _buttons(shown: Sequence[Listed]) -> None:
 
 def _plan(plan: _Plan | None) -> None:
     """Begin to measure, or stop."""
-    st.session_state[_TODO] = plan
+    st.session_state[_PLANNED] = plan
     if plan is not None:
         st.session_state[_FAILED] = {}
 
 
 def measure_models(view: ZooView, places: Places) -> None:
     """Measure what was asked for, the page already being complete; the table is drawn anew after each model."""
-    plan: _Plan | None = st.session_state.get(_TODO)
+    plan: _Plan | None = st.session_state.get(_PLANNED)
     if plan is None:
         return
     known = {model.spec.slug for model in view.models}
@@ -152,7 +152,7 @@ def measure_models(view: ZooView, places: Places) -> None:
         plan.slugs.pop(0)
         plan.done += 1
         _draw(places.table, places.rows)
-    st.session_state[_TODO] = None
+    st.session_state[_PLANNED] = None
     st.rerun()
 
 

@@ -182,6 +182,38 @@ def test_the_student_starts_as_every_second_layer_of_its_teacher() -> None:
         torch.testing.assert_close(EncoderModel(student).words(mine), EncoderModel(teacher).words(first))
 
 
+def test_the_discriminators_loss_counts_fifty_times(folder: Path) -> None:
+    objective = made("atlas-electra", folder)
+    batch, model = objective.batch(0), objective.model
+    torch.manual_seed(3)
+    found = objective.loss(batch)
+    torch.manual_seed(3)
+    guess = model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"])
+    text, replaced, judged = electra.replace(objective.train.words, batch, guess)
+    verdict = model(text, batch["types"], batch["real"]).sigmoid()
+    right = torch.where(replaced, verdict, 1 - verdict)[judged]
+    expected = functional.cross_entropy(guess, batch["labels"]) - 50.0 * right.log().mean()
+    torch.testing.assert_close(found, expected)
+
+
+def test_the_students_three_losses_by_hand(folder: Path, tmp_path: Path) -> None:
+    made("atlas-bert", folder).export(tmp_path / "training" / "atlas-bert" / "out")
+    recipe = recipes.load("atlas-distilbert")
+    model = recipe.model | {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32, "max_position_embeddings": 128}
+    recipe = dataclasses.replace(recipe, sources=SOURCES, model=model, data=tiny("atlas-bert").data, step_tokens=256)
+    objective = build(recipe, folder, tmp_path / "training" / "atlas-distilbert" / "data")
+    batch = objective.batch(0)
+    given, chosen, real = (batch["ids"], batch["types"], batch["real"]), batch["chosen"], batch["real"].bool()
+    mine, known = (m.read(*given).last_hidden_state for m in (objective.model, objective.teacher))
+    scores, theirs = objective.model.words(mine[chosen]), objective.teacher.words(known[chosen])
+    p, q = (theirs / 2).softmax(-1), (scores / 2).softmax(-1)
+    soft = (p * (p / q).log()).sum(-1).mean()
+    unlike = 1 - (mine * known).sum(-1) / (mine.norm(dim=-1) * known.norm(dim=-1))
+    expected = 5 * 4 * soft + 2 * functional.cross_entropy(scores, batch["labels"]) + unlike[real].mean()
+    torch.testing.assert_close(objective.loss(batch), expected, rtol=1e-4, atol=1e-4)
+    assert not any(p.requires_grad for p in objective.teacher.parameters())
+
+
 def test_divergence_by_hand() -> None:
     teacher = torch.tensor([[0.5, 0.25, 0.25]]).log()
     scores = 2.0 * torch.tensor([[0.25, 0.25, 0.5]]).log()  # at temperature 2 these are the probabilities themselves

@@ -15,10 +15,10 @@ from core.language import pivot, translate
 from core.training import measures, parallel
 from core.training import recipe as recipes
 from core.training.corpus import held_out, normal
+from core.training.encoder_decoder import IGNORE, shifted
 from core.training.evaluate_languages import translate as translate_all
 from core.training.objectives import build
-from core.training.objectives.many import LANGUAGES, ManyModel, encode, pair_of, splits, tensors, token, unseen
-from core.training.objectives.seq2seq import IGNORE
+from core.training.objectives.many import END, LANGUAGES, PAD, encode, new_model, pair_of, splits, token, unseen
 from core.training.recipe import RecipeError
 from core.training.trainer import Trainer
 from core.training.zeroshot import Bridged
@@ -64,11 +64,13 @@ def test_the_layout_by_hand(objective: Any) -> None:
     assert wanted == [[fr, *saw, 2], [fr, *saw, *saw, 2]]
     assert encode(tokenizer, "de-en", [("seé", "the cat")]) == ([[de, *saw, 2]], [[en, *the, 2]])
     a, b = len(the), len(saw)
-    batch = tensors(
+    batch = shifted(
         torch.tensor([[*given[0], *[1] * a], given[1]]).numpy(),
         torch.tensor([[*wanted[0], *[IGNORE] * b], wanted[1]]).numpy(),
+        PAD,
+        END,
     )
-    assert batch["mask"].tolist() == [[1] * (a + 2) + [0] * a, [1] * (2 * a + 2)]
+    assert batch["real"].tolist() == [[1] * (a + 2) + [0] * a, [1] * (2 * a + 2)]
     assert batch["given"].tolist() == [[2, fr, *saw, 2, *[1] * (b - 1)], [2, fr, *saw, *saw]]
 
 
@@ -76,7 +78,7 @@ def test_the_loss_is_the_librarys(objective: Any) -> None:
     batch = objective.batch(0)
     objective.model.eval()
     with torch.no_grad():
-        expected = objective.model.m2m(input_ids=batch["ids"], attention_mask=batch["mask"], labels=batch["labels"])
+        expected = objective.model.full(input_ids=batch["ids"], attention_mask=batch["real"], labels=batch["labels"])
         torch.testing.assert_close(objective.loss(batch), expected.loss)
     assert objective.size(batch) == int((batch["ids"] != 1).sum()) + int((batch["labels"] != IGNORE).sum())
 
@@ -140,8 +142,8 @@ def test_what_is_shipped_says_the_same(objective: Any, shipped: Checkpoint) -> N
     batch = objective.batch(1)
     objective.model.eval()
     with torch.no_grad():
-        given = {"input_ids": batch["ids"], "attention_mask": batch["mask"], "decoder_input_ids": batch["given"]}
-        ours = objective.model.m2m(**given).logits
+        given = {"input_ids": batch["ids"], "attention_mask": batch["real"], "decoder_input_ids": batch["given"]}
+        ours = objective.model.full(**given).logits
         torch.testing.assert_close(shipped.model(**given).logits, ours, atol=0.01, rtol=0.01)
     assert ours.dtype == torch.float32
 
@@ -191,7 +193,7 @@ def test_the_recipes_model_fits_into_its_megabytes() -> None:
     recipe = recipes.load("atlas-m2m-100")
     assert recipe.tokens == 30_000_000
     with torch.device("meta"):
-        model = ManyModel(recipe.model, recipe.data["vocabulary"])
+        model = new_model(recipe.model, recipe.data["vocabulary"])
     assert 2 * sum(parameter.numel() for parameter in model.parameters()) < 12_000_000
 
 

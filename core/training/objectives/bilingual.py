@@ -10,7 +10,6 @@ second sentence (`core.language.bilingual`). The two languages share one vocabul
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from core.training import batches, corpus, masking, parallel
 from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
 from core.training.documents import AT_ONCE, batched
 from core.training.recipe import Recipe, RecipeError
+from core.training.shipping import ship_model, ship_tokenizer
 
 SPECIAL = {
     "bos_token": "<s>",
@@ -197,21 +197,11 @@ class BilingualObjective:
         return found
 
     def export(self, folder: Path) -> None:
-        from transformers import PreTrainedTokenizerFast
-
-        folder.mkdir(parents=True, exist_ok=True)
-        shipped = copy.deepcopy(self.model.full)
-        shipped.config.dropout = shipped.config.attention_dropout = 0.1
-        shipped.to(torch.float16).save_pretrained(folder)
-        PreTrainedTokenizerFast(
-            tokenizer_object=self.tokenizer,
-            **SPECIAL,
-            cls_token=SPECIAL["eos_token"],
-            sep_token=SPECIAL["eos_token"],
-            model_max_length=int(self.recipe.model["positions"]),
-            model_input_names=["input_ids", "attention_mask"],  # XLM would take segments for words
-            clean_up_tokenization_spaces=False,
-        ).save_pretrained(folder)
+        ship_model(self.model.full, folder, ("dropout", "attention_dropout"))
+        end, inputs = SPECIAL["eos_token"], ["input_ids", "attention_mask"]  # XLM would take segments for words
+        positions = int(self.recipe.model["positions"])
+        more = {"cls_token": end, "sep_token": end, "model_input_names": inputs}
+        ship_tokenizer(self.tokenizer, folder, positions, **SPECIAL, **more)
 
 
 def wordpiece(texts: Iterable[str], size: int) -> Any:

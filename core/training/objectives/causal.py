@@ -7,7 +7,6 @@ The recipe's ``[model] type`` chooses the architecture (`core.training.decoder_m
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +25,7 @@ from core.training.decoder_models import new_decoder
 from core.training.documents import AT_ONCE, batched
 from core.training.files import write_text
 from core.training.recipe import Recipe
+from core.training.shipping import ship_model, ship_tokenizer
 
 END = "<|endoftext|>"
 DROPOUT = ("resid_pdrop", "embd_pdrop", "attn_pdrop")
@@ -125,23 +125,9 @@ class NextToken:
         return batch["ids"].numel()
 
     def export(self, folder: Path) -> None:
-        from transformers import PreTrainedTokenizerFast
-
-        folder.mkdir(parents=True, exist_ok=True)
-        gpt = copy.deepcopy(self.model.gpt)
-        for name in DROPOUT:
-            if hasattr(gpt.config, name):  # off while training here, not in the architecture
-                setattr(gpt.config, name, 0.1)
-        gpt.to(torch.float16).save_pretrained(folder)
-        PreTrainedTokenizerFast(
-            tokenizer_object=self.tokenizer,
-            bos_token=END,
-            eos_token=END,
-            unk_token=END,
-            model_max_length=self.width,
-            clean_up_tokenization_spaces=False,
-            **({"extra_special_tokens": list(self.special)} if self.special else {}),
-        ).save_pretrained(folder)
+        ship_model(self.model.gpt, folder, DROPOUT)
+        more = {"extra_special_tokens": list(self.special)} if self.special else {}
+        ship_tokenizer(self.tokenizer, folder, self.width, bos_token=END, eos_token=END, unk_token=END, **more)
 
 
 class CausalObjective(NextToken):

@@ -9,58 +9,22 @@ which one it was.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.language.denoise import CORRUPTIONS, corrupt
 from core.training import batches, documents
 from core.training.batches import Epochs, Ints
-from core.training.cross_entropy import linear_cross_entropy
 from core.training.documents import BART_SPECIAL, Documents
+from core.training.encoder_decoder import IGNORE, EncoderDecoder, shifted, tokens
 from core.training.recipe import Recipe
+from core.training.shipping import ship_model, ship_tokenizer
 
 BEGIN, PAD, END, _, MASK = range(5)
-IGNORE = -100
 MEASURED = 600
 """Held-out chunks that are measured, for each corruption."""
-
-
-class DenoiseModel(nn.Module):
-    """BART from its configuration, with random weights."""
-
-    def __init__(self, settings: dict[str, Any], vocabulary: int, width: int) -> None:
-        super().__init__()
-        from transformers import BartConfig, BartForConditionalGeneration
-
-        config = BartConfig(
-            vocab_size=vocabulary,
-            max_position_embeddings=width,
-            d_model=settings["width"],
-            encoder_layers=settings["layers"],
-            decoder_layers=settings["layers"],
-            encoder_attention_heads=settings["heads"],
-            decoder_attention_heads=settings["heads"],
-            encoder_ffn_dim=settings["inner"],
-            decoder_ffn_dim=settings["inner"],
-            dropout=0.0,
-            bos_token_id=BEGIN,
-            pad_token_id=PAD,
-            eos_token_id=END,
-            decoder_start_token_id=END,
-            forced_eos_token_id=None,
-        )
-        config._attn_implementation = "eager"  # on short rows faster than the fused kernel
-        self.bart: Any = BartForConditionalGeneration(config)
-
-    def forward(self, ids: Tensor, real: Tensor, given: Tensor) -> Tensor:
-        """(rows, target length, width) states that the output layer reads, for a target shifted right by one."""
-        hidden: Tensor = self.bart.model(
-            input_ids=ids, attention_mask=real, decoder_input_ids=given, use_cache=False
-        ).last_hidden_state
-        return hidden
 
 
 class DenoiseObjective:
@@ -81,7 +45,11 @@ class DenoiseObjective:
         )
         self.sizes = batches.round_up(self.train.lengths + 1, 8)
         torch.manual_seed(recipe.seed)
-        self.model = DenoiseModel(recipe.model, self.tokenizer.get_vocab_size(), self.width)
+        self.model = EncoderDecoder(
+            "bart", recipe.model, self.tokenizer.get_vocab_size(), self.width,
+            bos_token_id=BEGIN, pad_token_id=PAD, eos_token_id=END, decoder_start_token_id=END,
+            forced_eos_token_id=None,
+        )  # fmt: skip
         self._epochs = Epochs(recipe.seed, self._epoch)
 
     def _epoch(self, rng: np.random.Generator) -> list[Ints]:
@@ -94,18 +62,16 @@ class DenoiseObjective:
         return rows(self.train, index, draws, self.width)
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
-        hidden = self.model(batch["ids"], batch["real"], batch["given"])
-        known = batch["labels"] != IGNORE
-        return linear_cross_entropy(hidden[known], self.model.bart.lm_head.weight, batch["labels"][known])
+        return self.model.loss(batch)
 
     def size(self, batch: dict[str, Tensor]) -> int:
-        return int(batch["real"].sum()) + int((batch["labels"] != IGNORE).sum())
+        return tokens(batch)
 
     def measure(self) -> dict[str, float]:
         """Loss (nats a token) of held-out chunks under each corruption, and the mean of the five as ``loss``."""
         some = np.arange(0, len(self.test), max(1, len(self.test) // MEASURED), dtype=np.int64)
         size = batches.round_up(self.test.lengths + 1, 8)[some]
-        device = self.model.bart.device
+        device = self.model.full.device
         found: dict[str, float] = {}
         for kind in CORRUPTIONS:
             nats = count = 0.0
@@ -120,19 +86,8 @@ class DenoiseObjective:
         return {"loss": sum(found.values()) / len(found), **found}
 
     def export(self, folder: Path) -> None:
-        from transformers import PreTrainedTokenizerFast
-
-        folder.mkdir(parents=True, exist_ok=True)
-        bart = self.model.bart
-        bart.config.dropout = 0.1
-        bart.to(torch.float16).save_pretrained(folder)
-        bart.to(torch.float32)
-        PreTrainedTokenizerFast(
-            tokenizer_object=self.tokenizer,
-            **BART_SPECIAL,
-            model_max_length=self.width,
-            clean_up_tokenization_spaces=False,
-        ).save_pretrained(folder)
+        ship_model(self.model.full, folder, ("dropout",))
+        ship_tokenizer(self.tokenizer, folder, self.width, **BART_SPECIAL)
 
 
 def rows(
@@ -146,7 +101,7 @@ def rows(
         kind: the corruption; drawn for each row where none is given.
 
     Returns:
-        ``ids`` and ``real`` (rows, input length), ``given`` and ``labels`` (rows, target length).
+        What `shifted` returns.
     """
     inputs: list[list[int]] = []
     outputs: list[list[int]] = []
@@ -159,13 +114,7 @@ def rows(
         outputs.append([*(token for sentence in sentences for token in sentence), END])
     ids = _padded(inputs, PAD)
     labels = _padded(outputs, IGNORE)
-    given = np.concatenate([np.full((len(labels), 1), END), np.where(labels == IGNORE, PAD, labels)[:, :-1]], axis=1)
-    return {
-        "ids": torch.from_numpy(ids),
-        "real": torch.from_numpy((ids != PAD).astype(np.int64)),
-        "given": torch.from_numpy(given),
-        "labels": torch.from_numpy(labels),
-    }
+    return shifted(ids, labels, PAD, END)
 
 
 def _padded(rows: list[list[int]], fill: int) -> Ints:

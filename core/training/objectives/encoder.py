@@ -23,6 +23,7 @@ from core.training.encoder_model import EncoderModel, new_model
 from core.training.examples import Examples
 from core.training.pairs import NO_LABEL
 from core.training.recipe import Recipe
+from core.training.shipping import ship_model, ship_tokenizer
 
 DROPOUT = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout")
 
@@ -80,14 +81,10 @@ class EncoderObjective:
         return masked_tokens(self.model, self.test)
 
     def export(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        full = self.model.full
-        for name in DROPOUT:
-            if hasattr(full.config, name):  # off while training here, not in the architecture
-                setattr(full.config, name, 0.1)
-        full.to(torch.float16).save_pretrained(folder)
-        full.to(torch.float32)
-        ship_tokenizer(self.tokenizer, folder, int(self.recipe.data["width"]), typed=self.model.typed)
+        ship_model(self.model.full, folder, DROPOUT)
+        inputs = ["input_ids", *["token_type_ids"] * self.model.typed, "attention_mask"]
+        width = int(self.recipe.data["width"])
+        ship_tokenizer(self.tokenizer, folder, width, **documents.SPECIAL, model_input_names=inputs)
 
 
 @torch.no_grad()
@@ -107,16 +104,3 @@ def masked_tokens(model: EncoderModel, held: Examples) -> dict[str, float]:
             asked += int(known.sum())
     found = {"loss": nats / total, "top-1": 100 * hits / total, "top-5": 100 * near / total}
     return found | ({"pairs": 100 * right / asked} if asked else {})
-
-
-def ship_tokenizer(tokenizer: Any, folder: Path, width: int, *, typed: bool) -> None:
-    """Writes a WordPiece tokeniser for transformers; ``typed`` where the model tells segments apart."""
-    from transformers import PreTrainedTokenizerFast
-
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        **documents.SPECIAL,
-        model_max_length=width,
-        model_input_names=["input_ids", *["token_type_ids"] * typed, "attention_mask"],
-        clean_up_tokenization_spaces=False,
-    ).save_pretrained(folder)

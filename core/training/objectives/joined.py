@@ -22,11 +22,13 @@ from torch.nn import functional
 
 from core.training import batches, corpus, documents
 from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
+from core.training.encoder_decoder import IGNORE, shifted, tokens
 from core.training.fusion import Fusion, fusions
 from core.training.objectives.distil import finished
 from core.training.recipe import Recipe
 
-IGNORE = -100
+PAD, _, BEGIN, END, _ = range(5)
+"""The ids of `core.training.documents.SPECIAL`."""
 LEARNT = "decoder.bert.encoder.layer."
 """Where the names of the shipped tensors begin."""
 
@@ -46,7 +48,7 @@ def join(base: Any) -> Any:
     )
     decoder.load_state_dict(state, strict=False)
     model = EncoderDecoderModel(encoder=encoder, decoder=decoder)
-    model.config.decoder_start_token_id, model.config.eos_token_id, model.config.pad_token_id = 2, 3, 0
+    model.config.decoder_start_token_id, model.config.eos_token_id, model.config.pad_token_id = BEGIN, END, PAD
     model.config.tie_encoder_decoder = False
     return model
 
@@ -126,7 +128,7 @@ class JoinedObjective:
         return functional.cross_entropy(scores.float(), batch["labels"][known])
 
     def size(self, batch: dict[str, Tensor]) -> int:
-        return int(batch["real"].sum()) + int((batch["labels"] != IGNORE).sum())
+        return tokens(batch)
 
     def measure(self) -> dict[str, float]:
         """Loss (nats a token) of up to 500 held-out fusions."""
@@ -168,13 +170,7 @@ def made(folder: Path, recipe: Recipe, *, held_out: bool) -> Iterator[Fusion]:
 
 
 def rows(inputs: Ragged, outputs: Ragged, index: Ints) -> dict[str, Tensor]:
-    """``ids`` and ``real`` (rows, input length), ``given`` and ``labels`` (rows, target length)."""
-    ids = inputs.rows(index, int(inputs.lengths[index].max()), 0)
+    """A batch of `shifted`, its decoder started from ``[CLS]``."""
+    ids = inputs.rows(index, int(inputs.lengths[index].max()), PAD)
     labels = outputs.rows(index, int(outputs.lengths[index].max()), IGNORE)
-    given = np.concatenate([np.full((len(labels), 1), 2), np.where(labels == IGNORE, 0, labels)[:, :-1]], axis=1)
-    return {
-        "ids": torch.from_numpy(ids),
-        "real": torch.from_numpy((ids != 0).astype(np.int64)),
-        "given": torch.from_numpy(given),
-        "labels": torch.from_numpy(labels),
-    }
+    return shifted(ids, labels, pad=PAD, start=BEGIN)

@@ -14,7 +14,6 @@ them is measured without examples (`core.training.zeroshot`).
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 from functools import partial
@@ -24,18 +23,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.training import batches, corpus, parallel
 from core.training.arrays import ArrayWriter
 from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
-from core.training.cross_entropy import linear_cross_entropy
 from core.training.documents import AT_ONCE, batched
+from core.training.encoder_decoder import IGNORE, EncoderDecoder, shifted, tokens
 from core.training.files import write_text
-from core.training.objectives.seq2seq import IGNORE, MEASURED, train_tokenizer
+from core.training.objectives.seq2seq import MEASURED, train_tokenizer
 from core.training.objectives.tasks import examples
 from core.training.parallel import Pair
 from core.training.recipe import Recipe, RecipeError
+from core.training.shipping import ship_model, ship_tokenizer
 from core.training.zeroshot import Bridged
 
 SPECIAL = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
@@ -53,43 +53,6 @@ def token(language: str) -> str:
     return f"__{language}__"
 
 
-class ManyModel(nn.Module):
-    """M2M-100 from its configuration, with random weights."""
-
-    def __init__(self, settings: dict[str, Any], vocabulary: int) -> None:
-        super().__init__()
-        from transformers import M2M100Config, M2M100ForConditionalGeneration
-
-        config = M2M100Config(
-            vocab_size=vocabulary,
-            max_position_embeddings=settings["positions"],
-            d_model=settings["width"],
-            encoder_layers=settings["layers"],
-            decoder_layers=settings["layers"],
-            encoder_attention_heads=settings["heads"],
-            decoder_attention_heads=settings["heads"],
-            encoder_ffn_dim=settings["inner"],
-            decoder_ffn_dim=settings["inner"],
-            encoder_layerdrop=0.0,
-            decoder_layerdrop=0.0,
-            dropout=0.0,
-            attention_dropout=0.0,
-            bos_token_id=BEGIN,
-            pad_token_id=PAD,
-            eos_token_id=END,
-            decoder_start_token_id=END,
-        )
-        config._attn_implementation = "eager"  # on short rows faster than the fused kernel
-        self.m2m: Any = M2M100ForConditionalGeneration(config)
-
-    def forward(self, ids: Tensor, mask: Tensor, given: Tensor) -> Tensor:
-        """(rows, target length, width) states that the output layer reads, for a target shifted right by one."""
-        hidden: Tensor = self.m2m.model(
-            input_ids=ids, attention_mask=mask, decoder_input_ids=given, use_cache=False
-        ).last_hidden_state
-        return hidden
-
-
 class ManyObjective:
     """Pairs grouped by their padded lengths."""
 
@@ -98,7 +61,7 @@ class ManyObjective:
         self.tokenizer, self.inputs, self.outputs, self.task_of, self.test = self._data(corpus_folder, cache)
         self.sizes = (batches.round_up(self.inputs.lengths), batches.round_up(self.outputs.lengths))
         torch.manual_seed(recipe.seed)
-        self.model = ManyModel(recipe.model, self.tokenizer.get_vocab_size())
+        self.model = new_model(recipe.model, self.tokenizer.get_vocab_size())
         self._epochs = Epochs(recipe.seed, self._epoch)
 
     def _data(self, folder: Path, cache: Path) -> Kept:
@@ -170,15 +133,14 @@ class ManyObjective:
     def batch(self, step: int) -> dict[str, Tensor]:
         index = self._epochs[step]
         widths = (int(self.sizes[0][index[0]]), int(self.sizes[1][index[0]]))
-        return tensors(self.inputs.rows(index, widths[0], PAD), self.outputs.rows(index, widths[1], IGNORE))
+        ids, labels = self.inputs.rows(index, widths[0], PAD), self.outputs.rows(index, widths[1], IGNORE)
+        return shifted(ids, labels, PAD, END)
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
-        hidden = self.model(batch["ids"], batch["mask"], batch["given"])
-        known = batch["labels"] != IGNORE
-        return linear_cross_entropy(hidden[known], self.model.m2m.lm_head.weight, batch["labels"][known])
+        return self.model.loss(batch)
 
     def size(self, batch: dict[str, Tensor]) -> int:
-        return int(batch["mask"].sum()) + int((batch["labels"] != IGNORE).sum())
+        return tokens(batch)
 
     def measure(self) -> dict[str, float]:
         """Cross-entropy (nats per output token) on at most `MEASURED` held-out pairs of each direction.
@@ -193,24 +155,23 @@ class ManyObjective:
             index = np.arange(len(given))
             ids = Ragged.of(given).rows(index, max(map(len, given)), PAD)
             labels = Ragged.of(wanted).rows(index, max(map(len, wanted)), IGNORE)
-            batch = {name: value.to(self.model.m2m.device) for name, value in tensors(ids, labels).items()}
+            batch = {name: value.to(self.model.full.device) for name, value in shifted(ids, labels, PAD, END).items()}
             found[f"loss {task}"] = float(self.loss(batch))
         return found
 
     def export(self, folder: Path) -> None:
-        from transformers import PreTrainedTokenizerFast
+        ship_model(self.model.full, folder, ("dropout", "attention_dropout"))
+        spoken = [token(language) for language in LANGUAGES]
+        positions = int(self.recipe.model["positions"])
+        ship_tokenizer(self.tokenizer, folder, positions, **SPECIAL, extra_special_tokens=spoken)
 
-        folder.mkdir(parents=True, exist_ok=True)
-        shipped = copy.deepcopy(self.model.m2m)  # rounding would reach the table of positions, which is not saved
-        shipped.config.dropout = shipped.config.attention_dropout = 0.1
-        shipped.to(torch.float16).save_pretrained(folder)
-        PreTrainedTokenizerFast(
-            tokenizer_object=self.tokenizer,
-            **SPECIAL,
-            extra_special_tokens=[token(language) for language in LANGUAGES],
-            model_max_length=int(self.recipe.model["positions"]),
-            clean_up_tokenization_spaces=False,
-        ).save_pretrained(folder)
+
+def new_model(settings: dict[str, Any], vocabulary: int) -> EncoderDecoder:
+    """M2M-100 with random weights."""
+    return EncoderDecoder(
+        "m2m_100", settings, vocabulary, settings["positions"],
+        bos_token_id=BEGIN, pad_token_id=PAD, eos_token_id=END, decoder_start_token_id=END,
+    )  # fmt: skip
 
 
 def pair_of(task: str) -> str:
@@ -246,15 +207,3 @@ def encode(tokenizer: Any, task: str, pairs: list[Pair]) -> tuple[list[list[int]
         first = tokenizer.token_to_id(token(language))
         sides.append([[first, *made.ids] for made in tokenizer.encode_batch_fast(list(texts))])
     return sides[0], sides[1]
-
-
-def tensors(ids: Ints, labels: Ints) -> dict[str, Tensor]:
-    """What the model reads, from padded sources and targets (rows, length); the decoder starts from ``</s>``."""
-    begin = np.full((len(labels), 1), END, dtype=np.int64)
-    given = np.concatenate([begin, np.where(labels == IGNORE, PAD, labels)[:, :-1]], axis=1)
-    return {
-        "ids": torch.from_numpy(ids),
-        "mask": torch.from_numpy((ids != PAD).astype(np.int64)),
-        "given": torch.from_numpy(given),
-        "labels": torch.from_numpy(labels),
-    }

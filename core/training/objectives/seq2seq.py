@@ -22,12 +22,13 @@ from core.training.arrays import ArrayWriter
 from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
 from core.training.cross_entropy import linear_cross_entropy
 from core.training.documents import AT_ONCE, batched
+from core.training.encoder_decoder import IGNORE
 from core.training.files import write_text
 from core.training.objectives.tasks import examples, prefix
 from core.training.recipe import Recipe
+from core.training.shipping import ship_model, ship_tokenizer
 
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
-IGNORE = -100
 MEASURED = 200
 """Held-out pairs of each task that the learning curve is measured on."""
 
@@ -213,18 +214,5 @@ class Seq2SeqObjective:
         return found
 
     def export(self, folder: Path) -> None:
-        from transformers import PreTrainedTokenizerFast
-
-        folder.mkdir(parents=True, exist_ok=True)
-        t5 = self.model.t5
-        t5.config.dropout_rate = 0.1
-        t5.to(torch.float16).save_pretrained(folder)
-        t5.to(torch.float32)
-        PreTrainedTokenizerFast(
-            tokenizer_object=self.tokenizer,
-            pad_token=PAD,
-            eos_token=END,
-            unk_token=UNKNOWN,
-            model_max_length=512,
-            clean_up_tokenization_spaces=False,
-        ).save_pretrained(folder)
+        ship_model(self.model.t5, folder, ("dropout_rate",))
+        ship_tokenizer(self.tokenizer, folder, 512, pad_token=PAD, eos_token=END, unk_token=UNKNOWN)
