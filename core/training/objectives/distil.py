@@ -9,31 +9,19 @@ neither segments nor pooler.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from core.errors import AtlasError
 from core.training.encoder_model import EncoderModel, new_model
+from core.training.finished import finished_bert
 from core.training.objectives.encoder import EncoderObjective
-from core.training.recipe import Recipe
 
 TEMPERATURE = 2.0
 SOFT, HARD, STATES = 5.0, 2.0, 1.0
 """Weights of the three losses."""
-
-
-def finished(name: str, stages: Path) -> Path:
-    """Folder of a finished model: among the training states, else among the bundled ones."""
-    from core.checkpoints.registry import bundled_root
-
-    for folder in (stages / name / "out", bundled_root() / name):
-        if (folder / "model.safetensors").is_file():
-            return folder
-    raise AtlasError(f"The teacher {name} has not been trained here: train that recipe first.")
 
 
 @torch.no_grad()
@@ -64,18 +52,9 @@ def every_second_layer(student: Any, teacher: Any) -> None:
 class DistilObjective(EncoderObjective):
     """The masked objective with a teacher beside the student."""
 
-    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
-        self.stages = cache.parents[1]
-        super().__init__(recipe, corpus_folder, cache)
-
     def new_model(self) -> Any:
-        from transformers import BertForPreTraining
-
         settings = dict(self.recipe.model)
-        folder = finished(str(settings.pop("teacher")), self.stages)
-        full = BertForPreTraining.from_pretrained(
-            folder, attn_implementation="eager", dtype=torch.float32, local_files_only=True
-        )
+        full = finished_bert(str(settings.pop("teacher")), self.stages)
         self.teacher = EncoderModel(full).eval().requires_grad_(False)
         student = new_model(settings, self.tokenizer.get_vocab_size())
         every_second_layer(student, full)

@@ -23,9 +23,8 @@ from core.checkpoints.loading import SHARED
 from core.checkpoints.registry import GENERATOR
 from core.training.encoder_model import new_model
 from core.training.examples import Examples, Vocabulary
-from core.training.objectives.distil import finished
+from core.training.finished import finished
 from core.training.objectives.encoder import EncoderObjective
-from core.training.recipe import Recipe
 
 WEIGHT = 50.0
 """Of the discriminator's loss against the generator's."""
@@ -84,10 +83,6 @@ class ElectraObjective(EncoderObjective):
     """Single texts, as the masked objective draws them; every chosen token becomes the mask token."""
 
     model: Any
-
-    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
-        self.stages = cache.parents[1]
-        super().__init__(recipe, corpus_folder, cache)
 
     def new_model(self) -> Any:
         from transformers import ElectraForMaskedLM

@@ -21,8 +21,10 @@ from core.training import batches, documents, masking
 from core.training.batches import Epochs, Ints
 from core.training.encoder_model import EncoderModel, new_model
 from core.training.examples import Examples
+from core.training.finished import finished_bert
 from core.training.pairs import NO_LABEL
 from core.training.recipe import Recipe
+from core.training.share import share
 from core.training.shipping import ship_model, ship_tokenizer
 
 DROPOUT = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout")
@@ -33,6 +35,7 @@ class EncoderObjective:
 
     def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
         self.recipe = recipe
+        self.stages = cache.parents[1]
         data = recipe.data
         self.tokenizer, train, test = documents.prepare(
             corpus_folder,
@@ -53,8 +56,13 @@ class EncoderObjective:
         self._epochs = Epochs(recipe.seed, self._epoch)
 
     def new_model(self) -> Any:
-        """What is trained, with random weights."""
-        return EncoderModel(new_model(self.recipe.model, self.tokenizer.get_vocab_size()))
+        """What is trained: random weights, or for an ALBERT with ``start`` what it takes from that BERT."""
+        settings = dict(self.recipe.model)
+        start, layer = settings.pop("start", None), int(settings.pop("start_layer", 0))
+        model = new_model(settings, self.tokenizer.get_vocab_size())
+        if start is not None:
+            share(model, finished_bert(str(start), self.stages), layer)
+        return EncoderModel(model)
 
     def _epoch(self, rng: np.random.Generator) -> list[Ints]:
         items = batches.mix(self.train.text.source, [source.passes for source in self.recipe.sources], rng)

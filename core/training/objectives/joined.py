@@ -23,8 +23,8 @@ from torch.nn import functional
 from core.training import batches, corpus, documents
 from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
 from core.training.encoder_decoder import IGNORE, shifted, tokens
+from core.training.finished import finished
 from core.training.fusion import Fusion, fusions
-from core.training.objectives.distil import finished
 from core.training.recipe import Recipe
 
 PAD, _, BEGIN, END, _ = range(5)
