@@ -17,7 +17,7 @@ from core.errors import UnknownSystem
 
 NAMED = {
     *("bert", "distilbert", "roberta", "xlm", "xlm-r", "albert", "electra", "deberta", "minilm"),
-    *("gpt", "gpt-2", "ctrl", "gpt-3", "gpt-neo", "gpt-j"),
+    *("gpt", "gpt-2", "ctrl", "gpt-3", "gpt-neo", "gpt-j", "llama"),
     *("t5", "bart", "m2m-100", "bert2bert", "bigbird"),
 }
 SYSTEMS = catalogue.systems()
@@ -209,6 +209,8 @@ COUNTED = {
     ("gpt-neo", "1.3B"): 1_315_575_808,
     ("gpt-neo", "2.7B"): 2_651_307_520,
     ("gpt-j", "6B"): 6_050_882_784,
+    ("llama", "7B"): 6_738_415_616,
+    ("llama", "3-8B"): 8_030_261_248,
     ("t5", "small"): 60_506_624,
     ("t5", "base"): 222_903_552,
     ("t5", "large"): 737_668_096,
