@@ -110,7 +110,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
     "about": {},
     "encoder": {
         **_COMMON,
-        "demo": Choice("masks", ("masks", "passes", "pairs", "translation", "beside")),
+        "demo": Choice(None, ("masks", "passes", "pairs", "translation", "beside")),
         "mask": Integers(high=511, most=64),
         "first": Text(),
         "second": Text(),

@@ -29,14 +29,15 @@ DEMOS = {
 
 
 def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
-    """The demos that a model of masked words has."""
+    """The demos that a model of masked words has, the one that it opens with first."""
     more = {
         "passes": spec.system == "albert",
         "pairs": "pairs" in spec.parts,
         "translation": spec.system == "xlm",
         "beside": bool(partners_of(spec)),
     }
-    return ("masks", *(name for name, there in more.items() if there))
+    found = ("masks", *(name for name, there in more.items() if there))
+    return ("translation", *(name for name in found if name != "translation")) if more["translation"] else found
 
 
 def partners_of(spec: CheckpointSpec) -> list[CheckpointSpec]:
@@ -70,8 +71,8 @@ def encoder_demo(view: BranchView) -> None:
         replaced_demo(spec, state)
         return
     offered = demos_of(spec)
-    wanted = state.text("demo", "masks")
-    demo = wanted if wanted in offered else "masks"
+    wanted = state.text("demo")
+    demo = wanted if wanted in offered else offered[0]
     if len(offered) > 1:
         demo = str(
             st.segmented_control(
@@ -84,7 +85,7 @@ def encoder_demo(view: BranchView) -> None:
                 label_visibility="collapsed",
             )
         )
-    state.set(demo=None if demo == "masks" else demo)
+    state.set(demo=None if demo == offered[0] else demo)
     if demo == "pairs":
         pairs_demo(spec, state)
         return
@@ -97,6 +98,8 @@ def encoder_demo(view: BranchView) -> None:
     if demo == "beside":
         beside_demo(spec, partners_of(spec), state)
         return
+    if spec.system == "xlm":
+        st.caption("Here every sentence is read as English; French goes beside its translation.")
     with sentences():
         text = state.values.get("text")
         result = fill_mask_demo(

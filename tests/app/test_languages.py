@@ -47,7 +47,7 @@ def test_a_word_is_guessed_with_its_translation_and_without(
     root: Path, use_checkpoints: Callable[[Path], None]
 ) -> None:
     use_checkpoints(root)
-    query = {"system": "xlm", "model": "dir-atlas-xlm", "demo": "translation"}
+    query = {"system": "xlm", "model": "dir-atlas-xlm"}  # it opens with both sentences
     at = opened("encoder", **query)
     assert not at.exception
     assert not at.warning
@@ -65,6 +65,15 @@ def test_a_word_is_guessed_with_its_translation_and_without(
         at.text_input[1].set_value(text).run()
         assert not at.exception
         assert at.text_input[0].value == "The dog sat."
+
+
+def test_a_sentence_alone_is_said_to_be_read_as_english(root: Path, use_checkpoints: Callable[[Path], None]) -> None:
+    use_checkpoints(root)
+    at = opened("encoder", system="xlm", model="dir-atlas-xlm", demo="masks", text="The dog sat.", mask="2")
+    assert not at.exception
+    assert "read as English" in shown(at)
+    assert at.query_params["demo"] == "masks"
+    assert at.get("plotly_chart")
 
 
 def test_other_encoders_have_no_translation_beside_them() -> None:

@@ -191,7 +191,6 @@ def test_through_english_is_two_translations(shipped: Checkpoint) -> None:
 
 def test_the_recipes_model_fits_into_its_megabytes() -> None:
     recipe = recipes.load("atlas-m2m-100")
-    assert recipe.tokens == 30_000_000
     with torch.device("meta"):
         model = new_model(recipe.model, recipe.data["vocabulary"])
     assert 2 * sum(parameter.numel() for parameter in model.parameters()) < 12_000_000
