@@ -12,8 +12,8 @@ def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimi
     """Optimisers over the trainable parameters; every group keeps its peak rate in ``peak``.
 
     ``settings["rate"]`` is AdamW's rate. With ``settings["muon"]`` two-dimensional parameters that are neither
-    embeddings, nor position tables, nor the output layer go to Muon at that rate. ``settings["scale"]`` maps a part of
-    a parameter's name to a factor of the rate.
+    embeddings, nor position tables, nor vectors of heads, nor the output layer go to Muon at that rate.
+    ``settings["scale"]`` maps a part of a parameter's name to a factor of the rate.
     """
     scale: dict[str, float] = settings.get("scale", {})
     decay = float(settings.get("weight_decay", 0.0))
@@ -35,6 +35,7 @@ def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimi
                 "lm_head.weight",
                 "lora_",
                 "relative_attention",
+                "_bias",  # XLNet's u and w, one vector a head
             )
         )
         if "muon" in settings and parameter.ndim == 2 and not table:

@@ -118,7 +118,7 @@ class NextToken:
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
         hidden = self.model(batch["ids"]).flatten(0, 1)
-        head = self.model.gpt.lm_head
+        head = self.model.gpt.get_output_embeddings()
         return linear_cross_entropy(hidden, head.weight, batch["labels"].flatten(), head.bias)
 
     def size(self, batch: dict[str, Tensor]) -> int:

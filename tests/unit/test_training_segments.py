@@ -1,0 +1,201 @@
+"""Transformer-XL: segments against one pass, what the memory reaches, the shift, and what is shipped."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from core.training import recipe as recipes
+from core.training import xlnet_model
+from core.training.objectives import build
+from core.training.objectives.segments import SegmentModel, SegmentsObjective
+from core.training.recipe import Recipe, RecipeError, SourceFile
+from core.training.trainer import Trainer
+from tests import tinycorpus
+
+SMALL = {"width": 24, "layers": 2, "heads": 3, "inner": 48, "segment": 8, "memory": 24, "positions": 32}
+
+
+def tiny(**model: int) -> Recipe:
+    found = recipes.load("atlas-transformer-xl")
+    data = found.data | {"vocabulary": 300, "hold_out_every": 5}
+    sources = (SourceFile("stories.txt"),)
+    return dataclasses.replace(found, sources=sources, model=SMALL | model, data=data, step_tokens=256, tokens=0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tinycorpus.write(tmp_path_factory.mktemp("corpus"), books=60)
+
+
+@pytest.fixture(scope="module")
+def objective(folder: Path) -> SegmentsObjective:
+    made: Any = build(tiny(), folder, folder / "states" / "xl" / "data")
+    return made
+
+
+def random_model(**more: int) -> SegmentModel:
+    torch.manual_seed(0)
+    made = SegmentModel(SMALL | more, 60, 0).eval()
+    for name, parameter in made.named_parameters():
+        if parameter.requires_grad and parameter.ndim > 1:
+            torch.nn.init.normal_(parameter, std=0.3 if "embedding" not in name else 1.0)
+    return made
+
+
+IDS = torch.randint(1, 60, (2, 32), generator=torch.Generator().manual_seed(1))
+
+
+def test_segments_with_full_memory_equal_one_pass() -> None:
+    model = random_model()
+    with torch.no_grad():
+        whole, _ = xlnet_model.content(model.gpt, IDS)
+        torch.testing.assert_close(model(IDS), whole, atol=1e-5, rtol=1e-4)
+        uneven = random_model(segment=5)  # 5, 5, ..., 2: the length of a segment does not matter
+        torch.testing.assert_close(uneven(IDS[:, :24]), whole[:, :24], atol=1e-5, rtol=1e-4)
+
+
+def test_a_short_memory_loses_what_lies_further_back_than_it_reaches() -> None:
+    full, short = random_model(), random_model(memory=4)
+    changed = IDS.clone()
+    changed[:, 0] = 59
+    with torch.no_grad():
+        moved = [(m(changed) - m(IDS)).abs().amax((0, 2)) > 1e-6 for m in (full, short)]
+        one = random_model(memory=4, layers=1)
+        moved.append((one(changed) - one(IDS)).abs().amax((0, 2)) > 1e-6)
+    assert moved[0].all()
+    # the first layer mixes token 0 into the last 4 states of its segment, which the second layer remembers: once
+    assert moved[1][:16].all()
+    assert not moved[1][16:].any()
+    # a single layer reads the words themselves: token 0 is none of the last 4 of its segment
+    assert moved[2][:8].all()
+    assert not moved[2][8:].any()
+
+
+def test_nothing_sees_the_future() -> None:
+    model = random_model()
+    for at in (3, 8, 20):  # within the first segment, at the beginning of one, within a later one
+        changed = IDS.clone()
+        changed[:, at] = 59
+        with torch.no_grad():
+            moved = (model(changed) - model(IDS)).abs().amax((0, 2)) > 1e-6
+        assert not moved[:at].any()
+        assert moved[at:].all()
+
+
+def test_without_memory_every_segment_is_a_text_of_its_own() -> None:
+    model = random_model()
+    with torch.no_grad():
+        alone = model(IDS, remember=False)
+        for begin in range(0, 32, 8):
+            torch.testing.assert_close(alone[:, begin : begin + 8], model(IDS[:, begin : begin + 8]))
+    assert (alone - model(IDS)).abs()[:, 8:].max() > 0.01
+
+
+def test_the_library_reads_segments_the_same() -> None:
+    model = random_model(memory=12)
+    library = xlnet_model.whole(model.gpt).eval()
+    memory, found = None, []
+    with torch.no_grad():
+        for part in IDS.split(8, dim=1):
+            out = library(part, mems=memory)
+            memory = out.mems
+            found.append(out.logits)
+        torch.testing.assert_close(model.gpt.lm_loss(model(IDS)), torch.cat(found, 1), atol=1e-4, rtol=1e-4)
+    assert memory[0].shape == (12, 2, 24)
+
+
+def test_the_memory_takes_no_slope() -> None:
+    model = random_model()
+    embedded = torch.nn.Parameter(model.gpt.transformer.word_embedding.weight.detach().clone())
+    model.gpt.transformer.word_embedding.weight = embedded
+    ids = torch.arange(1, 17)[None]  # every word once, in two segments
+    model(ids)[:, 8:].sum().backward()  # type: ignore[no-untyped-call]
+    used = embedded.grad.abs().amax(1) > 0
+    assert used[9:17].all()
+    assert not used[:9].any()
+
+
+def test_the_next_token_is_the_label(objective: SegmentsObjective) -> None:
+    batch = objective.batch(0)
+    assert torch.equal(batch["ids"][:, 1:], batch["labels"][:, :-1])
+    assert batch["ids"].shape == (8, 32)
+    with torch.no_grad():
+        scores = objective.model.gpt.lm_loss(objective.model(batch["ids"]))
+        by_segment = [
+            functional.cross_entropy(s.flatten(0, 1), y.flatten())
+            for s, y in zip(scores.split(8, dim=1), batch["labels"].split(8, dim=1), strict=True)
+        ]
+        torch.testing.assert_close(objective.loss(batch), torch.stack(by_segment).mean())
+
+
+def test_the_windows_are_those_of_gpt_2(folder: Path, objective: SegmentsObjective) -> None:
+    found = recipes.load("atlas-gpt-2")
+    assert (found.sources, found.data) == (recipes.load("atlas-transformer-xl").sources, recipes.load(
+        "atlas-transformer-xl").data)  # fmt: skip
+    model = {"layers": 1, "width": 24, "heads": 3, "positions": 32}
+    other = dataclasses.replace(tiny(), kind="causal-lm", model=model)
+    gpt: Any = build(other, folder, folder / "states" / "gpt" / "data")
+    assert torch.equal(gpt.batch(1)["ids"], objective.batch(1)["ids"])
+
+
+def test_measures_by_hand(objective: SegmentsObjective) -> None:
+    class Even(SegmentModel):
+        """Gives every token the same score."""
+
+        def forward(self, ids: torch.Tensor, remember: bool = True) -> torch.Tensor:
+            return super().forward(ids, remember) * 0
+
+    kept = objective.model.__class__
+    objective.model.__class__ = Even
+    found = objective.measure()
+    objective.model.__class__ = kept
+    starts = np.arange(0, len(objective.test) - 32, 32)
+    labels = np.stack([objective.test[s + 1 : s + 33] for s in starts[:: max(1, len(starts) // 150)]]).astype(int)
+    size = objective.tokenizer.get_vocab_size()
+    expected = [math.log2(size) * part.size / objective.bytes[part].sum() for part in (labels, labels[:, 8:])]
+    assert list(found.values()) == pytest.approx([expected[0], expected[1], expected[1]], rel=1e-5)
+
+
+def test_learns_and_ships_what_it_learnt(folder: Path, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer, XLNetLMHeadModel
+
+    recipe = dataclasses.replace(tiny(), optimizer={"rate": 5e-3, "muon": 5e-3, "warmup": 0.1, "bfloat16": False})
+    objective: Any = build(tiny(), folder, folder / "states" / "xl" / "data")
+    before = objective.measure()["bits per byte"]
+    losses = Trainer(recipe, objective, tmp_path / "state", steps=40).run(quiet=True)
+    assert sum(losses[-10:]) < 0.95 * sum(losses[:10])
+    after = objective.measure()
+    assert after["bits per byte"] < before
+    objective.export(tmp_path / "out")
+    loaded, report = XLNetLMHeadModel.from_pretrained(tmp_path / "out", output_loading_info=True, dtype=torch.float32)
+    assert not report["missing_keys"]
+    assert not report["unexpected_keys"]
+    config = loaded.config
+    assert (config.attn_type, config.mem_len, config.use_mems_eval, config.clamp_len) == ("uni", 24, True, -1)
+    ids = objective.batch(0)["ids"]
+    with torch.no_grad():
+        expected = objective.model.gpt.lm_loss(objective.model.eval()(ids))
+        torch.testing.assert_close(loaded.eval()(ids).logits, expected, atol=0.05, rtol=0.03)  # shipped in float16
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert tokenizer("The cat sat.")["input_ids"] == objective.tokenizer.encode("The cat sat.").ids
+
+
+def test_windows_have_to_be_segments(folder: Path) -> None:
+    with pytest.raises(RecipeError, match="some segments of 7"):
+        build(tiny(segment=7), folder, folder / "states" / "xl" / "data")
+
+
+def test_the_size_is_what_the_card_states() -> None:
+    recipe = recipes.load("atlas-transformer-xl")
+    model = SegmentModel(recipe.model, int(recipe.data["vocabulary"]), 0)
+    count = sum(p.numel() for p in model.parameters())
+    assert f"{count / 1e6:.1f} million parameters" in recipe.card["summary"]
+    assert 2 * count <= 6_600_000
