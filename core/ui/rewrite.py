@@ -76,7 +76,7 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
     if run.path and run.alignment is not None:
         _explore(checkpoint, request, run, decoding, state)
     with st.expander("Formula: where cross-attention stands"):
-        rewrite_text.formula()
+        rewrite_text.formula(task, scaled=checkpoint.model.config.model_type not in ("t5", "mt5", "umt5"))
     explain_decoding()
 
 

@@ -120,20 +120,25 @@ def try_and_notice(task: Task) -> None:
         )
 
 
-def formula() -> None:
-    """Cross-attention, with its symbols named."""
-    st.latex(
-        r"\operatorname{cross}(Y, X) ="
-        r"\operatorname{softmax}\!\left(\frac{(Y W_Q)(X W_K)^{\top}}{\sqrt{d}}\right) X W_V"
-    )
+def formula(task: Task, scaled: bool) -> None:
+    """Cross-attention, with its symbols named, and how the task is told.
+
+    Args:
+        task: what the model is asked for.
+        scaled: whether the model divides its scores by the root of the head's width; T5 does not.
+    """
+    score = r"\frac{(Y W_Q)(X W_K)^{\top}}{\sqrt{d}}" if scaled else r"(Y W_Q)(X W_K)^{\top}"
+    st.latex(rf"\operatorname{{cross}}(Y, X) = \operatorname{{softmax}}\!\left({score}\right) X W_V")
     st.markdown(
         "- $Y$: the decoder's states, one row for each token written so far\n"
         "- $X$: the encoder's states, one row for each token read; computed once, before the first token is written\n"
-        "- $W_Q, W_K, W_V$: the weights of the layer; $d$: the width of a head\n\n"
-        "The lines above are the rows of the softmax: each sums to one. T5 leaves out the division by $\\sqrt{d}$ and "
-        "scales its first weights instead."
+        f"- $W_Q, W_K, W_V$: the weights of the layer{'; $d$: the width of a head' if scaled else ''}\n\n"
+        "The lines above are the rows of the softmax: each sums to one."
+        + ("" if scaled else " T5 does not divide the scores; it began with smaller weights instead.")
     )
-    st.caption(
-        "The task is named in the text itself, as T5 does: Raffel et al. 2020, arXiv 1910.10683. "
-        "Encoder and decoder with cross-attention: Vaswani et al. 2017, arXiv 1706.03762."
-    )
+    told = ""
+    if task.prefix:
+        told = "The task is named in the text itself, as T5 does: Raffel et al. 2020, arXiv 1910.10683. "
+    elif task.opens or task.answers:
+        told = "The languages are named by tokens of their own, as M2M-100 does: Fan et al. 2020, arXiv 2010.11125. "
+    st.caption(f"{told}Encoder and decoder with cross-attention: Vaswani et al. 2017, arXiv 1706.03762.")

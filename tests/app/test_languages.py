@@ -38,6 +38,7 @@ def test_a_translation_without_english_stands_beside_the_way_through_it(
     assert "At once, and by way of English" in shown(at)
     assert "French to English" in texts(at)
     assert "that English to German" in texts(at)
+    assert "named by tokens of their own" in shown(at)
     at = opened("encoder-decoder", **query, task="fr-en")
     assert not at.exception
     assert "by way of English" not in shown(at)

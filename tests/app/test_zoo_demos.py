@@ -104,3 +104,11 @@ def test_a_link_to_a_partner_that_is_none_is_said() -> None:
     at = opened("encoder", system="bert", model="minilm", demo="beside", beside="nosuch")
     assert not at.exception
     assert "nosuch" in shown(at)
+
+
+@pytest.mark.parametrize(("model", "told", "divided"), [("atlas-t5", True, False), ("atlas-bert2bert", False, True)])
+def test_the_formula_is_that_of_the_model(model: str, told: bool, divided: bool) -> None:
+    at = opened("encoder-decoder", model=model, length="4")
+    assert ("named in the text itself" in shown(at)) == told
+    formula = next(str(element.value) for element in at.get("latex") if "cross" in str(element.value))
+    assert (r"\sqrt{d}" in formula) == divided
