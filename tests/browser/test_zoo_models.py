@@ -1,0 +1,39 @@
+"""What each bundled model of the zoo was trained for, tried by a person: change something, see it change, go on."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visitor
+
+
+def test_electra_samples_again_and_the_link_keeps_the_sample(visitor: Visitor) -> None:
+    page = visitor.open("/encoder?system=electra")
+    expect(page.get_by_text("Right verdicts:", exact=False)).to_be_visible()
+    page.get_by_role("button", name="Sample again").click()
+    expect(page).to_have_url(re.compile("seed=1"))
+    expect(page.get_by_text("Sample 2.", exact=False)).to_be_visible()
+    chips = page.get_by_role("group", name="Tokens of the sentence; choose words for the generator to fill")
+    chips.get_by_role("button", name="feast").click()
+    expect(page.get_by_text("You chose the words.", exact=False)).to_be_visible()
+    expect(page.get_by_text("Hidden tokens: 1.", exact=False)).to_be_visible()
+
+
+def test_bert2bert_makes_one_sentence_of_two(visitor: Visitor) -> None:
+    page = visitor.open(f"/encoder-decoder?{urlencode({'system': 'bert2bert', 'length': 30})}")
+    expect(page.get_by_text("What each written token looked at")).to_be_visible()
+    box = page.get_by_role("textbox", name="Text in")
+    box.fill("It was late. The children did not want to go to bed.")
+    box.press("Control+Enter")
+    expect(page).to_have_url(re.compile("It(\\+|%20)was(\\+|%20)late"))
+    expect(page.get_by_text("The model chose its end token.", exact=False)).to_be_visible()
+
+
+def test_distilbert_stands_beside_its_teacher(visitor: Visitor) -> None:
+    page = visitor.open("/encoder?system=distilbert&demo=beside")
+    expect(page.get_by_text("Atlas BERT", exact=False).first).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("Atlas DistilBERT")).first).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("Atlas BERT")).first).to_be_visible()
