@@ -209,7 +209,7 @@ def _refill_by_ids(
 
 Head = Callable[[Any, "Tensor"], "Tensor"]
 HEADS: dict[str, Head] = {
-    **dict.fromkeys(("bert", "mobilebert", "squeezebert"), lambda m, h: m.cls(h)),
+    **dict.fromkeys(("bert", "mobilebert", "squeezebert", "deberta-v2"), lambda m, h: m.cls(h)),
     **dict.fromkeys(
         ("roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "roberta-prelayernorm", "mpnet", "longformer"),
         lambda m, h: m.lm_head(h),

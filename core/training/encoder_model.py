@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from core.errors import AtlasError
+from core.training.disentangled import hasten
 
 
 def new_model(settings: dict[str, Any], vocabulary: int, pad: int = 0) -> Any:
@@ -23,7 +24,7 @@ def new_model(settings: dict[str, Any], vocabulary: int, pad: int = 0) -> Any:
         attention_probs_dropout_prob=0.0,
         **settings,
     )
-    return AutoModelForPreTraining.from_config(config, attn_implementation="eager")  # on short rows faster
+    return hasten(AutoModelForPreTraining.from_config(config, attn_implementation="eager"))  # on short rows faster
 
 
 class EncoderModel(nn.Module):
@@ -60,6 +61,8 @@ def heads(full: Any) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Ten
         return full.predictions, full.sop_classifier
     if kind == "roberta":
         return full.lm_head, None
+    if kind == "deberta-v2":
+        return full.cls, None
     if kind == "distilbert":
         return lambda h: full.vocab_projector(full.vocab_layer_norm(full.activation(full.vocab_transform(h)))), None
     raise AtlasError(f"No head is known for models of the type {kind!r}.")

@@ -173,6 +173,7 @@ HOW: dict[str, How] = {
     "atlas-bigbird": sparse,
     "atlas-bert": zoo(evaluate_encoders.encoder),
     "atlas-roberta": zoo(evaluate_encoders.encoder),
+    "atlas-deberta": zoo(evaluate_encoders.deberta),
     "atlas-albert": zoo(evaluate_encoders.encoder),
     "atlas-distilbert": zoo(evaluate_encoders.encoder),
     "atlas-electra": zoo(evaluate_encoders.electra),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
+from core.attention.disentangled import PARTS, read
 from core.checkpoints.spec import Checkpoint
 from core.training import corpus as corpora
 from core.training import documents, masking, measures
@@ -100,3 +103,24 @@ def held_out(checkpoint: Checkpoint, corpus: Path) -> Examples:
 def _fates(checkpoint: Checkpoint) -> tuple[float, float]:
     masked, drawn = recipes.load(checkpoint.spec.slug).data.get("fates", masking.FATES)
     return float(masked), float(drawn)
+
+
+def deberta(checkpoint: Checkpoint, corpus: Path | None) -> Found:
+    """As `encoder`, and the story once more without each part of the attention scores."""
+    found = encoder(checkpoint, corpus)
+    texts = story_chunks(checkpoint.tokenizer)
+    for part in PARTS:
+        numbers = measures.masked_sentences(_Without(checkpoint.model, part), checkpoint.tokenizer, texts)
+        found[STORY][f"without {part} top-1"] = numbers["top-1"]
+    return found
+
+
+class _Without:
+    """A model whose attention scores lack a part, called as the model itself is."""
+
+    def __init__(self, model: Any, part: str) -> None:
+        self.model, self.device = model, model.device
+        self._keep = [other for other in PARTS if other != part]
+
+    def __call__(self, ids: Tensor) -> Any:
+        return SimpleNamespace(logits=self.model.cls(read(self.model, ids, self._keep).states))

@@ -23,7 +23,7 @@ from tests import tinycorpus
 
 SOURCES = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=2))
 SMALL = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-ZOO = ["atlas-bert", "atlas-roberta", "atlas-albert", "atlas-electra"]
+ZOO = ["atlas-bert", "atlas-roberta", "atlas-deberta", "atlas-albert", "atlas-electra"]
 
 
 def tiny(name: str) -> Recipe:

@@ -1,0 +1,137 @@
+r"""Disentangled attention (He et al., 2020): a score is a sum of what two words are and of how far apart they stand.
+
+With content vectors :math:`H` and a table of vectors :math:`P` for distances, token i scores token j as
+
+.. math:: s_{ij} = \frac{1}{\sqrt{3d}} \bigl( q_i \cdot k_j + q_i \cdot k^r_{\delta(i,j)} + q^r_{\delta(i,j)} \cdot
+    k_j \bigr), \qquad q = H W_q,\; k = H W_k,\; q^r = P W^r_q,\; k^r = P W^r_k
+
+content to content, content to position, position to content; :math:`\delta(i,j) = i - j`, held within the table. The
+paper looks :math:`q^r` up by :math:`\delta(j,i)`; its released models, and transformers, by :math:`\delta(i,j)`. From
+version 2 on, :math:`W^r` may be the content's own :math:`W` (``share_att_key``).
+
+transformers gathers the entries of the last two terms one by one. Here they are read off as a view: scores of token i
+against all distances, sorted from far left to far right, stand one column further right in each following row, so that
+a row that is one number shorter brings them under each other. The result is the same number for number, and the
+backward pass costs no scatter.
+
+Legend: H heads, n tokens, d width of a head, L layers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.errors import NoAttentionMatrix
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from torch import Tensor
+
+PARTS = ("c2c", "c2p", "p2c")
+"""Content to content, content to position, position to content: the parts of a score, in this order."""
+
+
+def by_distance(scores: Tensor) -> Tensor:
+    """(..., n, 2n) scores against distances to (..., n, n), whose entry (i, j) was in column ``j - i + n - 1``.
+
+    The columns are distances in rising or falling order, -(n - 1) to n - 1, and one more that is never read.
+    """
+    n = scores.shape[-2]
+    flat = scores.flatten(-2)[..., n - 1 : n - 1 + n * (2 * n - 1)]
+    rows = flat.view(*scores.shape[:-2], n, 2 * n - 1)
+    return rows[..., :n]
+
+
+def position_scores(query: Tensor, key: Tensor, attention: Any, table: Tensor) -> tuple[Tensor, Tensor]:
+    """Content to position and position to content, both (rows, H, n, n) and scaled.
+
+    Args:
+        query: (rows, H, n, d) of the content, not scaled.
+        key: likewise.
+        attention: transformers' DisentangledSelfAttention of DeBERTa version 2, both parts on and without buckets.
+        table: (2 * span, width) vectors of the distances from -span to span - 1.
+    """
+    import torch
+
+    n, span = query.shape[-2], len(table) // 2
+    scale = 1 / math.sqrt(len(PARTS) * query.shape[-1])
+    to_key, to_query = _projections(attention)
+    rising = torch.arange(-(n - 1), n + 1, device=table.device)
+    near = table[(rising + span).clamp(0, 2 * span - 1)]
+    heads = (2 * n, attention.num_attention_heads, -1)
+    keys = (to_key(near) * scale).view(heads).permute(1, 2, 0)
+    queries = (to_query(near) * scale).view(heads).permute(1, 2, 0)
+    # seen from token i the distance i - j falls with j, seen from token j it rises with i
+    falling = keys.flip(-1).roll(-1, -1)
+    return by_distance(query @ falling), by_distance(key @ queries).transpose(-1, -2)
+
+
+def _projections(attention: Any) -> tuple[Any, Any]:
+    """What makes keys and queries of distances: the content's own projections where they are shared."""
+    if attention.share_att_key:
+        return attention.key_proj, attention.query_proj
+    return attention.pos_key_proj, attention.pos_query_proj
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a model computed over one text."""
+
+    states: Tensor
+    """(1, n, width) of the last layer."""
+    scores: Tensor
+    """(L, 3, H, n, n) parts of every score, in the order of `PARTS`; computed also where they were left out."""
+    weights: Tensor
+    """(L, H, n, n) what the parts that were kept give after the softmax."""
+
+
+def supported(model: Any) -> bool:
+    """Whether `read` can take the model's scores apart."""
+    config = model.config
+    return bool(
+        config.model_type == "deberta-v2"
+        and getattr(config, "relative_attention", False)
+        and sorted(config.pos_att_type or ()) == sorted(PARTS[1:])
+        and getattr(config, "position_buckets", -1) < 1
+        and not getattr(config, "conv_kernel_size", 0)
+    )
+
+
+def read(model: Any, ids: Tensor, keep: Collection[str] = PARTS) -> Reading:
+    """Runs the trunk of a DeBERTa over one text, its scores the sum of the parts in ``keep``; the model is not changed.
+
+    Args:
+        model: transformers' DebertaV2ForMaskedLM, in evaluation mode.
+        ids: (1, n).
+
+    Raises:
+        NoAttentionMatrix: the model's scores have no such parts.
+    """
+    import torch
+
+    if not supported(model):
+        raise NoAttentionMatrix("This model's attention scores are not a sum of content and position.")
+    trunk = model.base_model
+    kept = [PARTS.index(part) for part in PARTS if part in keep]
+    scores, weights = [], []
+    with torch.no_grad():
+        table = trunk.encoder.get_rel_embedding()
+        hidden = trunk.embeddings(input_ids=ids)
+        for layer in trunk.encoder.layer:
+            own = layer.attention.self
+            shape = (*ids.shape, own.num_attention_heads, -1)
+            query, key, value = (
+                part(hidden).view(shape).transpose(1, 2) for part in (own.query_proj, own.key_proj, own.value_proj)
+            )
+            content = query @ key.transpose(-1, -2) / math.sqrt(len(PARTS) * query.shape[-1])
+            parts = torch.stack([content, *position_scores(query, key, own, table)])
+            weight = parts[kept].sum(dim=0).softmax(dim=-1)
+            scores.append(parts[:, 0])
+            weights.append(weight[0])
+            mixed = (weight @ value).transpose(1, 2).flatten(2)
+            hidden = layer.attention.output(mixed, hidden)
+            hidden = layer.output(layer.intermediate(hidden), hidden)
+    return Reading(hidden, torch.stack(scores), torch.stack(weights))

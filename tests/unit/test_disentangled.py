@@ -1,0 +1,83 @@
+"""Disentangled attention: the parts of a score by loops, and what a model knows without them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from core.attention.disentangled import PARTS, by_distance, position_scores, read, supported
+from core.errors import NoAttentionMatrix
+from core.training.encoder_model import new_model
+
+SHAPE = {
+    "type": "deberta-v2", "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 16,
+    "max_position_embeddings": 32, "type_vocab_size": 0, "relative_attention": True, "position_biased_input": False,
+    "pos_att_type": ["c2p", "p2c"], "share_att_key": True, "norm_rel_ebd": "layer_norm",
+}  # fmt: skip
+
+
+def model(**changes: Any) -> Any:
+    torch.manual_seed(0)
+    made = new_model(SHAPE | changes, 40).eval()
+    for parameter in made.parameters():
+        if parameter.ndim == 2:
+            torch.nn.init.normal_(parameter, 0.0, 0.5)
+    return made
+
+
+def test_every_pair_finds_its_distance_by_hand() -> None:
+    columns = torch.tensor([[-2, -1, 0, 1, 2, 9]]).expand(3, 6)  # rising distances and a column that is never read
+    assert by_distance(columns).tolist() == [[0, 1, 2], [-1, 0, 1], [-2, -1, 0]]  # j - i
+    assert by_distance(torch.tensor([[5, 9]])).tolist() == [[5]]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("span", [32, 3])
+def test_the_position_terms_are_those_of_the_formula(shared: bool, span: int) -> None:
+    made = model(share_att_key=shared, max_relative_positions=span)
+    own = made.deberta.encoder.layer[1].attention.self
+    table = made.deberta.encoder.get_rel_embedding().detach()
+    assert len(table) == 2 * span
+    torch.manual_seed(1)
+    query, key = torch.randn(2, 2, 3, 5, 4)
+    to_key, to_query = (own.key_proj, own.query_proj) if shared else (own.pos_key_proj, own.pos_query_proj)
+    with torch.no_grad():
+        c2p, p2c = position_scores(query, key, own, table)
+        keys, queries = to_key(table).view(-1, 3, 4), to_query(table).view(-1, 3, 4)
+    for row, head, i, j in [(0, 0, 0, 4), (1, 2, 4, 0), (1, 1, 2, 2), (0, 2, 1, 3), (0, 1, 3, 2)]:
+        at = min(max(i - j + span, 0), 2 * span - 1)
+        scale = math.sqrt(3 * 4)
+        assert float(c2p[row, head, i, j]) == pytest.approx(
+            float(query[row, head, i] @ keys[at, head]) / scale, abs=1e-5
+        )
+        assert float(p2c[row, head, i, j]) == pytest.approx(
+            float(queries[at, head] @ key[row, head, j]) / scale, abs=1e-5
+        )
+
+
+def test_without_distances_a_text_is_a_bag_of_words() -> None:
+    made, ids = model(), torch.tensor([[2, 7, 9, 8, 30, 3]])
+    order = [0, 4, 2, 1, 3, 5]
+    alone, turned = (read(made, tokens, ("c2c",)).states for tokens in (ids, ids[:, order]))
+    torch.testing.assert_close(turned, alone[:, order])
+    whole, turned = (read(made, tokens).states for tokens in (ids, ids[:, order]))
+    assert not torch.allclose(turned, whole[:, order], atol=1e-2)
+
+
+def test_without_any_part_every_token_counts_the_same() -> None:
+    found = read(model(), torch.tensor([[2, 7, 9, 3]]), ())
+    torch.testing.assert_close(found.weights, torch.full((2, 3, 4, 4), 0.25))
+    assert found.scores.shape == (2, len(PARTS), 3, 4, 4)
+    assert found.scores.abs().max() > 0.1  # what was left out can still be looked at
+
+
+def test_other_models_have_no_such_parts() -> None:
+    assert supported(model())
+    assert not supported(model(position_buckets=4))
+    bert = new_model({"type": "bert", "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 1}, 40)
+    assert not supported(bert)
+    with pytest.raises(NoAttentionMatrix, match="not a sum"):
+        read(bert, torch.tensor([[2, 3]]))
