@@ -4,7 +4,8 @@ Words, not tokens, are what is hidden, because every model cuts the sentence in 
 
 - a masked language model gets the sentence with one mask of its own in the place of each hidden word;
 - a causal language model reads from the left, so it gets what stands before the first hidden word, and goes on;
-- an encoder-decoder gets the whole sentence, nothing hidden, and a task.
+- an encoder-decoder gets the whole sentence, nothing hidden, and a task;
+- a detector of replaced tokens gets the whole sentence and judges each of its tokens.
 
 How well a causal model expects a whole sentence x is comparable across tokenisers when it is counted by bytes:
 
@@ -25,6 +26,7 @@ from core.language import translate
 from core.language.fill_mask import MaskedText, Part, predict, prepare, refill
 from core.language.generate import generate
 from core.language.limits import max_tokens
+from core.language.replaced import Judged, judge_own
 from core.language.text import clean
 from core.language.tokens import describe, tokenise
 from core.language.types import Decoding, GenerationStep, MaskPrediction, Token
@@ -41,6 +43,7 @@ KINDS: dict[Kind, str] = {
     "masked-lm": "fills hidden words",
     "causal-lm": "continues a text",
     "seq2seq-lm": "turns a text into another",
+    "replaced-token": "judges whether each token was replaced",
 }
 """The kinds that answer here, and what they do."""
 
@@ -96,7 +99,7 @@ class Rewritten:
     steps: tuple[GenerationStep, ...]
 
 
-Answer = Filled | Continued | Rewritten
+Answer = Filled | Continued | Rewritten | Judged
 
 
 def split(text: str) -> tuple[Word, ...]:
@@ -151,6 +154,9 @@ def answer(checkpoint: Checkpoint, text: str, hidden: Collection[int] = (), task
         return _continue(checkpoint, text, words, hidden)
     if checkpoint.spec.kind == "seq2seq-lm":
         return _rewrite(checkpoint, text, words, task)
+    if checkpoint.spec.kind == "replaced-token":
+        _refuse_masks(checkpoint, words, "judges the tokens that stand there")
+        return judge_own(checkpoint, text)
     raise InputUnusable(f"{checkpoint.spec.name} is of a kind that this comparison cannot run yet.")
 
 
@@ -174,15 +180,19 @@ def _continue(checkpoint: Checkpoint, text: str, words: Sequence[Word], hidden: 
 
 
 def _rewrite(checkpoint: Checkpoint, text: str, words: Sequence[Word], task: str | None) -> Rewritten:
-    if any(word.mask for word in words):
-        raise InputUnusable(
-            f"{checkpoint.spec.name} rewrites whole sentences and has no use for a mask. Type the word itself; "
-            "for the other model it can be hidden by a click."
-        )
+    _refuse_masks(checkpoint, words, "rewrites whole sentences")
     offered = translate.tasks(checkpoint)
     chosen = next((one for one in offered if one.slug == task), offered[0])
     steps = tuple(translate.rewrite(checkpoint, text, chosen.slug, Decoding(max_new_tokens=WRITES)))
     return Rewritten(chosen, _written(checkpoint, steps), steps)
+
+
+def _refuse_masks(checkpoint: Checkpoint, words: Sequence[Word], does: str) -> None:
+    if any(word.mask for word in words):
+        raise InputUnusable(
+            f"{checkpoint.spec.name} {does} and has no use for a mask. Type the word itself; "
+            "for the other model it can be hidden by a click."
+        )
 
 
 def _written(checkpoint: Checkpoint, steps: Sequence[GenerationStep]) -> tuple[Token, ...]:

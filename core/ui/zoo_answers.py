@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars, percent
+from core.language.replaced import Judged
 from core.language.side_by_side import CONTINUES, GUESSES, KINDS, Answer, Continued, Filled, Rewritten, Word
 from core.language.tokens import visible
 from core.language.types import Token
@@ -67,6 +68,11 @@ def pictures(answer: Answer, words: Sequence[Word], hidden: Sequence[int]) -> tu
     if isinstance(answer, Continued):
         first = answer.steps[0].alternatives[:GUESSES] if answer.steps else ()
         return (Picture("What comes next", tuple(visible(a.text) for a in first), _chances(first)),) if first else ()
+    if isinstance(answer, Judged):
+        read = [i for i, token in enumerate(answer.after) if not token.special]
+        labels = tuple(visible(answer.after[i].text) for i in read)
+        verdicts = tuple(answer.verdicts[i] for i in read)
+        return (Picture("How sure it is that a token was replaced", labels, verdicts),)
     steps = answer.steps
     labels = tuple(visible(step.token.text) or "∅" for step in steps)
     return (Picture("Each token it wrote, in order", labels, tuple(step.token.probability for step in steps)),)
@@ -100,6 +106,12 @@ def _sentence(spec: CheckpointSpec, answer: Answer, words: Sequence[Word], key: 
         _chips(spec, tokens, key, label, bars, held=answer.sentence.positions)
         for note in answer.sentence.notes:
             st.caption(plain(note))
+        return
+    if isinstance(answer, Judged):
+        tokens, label = answer.after, f"Tokens that {spec.name} judges"
+        notes = [f"replaced: {percent(verdict)}" for verdict in answer.verdicts]
+        _chips(spec, tokens, key, label, answer.verdicts, notes=notes)
+        st.caption("It reads the sentence as it stands: a word hidden for the other model is not hidden here.")
         return
     steps = answer.steps
     before = answer.given if isinstance(answer, Continued) else ""

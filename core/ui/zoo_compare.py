@@ -24,7 +24,7 @@ SAMPLES = {
     "A capital": "The capital of France is Paris.",
     "A dog": "The dog ran into the garden and barked at the cat.",
 }
-_VERBS = {"masked-lm": "Fill", "causal-lm": "Continue", "seq2seq-lm": "Rewrite"}
+_VERBS = {"masked-lm": "Fill", "causal-lm": "Continue", "seq2seq-lm": "Rewrite", "replaced-token": "Judge"}
 DEFAULT_TEXT = next(iter(SAMPLES.values()))
 
 
@@ -33,7 +33,7 @@ def side_by_side(view: ZooView) -> None:
     specs = {model.spec.slug: model.spec for model in view.models if model.spec.kind in KINDS}
     others = [model.spec for model in view.models if model.spec.kind not in KINDS]
     if not specs:
-        st.info("No model here fills masks, continues a text or rewrites one, so there is nothing to compare.")
+        st.info("No model here fills masks, continues a text, rewrites or judges one, so there is nothing to compare.")
         return
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -9,6 +9,7 @@ import torch
 
 from core import checkpoints
 from core.errors import InputTooLong, InputUnusable
+from core.language.replaced import Judged
 from core.language.side_by_side import (
     Continued,
     Filled,
@@ -82,6 +83,19 @@ def test_an_encoder_decoder_gets_the_whole_sentence(checkpoint_dir: Path) -> Non
     assert len(whole.steps) <= 60
     with pytest.raises(InputUnusable, match="no use for a mask"):
         answer(checkpoints.load("dir-tiny-t5"), "The [MASK] sat.")
+
+
+def test_a_detector_judges_the_sentence_as_it_stands() -> None:
+    loaded = checkpoints.load("atlas-electra")
+    found = answer(loaded, "The king ate a chair for dinner.", (2,))
+    assert isinstance(found, Judged)
+    assert found.hidden == ()
+    ids = torch.tensor([[token.id for token in found.after]])
+    with torch.inference_mode():
+        expected = loaded.model(input_ids=ids).logits[0].sigmoid().tolist()
+    assert found.verdicts == pytest.approx(expected, abs=1e-6)
+    with pytest.raises(InputUnusable, match="no use for a mask"):
+        answer(loaded, "The [MASK] sat.")
 
 
 def test_a_long_text_and_an_unknown_kind_get_sentences(checkpoint_dir: Path) -> None:
