@@ -16,6 +16,8 @@ from core.ui.page import ACCENTS, BRANCH_ICONS, BRANCH_TITLES, plain
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from core.checkpoints.spec import CheckpointSpec
+
 _SENTENCES = {
     "encoder": "Reads both ways: hide words and see its guess.",
     "decoder": "Writes left to right: watch and change its choices.",
@@ -115,7 +117,7 @@ def what_runs() -> None:
     published = [s.name for s in catalogue.systems() if s.hub and s.slug not in fetched]
     st.subheader("What runs on this machine", anchor=False)
     if live:
-        st.markdown("\n".join(f"- **{plain(spec.name)}**: {plain(spec.origin)}" for spec in live))
+        _live_list(live)
         st.page_link("pages/zoo.py", label="All of them in one table, two side by side, their learning curves: the zoo",
                      icon=":material/table_rows:")  # fmt: skip
     else:
@@ -127,6 +129,26 @@ def what_runs() -> None:
     else:
         how = "Downloads are off here; whoever runs this installation can allow them with ATLAS_HUB=on."
     st.caption(plain(f"What would need a download: published checkpoints of {_joined(published)}. {how}"))
+
+
+def _live_list(live: Sequence[CheckpointSpec]) -> None:
+    """Links to the live models by branch; below, where those come from that were not trained here."""
+    groups = dict.fromkeys([*BRANCH_TITLES, *(spec.branch for spec in live)])
+    filled = [(branch, own) for branch in groups if (own := [spec for spec in live if spec.branch == branch])]
+    widths = [max(20, *(len(spec.name) for spec in own)) for _, own in filled]  # a link does not wrap
+    for column, (branch, own) in zip(st.columns(widths), filled, strict=True):
+        with column, st.container(gap=None):
+            st.markdown(f"**{plain(BRANCH_TITLES.get(branch, branch))}**")
+            for spec in own:
+                if branch in BRANCH_TITLES:
+                    query = {"model": spec.slug} | ({"system": spec.system} if spec.system else {})
+                    st.page_link(f"pages/{branch}.py", label=plain(spec.name), query_params=query)
+                else:  # a host's model of a branch that has no page
+                    st.markdown(plain(spec.name))
+    elsewhere = [f"{spec.name}: {spec.origin}" for spec in live if not spec.origin.startswith("trained here")]
+    trained = len(live) - len(elsewhere)
+    said = " ".join(f"{line}." for line in elsewhere)
+    st.caption(plain(f"Trained here: {trained} of {len(live)}. {said}"))
 
 
 def first_steps() -> None:

@@ -80,11 +80,16 @@ def test_a_click_opens_the_system_on_its_own_branch() -> None:
 def test_what_runs_here_names_each_live_model(checkpoint_dir: Path) -> None:
     from core import checkpoints
 
-    shown = text(opened())
+    at = opened()
     live = [spec for spec in checkpoints.available() if spec.ready]
     assert len(live) >= 4
+    links = {link.proto.label: link.proto for link in at.get("page_link")}
     for spec in live:
-        assert home.plain(spec.name) in shown
+        link = links[home.plain(spec.name)]
+        assert link.page == spec.branch
+        assert f"model={spec.slug}" in link.query_string
+    own = sum(spec.origin.startswith("trained here") for spec in live)
+    assert f"Trained here: {own} of {len(live)}." in " ".join(str(caption.value) for caption in at.caption).replace("\\", "")
 
 
 def test_what_would_need_a_download_is_named_with_the_way_to_it() -> None:
