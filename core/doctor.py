@@ -41,6 +41,7 @@ _WORDS = {
     "replaced-token": "replaced tokens",
     "causal-lm": "generation",
     "seq2seq-lm": "text to text",
+    "permutation-lm": "words in any order",
 }
 
 

@@ -226,6 +226,53 @@ def tiny_bigbird(
     return _save(BigBirdForMaskedLM(config), tokenizer, folder)
 
 
+def tiny_xlnet(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, positions: int = 64) -> Path:
+    """A random XLNetLMHeadModel that sees to both sides, with BERT's WordPiece."""
+    import torch
+    from transformers import XLNetConfig, XLNetLMHeadModel
+
+    torch.manual_seed(0)
+    tokenizer = wordpiece_tokenizer(positions)
+    config = XLNetConfig(
+        vocab_size=len(tokenizer),
+        d_model=width,
+        n_layer=layers,
+        n_head=heads,
+        d_inner=2 * width,
+        mem_len=None,
+        initializer_range=0.3,
+        pad_token_id=0,
+        bos_token_id=2,
+        eos_token_id=3,
+    )
+    return _save(XLNetLMHeadModel(config), tokenizer, folder)
+
+
+def tiny_transformer_xl(
+    folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, memory: int | None = 96
+) -> Path:
+    """A random XLNetLMHeadModel that sees to the left and remembers ``memory`` tokens, with GPT-2's tokeniser."""
+    import torch
+    from transformers import XLNetConfig, XLNetLMHeadModel
+
+    torch.manual_seed(0)
+    tokenizer = bytelevel_tokenizer(2_000_000)
+    config = XLNetConfig(
+        vocab_size=len(tokenizer),
+        d_model=width,
+        n_layer=layers,
+        n_head=heads,
+        d_inner=2 * width,
+        attn_type="uni",
+        mem_len=memory,
+        initializer_range=0.3,
+        pad_token_id=0,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    return _save(XLNetLMHeadModel(config), tokenizer, folder)
+
+
 def make_all(root: Path) -> Path:
     """One folder of each branch below ``root``, as a host would fill ``ATLAS_CHECKPOINT_DIR``."""
     tiny_bert(root / "tiny-bert")

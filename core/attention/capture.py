@@ -2,9 +2,10 @@
 
     A = softmax(Q Kᵀ / √d_k)
 
-Encoders give one square map, decoders one lower-triangular map, encoder-decoders three: encoder, decoder, cross. In a
-cross map row i belongs to the token that is *produced* at step i, so that "chat" points at "cat"; in the decoder's own
-map row i belongs to the token that is *read* at step i (the start token first, the last produced token never).
+Encoders give one square map (and so does XLNet where every word is known), decoders one lower-triangular map,
+encoder-decoders three: encoder, decoder, cross. In a cross map row i belongs to the token that is *produced* at step i,
+so that "chat" points at "cat"; in the decoder's own map row i belongs to the token that is *read* at step i (the start
+token first, the last produced token never).
 
 Legend: L layers, H heads, n tokens, S source tokens, T target tokens.
 """
@@ -48,11 +49,11 @@ def capture(checkpoint: Checkpoint, text: str, text_b: str | None = None, target
     """
     import torch
 
-    if checkpoint.spec.kind not in ("masked-lm", "replaced-token"):
+    if checkpoint.spec.kind not in ("masked-lm", "replaced-token", "permutation-lm"):
         _refuse_switching(checkpoint.model)
     with torch.inference_mode():
         match checkpoint.spec.kind:
-            case "masked-lm" | "replaced-token":
+            case "masked-lm" | "replaced-token" | "permutation-lm":
                 return AttentionTrace(checkpoint.spec.slug, encoder=_encoder(checkpoint, text, text_b))
             case "causal-lm":
                 return AttentionTrace(checkpoint.spec.slug, decoder=_decoder(checkpoint, text))

@@ -1,4 +1,4 @@
-"""What an architecture can do, from its class name: predict masks, judge tokens, continue a text, or rewrite it.
+"""What an architecture can do, from its class name: predict masks, judge tokens, continue, permute or rewrite a text.
 
 Decided by transformers' own tables (``MODEL_FOR_..._MAPPING_NAMES``). Importing the module that holds them imports
 torch, so its source is parsed instead: the tables are literals, and pages that only read stay light.
@@ -29,11 +29,15 @@ _PRETRAINING: dict[str, Kind] = {
 }
 """Classes that keep all heads of a pretraining, by what their main head does."""
 
+PERMUTED = "XLNetLMHeadModel"
+"""XLNet finds words in any order; transformers lists it with the causal models, which it is as Transformer-XL alone."""
+
 _BRANCHES: dict[Kind, Branch] = {
     "masked-lm": "encoder",
     "replaced-token": "encoder",
     "causal-lm": "decoder",
     "seq2seq-lm": "encoder-decoder",
+    "permutation-lm": "decoder",
 }
 
 EFFICIENT = frozenset(
@@ -80,6 +84,8 @@ def kind_of(config: Mapping[str, Any]) -> Kind | None:
     """The kind of the model that a ``config.json`` describes, or None when it has no language-model head we can use."""
     architectures = config.get("architectures")
     if isinstance(architectures, list) and architectures:
+        if architectures[0] == PERMUTED and config.get("attn_type", "bi") == "bi":
+            return "permutation-lm"
         for kind, table in tables().items():
             if architectures[0] in table.values():
                 return kind

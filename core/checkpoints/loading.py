@@ -302,6 +302,7 @@ def _auto(kind: Kind) -> Any:
         "causal-lm": AutoModelForCausalLM,
         "seq2seq-lm": AutoModelForSeq2SeqLM,
         "replaced-token": AutoModelForPreTraining,
+        "permutation-lm": AutoModelForCausalLM,  # where transformers lists XLNet
     }
     return factories[kind]
 

@@ -218,7 +218,7 @@ def _directory() -> tuple[list[CheckpointSpec], tuple[Refused, ...]]:
             CheckpointSpec(
                 slug=slug,
                 name=folder.name,
-                system=_system_of(inspected.config.get("model_type")),
+                system=_system_of(inspected.config),
                 branch=branch_of(inspected.kind, inspected.config),
                 kind=inspected.kind,
                 source="directory",
@@ -249,15 +249,20 @@ def _tasks_of(config: dict[str, object]) -> tuple[str, ...]:
     return tuple(str(name) for name in tasks) if isinstance(tasks, dict) else ()
 
 
-def _system_of(model_type: object) -> str | None:
-    """The catalogue's system whose sizes are configured with this model type, the oldest if there are several."""
+def _system_of(config: dict[str, object]) -> str | None:
+    """The catalogue's system whose sizes are configured with this model type, the oldest if there are several.
+
+    One class of transformers serves two systems: XLNet, and with attention to the left alone Transformer-XL.
+    """
+    model_type, direction = config.get("model_type"), config.get("attn_type", "bi")
     if not isinstance(model_type, str):
         return None
     from core import catalogue
 
     wanted = model_type.replace("_", "").replace("-", "").lower()
     for system in sorted(catalogue.systems(), key=lambda system: system.year):
-        if any(size.config.removesuffix("Config").lower() == wanted for size in system.sizes):
+        own = (size for size in system.sizes if size.config.removesuffix("Config").lower() == wanted)
+        if any(size.overrides.get("attn_type", "bi") == direction for size in own):
             return system.slug
     return None
 
@@ -270,7 +275,7 @@ def published() -> tuple[CheckpointSpec, ...]:
         _published(system, entry, entry.kind)
         for system in catalogue.systems()
         for entry in system.hub
-        if entry.kind in ("masked-lm", "causal-lm", "seq2seq-lm")
+        if entry.kind in ("masked-lm", "causal-lm", "seq2seq-lm", "permutation-lm")
     )
 
 

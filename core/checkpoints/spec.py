@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Branch = Literal["encoder", "decoder", "encoder-decoder", "efficient"]
-Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "replaced-token"]
+Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "replaced-token", "permutation-lm"]
 Part = Literal["pairs", "generator"]
 """What a checkpoint may have beside its main model: a head for pairs of segments, ELECTRA's generator."""
 Source = Literal["bundled", "package", "directory", "hub"]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
-from core.language import choose
+from core.language import choose, segments
 from core.language.tokens import read_piece, style
 from core.language.types import Alternative, Decoding, GenerationStep
 
@@ -40,6 +40,8 @@ class Reader:
         self.cross: NDArray[np.float32] | None = None  # (L, H, q, S)
         self._wanted = attention
         takes = inspect.signature(model.forward).parameters
+        # Transformer-XL keeps states instead of keys and values, and only those of its last tokens.
+        self._remembering = segments.remembers(model)
         # GPT has no cache in transformers; it reads everything again at every step.
         self._caching = "past_key_values" in takes
         self._cache: Any = None
@@ -48,6 +50,7 @@ class Reader:
         if "logits_to_keep" in takes:
             self._fixed["logits_to_keep"] = 1  # of a long prompt only the last scores are wanted
         self._inputs = "input_ids"
+        self._count = 0  # tokens read so far, where a memory forgets them
         if source is not None:
             self._inputs = "decoder_input_ids"
             with torch.inference_mode():
@@ -60,6 +63,8 @@ class Reader:
         """Read ``ids`` (B, q) and return the scores (B, V), float32, for what comes next."""
         import torch
 
+        if self._remembering:
+            return self._read_on(ids)
         with torch.inference_mode():
             start = 0
             extra: dict[str, Any] = {}
@@ -80,6 +85,27 @@ class Reader:
             scores: Tensor = out.logits[:, -1].float()
             return scores
 
+    def _read_on(self, ids: Tensor) -> Tensor:
+        """`read` in segments with the memory; what is forgotten has no weight."""
+        import torch
+
+        found: list[NDArray[np.float32]] = []
+        total = self._count + ids.shape[1]
+        with torch.inference_mode():
+            for out in segments.read(self.model, ids, self._cache, **self._fixed):
+                self._cache = out.mems
+                if self._wanted:
+                    rows = _rows(out.attentions, 0)
+                    assert rows is not None
+                    self._count += rows.shape[2]
+                    behind, ahead = self._count - rows.shape[3], total - self._count
+                    found.append(np.pad(rows, ((0, 0), (0, 0), (0, 0), (behind, ahead))))
+            scores: Tensor = out.logits[:, -1].float()
+        if found:
+            self.attention = np.concatenate(found, axis=2)
+            self.attention.setflags(write=False)
+        return scores
+
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with the hypotheses at ``rows``; a row may be taken more than once."""
         import torch
@@ -88,7 +114,9 @@ class Reader:
             index = torch.tensor(rows, device=self.model.device)
             if self._read is not None:
                 self._read = self._read.index_select(0, index)
-            if self._cache is not None:
+            if self._remembering and self._cache is not None:
+                self._cache = [state.index_select(1, index) for state in self._cache]
+            elif self._cache is not None:
                 self._cache.reorder_cache(index)
             encoded = self._fixed.get("encoder_outputs")
             if encoded is not None and encoded[0].shape[0] != len(rows):

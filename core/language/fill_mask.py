@@ -233,6 +233,10 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
         from core.efficiency.bigbird import forward
 
         return torch.from_numpy(forward(model, ids[0].tolist(), positions, None).logits)
+    if model.config.model_type == "xlnet":
+        from core.language.permuted import at_once
+
+        return at_once(model, ids, positions)
     head = HEADS.get(model.config.model_type)
     attend = torch.ones_like(ids)
     if head is None:

@@ -2,7 +2,8 @@
 
 Words, not tokens, are what is hidden, because every model cuts the sentence in its own way:
 
-- a masked language model gets the sentence with one mask of its own in the place of each hidden word;
+- a masked language model gets the sentence with one mask of its own in the place of each hidden word, a permutation
+  language model (XLNet) the sentence whose hidden words nothing can see;
 - a causal language model reads from the left, so it gets what stands before the first hidden word, and goes on;
 - an encoder-decoder gets the whole sentence, nothing hidden, and a task;
 - a detector of replaced tokens gets the whole sentence and judges each of its tokens.
@@ -41,11 +42,15 @@ GUESSES = 5
 
 KINDS: dict[Kind, str] = {
     "masked-lm": "fills hidden words",
+    "permutation-lm": "fills hidden words",
     "causal-lm": "continues a text",
     "seq2seq-lm": "turns a text into another",
     "replaced-token": "judges whether each token was replaced",
 }
 """The kinds that answer here, and what they do."""
+
+FILLS: frozenset[Kind] = frozenset({"masked-lm", "permutation-lm"})
+"""The kinds that fill hidden words."""
 
 _MASK = r"\[mask\]|<mask>|<special1>|<extra_id_\d+>"
 _WORD = re.compile(rf"{_MASK}|\w+(?:['’\-]\w+)*|[^\w\s]+?", re.IGNORECASE)
@@ -146,7 +151,7 @@ def answer(checkpoint: Checkpoint, text: str, hidden: Collection[int] = (), task
     """
     text = clean(text, MAX_CHARS)
     words = split(text)
-    if checkpoint.spec.kind == "masked-lm":
+    if checkpoint.spec.kind in FILLS:
         sentence = prepare(checkpoint, masked(text, words, hidden))
         guesses = predict(checkpoint, sentence, GUESSES)
         return Filled(sentence, guesses, refill(checkpoint, sentence, guesses))

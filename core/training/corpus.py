@@ -150,3 +150,12 @@ def require(count: int, what: str, sources: Sequence[SourceFile]) -> None:
     if not count:
         names = ", ".join(dict.fromkeys(source.file for source in sources))
         raise CorpusError(f"The corpus is too small: of {names}, no text that fits the recipe is left for {what}.")
+
+
+def held_out_books(folder: Path, limit: int = 100_000) -> dict[str, str]:
+    """Title and the first ``limit`` characters of each book that no recipe trains on."""
+    books: dict[str, list[str]] = {}
+    for item in read(folder, SourceFile("stories.txt"), every=100):
+        if item.held_out:
+            books.setdefault(item.document, []).append(item.text)
+    return {name: "\n".join(lines)[:limit] + "\n" for name, lines in books.items()}

@@ -18,10 +18,12 @@ from core.training import (
     evaluate_encoders,
     evaluate_fusion,
     evaluate_languages,
+    evaluate_xlnet,
     measures,
     parallel,
 )
 from core.training import recipe as recipes
+from core.training.corpus import held_out_books
 from core.training.objectives.tasks import damaged, prefix
 
 PAIRS = 400
@@ -33,7 +35,6 @@ _UNITS = {
     "first guess repeats a word": "%",
     "exact before": "%",
     "exact after": "%",
-    "bits per byte": "bits",
     "connective": "%",
     "connective, the most frequent one always": "%",
     "whole sentence": "%",
@@ -49,6 +50,8 @@ _UNITS = {
 
 def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure]:
     def unit(name: str) -> str:
+        if name.endswith(("bits per byte", "bits per token")):
+            return "bits"
         return "%" if name.endswith(("exact after", "top-1", "top-5")) else _UNITS.get(name, "")
 
     return [Measure(before + name, round(value, 2), unit(name), on) for name, value in numbers.items()]
@@ -82,15 +85,6 @@ def causal(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
         mean = sum(bits * size for bits, size in spent.values()) / sum(size for _, size in spent.values())
         out += _named({"bits per byte": mean}, f"{len(texts)} books of the corpus held out from training")
     return out
-
-
-def held_out_books(corpus: Path, limit: int = 100_000) -> dict[str, str]:
-    """Title and the first ``limit`` characters of each book that no recipe trains on."""
-    books: dict[str, list[str]] = {}
-    for item in corpora.read(corpus, recipes.SourceFile("stories.txt"), every=100):
-        if item.held_out:
-            books.setdefault(item.document, []).append(item.text)
-    return {name: "\n".join(lines)[:limit] + "\n" for name, lines in books.items()}
 
 
 def seq2seq(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
@@ -181,6 +175,8 @@ HOW: dict[str, How] = {
     "atlas-bart": zoo(evaluate_denoise.denoise),
     "atlas-m2m-100": zoo(evaluate_languages.many),
     "atlas-xlm": zoo(evaluate_languages.bilingual),
+    "atlas-xlnet": zoo(evaluate_xlnet.permuted_measures),
+    "atlas-transformer-xl": zoo(evaluate_xlnet.segmented),
 }
 """What each bundled checkpoint is measured with."""
 

@@ -10,7 +10,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
-from core.language.side_by_side import KINDS, MAX_CHARS, Answer, Word, carry_over, split, usual
+from core.language.side_by_side import FILLS, KINDS, MAX_CHARS, Answer, Word, carry_over, split, usual
 from core.language.text import clean
 from core.ui.chips import token_chips
 from core.ui.links import PageState
@@ -24,7 +24,13 @@ SAMPLES = {
     "A capital": "The capital of France is Paris.",
     "A dog": "The dog ran into the garden and barked at the cat.",
 }
-_VERBS = {"masked-lm": "Fill", "causal-lm": "Continue", "seq2seq-lm": "Rewrite", "replaced-token": "Judge"}
+_VERBS = {
+    "masked-lm": "Fill",
+    "permutation-lm": "Fill",
+    "causal-lm": "Continue",
+    "seq2seq-lm": "Rewrite",
+    "replaced-token": "Judge",
+}
 DEFAULT_TEXT = next(iter(SAMPLES.values()))
 
 
@@ -144,7 +150,7 @@ def _hidden(text: str, pair: Sequence[CheckpointSpec], state: PageState) -> tupl
         kept = carry_over(st.session_state[cut], now, st.session_state[slot])
         st.session_state[slot] = usual(words) if kept is None else kept
     st.session_state[cut] = now
-    fillers = [spec for spec in pair if spec.kind == "masked-lm"]
+    fillers = [spec for spec in pair if spec.kind in FILLS]
     if not fillers:
         state.set(mask=())
         return ()

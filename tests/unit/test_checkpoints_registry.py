@@ -186,11 +186,19 @@ def test_kinds_agree_with_transformers_tables() -> None:
         ("XLMWithLMHeadModel", "masked-lm"),
         ("EncoderDecoderModel", "seq2seq-lm"),
         ("GPTJForCausalLM", "causal-lm"),
+        ("XLNetLMHeadModel", "permutation-lm"),
         ("BertForSequenceClassification", None),
     ],
 )
 def test_kind_of_an_architecture(architecture: str, kind: str | None) -> None:
     assert kinds.kind_of({"architectures": [architecture]}) == kind
+
+
+def test_one_class_is_xlnet_or_transformer_xl() -> None:
+    config = {"architectures": ["XLNetLMHeadModel"], "model_type": "xlnet"}
+    assert kinds.kind_of(config | {"attn_type": "bi"}) == "permutation-lm"
+    assert kinds.kind_of(config | {"attn_type": "uni"}) == "causal-lm"
+    assert {kinds.branch_of(kind, config) for kind in ("permutation-lm", "causal-lm")} == {"decoder"}
 
 
 @pytest.mark.parametrize(

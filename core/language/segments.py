@@ -1,0 +1,174 @@
+r"""A text read in segments with a memory, as Transformer-XL reads (Dai et al., 2019, arXiv 1901.02860).
+
+The tokens of segment :math:`\tau` see those before them in the segment, and the states that each layer kept of the last
+M tokens before it. Without the memory (M = 0) every segment begins anew. What a token costs:
+
+.. math:: -\log_2 p(x_t \mid x_{<t} \text{ as far as it is in the segment or remembered})
+
+A remembered state has itself seen what was remembered when it was computed, so that with every layer words further back
+have an influence, up to M more a layer.
+
+Shapes: n tokens, L layers, H heads, q tokens of a segment, K of what is remembered and q together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputTooLong, InputUnusable, OutOfRange
+from core.language.text import clean
+from core.language.tokens import describe
+from core.language.types import Token
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+SEGMENT = 64
+"""Tokens that are read at once, where nobody asks for another length."""
+MAX_CHARS = 5_000
+MAX_READ = 1_024
+"""Tokens that `compare` reads at most: three times, once with the weights of every head."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text with and without the memory."""
+
+    tokens: tuple[Token, ...]
+    """The n tokens whose cost is told; what stands before the first is the token that begins a text."""
+    segment: int
+    memory: int
+    with_memory: Floats
+    """(n,) bits."""
+    without: Floats
+    """(n,) bits."""
+    looks: tuple[int, ...]
+    """For each layer, how many tokens back the furthest key is that gets any weight."""
+    hears: tuple[int, ...]
+    """For each number of layers from the top, how many tokens back of the last one something can have an influence."""
+
+
+def remembers(model: Any) -> bool:
+    """Whether a model hands on a memory of states: transformers' XLNet class with attention to the left alone."""
+    return model.config.model_type == "xlnet" and getattr(model.config, "attn_type", "bi") == "uni"
+
+
+def longest_memory(model: Any) -> int | None:
+    """Tokens that the model keeps at most; None where it keeps all."""
+    return int(model.config.mem_len) if model.config.mem_len else None
+
+
+def read(
+    model: Any, ids: Tensor, mems: Any = None, *, segment: int = SEGMENT, memory: int | None = None, **given: Any
+) -> Iterator[Any]:
+    """What the model returns for each segment of ``ids`` (rows, n), one after the other.
+
+    Args:
+        mems: what the reading before this one returned as ``mems``, or None.
+        memory: tokens to remember, no more than the model's own; None for as many as it keeps.
+    """
+    import torch
+
+    for part in torch.split(ids, segment, dim=1):
+        out = model(input_ids=part, mems=mems, use_mems=True, **given)
+        if memory is not None:
+            out.mems = [state[-memory:] for state in out.mems] if memory else None
+        mems = out.mems
+        yield out
+
+
+def costs(model: Any, ids: Sequence[int], *, segment: int = SEGMENT, memory: int | None = None) -> Floats:
+    """(n - 1,) bits of each token but the first, given what can be seen of those before it."""
+    import torch
+
+    with torch.inference_mode():
+        given = torch.tensor([list(ids)], device=model.device)
+        found: list[float] = []
+        for number, out in enumerate(read(model, given[:, :-1], segment=segment, memory=memory)):
+            logs = out.logits[0].float().log_softmax(-1)
+            first = number * segment + 1
+            labels = given[0, first : first + len(logs)]
+            found += logs.gather(1, labels[:, None])[:, 0].tolist()
+    return np.asarray(-np.array(found) / np.log(2), dtype=np.float64)
+
+
+def weights(model: Any, ids: Sequence[int], *, segment: int, memory: int | None) -> npt.NDArray[np.bool_]:
+    """(L, n, n) True where any head of a layer gives the key (column) any weight for the query (row)."""
+    import torch
+
+    size = len(ids)
+    with torch.inference_mode():
+        given = torch.tensor([list(ids)], device=model.device)
+        parts = read(model, given, segment=segment, memory=memory, output_attentions=True)
+        seen: npt.NDArray[np.bool_] | None = None
+        end = 0
+        for out in parts:
+            rows = torch.stack([layer[0].amax(0) for layer in out.attentions]).cpu().numpy() > 0  # (L, q, K)
+            end += rows.shape[1]
+            if seen is None:
+                seen = np.zeros((len(rows), size, size), dtype=np.bool_)
+            seen[:, end - rows.shape[1] : end, end - rows.shape[2] : end] = rows
+    assert seen is not None
+    return seen
+
+
+def influence(seen: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+    """How far back of the last token something can have an influence through the top layer, the top two, ... all.
+
+    Args:
+        seen: (L, n, n) as `weights` gives it.
+    """
+    size = seen.shape[1]
+    reached = np.zeros(size, dtype=np.bool_)
+    reached[-1] = True
+    found: list[int] = []
+    for layer in seen[::-1]:
+        reached = reached | layer[reached].any(axis=0)
+        found.append(size - 1 - int(np.flatnonzero(reached)[0]))
+    return tuple(found)
+
+
+def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory: int | None = None) -> Reading:
+    """Read ``text`` in segments, with the memory and without.
+
+    Raises:
+        InputUnusable: the model has no memory.
+        InputEmpty: nothing readable in the text.
+        InputTooLong: more than `MAX_READ` tokens.
+        OutOfRange: a memory longer than the model's, or a segment that is too short or too long.
+    """
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    if not remembers(model):
+        raise InputUnusable(f"{checkpoint.spec.name} keeps no memory from one segment to the next.")
+    longest = longest_memory(model) or MAX_READ
+    memory = longest if memory is None else memory
+    if not 1 <= memory <= longest:
+        raise OutOfRange(f"A memory of {memory:,} tokens does not work here; it may have 1 to {longest:,}.")
+    if not 8 <= segment <= 256:
+        raise OutOfRange(f"Segments of {segment:,} tokens do not work here; they may have 8 to 256.")
+    ids = [int(i) for i in tokenizer(clean(text, MAX_CHARS, newlines=True), verbose=False)["input_ids"]]
+    if len(ids) > MAX_READ:
+        raise InputTooLong(f"This text has {len(ids):,} tokens; up to {MAX_READ:,} are read here. A shorter one works.")
+    begin = tokenizer.bos_token_id
+    whole = ids if begin is None else [int(begin), *ids]  # without such a token the first one is given
+    if len(whole) < 2:
+        raise InputUnusable("One token alone has nothing before it that could be remembered. Type a sentence or more.")
+    seen = weights(model, whole, segment=segment, memory=memory)
+    back = np.arange(len(whole))[:, None] - np.arange(len(whole))[None, :]
+    return Reading(
+        describe(tokenizer, whole[1:]),
+        segment,
+        memory,
+        costs(model, whole, segment=segment, memory=memory),
+        costs(model, whole, segment=segment, memory=0),
+        tuple(int(np.where(layer, back, 0).max()) for layer in seen),
+        influence(seen),
+    )
