@@ -33,6 +33,7 @@ def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimi
                 "transformer.w.",
                 "shared",
                 "lm_head.weight",
+                "lm_head.decoder.weight",
                 "lora_",
                 "relative_attention",
                 "_bias",  # XLNet's u and w, one vector a head

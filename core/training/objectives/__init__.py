@@ -39,6 +39,8 @@ OBJECTIVES = {
     "masked-lm": ("masked", "MaskedObjective"),
     "sentence-head": ("sentence", "SentenceObjective"),
     "long-masked-lm": ("long", "LongObjective"),
+    "window-lm": ("window", "WindowObjective"),
+    "hashed-lm": ("hashed", "HashedObjective"),
     "encoder": ("encoder", "EncoderObjective"),
     "electra": ("electra", "ElectraObjective"),
     "distil": ("distil", "DistilObjective"),

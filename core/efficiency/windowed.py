@@ -1,0 +1,77 @@
+r"""Sliding-window attention with global tokens (Longformer: Beltagy et al., 2020, arXiv 2004.05150), twice.
+
+A token :math:`i` that is not global sees the window :math:`|i - j| \le w` and the global tokens :math:`G`; a global one
+sees all, with projections of its own:
+
+.. math:: h_i = \operatorname{softmax}\!\left(\frac{q_i\,[K_G\;K_{i-w..i+w}]^{\top}}{\sqrt d}\right)[V_G\;V_{i-w..i+w}]
+
+    by mask    all n x n scores, with -inf where the pattern says no: the reference
+    by blocks  the text is cut into blocks of w; a block's queries meet three blocks of keys, and the global ones:
+               (3w + g) n scores, of which the window's edges are masked
+
+Legend: R rows, H heads, n tokens, d head width, w one side of the window, g global tokens, B = ceil(n / w) blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad, scaled_dot_product_attention
+
+
+def allowed(n: int, side: int, global_at: Sequence[int] = ()) -> Tensor:
+    """(n, n) True where a token (row) may see another (column): window, global columns, global rows."""
+    at = torch.arange(n)
+    seen: Tensor = (at[:, None] - at[None, :]).abs() <= side
+    chosen = list(global_at)
+    seen[:, chosen] = True
+    seen[chosen] = True
+    return seen
+
+
+@lru_cache(maxsize=16)
+def _hidden(n: int, side: int, global_at: tuple[int, ...]) -> Tensor:
+    """(B, w, g + 3w) True where a query of a block must not meet a key: beyond the window or the text, or global.
+
+    The global keys come first and are met by all; inside the window they would count twice.
+    """
+    blocks = -(-n // side)
+    query = torch.arange(blocks)[:, None, None] * side + torch.arange(side)[None, :, None]
+    key = (torch.arange(blocks)[:, None, None] - 1) * side + torch.arange(3 * side)[None, None, :]
+    twice = torch.isin(key, torch.tensor(global_at, dtype=torch.long))
+    unseen = ((query - key).abs() > side) | (key < 0) | (key >= n) | twice
+    return torch.cat([unseen.new_zeros(blocks, side, len(global_at)), unseen], dim=-1)
+
+
+def by_blocks(query: Tensor, key: Tensor, value: Tensor, side: int, global_at: Sequence[int] = ()) -> Tensor:
+    """Context (R, H, n, d) of the window and the global keys; all three inputs are (R, H, n, d).
+
+    Rows of global tokens are computed as if they were not: `of_global` replaces them.
+    """
+    rows, heads, n, width = query.shape
+    hidden = _hidden(n, side, tuple(global_at)).to(query.device)
+    blocks = len(hidden)
+    fill = blocks * side - n
+
+    def around(states: Tensor) -> Tensor:
+        """(R, H, n, d) to (R H, B, g + 3w, d)."""
+        near = pad(states, (0, 0, side, side + fill)).unfold(2, 3 * side, side).transpose(-1, -2)
+        if len(global_at):
+            chosen = states[:, :, list(global_at), None].transpose(2, 3).expand(-1, -1, blocks, -1, -1)
+            near = torch.cat([chosen, near], dim=3)
+        return near.reshape(rows * heads, blocks, -1, width)
+
+    cut = pad(query, (0, 0, 0, fill)).reshape(rows * heads, blocks, side, width)
+    bias = torch.zeros(hidden.shape, dtype=query.dtype, device=query.device).masked_fill(hidden, -1e4)
+    context = scaled_dot_product_attention(cut, around(key), around(value), attn_mask=bias[None])
+    return context.reshape(rows, heads, blocks * side, width)[:, :, :n]
+
+
+def by_mask(query: Tensor, key: Tensor, value: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
+    """Context (R, H, n, d) and weights (R, H, n, m) where ``seen`` (n, m) holds; the reference."""
+    scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
+    weights = torch.softmax(scores.masked_fill(~seen, -torch.inf), dim=-1)
+    return weights @ value, weights

@@ -1,0 +1,158 @@
+"""Reformer over bytes: its tokens, its slopes against the library's reversible ones, its repeatable steps."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional
+
+from core.training import optimizers
+from core.training import recipe as recipes
+from core.training.objectives import build
+from core.training.objectives.hashed import HashedModel, byte_tokenizer, in_bytes
+from core.training.recipe import Recipe, SourceFile
+from core.training.trainer import Trainer
+from tests import tinycorpus
+
+SMALL: dict[str, Any] = {
+    "layers": ["local", "lsh"], "width": 16, "heads": 2, "inner": 32, "chunk": 8, "buckets": 4, "hashes": 2,
+    "axial": [8, 8],
+}  # fmt: skip
+
+
+def tiny_recipe() -> Recipe:
+    return dataclasses.replace(
+        recipes.load("atlas-reformer"),
+        model=SMALL,
+        data={"hold_out_every": 5},
+        sources=(SourceFile("stories.txt"),),
+        step_tokens=512,
+        tokens=0,
+        optimizer={"rate": 1e-2, "muon": 1e-2, "warmup": 0.1, "bfloat16": False},
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tinycorpus.write(tmp_path_factory.mktemp("corpus"), books=60)
+
+
+def objective_of(folder: Path) -> Any:
+    return build(tiny_recipe(), folder, folder / "states" / "atlas-reformer" / "data")
+
+
+def model_of() -> HashedModel:
+    torch.manual_seed(0)
+    return HashedModel(SMALL)
+
+
+def test_a_byte_is_a_token() -> None:
+    tokenizer = byte_tokenizer()
+    assert tokenizer.get_vocab_size() == 258
+    assert tokenizer.encode("Aé\n").ids == [2 + 65, 2 + 0xC3, 2 + 0xA9, 2 + 10] == in_bytes("Aé\n")
+    assert tokenizer.decode(in_bytes("naïve 12\t€")) == "naïve 12\t€"
+    assert tokenizer.encode("<|endoftext|>a").ids == [1, 2 + 97]
+
+
+def test_slopes_are_those_of_the_reversible_layers() -> None:
+    ids = torch.randint(2, 258, (2, 64))
+    labels = torch.randint(2, 258, (2, 64))
+    ours, theirs = model_of().train(), model_of().train()
+    for model in (ours, theirs):  # the same rotations, whoever draws them when
+        for layer in model.full.reformer.encoder.layers:
+            layer.attention.self_attention.hash_seed = 5
+    states = ours(ids)
+    reversible = theirs.full.reformer(ids).last_hidden_state
+    torch.testing.assert_close(states, reversible)
+    for model, hidden in ((ours, states), (theirs, reversible)):
+        functional.cross_entropy(model.full.lm_head.decoder(hidden).flatten(0, 1), labels.flatten()).backward()
+    slopes = dict(theirs.named_parameters())
+    for name, value in ours.named_parameters():
+        if not value.requires_grad:
+            continue
+        expected = slopes[name].grad
+        assert expected is not None, name
+        assert value.grad is not None, name
+        assert value.grad.abs().max() > 0, name
+        torch.testing.assert_close(value.grad, expected, atol=2e-6, rtol=1e-3)
+
+
+def test_a_label_is_the_next_byte_and_the_loss_the_librarys(folder: Path) -> None:
+    objective = objective_of(folder)
+    batch = objective.batch(0)
+    assert torch.equal(batch["ids"][:, 1:], batch["labels"][:, :-1])
+    model = objective.model.eval()
+    for layer in model.full.reformer.encoder.layers:
+        layer.attention.self_attention.hash_seed = 5
+    with torch.no_grad():
+        nats = functional.cross_entropy(
+            model.full.lm_head.decoder(model(batch["ids"])).transpose(1, 2), batch["labels"], reduction="none"
+        )
+        theirs = model.full(input_ids=batch["ids"], labels=batch["ids"]).loss  # shifts by itself
+        mean = objective.loss(batch)
+    assert float(theirs) == pytest.approx(float(nats[:, :-1].mean()), rel=1e-5)
+    assert float(mean) == pytest.approx(float(nats.mean()), rel=1e-4)
+
+
+def test_it_learns_and_ships_what_it_learnt(folder: Path, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer, ReformerModelWithLMHead
+
+    objective = objective_of(folder)
+    trainer = Trainer(tiny_recipe(), objective, tmp_path / "state", steps=40)
+    before = trainer.measure()
+    assert set(before) == {"bits per byte", "bits per byte, 64 bytes", "bits per byte, 16 bytes"}
+    assert before["bits per byte"] == pytest.approx(math.log2(258), abs=0.5)  # it knows nothing yet
+    losses = trainer.run(quiet=True)
+    assert sum(losses[-10:]) < 0.8 * sum(losses[:10])
+    after = trainer.measure()
+    assert after["bits per byte"] < before["bits per byte"]
+    assert trainer.measure() == after
+    objective.export(tmp_path / "out")
+    loaded, report = ReformerModelWithLMHead.from_pretrained(
+        tmp_path / "out", output_loading_info=True, dtype=torch.float32
+    )
+    assert not report["missing_keys"]
+    assert not report["unexpected_keys"]
+    assert loaded.config.hash_seed == 0
+    ids = objective.batch(0)["ids"]
+    with torch.no_grad():
+        model = objective.model.eval()
+        torch.manual_seed(0)  # of the first hashing layer; there is one
+        expected = model.full.lm_head.decoder(model(ids))
+        torch.testing.assert_close(loaded.eval()(input_ids=ids).logits, expected, atol=0.05, rtol=0.05)  # float16
+    assert AutoTokenizer.from_pretrained(tmp_path / "out")("Aé")["input_ids"] == in_bytes("Aé")
+
+
+def test_a_step_follows_from_its_number_alone(folder: Path, tmp_path: Path) -> None:
+    first = Trainer(tiny_recipe(), objective_of(folder), tmp_path / "a", steps=4)
+    expected = [first.step() for _ in range(3)]
+    second = Trainer(tiny_recipe(), objective_of(folder), tmp_path / "b", steps=4)
+    found = []
+    for _ in range(3):
+        torch.rand(3)  # whatever drew numbers in between
+        found.append(second.step())
+    assert found == expected
+
+
+def test_books_end_to_end_and_whole_books_held_out(folder: Path) -> None:
+    objective = objective_of(folder)
+    text = (folder / "stories.txt").read_text(encoding="utf-8")
+    held = next((folder / "states").rglob("held-out-books.txt")).read_text(encoding="utf-8").splitlines()
+    books = {book.split("\n", 1)[0]: book.split("\n", 1)[1] for book in text.split("=== ")[1:]}
+    assert 0 < len(held) < len(books)
+    for stream, inside in ((objective.train, False), (objective.test, True)):
+        whole = [token for name, lines in books.items() if (name in held) == inside for token in [1, *in_bytes(lines)]]
+        assert stream.tolist() == whole
+
+
+def test_muon_takes_hidden_matrices_alone() -> None:
+    model = model_of()
+    muon = optimizers.build(model, {"rate": 1e-3, "muon": 1e-3})[1]
+    shapes = {tuple(group["params"][0].shape) for group in muon.param_groups}
+    assert shapes == {(16, 16), (32, 16), (16, 32)}
+    assert len(muon.param_groups) == (4 + 2) + (3 + 2)

@@ -1,0 +1,134 @@
+"""Longformer grown from RoBERTa: how it begins, what learns, what is shipped, and which text it sees."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from core.checkpoints.difference import apply
+from core.training import recipe as recipes
+from core.training.batches import Ragged
+from core.training.encoder_model import new_model
+from core.training.objectives import build
+from core.training.objectives.window import LongModel, grown, long_names, stretches, tiled
+from core.training.recipe import Recipe, SourceFile
+from core.training.trainer import Trainer
+from tests import tiny, tinycorpus
+
+
+def short_model(vocabulary: int = 60, layers: int = 2) -> Any:
+    torch.manual_seed(0)
+    return new_model(
+        {"type": "roberta", "hidden_size": 16, "num_hidden_layers": layers, "num_attention_heads": 2,
+         "intermediate_size": 32, "max_position_embeddings": 17, "type_vocab_size": 1}, vocabulary,
+    ).eval()  # fmt: skip
+
+
+def tiny_recipe() -> Recipe:
+    return dataclasses.replace(
+        recipes.load("atlas-longformer"),
+        model={"positions": 64, "window": 8, "rank": 4},
+        data={"hold_out_every": 5, "lengths": [16, 32]},
+        sources=(SourceFile("stories.txt"),),
+        step_tokens=256,
+        tokens=0,
+        optimizer={"rate": 1e-2, "warmup": 0.1, "bfloat16": False},
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny corpus, and the states of a finished base beside it."""
+    made = tinycorpus.write(tmp_path_factory.mktemp("corpus"), books=60)
+    base = made / "states" / "atlas-roberta" / "out"
+    tokenizer = tiny.wordpiece_tokenizer(16)
+    short_model(len(tokenizer)).save_pretrained(base)
+    tokenizer.save_pretrained(base)
+    return made
+
+
+def objective_of(folder: Path) -> Any:
+    return build(tiny_recipe(), folder, folder / "states" / "atlas-longformer" / "data")
+
+
+def test_positions_are_copied_behind_the_paddings_rows() -> None:
+    table = torch.tensor([[0.0], [1.0], [2.0], [3.0]])
+    assert tiled(table, 1, 7).flatten().tolist() == [0, 1, 2, 3, 1, 2, 3, 1]
+
+
+def test_within_the_window_it_begins_as_its_base() -> None:
+    short = short_model()
+    long = grown(short, 64, 32).eval()
+    ids = torch.randint(5, 60, (2, 12))
+    with torch.no_grad():
+        expected = short(input_ids=ids).logits
+        # the first token's own projections begin as copies, so that it sees what it saw
+        found = LongModel(long, 4)(ids, torch.ones_like(ids, dtype=torch.bool))
+    torch.testing.assert_close(found, expected.flatten(0, 1), atol=1e-5, rtol=1e-4)
+    own = long.longformer.encoder.layer[1].attention.self
+    assert torch.equal(own.key_global.weight, short.roberta.encoder.layer[1].attention.self.key.weight)
+
+
+def test_what_learns_is_all_that_is_shipped() -> None:
+    model = LongModel(grown(short_model(), 64, 8), 4)
+    learning = {name for name, value in model.full.named_parameters() if value.requires_grad}
+    assert not [name for name in learning if "word_embeddings" in name or "original" in name]
+    assert sum("lora_A" in name for name in learning) == 2 * 6
+    assert sum("_global.weight" in name for name in learning) == 2 * 3
+    shipped = model.difference()
+    assert len(shipped) == len(learning)
+    assert "longformer.embeddings.position_embeddings.weight.rows.0" in shipped
+
+
+def test_it_learns_and_base_and_difference_make_it(folder: Path, tmp_path: Path) -> None:
+    from transformers import LongformerConfig, LongformerForMaskedLM
+
+    objective = objective_of(folder)
+    trainer = Trainer(tiny_recipe(), objective, tmp_path / "state", steps=40)
+    before = trainer.measure()["loss"]
+    losses = trainer.run(quiet=True)
+    assert sum(losses[-10:]) < 0.97 * sum(losses[:10])
+    assert trainer.measure()["loss"] < before
+    objective.export(tmp_path / "out")
+    base = load_file(folder / "states" / "atlas-roberta" / "out" / "model.safetensors")
+    state = apply(long_names(base), load_file(tmp_path / "out" / "difference.safetensors"))
+    loaded = LongformerForMaskedLM(LongformerConfig.from_pretrained(tmp_path / "out")).eval()
+    report = loaded.load_state_dict(state, strict=False)
+    loaded.tie_weights()
+    assert not report.unexpected_keys
+    assert set(report.missing_keys) <= {"lm_head.decoder.weight", "lm_head.decoder.bias"}
+    batch = objective.batch(0)
+    mask = torch.zeros_like(batch["ids"])
+    mask[:, 0] = 1
+    with torch.no_grad():
+        theirs = loaded(
+            input_ids=batch["ids"], attention_mask=torch.ones_like(mask), global_attention_mask=mask
+        ).logits[batch["chosen"]]
+        ours = objective.model.eval()(batch["ids"], batch["chosen"])
+    torch.testing.assert_close(ours, theirs, atol=0.03, rtol=0.02)  # float16
+
+
+def test_stretches_stay_within_a_book() -> None:
+    books = Ragged.of([[1, 2, 3, 4], [10, 11], [20, 21, 22]])
+    seen = {tuple(row) for row in stretches(books, 3, 400, np.random.default_rng(0)).tolist()}
+    assert seen == {(1, 2, 3), (2, 3, 4), (20, 21, 22)}
+
+
+def test_batches_follow_from_the_step_and_whole_books_are_held_out(folder: Path) -> None:
+    first, second = objective_of(folder), objective_of(folder)
+    for step in (0, 5):
+        a, b = first.batch(step), second.batch(step)
+        assert all(torch.equal(a[name], b[name]) for name in a)
+    assert not torch.equal(first.batch(0)["ids"], first.batch(1)["ids"])
+    batch = first.batch(0)
+    assert batch["ids"].shape in {(16, 16), (8, 32)}
+    assert not batch["chosen"][:, [0, -1]].any()
+    assert len(first.train) + len(first.test) == 60
+    train = {tuple(first.train.row(i)) for i in range(len(first.train))}
+    assert not train & {tuple(first.test.row(i)) for i in range(len(first.test))}
