@@ -26,12 +26,14 @@ _PRETRAINING: dict[str, Kind] = {
     "BertForPreTraining": "masked-lm",
     "AlbertForPreTraining": "masked-lm",
     "ElectraForPreTraining": "replaced-token",
+    "AdapterBert": "adapters",
 }
-"""Classes that keep all heads of a pretraining, by what their main head does."""
+"""Classes that keep all heads of a pretraining, by what their main head does; and one of this project."""
 
 _BRANCHES: dict[Kind, Branch] = {
     "masked-lm": "encoder",
     "replaced-token": "encoder",
+    "adapters": "encoder",
     "causal-lm": "decoder",
     "seq2seq-lm": "encoder-decoder",
 }
