@@ -49,11 +49,11 @@ def capture(checkpoint: Checkpoint, text: str, text_b: str | None = None, target
     """
     import torch
 
-    if checkpoint.spec.kind not in ("masked-lm", "replaced-token", "permutation-lm"):
+    if checkpoint.spec.kind not in ("masked-lm", "replaced-token", "permutation-lm", "adapters"):
         _refuse_switching(checkpoint.model)
     with torch.inference_mode():
         match checkpoint.spec.kind:
-            case "masked-lm" | "replaced-token" | "permutation-lm":
+            case "masked-lm" | "replaced-token" | "permutation-lm" | "adapters":
                 return AttentionTrace(checkpoint.spec.slug, encoder=_encoder(checkpoint, text, text_b))
             case "causal-lm":
                 return AttentionTrace(checkpoint.spec.slug, decoder=_decoder(checkpoint, text))

@@ -61,7 +61,7 @@ def inspect(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
     config = read_json(folder / "config.json")
     refuse_code(folder, config)
     kind = kind or kind_of(config)
-    if kind is None:
+    if kind is None or kind == "adapters":  # adapters need an encoder beside them: only bundled ones are read
         raise CheckpointRefused(_unknown(name, config))
     weights = _weights(folder)
     if not any((folder / file).is_file() for file in TOKENIZERS):

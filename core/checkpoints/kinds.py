@@ -26,8 +26,9 @@ _PRETRAINING: dict[str, Kind] = {
     "BertForPreTraining": "masked-lm",
     "AlbertForPreTraining": "masked-lm",
     "ElectraForPreTraining": "replaced-token",
+    "AdapterBert": "adapters",
 }
-"""Classes that keep all heads of a pretraining, by what their main head does."""
+"""Classes that keep all heads of a pretraining, by what their main head does; and one of this project."""
 
 PERMUTED = "XLNetLMHeadModel"
 """XLNet finds words in any order; transformers lists it with the causal models, which it is as Transformer-XL alone."""
@@ -35,6 +36,7 @@ PERMUTED = "XLNetLMHeadModel"
 _BRANCHES: dict[Kind, Branch] = {
     "masked-lm": "encoder",
     "replaced-token": "encoder",
+    "adapters": "encoder",
     "causal-lm": "decoder",
     "seq2seq-lm": "encoder-decoder",
     "permutation-lm": "decoder",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from core.checkpoints import hub_cache, package
 from core.checkpoints.difference import apply
 from core.checkpoints.folder import Inspected, count_elements, inspect, inspect_again, read_json
+from core.checkpoints.read_adapters import read_adapters
 from core.checkpoints.registry import GENERATOR, MINILM, bundled_root
 from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec, Kind
 from core.errors import CheckpointRefused, CheckpointUnavailable
@@ -209,6 +210,10 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
         return _read_folder(inspect(folder, folder), auto=_pairs_class(folder))
     if (folder / "model.safetensors").is_file():
         return _read_folder(inspect(folder, folder))
+    if spec.kind == "adapters":
+        base = {name.removeprefix("bert."): value for name, value in _base_state(package.NAME).items()}
+        found: Any = read_adapters(folder, _config(folder), base)
+        return found, _tokenizer(package.verified_weights().parent)
     package_folder = package.find_package()
     trunk = package_folder.folder if package_folder else folder
     tokenizer = _tokenizer(folder if (folder / "tokenizer.json").is_file() else trunk)

@@ -145,12 +145,12 @@ def _minilm() -> CheckpointSpec:
 def _bundled_folder(folder: Path) -> CheckpointSpec | None:
     """A folder trained here, or None while it is not complete."""
     card = _card(folder)
-    weights = [folder / name for name in ("model.safetensors", "difference.safetensors") if (folder / name).is_file()]
-    if card is None or not weights or not (folder / "config.json").is_file():
+    if card is None or not (folder / "config.json").is_file():
         return None
     config = read_json(folder / "config.json")
     kind = kind_of(config)
-    if kind is None:
+    weights = [folder / name for name in _weights(kind, config) if (folder / name).is_file()]
+    if kind is None or not weights:
         return None
     base_ready = card.base is None or (package.find_package() is not None and _base_has_head(card.base))
     return CheckpointSpec(
@@ -169,6 +169,14 @@ def _bundled_folder(folder: Path) -> CheckpointSpec | None:
         parts=_parts(folder, config),
         card=card,
     )
+
+
+def _weights(kind: Kind | None, config: dict[str, object]) -> tuple[str, ...]:
+    """The files that a bundled folder's weights may lie in; of adapters, one for each task."""
+    if kind == "adapters":
+        tasks = config.get("adapter_tasks")
+        return tuple(f"{name}.safetensors" for name in tasks) if isinstance(tasks, dict) else ()
+    return ("model.safetensors", "difference.safetensors")
 
 
 def _parts(folder: Path, config: dict[str, object]) -> tuple[Part, ...]:

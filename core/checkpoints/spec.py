@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Branch = Literal["encoder", "decoder", "encoder-decoder", "efficient"]
-Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "replaced-token", "permutation-lm"]
+Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "replaced-token", "permutation-lm", "adapters"]
 Part = Literal["pairs", "generator"]
 """What a checkpoint may have beside its main model: a head for pairs of segments, ELECTRA's generator."""
 Source = Literal["bundled", "package", "directory", "hub"]
@@ -72,7 +72,7 @@ class CheckpointSpec:
     size_bytes: int | None = None
     max_positions: int | None = None
     tasks: tuple[str, ...] = ()
-    """Task slugs of a sequence-to-sequence checkpoint ("en-fr", "repair", ...), in the order of the menu."""
+    """Task slugs in the order of the menu: of a sequence-to-sequence checkpoint ("en-fr", ...) or of adapters."""
     parts: tuple[Part, ...] = ()
     """Further models of the same folder, loaded with ``checkpoints.load(slug, part=...)``."""
     card: Card | None = field(default=None, compare=False, hash=False)

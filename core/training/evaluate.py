@@ -13,6 +13,7 @@ from core.checkpoints.spec import Checkpoint, Measure
 from core.errors import UnknownCheckpoint
 from core.training import corpus as corpora
 from core.training import (
+    evaluate_adapters,
     evaluate_codes,
     evaluate_denoise,
     evaluate_encoders,
@@ -45,6 +46,9 @@ _UNITS = {
     "original left": "%",
     "balanced accuracy": "%",
     "right code": "%",
+    "accuracy": "%",
+    "accuracy, head alone": "%",
+    "accuracy, commonest answer always": "%",
 }
 
 
@@ -172,6 +176,7 @@ HOW: dict[str, How] = {
     "atlas-distilbert": zoo(evaluate_encoders.encoder),
     "atlas-electra": zoo(evaluate_encoders.electra),
     "atlas-bert2bert": zoo(evaluate_fusion.fusion),
+    "atlas-adapter-bert": zoo(evaluate_adapters.adapters),
     "atlas-bart": zoo(evaluate_denoise.denoise),
     "atlas-m2m-100": zoo(evaluate_languages.many),
     "atlas-xlm": zoo(evaluate_languages.bilingual),

@@ -50,6 +50,7 @@ OBJECTIVES = {
     "codes-lm": ("codes", "CodesObjective"),
     "denoise": ("denoise", "DenoiseObjective"),
     "joined": ("joined", "JoinedObjective"),
+    "adapters": ("adapters", "AdaptersObjective"),
     "bilingual": ("bilingual", "BilingualObjective"),
     "many-to-many": ("many", "ManyObjective"),
     "seq2seq-lm": ("seq2seq", "Seq2SeqObjective"),

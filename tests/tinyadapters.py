@@ -1,0 +1,71 @@
+"""A tiny random encoder with the files of its package, a corpus for four tasks, and a recipe that trains on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from core.training.recipe import Recipe, SourceFile
+from tests import tiny, tinycorpus
+
+TASKS: dict[str, dict[str, Any]] = {
+    "sentiment": {
+        "name": "Opinion", "question": "Good or bad?", "form": "labelled", "answers": ["negative", "positive"],
+    },
+    "genre": {"name": "Kind", "question": "Which?", "form": "source", "answers": ["story", "line", "review", "none"]},
+    "words": {"name": "Words", "question": "Swapped?", "form": "swapped-words", "answers": ["in order", "swapped"]},
+    "sentences": {
+        "name": "Sentences", "question": "Swapped?", "form": "swapped-sentences", "answers": ["in order", "swapped"],
+    },
+}  # fmt: skip
+SOURCES = (
+    SourceFile("reviews.tsv", task="sentiment"),
+    SourceFile("stories.txt", task="genre/story", sentences=True),
+    SourceFile("lines.txt", task="genre/line"),
+    SourceFile("lines.txt", task="words"),
+    SourceFile("stories.txt", task="words", sentences=True),
+    SourceFile("stories.txt", task="sentences", sentences=True),
+)
+
+
+def recipe(**changed: Any) -> Recipe:
+    """Four tasks on the tiny encoder; a bottleneck of 3."""
+    given: dict[str, Any] = {
+        "model": {"package": "tiny", "size": 3, "tasks": TASKS},
+        "data": {"hold_out_every": 4, "shortest": 3, "longest": 24},
+        "optimizer": {"rate": 1e-2, "bfloat16": False},
+    }
+    return Recipe("toy", "adapters", seed=5, minutes=1.0, step_tokens=256, sources=SOURCES, **given | changed)
+
+
+def corpus(folder: Path) -> Path:
+    """The tiny corpus, and opinions behind their labels."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tinycorpus.write(folder)
+    rng = np.random.default_rng(1)
+    rows = []
+    for _ in range(120):
+        label = str(rng.choice(["negative", "positive"]))
+        words = " ".join(rng.choice(tinycorpus.WORDS, size=rng.integers(3, 7)))
+        rows.append(f"{label}\tThe {words} is {'good' if label == 'positive' else 'old'}.")
+    (folder / "reviews.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return folder
+
+
+def trunk(folder: Path) -> Path:
+    """A random BertModel of two layers and width 16 with its tokeniser, as the package keeps them."""
+    from transformers import BertConfig, BertModel
+
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(2)
+    tokenizer = tiny.wordpiece_tokenizer()
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=64,
+    )  # fmt: skip
+    BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

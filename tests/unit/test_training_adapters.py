@@ -1,0 +1,205 @@
+"""Tasks for adapters: what is asked, what is held out, and a run that learns, is killed and is shipped."""
+
+from __future__ import annotations
+
+import math
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from core.checkpoints.adapters import AdapterBert
+from core.checkpoints.read_adapters import read_adapters
+from core.errors import AtlasError, CheckpointRefused
+from core.training import corpus, task_texts
+from core.training import recipe as recipes
+from core.training.batches import Ragged
+from core.training.corpus import Item
+from core.training.objectives import adapters
+from core.training.objectives.adapters import AdaptersObjective
+from core.training.recipe import SourceFile
+from core.training.task_texts import Rows, Texts
+from core.training.trainer import Trainer
+from tests import tinyadapters
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The tiny encoder in the place of the published one."""
+    folder = tinyadapters.trunk(tmp_path / "package")
+    monkeypatch.setattr(adapters, "trunk_folder", lambda _: folder)
+    return folder
+
+
+@pytest.fixture
+def made(tmp_path: Path, package: Path) -> AdaptersObjective:
+    return AdaptersObjective(tinyadapters.recipe(), tinyadapters.corpus(tmp_path / "corpus"), tmp_path / "run" / "data")
+
+
+def pieces(*words: str) -> Any:
+    """A tokeniser of the tokenizers library whose pieces are these words."""
+    from tokenizers import Tokenizer, models
+
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
+    return Tokenizer(models.WordPiece({name: at for at, name in enumerate(names)}, unk_token="[UNK]"))
+
+
+def test_only_neighbouring_words_change_places() -> None:
+    tokenizer = pieces("the", "small", "cat", "##s", "don", "'", "t", "sleep", ".")
+    names = tokenizer.get_vocab()
+    rows = Rows(tokenizer)
+
+    def changed(text: str) -> set[str]:
+        back = {index: name for name, index in names.items()}
+        found = [rows.exchange([names[p] for p in text.split()], np.random.default_rng(seed)) for seed in range(40)]
+        return {"-" if ids is None else " ".join(back[i] for i in ids) for ids in found}
+
+    assert changed("the small cat ##s sleep .") == {
+        "small the cat ##s sleep .",
+        "the cat ##s small sleep .",
+        "the small sleep cat ##s .",
+    }
+    assert changed("cat ##s don ' t sleep .") == {"-"}  # nothing that touches the apostrophe moves, nor the full stop
+    assert changed("the the .") == {"-"}  # exchanging equals would change nothing
+
+
+def test_a_pair_is_read_with_its_segments_and_half_are_swapped() -> None:
+    tokenizer = pieces("a", "b", "c", "d")
+    texts = Texts(Ragged.of([[5, 6]] * 200), Ragged.of([[7, 8, 7]] * 200), np.zeros(200, int), np.zeros(200, int))
+    batch = Rows(tokenizer).batch(texts, np.arange(200), "swapped-sentences", repeat(np.random.default_rng(3)))
+    for ids, types, real, answer in zip(*(batch[n].tolist() for n in (
+        "input_ids", "token_type_ids", "attention_mask", "answers")), strict=True):  # fmt: skip
+        assert ids == ([2, 7, 8, 7, 3, 5, 6, 3] if answer else [2, 5, 6, 3, 7, 8, 7, 3])
+        assert types == ([0] * 5 + [1] * 3 if answer else [0] * 4 + [1] * 4)
+        assert real == [1] * 8
+    assert 70 <= batch["answers"].sum() <= 130
+    assert texts.lengths.tolist() == [8] * 200
+
+
+def test_answers_stand_before_the_tab_or_are_the_sources_own(tmp_path: Path) -> None:
+    (tmp_path / "r.tsv").write_text("bad\tIt broke.\ngood\tIt works.\nbad\tIt works!\n", encoding="utf-8")
+    sides = [
+        list(task_texts.read(tmp_path, SourceFile("r.tsv"), "labelled", ["bad", "good"], every=2, held_out=held))
+        for held in (False, True)
+    ]
+    found = {(text.first, text.answer) for side in sides for text in side}
+    assert found == {("It broke.", 0), ("It works.", 1), ("It works!", 0)}
+    # The words of a text decide on its side, whatever its label says: both of these stand together.
+    assert sum({"It works.", "It works!"} <= {text.first for text in side} for side in sides) == 1
+    source = SourceFile("r.tsv", task="kind/two")
+    texts = task_texts.read(tmp_path, source, "source", ["one", "two"], every=10**9, held_out=False)
+    assert {text.answer for text in texts} == {1}
+
+
+def test_sentences_of_a_pair_follow_each_other_in_one_paragraph(tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_text("A one. B two. C three.\nD four. E five.\nF six.\n", encoding="utf-8")
+    source = SourceFile("p.txt", sentences=True)
+    found = [
+        text[:2]
+        for held in (False, True)
+        for text in task_texts.read(tmp_path, source, "swapped-sentences", [], every=3, held_out=held)
+    ]
+    assert sorted(found) == [("A one.", "B two."), ("D four.", "E five.")]
+
+
+def test_streamed_texts_are_those_of_one_list(tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_texts, "AT_ONCE", 16)
+    folder = tinyadapters.corpus(tmp_path / "corpus")
+    recipe, tokenizer = tinyadapters.recipe(), adapters.trunk_tokenizer(package)
+    for held in (False, True):
+        wanted: list[tuple[list[int], int]] = []
+        for number, source in enumerate(task_texts.sources_of(recipe, "words")):
+            items: list[Item] = [i for i in corpus.read(folder, source, every=4) if i.held_out == held]
+            encoded = [tokenizer.encode(item.text, add_special_tokens=False).ids for item in items]
+            wanted += [(ids, number) for ids in encoded if 3 <= len(ids) <= 24]
+        for _ in range(2):  # made, then taken from the disk
+            texts = task_texts.prepare(recipe, "words", tokenizer, folder, tmp_path / "kept", held_out=held)
+            rows = [texts.first.row(i) for i in range(len(texts))]
+            assert list(zip(rows, texts.source.tolist(), strict=True)) == wanted
+            assert not texts.second.lengths.any()
+    with pytest.raises(AtlasError, match="no source for the task 'speech'"):
+        task_texts.sources_of(recipe, "speech")
+
+
+def test_measured_texts_come_evenly_from_every_source() -> None:
+    source = np.array([0] * 100 + [1] * 3)
+    texts = Texts(Ragged.of([[5]] * 103), Ragged.of([[]] * 103), np.zeros(103, int), source)
+    assert task_texts.evenly(texts, 10).tolist() == [0, 25, 50, 74, 99, 100, 101, 102]
+
+
+def test_the_first_loss_is_that_of_knowing_nothing(made: AdaptersObjective) -> None:
+    # Heads start at zero: ln 2 or ln 4 for each task, through the adapters and by the head alone.
+    assert float(made.loss(made.batch(0)).detach()) == pytest.approx(2 * (3 * math.log(2) + math.log(4)) / 4, rel=1e-5)
+    batch = made.batch(3)
+    assert made.size(batch) == sum(int((batch[f"{task}.attention_mask"]).sum()) for task in tinyadapters.TASKS)
+    for name, value in made.batch(3).items():
+        assert torch.equal(value, batch[name])
+
+
+def test_a_run_learns_and_a_killed_one_goes_on_as_if_nothing_had_been(
+    made: AdaptersObjective, tmp_path: Path, package: Path
+) -> None:
+    def fresh() -> AdaptersObjective:
+        return AdaptersObjective(tinyadapters.recipe(), tmp_path / "corpus", tmp_path / "run" / "data")
+
+    trunk = {name: value.clone() for name, value in made.model.trunk.state_dict().items()}
+    whole = Trainer(made.recipe, made, tmp_path / "whole", steps=60).run(quiet=True)
+    assert np.mean(whole[-10:]) < 0.8 * np.mean(whole[:3])
+    assert all(torch.equal(value, made.model.trunk.state_dict()[name]) for name, value in trunk.items())
+    first = Trainer(made.recipe, fresh(), tmp_path / "cut", steps=60)
+    first.objective.model.train()
+    before = [first.step() for _ in range(9)]
+    first.save()
+    first.step()  # lost
+    second = Trainer(made.recipe, fresh(), tmp_path / "cut", steps=60)
+    assert second.resume()
+    assert before + second.run(quiet=True) == pytest.approx(whole, rel=1e-4)
+    found = made.measure()
+    assert set(found) == {f"{task} {of}" for task in tinyadapters.TASKS for of in ("accuracy", "accuracy, head alone")}
+    assert found["sentiment accuracy"] > 60  # one word tells; half of the answers are each
+
+
+def test_what_is_shipped_answers_as_what_was_trained(made: AdaptersObjective, tmp_path: Path, package: Path) -> None:
+    from transformers import AutoConfig
+
+    with torch.no_grad():
+        for value in made.model.tasks.parameters():
+            value.add_(0.2 * torch.randn_like(value))
+    made.export(tmp_path / "out")
+    files = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert files == sorted(["config.json", *(f"{task}.safetensors" for task in tinyadapters.TASKS)])
+    state = load_file(package / "model.safetensors")
+    loaded = read_adapters(tmp_path / "out", AutoConfig.from_pretrained(tmp_path / "out"), state).eval()
+    batch = made.batch(1)
+    for task in tinyadapters.TASKS:
+        inputs = {name: batch[f"{task}.{name}"] for name in ("input_ids", "token_type_ids", "attention_mask")}
+        own = made.scores(inputs, task)
+        torch.testing.assert_close(loaded.answer(inputs, task).logits, own["adapters"], atol=5e-3, rtol=0)
+        torch.testing.assert_close(loaded.answer_alone(inputs, task), own["alone"], atol=5e-3, rtol=0)
+    (tmp_path / "out" / "genre.safetensors").unlink()
+    with pytest.raises(CheckpointRefused, match="for “genre” are missing"):
+        read_adapters(tmp_path / "out", AutoConfig.from_pretrained(tmp_path / "out"), state)
+    state.popitem()
+    with pytest.raises(CheckpointRefused, match="another one"):
+        read_adapters(tmp_path / "out", AutoConfig.from_pretrained(tmp_path / "out"), state)
+
+
+def test_the_card_states_how_many_numbers_are_trained() -> None:
+    from transformers import BertConfig, BertModel
+
+    recipe = recipes.load("atlas-adapter-bert")
+    published = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
+    with torch.device("meta"):
+        trunk = BertModel(published, add_pooling_layer=False)
+        tasks = {name: len(told["answers"]) for name, told in recipe.model["tasks"].items()}
+        model = AdapterBert(trunk, tasks, recipe.model["size"])
+    stated = recipe.card["extra"]["trained"]
+    for task, count in tasks.items():
+        of: Any = model.tasks[task]
+        assert stated[f"adapters, norms and head of a task with {count} answers"] == of.parameters_of("adapters")
+        assert stated[f"head alone, {count} answers"] == of.parameters_of("alone")
+    assert list(recipe.card["extra"]["tasks"]) == list(tasks)
