@@ -18,6 +18,7 @@ from core.training import (
     evaluate_encoders,
     evaluate_fusion,
     evaluate_languages,
+    evaluate_respell,
     measures,
     parallel,
 )
@@ -44,12 +45,15 @@ _UNITS = {
     "original left": "%",
     "balanced accuracy": "%",
     "right code": "%",
+    "left untouched": "%",
 }
+
+_SHARES = ("exact after", "top-1", "top-5", "CER before", "CER after")
 
 
 def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure]:
     def unit(name: str) -> str:
-        return "%" if name.endswith(("exact after", "top-1", "top-5")) else _UNITS.get(name, "")
+        return "%" if name.endswith(_SHARES) else _UNITS.get(name, "")
 
     return [Measure(before + name, round(value, 2), unit(name), on) for name, value in numbers.items()]
 
@@ -179,6 +183,7 @@ HOW: dict[str, How] = {
     "atlas-electra": zoo(evaluate_encoders.electra),
     "atlas-bert2bert": zoo(evaluate_fusion.fusion),
     "atlas-bart": zoo(evaluate_denoise.denoise),
+    "atlas-byt5": zoo(evaluate_respell.respell),
     "atlas-m2m-100": zoo(evaluate_languages.many),
     "atlas-xlm": zoo(evaluate_languages.bilingual),
 }

@@ -48,6 +48,7 @@ OBJECTIVES = {
     "joined": ("joined", "JoinedObjective"),
     "bilingual": ("bilingual", "BilingualObjective"),
     "many-to-many": ("many", "ManyObjective"),
+    "respell": ("respell", "RespellObjective"),
     "seq2seq-lm": ("seq2seq", "Seq2SeqObjective"),
 }
 """Module and class of each kind of recipe; imported when one is trained."""
