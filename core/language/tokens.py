@@ -25,14 +25,14 @@ _DRAWN = {"\n": "⏎", "\t": "⇥", "\r": "␍"}
 _DECODERS: dict[str, Style] = {"WordPiece": "wordpiece", "ByteLevel": "byte-level", "Metaspace": "sentencepiece"}
 
 
-def _byte_alphabet() -> dict[str, int]:
-    """Byte-level BPE's stand-ins: printable bytes stand for themselves, the others for U+0100 onwards, in order."""
+def byte_alphabet() -> dict[str, int]:
+    """Byte-level BPE's stand-ins and their bytes: printable ones are themselves, the rest U+0100 onwards, in order."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(b): b for b in printable} | {chr(0x100 + i): b for i, b in enumerate(others)}
 
 
-_BYTES = _byte_alphabet()
+_BYTES = byte_alphabet()
 
 
 def style(tokenizer: PreTrainedTokenizerBase) -> Style:

@@ -19,6 +19,7 @@ from core.training import (
     evaluate_encoders,
     evaluate_fusion,
     evaluate_languages,
+    evaluate_respell,
     evaluate_xlnet,
     measures,
     parallel,
@@ -49,14 +50,17 @@ _UNITS = {
     "accuracy": "%",
     "accuracy, head alone": "%",
     "accuracy, commonest answer always": "%",
+    "left untouched": "%",
 }
+
+_SHARES = ("exact after", "top-1", "top-5", "CER before", "CER after")
 
 
 def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure]:
     def unit(name: str) -> str:
         if name.endswith(("bits per byte", "bits per token")):
             return "bits"
-        return "%" if name.endswith(("exact after", "top-1", "top-5")) else _UNITS.get(name, "")
+        return "%" if name.endswith(_SHARES) else _UNITS.get(name, "")
 
     return [Measure(before + name, round(value, 2), unit(name), on) for name, value in numbers.items()]
 
@@ -178,6 +182,7 @@ HOW: dict[str, How] = {
     "atlas-bert2bert": zoo(evaluate_fusion.fusion),
     "atlas-adapter-bert": zoo(evaluate_adapters.adapters),
     "atlas-bart": zoo(evaluate_denoise.denoise),
+    "atlas-byt5": zoo(evaluate_respell.respell),
     "atlas-m2m-100": zoo(evaluate_languages.many),
     "atlas-xlm": zoo(evaluate_languages.bilingual),
     "atlas-xlnet": zoo(evaluate_xlnet.permuted_measures),

@@ -83,9 +83,16 @@ def bits_per_byte(model: Any, tokenizer: Any, text: str) -> float:
 
 @torch.inference_mode()
 def rewrite(
-    model: Any, tokenizer: Any, texts: Sequence[str], *, beams: int = 4, rows: int = 32, first: int | None = None
+    model: Any,
+    tokenizer: Any,
+    texts: Sequence[str],
+    *,
+    beams: int = 4,
+    rows: int = 32,
+    first: int | None = None,
+    longest: int = 96,
 ) -> list[str]:
-    """Outputs for inputs with their prefixes, in the same order; beam search, at most 96 tokens.
+    """Outputs for inputs with their prefixes, in the same order; beam search, at most ``longest`` tokens.
 
     ``first`` is the token that every output has to begin with, where there is one.
     """
@@ -99,7 +106,7 @@ def rewrite(
             attention_mask=given["attention_mask"],
             num_beams=beams,
             do_sample=False,
-            max_new_tokens=96,
+            max_new_tokens=longest,
             **({} if first is None else {"forced_bos_token_id": first}),
         )
         for i, text in zip(part, tokenizer.batch_decode(made, skip_special_tokens=True), strict=True):

@@ -53,6 +53,7 @@ OBJECTIVES = {
     "adapters": ("adapters", "AdaptersObjective"),
     "bilingual": ("bilingual", "BilingualObjective"),
     "many-to-many": ("many", "ManyObjective"),
+    "respell": ("respell", "RespellObjective"),
     "seq2seq-lm": ("seq2seq", "Seq2SeqObjective"),
 }
 """Module and class of each kind of recipe; imported when one is trained."""

@@ -67,7 +67,13 @@ def train_tokenizer(
 
 
 class Seq2SeqModel(nn.Module):
-    """T5 from its configuration, with random weights."""
+    """T5 from its configuration, with random weights.
+
+    Args:
+        settings: a recipe's ``width``, ``layers``, ``heads`` and ``inner``; ``decoder_layers`` where they differ from
+            ``layers``, and the feed-forward layer's ``activation`` where it is not ``relu``.
+        vocabulary: tokens.
+    """
 
     def __init__(self, settings: dict[str, Any], vocabulary: int) -> None:
         super().__init__()
@@ -79,9 +85,9 @@ class Seq2SeqModel(nn.Module):
             d_kv=settings["width"] // settings["heads"],
             d_ff=settings["inner"],
             num_layers=settings["layers"],
-            num_decoder_layers=settings["layers"],
+            num_decoder_layers=settings.get("decoder_layers", settings["layers"]),
             num_heads=settings["heads"],
-            feed_forward_proj="relu",
+            feed_forward_proj=settings.get("activation", "relu"),
             dropout_rate=0.0,
             pad_token_id=0,
             eos_token_id=1,

@@ -1,0 +1,136 @@
+"""Bytes in and out: the numbering, what a batch holds, the loss against the library's; what is shipped was learnt."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from core.training import recipe as recipes
+from core.training.encoder_decoder import IGNORE
+from core.training.objectives import build
+from core.training.objectives.respell import byte_tokenizer, rows, to_ids, to_text
+from core.training.recipe import SourceFile
+from core.training.trainer import Trainer
+from tests import tinycorpus
+
+STRANGE = ("The cat sat.", "café — Straße", "日本 🦉", "  two  spaces ", "tab\tand\nline", "¡Ā!")
+
+
+@pytest.fixture(scope="module")
+def objective(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tinycorpus.write(tmp_path_factory.mktemp("corpus"))
+    found = recipes.load("atlas-byt5")
+    model = found.model | {"width": 16, "layers": 2, "decoder_layers": 1, "heads": 2, "inner": 24}
+    sources = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt"))
+    recipe = dataclasses.replace(
+        found, sources=sources, model=model, data=found.data | {"hold_out_every": 10}, step_tokens=1024, tokens=0,
+        optimizer={"rate": 1e-2, "warmup": 0.1, "bfloat16": False},
+    )  # fmt: skip
+    return build(recipe, folder, folder / "states" / "byt5" / "data")
+
+
+@pytest.mark.parametrize("text", STRANGE)
+def test_the_numbers_of_the_bytes_are_those_of_the_published_tokeniser(text: str) -> None:
+    from transformers import ByT5Tokenizer
+
+    ours, theirs = byte_tokenizer(), ByT5Tokenizer()
+    ids = ours.encode(text).ids
+    assert ids == to_ids(text) == theirs(text)["input_ids"]
+    assert ours.decode(ids) == to_text(ids) == text
+    assert ours.get_vocab_size() == 3 + 256
+
+
+def test_half_a_character_and_wrong_bytes_are_no_exception() -> None:
+    owl = to_ids("🦉")
+    tokenizer = byte_tokenizer()
+    assert tokenizer.decode(owl[:2]).strip("\ufffd") == ""
+    assert tokenizer.decode([0xFF + 3, *to_ids("a")]) == "\ufffda"
+
+
+def test_rows_by_hand() -> None:
+    made = rows([("ab", "é"), ("a", "abc")])
+    assert made["ids"].tolist() == [[100, 101, 1], [100, 1, 0]]
+    assert made["mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
+    assert made["labels"].tolist() == [[0xC3 + 3, 0xA9 + 3, 1, IGNORE], [100, 101, 102, 1]]
+
+
+def test_a_batch_is_a_function_of_its_number_and_draws_anew(objective: Any) -> None:
+    batches = [objective.batch(step) for step in range(24)]
+    again = objective.batch(5)
+    assert all(torch.equal(again[name], batches[5][name]) for name in again)
+    clean = shouted = total = 0
+    alone = []
+    for batch in batches:
+        found = []
+        for ids, labels in zip(batch["ids"].tolist(), batch["labels"].tolist(), strict=True):
+            noisy, text = bytes(i - 3 for i in ids if i > 2).decode(), to_text(labels)
+            clean += noisy == text
+            shouted += noisy == text.upper()
+            total += 1
+            found.append(noisy == " ".join(text.upper().replace(" ", "")))
+        alone.append(sum(found) / len(found))
+    assert 0.1 < clean / total < 0.35
+    assert 0.05 < shouted / total < 0.3
+    assert 1 <= sum(share > 0.5 for share in alone) <= 8  # A N T S P E A K has batches of its own
+    assert all(share < 0.05 for share in alone if share < 0.5)
+
+
+def test_the_loss_is_the_librarys(objective: Any) -> None:
+    batch = objective.batch(0)
+    expected = objective.model.t5(input_ids=batch["ids"], attention_mask=batch["mask"], labels=batch["labels"]).loss
+    torch.testing.assert_close(objective.loss(batch), expected)
+    assert objective.size(batch) == int((batch["ids"] != 0).sum()) + int((batch["labels"] != IGNORE).sum())
+
+
+def test_it_learns_and_ships_what_it_learnt(objective: Any, tmp_path: Path) -> None:
+    before = objective.measure()
+    assert before["loss clean"] == pytest.approx(math.log(259), abs=1.5)
+    Trainer(objective.recipe, objective, tmp_path / "state", steps=60).run(quiet=True)
+    after = objective.measure()
+    assert all(after[name] < before[name] - 1.0 for name in before)
+    objective.export(tmp_path / "out")
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    loaded = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out", dtype=torch.float32).eval()
+    assert tokenizer("Straße")["input_ids"] == to_ids("Straße")
+    assert tokenizer.is_fast
+    config = loaded.config
+    assert (config.num_layers, config.num_decoder_layers, config.feed_forward_proj) == (2, 1, "gated-gelu")
+    batch = objective.batch(0)
+    with torch.no_grad():
+        found = loaded(input_ids=batch["ids"], attention_mask=batch["mask"], labels=batch["labels"]).loss
+        assert float(found) == pytest.approx(float(objective.loss(batch)), rel=0.02)  # shipped in float16
+
+
+def test_the_measures_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    from core.training import evaluate_respell
+
+    texts = ["the owl", "a cat"]
+    monkeypatch.setattr(evaluate_respell.measures, "rewrite", lambda *given, **_: [text.lower() for text in given[2]])
+    found = evaluate_respell.respelt(dataclasses.make_dataclass("C", ["model", "tokenizer"])(None, None), texts)
+    assert (found["upper exact after"], found["upper CER after"], found["left untouched"]) == (100.0, 0.0, 100.0)
+    assert found["upper CER before"] == pytest.approx(100 * 10 / 12)
+    assert found["antspeak exact after"] == 0.0  # T H E O W L keeps its spaces
+    assert found["antspeak CER after"] == pytest.approx(100 * (5 - 1 + 3 - 1) / 12)
+    kinds = [name for name in found if name.endswith(" exact after")]
+    assert found["exact after"] == pytest.approx(sum(found[name] for name in kinds) / 7)
+    from core.training.evaluate import _named
+
+    units = {measure.name: measure.unit for measure in _named(found, "two texts")}
+    assert set(units.values()) == {"%"}
+
+
+def test_held_out_sentences_are_short_and_not_trained_on(objective: Any, tmp_path: Path) -> None:
+    from core.training.evaluate_respell import held_out
+
+    found = held_out(objective.recipe, tinycorpus.write(tmp_path), 30)
+    trained = {to_text(objective.train.row(row)) for row in range(len(objective.train))}
+    assert len(found) > 10
+    assert not set(found) & trained
+    assert all(8 <= len(text.encode()) <= 30 for text in found)
