@@ -26,8 +26,8 @@ from core.efficiency.longformer import states
 from core.training import corpus, documents, masking
 from core.training.batches import Ints, Ragged, RaggedWriter
 from core.training.examples import Vocabulary
+from core.training.finished import finished
 from core.training.lowrank import add_updates
-from core.training.objectives.distil import finished
 from core.training.recipe import Recipe
 
 GLOBAL = (0,)
