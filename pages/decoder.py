@@ -4,6 +4,7 @@ from core.ui.branch import branch_frame, foot, no_model, reading_sections
 from core.ui.decoder_demos import decoder_demo
 from core.ui.decoding import decoding_of
 from core.ui.generated_heads import generated_heads
+from core.ui.heads import text_heads
 from core.ui.links import close_page
 from core.ui.page import sentences
 
@@ -18,6 +19,8 @@ if view.section in ("demo", "heads") and view.spec is None:
     no_model(view)
 elif view.section == "demo":
     decoder_demo(view.spec, state)
+elif view.section == "heads" and view.spec.kind == "permutation-lm":
+    text_heads(view)
 elif view.section == "heads":
     with sentences():
         generated_heads(view.spec, state, decoding_of(state))

@@ -26,7 +26,7 @@ _BY_NAME: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         HEAD,
         re.compile(
-            r"(generator_)?lm_head|cls|classifier|pooler|pred_layer|vocab_\w+|\w*predictions\w*|qa_outputs|score"
+            r"(generator_)?lm_head|lm_loss|cls|classifier|pooler|pred_layer|vocab_\w+|\w*predictions\w*|qa_outputs|score"
         ),
     ),
     (ATTENTION, re.compile(r"(self_|encoder_|cross)?att(n|ention|entions)|multi_head_attention|\w+Attention")),
@@ -37,7 +37,7 @@ _BY_NAME: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 _BY_CLASS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (ATTENTION, re.compile(r"\w*Attention")),
-    (FEED_FORWARD, re.compile(r"\w*(FF|FFN|MLP)")),
+    (FEED_FORWARD, re.compile(r"\w*(FF|FFN|MLP|FeedForward)")),
     (EMBEDDINGS, re.compile(r"\w*Embeddings?")),
 )
 """Tried after the names: T5 numbers the parts of a block instead of naming them."""

@@ -1,4 +1,4 @@
-"""Which demos a decoder has: text token by token; for a model with control codes, first the same text under each."""
+"""Which demos a decoder has: text token by token, and first what is its own: codes, any order, a memory."""
 
 from __future__ import annotations
 
@@ -9,17 +9,30 @@ import streamlit as st
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.codes import codes_demo
 from core.ui.decoding import decoding_of
+from core.ui.fill_mask import fill_mask_demo
 from core.ui.generate import generate_demo
+from core.ui.memory import memory_demo
+from core.ui.orders import orders_demo
 from core.ui.page import plain, sentences
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
 
-DEMOS = {"codes": "Under each code", "text": "Token by token"}
+DEMOS = {
+    "codes": "Under each code",
+    "orders": "Words in any order",
+    "masks": "Masked words, all at once",
+    "memory": "With and without memory",
+    "text": "Token by token",
+}
 
 
 def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
     """The demos of a model, the one that it opens with first."""
+    if spec.kind == "permutation-lm":
+        return ("orders", "masks")
+    if spec.system == "transformer-xl":
+        return ("memory", "text")
     coded = spec.card is not None and bool(spec.card.extra.get("codes"))
     return ("codes", "text") if coded else ("text",)
 
@@ -45,7 +58,16 @@ def decoder_demo(spec: CheckpointSpec, state: PageState) -> None:
     if demo == "codes":
         codes_demo(spec, state)
         return
-    if len(offered) > 1 and spec.card is not None:
+    if demo == "orders":
+        orders_demo(spec, state)
+        return
+    if demo == "memory":
+        memory_demo(spec, state)
+        return
+    if demo == "masks":
+        _masks(spec, state)
+        return
+    if "codes" in offered and spec.card is not None:
         codes = dict(spec.card.extra["codes"])
         label, token = next(iter(codes.items()))
         st.caption(
@@ -54,6 +76,16 @@ def decoder_demo(spec: CheckpointSpec, state: PageState) -> None:
         )
     with sentences():
         _generate(spec, state)
+
+
+def _masks(spec: CheckpointSpec, state: PageState) -> None:
+    text = state.values.get("text")
+    with sentences():
+        result = fill_mask_demo(
+            spec, text=None if text is None else str(text), masked=state.integers("mask"), key=state.key("mask"),
+            branch="decoder",
+        )  # fmt: skip
+        state.set(text=result.text, mask=result.masked)
 
 
 def _generate(spec: CheckpointSpec, state: PageState) -> None:

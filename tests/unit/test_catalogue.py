@@ -147,7 +147,7 @@ def test_a_key_with_two_meanings_would_be_found() -> None:
 def test_branches_list_their_own_systems_before_guests() -> None:
     efficient = [system.slug for system in catalogue.by_branch("efficient")]
     assert efficient[0] == "bigbird"
-    assert set(efficient) == {"bigbird", "distilbert", "albert", "electra"}
+    assert set(efficient) == {"bigbird", "distilbert", "albert", "electra", "transformer-xl"}
     assert catalogue.by_branch("encoder")[-1].slug == "bigbird"
     assert catalogue.by_branch("decoder")[0].slug == "gpt"
     assert catalogue.by_branch("no such branch") == ()
@@ -197,6 +197,8 @@ COUNTED = {
     ("minilm", "L12-H384"): 33_360_000,
     ("minilm", "multilingual L12-H384"): 117_640_704,
     ("gpt", "base"): 116_534_784,
+    ("xlnet", "base"): 116_750_336,
+    ("xlnet", "large"): 360_300_800,
     ("gpt-2", "small"): 124_439_808,
     ("gpt-2", "medium"): 354_823_168,
     ("gpt-2", "large"): 774_030_080,

@@ -1,0 +1,287 @@
+"""XLNet's demo: choose words and the order in which they are found; see each step, who sees whom, and what it costs."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.checkpoints.spec import CheckpointSpec
+from core.figures.orders import masks, masks_alt, masks_table
+from core.figures.predictions import bars_alt, guess_bars, percent
+from core.ui.page import accent, plain, sentences
+
+if TYPE_CHECKING:
+    from core.language.permuted import Found, Unknown
+    from core.language.types import Token
+    from core.ui.links import PageState
+
+SAMPLES = (
+    "The cat drank the milk because it was thirsty.",
+    "The king gave the princess a golden ring.",
+    "In winter the river is covered with ice.",
+    "He opened the door and went into the house.",
+)
+GUESSES = 5
+_IN_A_ROW = 3
+_MOST_PICTURES = 9
+FED = {"truth": "What stood there", "own": "The model's own guess"}
+
+
+def orders_demo(spec: CheckpointSpec, state: PageState) -> None:
+    """Draw the demo; the sentence, the words in their order and what is fed back are kept in the page's state."""
+    text = _text(state)
+    with sentences():
+        tokens = _cut(spec.slug, text)
+        chosen = _choose(tokens, state)
+        fed = str(
+            st.segmented_control(
+                "Fed back after each step", list(FED), format_func=FED.__getitem__, required=True,
+                default=state.text("fed", "truth"), key=state.key("orders.fed"),
+            )
+        )  # fmt: skip
+        state.set(fed=fed)
+        unknown, found = _steps(spec.slug, text, chosen, fed == "own")
+        _pictures(unknown, found, state)
+        _steps_table(found)
+        st.divider()
+        _who_sees_whom(unknown, state)
+        st.divider()
+        _costs_table(spec, text, chosen)
+    _teach()
+
+
+def _text(state: PageState) -> str:
+    """The samples and the box."""
+    box, pills = state.key("orders.text"), state.key("orders.sample")
+    st.session_state.setdefault(box, state.text("text", SAMPLES[0]))
+    names = {plain(sample): sample for sample in SAMPLES}
+    st.session_state[pills] = next((name for name, text in names.items() if text == st.session_state[box]), None)
+
+    def take() -> None:
+        if st.session_state[pills] is not None:
+            st.session_state[box] = names[st.session_state[pills]]
+
+    st.pills("Samples", list(names), key=pills, on_change=take, label_visibility="collapsed", wrap=True)
+    text = str(st.text_area("Sentence", key=box, height=68, label_visibility="collapsed") or "")
+    state.set(text=None if text == SAMPLES[0] else text)
+    return text
+
+
+def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:
+    """The words in the order in which they were chosen; a sentence that was not seen before begins with three."""
+    from core.language.permuted import choices
+
+    there = choices(tokens)
+    names = {number: "".join(tokens[place].text for place in places) for number, places in there.items()}
+    usual = _usual(names)
+    # each sentence keeps its own choice
+    slot = state.key(f"orders.words.{zlib.crc32(repr([token.id for token in tokens]).encode())}")
+    first = state.key("orders.seen") not in st.session_state
+    st.session_state[state.key("orders.seen")] = True
+    if slot not in st.session_state:
+        linked = [number for number in dict.fromkeys(state.integers("words")) if number in there] if first else []
+        st.session_state[slot] = linked or list(usual)
+
+    def put(numbers: list[int]) -> None:
+        st.session_state[slot] = numbers
+
+    now = sorted(st.session_state[slot])
+    shuffles = st.session_state.get(state.key("orders.shuffles"), 0)
+    picked = tuple(
+        st.multiselect(
+            "Words to find, in the order in which they are found", list(names), key=slot,
+            format_func=lambda number: plain(f"{number} · {names[number]}"),
+            help="Take words out and put them in again to change the order",
+        )
+    )  # fmt: skip
+    with st.container(horizontal=True):
+        st.button("Left to right", key=state.key("orders.forward"), on_click=put, args=(now,))
+        st.button("Right to left", key=state.key("orders.backward"), on_click=put, args=(now[::-1],))
+        st.button("Shuffle", key=state.key("orders.shuffle"), on_click=_shuffle, args=(state, slot, shuffles + 1))
+        st.button("All words", key=state.key("orders.all"), on_click=put, args=(list(names),))
+    state.set(words=() if picked == usual else picked)
+    return picked
+
+
+def _shuffle(state: PageState, slot: str, seed: int) -> None:
+    import numpy as np
+
+    st.session_state[state.key("orders.shuffles")] = seed
+    before = list(st.session_state[slot])
+    st.session_state[slot] = [before[i] for i in np.random.default_rng(seed).permutation(len(before))]
+
+
+def _usual(names: dict[int, str]) -> tuple[int, ...]:
+    """The three longest words, in the order of the text."""
+    longest = sorted(names, key=lambda number: (not names[number].isalpha(), -len(names[number]), number))[:3]
+    return tuple(sorted(longest))
+
+
+def _pictures(unknown: Unknown, found: tuple[Found, ...], state: PageState) -> None:
+    """Bars for each step: what the model expects, given what it knows by then."""
+    scale = max(step.guess.probabilities[0] for step in found)
+    for start in range(0, min(len(found), _MOST_PICTURES), _IN_A_ROW):
+        row = found[start : min(start + _IN_A_ROW, _MOST_PICTURES)]
+        for number, (column, step) in enumerate(zip(st.columns(_IN_A_ROW, gap="large"), row, strict=False), start + 1):
+            with column:
+                st.markdown(f"**Step {number}**: {plain(_sees(unknown, number))}")
+                words, chances = step.guess.tokens, step.guess.probabilities
+                at = next((i for i, word in enumerate(words) if word == step.truth), None)
+                st.plotly_chart(
+                    guess_bars(
+                        words, chances, accent("decoder"), chosen=at, scale=scale,
+                        dark=st.context.theme.type == "dark",
+                    ),
+                    config={"displayModeBar": False},
+                    key=state.key(f"orders.bars.{number}"),
+                    alt=bars_alt(words, chances, f"Guesses in step {number}"),
+                )  # fmt: skip
+                st.caption(
+                    plain(f"“{step.truth}” stood there: {percent(step.probability)}, {step.bits:.1f} bits, rank ")
+                    + f"{step.rank:,}"
+                )
+    if len(found) > _MOST_PICTURES:
+        st.caption(f"The first {_MOST_PICTURES} of {len(found)} steps are drawn; the table has all of them.")
+    st.markdown(
+        "**Try** Right to left, then Shuffle, then All words: then the first step knows only how long the text is.\n\n"
+        "**Notice** that a word is as a rule the cheaper the more is known when its turn comes. No mask token stands "
+        "in its place: the model is told where the word is and cannot see what it is. ▸ marks what stood there."
+    )
+
+
+def _sees(unknown: Unknown, step: int) -> str:
+    """The sentence as this step sees it: ▢ for what is not found yet, ▣ for the place that is asked for."""
+    asked, later = unknown.places[step - 1], set(unknown.places[step:])
+    parts: list[str] = []
+    end = -1
+    for place, token in enumerate(unknown.tokens):
+        if token.special:
+            continue
+        shown = "▣" if place == asked else "▢" if place in later else token.text
+        parts.append(shown if token.continuation or token.start == end else f" {shown}")
+        end = token.end
+    return "".join(parts).strip()
+
+
+def _steps_table(found: tuple[Found, ...]) -> None:
+    with st.expander("The steps as a table"):
+        st.dataframe(
+            [
+                {
+                    "step": number,
+                    "token": step.guess.position,
+                    "stood there": step.truth,
+                    "probability": step.probability,
+                    "bits": step.bits,
+                    "rank": step.rank,
+                    "best guesses": ", ".join(
+                        f"{word} {percent(chance)}"
+                        for word, chance in zip(step.guess.tokens, step.guess.probabilities, strict=True)
+                    ),
+                }
+                for number, step in enumerate(found, 1)
+            ],
+            hide_index=True,
+            column_config={
+                "probability": st.column_config.NumberColumn(format="%.4f"),
+                "bits": st.column_config.NumberColumn(format="%.2f"),
+            },
+            alt="Every step with its best guesses and what the word that stood there cost",
+        )
+
+
+def _who_sees_whom(unknown: Unknown, state: PageState) -> None:
+    """The masks of the two streams."""
+    from core.language.orders import ranks
+    from core.language.permuted import sees
+
+    tokens = [token.text for token in unknown.tokens]
+    rank = ranks(unknown.places, len(tokens)).tolist()
+    content, query = sees(unknown)
+    st.markdown("**Who sees whom**, in the order of the text; in brackets the step in which a token is found")
+    st.plotly_chart(
+        masks(tokens, rank, content, query, accent("decoder"), dark=st.context.theme.type == "dark"),
+        config={"displayModeBar": False},
+        key=state.key("orders.masks"),
+        alt=masks_alt(tokens, rank),
+    )
+    st.markdown(
+        "Rows look at columns; a dot is seen. **Notice** the diagonal: a token's content stream knows the token, its "
+        "query stream, which has to find it, does not. That is all in which the two differ, and why there are two."
+    )
+    with st.expander("Who sees whom, as a table"):
+        st.dataframe(masks_table(tokens, rank, content, query), hide_index=True, alt="Whom each token's streams see")
+
+
+def _costs_table(spec: CheckpointSpec, text: str, chosen: tuple[int, ...]) -> None:
+    """The same words in three orders, and what each costs in each."""
+    orders = _costs(spec.slug, text, chosen)
+    names = _names(spec.slug, text, chosen)
+    rows: list[dict[str, object]] = [
+        {"word": names[place], **{order: bits[place] for order, bits in orders.items()}} for place in sorted(names)
+    ]
+    rows.append({"word": "all together", **{order: sum(bits.values()) for order, bits in orders.items()}})
+    st.markdown("**What the same words cost in three orders**, in bits")
+    st.dataframe(
+        rows,
+        hide_index=True,
+        column_config={order: st.column_config.NumberColumn(format="%.2f") for order in orders},
+        alt="Bits of each word in your order, from left to right and from right to left, and their sums",
+    )
+    sums = [sum(bits.values()) for bits in orders.values()]
+    st.markdown(
+        f"**Notice** that a word's cost depends on its turn. The sum should not: $p(a)\\,p(b \\mid a) = "
+        f"p(b)\\,p(a \\mid b)$, so a model without faults would say the same in every order. Here the sums lie "
+        f"{max(sums) - min(sums):.1f} bits apart."
+    )
+
+
+def _teach() -> None:
+    with st.expander("How an order becomes a mask"):
+        st.latex(
+            r"\log p(x_{z_1}, \dots, x_{z_m} \mid x_{\mathrm{known}}) = \sum_{t=1}^{m} "
+            r"\log p(x_{z_t} \mid x_{\mathrm{known}}, x_{z_1}, \dots, x_{z_{t-1}})"
+        )
+        st.markdown(
+            "$z$ is the order, $x_{z_t}$ the token found in step $t$. The text itself is never shuffled: every token "
+            "keeps its place, and the order is only a mask over who may look at whom. Known words look at each other "
+            "and never at a found one. With what stood there fed back, all steps come out of one pass."
+        )
+        st.caption("Permutation language modelling and two-stream attention: Yang et al. 2019, arXiv:1906.08237.")
+
+
+@st.cache_data(max_entries=128, ttl=3600.0, show_spinner=False)
+def _cut(slug: str, text: str) -> tuple[Token, ...]:
+    from core.language.permuted import cut
+
+    return cut(session.checkpoint(slug), text)
+
+
+@st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Finding the words")
+def _steps(slug: str, text: str, chosen: tuple[int, ...], own: bool) -> tuple[Unknown, tuple[Found, ...]]:
+    from core.language.permuted import follow, prepare
+
+    checkpoint = session.checkpoint(slug)
+    unknown = prepare(checkpoint, text, chosen)
+    return unknown, follow(checkpoint, unknown, GUESSES, own=own)
+
+
+@st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Adding up")
+def _costs(slug: str, text: str, chosen: tuple[int, ...]) -> dict[str, dict[int, float]]:
+    from core.language.permuted import costs, prepare, reordered
+
+    checkpoint = session.checkpoint(slug)
+    unknown = prepare(checkpoint, text, chosen)
+    return {
+        "your order": costs(checkpoint, unknown),
+        "left to right": costs(checkpoint, reordered(unknown, "forward")),
+        "right to left": costs(checkpoint, reordered(unknown, "backward")),
+    }
+
+
+def _names(slug: str, text: str, chosen: tuple[int, ...]) -> dict[int, str]:
+    unknown, _ = _steps(slug, text, chosen, False)
+    return {place: unknown.tokens[place].text for place in unknown.places}
