@@ -18,6 +18,7 @@ from core.training import (
     evaluate_encoders,
     evaluate_fusion,
     evaluate_languages,
+    evaluate_long,
     measures,
     parallel,
 )
@@ -33,7 +34,6 @@ _UNITS = {
     "first guess repeats a word": "%",
     "exact before": "%",
     "exact after": "%",
-    "bits per byte": "bits",
     "connective": "%",
     "connective, the most frequent one always": "%",
     "whole sentence": "%",
@@ -49,7 +49,9 @@ _UNITS = {
 
 def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure]:
     def unit(name: str) -> str:
-        return "%" if name.endswith(("exact after", "top-1", "top-5")) else _UNITS.get(name, "")
+        if name.endswith(("exact after", "top-1", "top-5")) or name.startswith("attention caught"):
+            return "%"
+        return "bits" if name.startswith("bits per byte") else _UNITS.get(name, "")
 
     return [Measure(before + name, round(value, 2), unit(name), on) for name, value in numbers.items()]
 
@@ -171,6 +173,8 @@ HOW: dict[str, How] = {
     "atlas-ctrl": zoo(evaluate_codes.codes),
     "atlas-t5": seq2seq,
     "atlas-bigbird": sparse,
+    "atlas-longformer": zoo(evaluate_long.windowed),
+    "atlas-reformer": zoo(evaluate_long.hashed),
     "atlas-bert": zoo(evaluate_encoders.encoder),
     "atlas-roberta": zoo(evaluate_encoders.encoder),
     "atlas-albert": zoo(evaluate_encoders.encoder),
