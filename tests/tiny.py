@@ -273,6 +273,50 @@ def tiny_transformer_xl(
     return _save(XLNetLMHeadModel(config), tokenizer, folder)
 
 
+def tiny_longformer(
+    folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, positions: int = 512, window: int = 16
+) -> Path:
+    """A random LongformerForMaskedLM; ``window`` counts both sides."""
+    import torch
+    from transformers import LongformerConfig, LongformerForMaskedLM
+
+    torch.manual_seed(0)
+    tokenizer = wordpiece_tokenizer(positions)
+    config = LongformerConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=2 * width,
+        max_position_embeddings=positions + 1,
+        attention_window=[window] * layers,
+        type_vocab_size=1,
+        pad_token_id=0,
+        bos_token_id=2,
+        eos_token_id=3,
+        sep_token_id=3,
+    )
+    return _save(LongformerForMaskedLM(config), tokenizer, folder)
+
+
+def tiny_reformer(folder: Path, *, axial: tuple[int, int] = (16, 16), chunk: int = 16, buckets: int = 8) -> Path:
+    """A random ReformerModelWithLMHead over bytes: a local layer and a hashing one."""
+    import torch
+
+    from core.training.objectives.hashed import END, PAD, byte_tokenizer, new_reformer
+    from core.training.shipping import ship_tokenizer
+
+    torch.manual_seed(0)
+    settings = {"layers": ["local", "lsh"], "width": 16, "heads": 2, "inner": 32, "hashes": 1}
+    model = new_reformer(settings | {"axial": axial, "chunk": chunk, "buckets": buckets})
+    model.config.hash_seed = 0
+    model.eval().save_pretrained(folder)
+    ship_tokenizer(
+        byte_tokenizer(), folder, axial[0] * axial[1], pad_token=PAD, bos_token=END, eos_token=END, unk_token=END
+    )
+    return folder
+
+
 def make_all(root: Path) -> Path:
     """One folder of each branch below ``root``, as a host would fill ``ATLAS_CHECKPOINT_DIR``."""
     tiny_bert(root / "tiny-bert")

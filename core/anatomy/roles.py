@@ -30,7 +30,7 @@ _BY_NAME: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
     (ATTENTION, re.compile(r"(self_|encoder_|cross)?att(n|ention|entions)|multi_head_attention|\w+Attention")),
-    (FEED_FORWARD, re.compile(r"mlp|ffns?|ffn_output|intermediate|output|DenseReluDense|fc[12]|lin[12]")),
+    (FEED_FORWARD, re.compile(r"mlp|ffns?|ffn_output|feed_forward|intermediate|output|DenseReluDense|fc[12]|lin[12]")),
     (EMBEDDINGS, re.compile(r"embeddings\w*|embedding_hidden_mapping_in|embed_\w+|shared|w[tp]e|w")),
 )
 """Tried in this order on a module's whole name, only while no ancestor has decided."""

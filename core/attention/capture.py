@@ -62,19 +62,26 @@ def capture(checkpoint: Checkpoint, text: str, text_b: str | None = None, target
 
 
 def _encoder(checkpoint: Checkpoint, text: str, text_b: str | None) -> AttentionMap:
-    from core.efficiency import bigbird
+    from core.efficiency import bigbird, longformer
 
     inputs = _tokenise(checkpoint, text, text_b)
     tokens = labels(checkpoint.tokenizer, inputs["input_ids"][0].tolist())
     if checkpoint.model.config.model_type == "big_bird":
         full = bigbird.encode(checkpoint.model, inputs["input_ids"], mode="full")
         return _map("encoder", full.attentions, tokens, tokens)
+    if checkpoint.model.config.model_type == "longformer":
+        return _map("encoder", longformer.encode(checkpoint.model, inputs["input_ids"]).attentions, tokens, tokens)
     language = own_language(checkpoint.model, inputs["input_ids"])
     outputs = checkpoint.model(**inputs, **language, output_attentions=True)
     return _map("encoder", outputs.attentions, tokens, tokens)
 
 
 def _decoder(checkpoint: Checkpoint, text: str) -> AttentionMap:
+    if checkpoint.model.config.model_type == "reformer":
+        raise NoAttentionMatrix(
+            "A Reformer computes no matrix of attention: it sorts the text into buckets and looks within them. Its "
+            "demo shows the buckets of your text."
+        )
     inputs = _tokenise(checkpoint, text)
     tokens = labels(checkpoint.tokenizer, inputs["input_ids"][0].tolist())
     outputs = checkpoint.model(**inputs, output_attentions=True, use_cache=False)

@@ -56,6 +56,11 @@ def apply(base_state: Mapping[str, Tensor], difference: Mapping[str, Tensor]) ->
     return state
 
 
+def long_names(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A RobertaForMaskedLM's state under the names of a LongformerForMaskedLM, which a difference to it changes."""
+    return {name.replace("roberta.", "longformer.", 1): value for name, value in state.items()}
+
+
 def _add_product(base: Tensor, a: Tensor, b: Tensor, rows: Tensor | None, name: str) -> Tensor:
     import torch
 

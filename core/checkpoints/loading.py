@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.checkpoints import hub_cache, package
-from core.checkpoints.difference import apply
+from core.checkpoints.difference import apply, long_names
 from core.checkpoints.folder import Inspected, count_elements, inspect, inspect_again, read_json
 from core.checkpoints.read_adapters import read_adapters
 from core.checkpoints.registry import GENERATOR, MINILM, bundled_root
@@ -246,8 +246,11 @@ def _state(folder: Path, card: Card | None) -> dict[str, Tensor]:
     count_elements(file)
     base = _base_state((card.base if card else None) or package.NAME)
     config = folder / "config.json"
-    if config.is_file() and read_json(config).get("model_type") == "encoder-decoder":
+    kind = read_json(config).get("model_type") if config.is_file() else None
+    if kind == "encoder-decoder":
         base = both_halves(base)
+    elif kind == "longformer":
+        base = long_names(base)
     return apply(base, load_file(file))
 
 

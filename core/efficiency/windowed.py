@@ -46,10 +46,13 @@ def _hidden(n: int, side: int, global_at: tuple[int, ...]) -> Tensor:
     return torch.cat([unseen.new_zeros(blocks, side, len(global_at)), unseen], dim=-1)
 
 
-def by_blocks(query: Tensor, key: Tensor, value: Tensor, side: int, global_at: Sequence[int] = ()) -> Tensor:
+def by_blocks(
+    query: Tensor, key: Tensor, value: Tensor, side: int, global_at: Sequence[int] = (), *, fused: bool = True
+) -> Tensor:
     """Context (R, H, n, d) of the window and the global keys; all three inputs are (R, H, n, d).
 
-    Rows of global tokens are computed as if they were not: `of_global` replaces them.
+    Rows of global tokens are computed as if they were not global; whoever has their own projections replaces them.
+    Without ``fused`` it is plain matrix products, to be held against plain full attention.
     """
     rows, heads, n, width = query.shape
     hidden = _hidden(n, side, tuple(global_at)).to(query.device)
@@ -65,13 +68,17 @@ def by_blocks(query: Tensor, key: Tensor, value: Tensor, side: int, global_at: S
         return near.reshape(rows * heads, blocks, -1, width)
 
     cut = pad(query, (0, 0, 0, fill)).reshape(rows * heads, blocks, side, width)
-    bias = torch.zeros(hidden.shape, dtype=query.dtype, device=query.device).masked_fill(hidden, -1e4)
-    context = scaled_dot_product_attention(cut, around(key), around(value), attn_mask=bias[None])
+    if fused:
+        bias = torch.zeros(hidden.shape, dtype=query.dtype, device=query.device).masked_fill(hidden, -1e4)
+        context = scaled_dot_product_attention(cut, around(key), around(value), attn_mask=bias[None])
+    else:
+        scores = (cut @ around(key).transpose(-1, -2)).mul_(width**-0.5)
+        context = torch.softmax(scores.masked_fill_(hidden, -torch.inf), dim=-1) @ around(value)
     return context.reshape(rows, heads, blocks * side, width)[:, :, :n]
 
 
-def by_mask(query: Tensor, key: Tensor, value: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-    """Context (R, H, n, d) and weights (R, H, n, m) where ``seen`` (n, m) holds; the reference."""
-    scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
-    weights = torch.softmax(scores.masked_fill(~seen, -torch.inf), dim=-1)
+def by_mask(query: Tensor, key: Tensor, value: Tensor, seen: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Context (..., n, d) and weights (..., n, m) where ``seen`` (n, m) holds, everywhere without it; the reference."""
+    scores = (query @ key.transpose(-1, -2)) * query.shape[-1] ** -0.5
+    weights = torch.softmax(scores if seen is None else scores.masked_fill(~seen, -torch.inf), dim=-1)
     return weights @ value, weights

@@ -211,7 +211,7 @@ Head = Callable[[Any, "Tensor"], "Tensor"]
 HEADS: dict[str, Head] = {
     **dict.fromkeys(("bert", "mobilebert", "squeezebert", "deberta-v2"), lambda m, h: m.cls(h)),
     **dict.fromkeys(
-        ("roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "roberta-prelayernorm", "mpnet", "longformer"),
+        ("roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "roberta-prelayernorm", "mpnet"),
         lambda m, h: m.lm_head(h),
     ),
     **dict.fromkeys(("electra", "convbert"), lambda m, h: m.generator_lm_head(m.generator_predictions(h))),
@@ -237,6 +237,11 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
         from core.language.permuted import at_once
 
         return at_once(model, ids, positions)
+    if model.config.model_type == "longformer":
+        # The first token is global, as in training; the library's forward makes none so.
+        from core.efficiency.longformer import forward as windowed
+
+        return torch.from_numpy(windowed(model, ids[0].tolist(), positions).logits)
     head = HEADS.get(model.config.model_type)
     attend = torch.ones_like(ids)
     if head is None:

@@ -19,6 +19,7 @@ from core.training import (
     evaluate_encoders,
     evaluate_fusion,
     evaluate_languages,
+    evaluate_long,
     evaluate_respell,
     evaluate_xlnet,
     measures,
@@ -58,9 +59,11 @@ _SHARES = ("exact after", "top-1", "top-5", "CER before", "CER after")
 
 def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure]:
     def unit(name: str) -> str:
-        if name.endswith(("bits per byte", "bits per token")):
+        if name.startswith("bits per byte") or name.endswith(("bits per byte", "bits per token")):
             return "bits"
-        return "%" if name.endswith(_SHARES) else _UNITS.get(name, "")
+        if name.endswith(_SHARES) or name.startswith("attention caught"):
+            return "%"
+        return _UNITS.get(name, "")
 
     return [Measure(before + name, round(value, 2), unit(name), on) for name, value in numbers.items()]
 
@@ -173,6 +176,8 @@ HOW: dict[str, How] = {
     "atlas-ctrl": zoo(evaluate_codes.codes),
     "atlas-t5": seq2seq,
     "atlas-bigbird": sparse,
+    "atlas-longformer": zoo(evaluate_long.windowed),
+    "atlas-reformer": zoo(evaluate_long.hashed),
     "atlas-bert": zoo(evaluate_encoders.encoder),
     "atlas-roberta": zoo(evaluate_encoders.encoder),
     "atlas-deberta": zoo(evaluate_encoders.deberta),

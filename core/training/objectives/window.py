@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from core.checkpoints.difference import long_names
 from core.efficiency.longformer import states
 from core.training import corpus, documents, masking
 from core.training.batches import Ints, Ragged, RaggedWriter
@@ -58,11 +59,6 @@ def long_config(short: Any, positions: int, window: int) -> Any:
         attention_window=[window] * short.num_hidden_layers,
         architectures=["LongformerForMaskedLM"],
     )
-
-
-def long_names(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A RobertaForMaskedLM's state under the names of a LongformerForMaskedLM."""
-    return {name.replace("roberta.", "longformer.", 1): value for name, value in state.items()}
 
 
 def tiled(table: Tensor, padding: int, positions: int) -> Tensor:

@@ -1,0 +1,77 @@
+r"""Locality-sensitive hashing of attention (Reformer: Kitaev et al., 2020, arXiv 2001.04451), as transformers does it.
+
+Queries and keys share one projection. A vector's bucket comes from a random rotation :math:`R` (d x b/2); vectors that
+point alike fall into one bucket more often than not:
+
+.. math:: h(x) = \arg\max\,[xR;\,-xR]
+
+Positions are sorted by bucket, then by place, and cut into chunks of m. A query sees the keys of its own chunk and of
+the one before, never itself unless nothing else is left, and never a later place. With several rounds each has its own
+rotation; what any round sees is seen, and the rounds are joined by their weights. The rounds stand end to end: before
+the first chunk of a round comes the last one of the round before, and before the very first chunk the very last.
+
+The paper lets a query see its own bucket alone; transformers leaves that mask out and lets it see both chunks.
+
+Legend: H heads, n positions, d head width, r rounds, b buckets, m tokens of a chunk.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+ITSELF = -1e5
+"""Score of a token with itself, as in transformers: it counts only where everything else is forbidden."""
+
+
+def rotations(heads: int, width: int, rounds: int, buckets: int, seed: int) -> Tensor:
+    """(H, d, r, b/2) standard normal numbers, those that transformers draws with ``hash_seed``."""
+    return torch.randn(heads, width, rounds, buckets // 2, generator=torch.Generator().manual_seed(seed))
+
+
+def buckets_of(vectors: Tensor, rotation: Tensor) -> Tensor:
+    """(R, H, n, d) vectors to (R, H, r, n) buckets, 0 to b - 1."""
+    rotated = torch.einsum("bmtd,mdhr->bmhtr", vectors, rotation.to(vectors))
+    return torch.cat([rotated, -rotated], dim=-1).argmax(-1)
+
+
+def order_of(buckets: Tensor, chunk: int) -> Tensor:
+    """(r, n) buckets of one head to (r, n') positions sorted by bucket, then by place; n' is a whole number of chunks.
+
+    Positions from n on are filling; it has a bucket of its own and comes last.
+    """
+    fill = -buckets.shape[1] % chunk
+    return torch.sort(pad(buckets, (0, fill), value=int(buckets.max()) + 1), dim=-1, stable=True).indices
+
+
+def seen(buckets: Tensor, chunk: int) -> Tensor:
+    """(r, n) buckets of one head to (n, n) True where a query (row) meets a key in some round; causal.
+
+    Itself is left out, but for the first position, which has nothing else. A text of one chunk is not hashed.
+    """
+    n = buckets.shape[1]
+    met = torch.ones(n, n, dtype=torch.bool).tril(-1)
+    met[0, 0] = True
+    if n > chunk:
+        order = order_of(buckets, chunk)
+        held = torch.zeros(order.numel() // chunk, order.shape[1])  # (chunks, n'): which positions a chunk holds
+        held.scatter_(1, order.reshape(len(held), chunk), 1.0)
+        met &= ((held.T @ (held + held.roll(1, 0))) > 0)[:n, :n]
+    return met
+
+
+def full_weights(vectors: Tensor) -> Tensor:
+    """(n, d) shared query-key vectors of one head to (n, n) weights of full causal attention, itself last of all.
+
+    Keys are brought to unit mean square and divided by the root of d.
+    """
+    n, width = vectors.shape
+    keys = vectors * torch.rsqrt(vectors.square().mean(-1, keepdim=True) + 1e-6) / width**0.5
+    scores = (vectors @ keys.T).masked_fill(torch.eye(n, dtype=torch.bool), ITSELF)
+    return torch.softmax(scores.masked_fill(torch.ones(n, n, dtype=torch.bool).triu(1), -torch.inf), dim=-1)
+
+
+def caught(weights: Tensor, met: Tensor) -> Tensor:
+    """(n,) share of each position's full attention weight (n, n) on keys that it meets."""
+    return (weights * met).sum(-1)

@@ -1,0 +1,104 @@
+"""What the models of long texts are measured by, on tiny random ones and by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core.checkpoints.loading import read
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.efficiency import reformer
+from core.training import evaluate, evaluate_long, measures
+from tests import tiny
+
+
+def loaded(folder: Path, kind: Any) -> Checkpoint:
+    spec = CheckpointSpec("dir-tiny", "Tiny", None, "efficient", kind, "directory", "a test", str(folder), True)
+    return read(spec)
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    return loaded(tiny.tiny_longformer(tmp_path_factory.mktemp("longformer"), positions=1024), "masked-lm")
+
+
+@pytest.fixture(scope="module")
+def hashing(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    return loaded(tiny.tiny_reformer(tmp_path_factory.mktemp("reformer")), "causal-lm")
+
+
+def test_pairs_far_by_hand() -> None:
+    ids = np.array([9, 5, 7, 5, 7, 7, 8, 9])
+    rare = np.array([5, 7, 9])
+    assert evaluate_long.pairs_far(ids, rare, 2, 9) == [(0, 7), (1, 3)]
+    assert evaluate_long.pairs_far(ids, rare, 3, 9) == [(0, 7)]
+    assert evaluate_long.pairs_far(ids, np.array([7]), 1, 9) == []  # three times
+
+
+def test_words_of_the_story_are_measured(long: Checkpoint) -> None:
+    found = evaluate_long.windowed(long, None)
+    (on,) = found
+    assert on.startswith("a story written for this project, ")
+    assert set(found[on]) == {"top-1", "top-5"}
+    assert 0 <= found[on]["top-1"] <= found[on]["top-5"] <= 100
+
+
+def test_the_base_reads_pieces_and_the_windows_the_whole(long: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A base that is the same model, with pieces as long as the text: both guess alike."""
+    ids = np.random.default_rng(0).integers(5, len(long.tokenizer), 64)
+
+    class Base:
+        @staticmethod
+        def model(ids: torch.Tensor) -> Any:
+            mask = torch.zeros_like(ids)
+            mask[:, 0] = 1
+            return long.model(input_ids=ids, attention_mask=torch.ones_like(ids), global_attention_mask=mask)
+
+    monkeypatch.setattr(evaluate_long, "SHORT", 64)
+    found = evaluate_long._masked(long, Base, [ids])  # type: ignore[arg-type]
+    assert found["top-5"] == found["base in pieces top-5"]
+
+
+def test_far_words_are_asked_with_the_other_place_and_without(long: Checkpoint) -> None:
+    books = [np.random.default_rng(1).permutation(np.repeat(np.arange(5, 5 + 100), 2)) for _ in range(2)]
+    found = evaluate_long.far_words(long, books, length=128)
+    names = {f"rare word, {name} {low} to {high} tokens away, top-5" for name in ("told", "not told")
+             for low, high in evaluate_long.FAR}  # fmt: skip
+    assert set(found) == names
+    assert all(0 <= value <= 100 for value in found.values())
+
+
+def test_bits_of_the_story_are_the_librarys(hashing: Checkpoint) -> None:
+    found = evaluate_long.hashed(hashing, None)
+    (on,) = found
+    text = measures.STORY.read_text(encoding="utf-8")
+    theirs = measures.bits_per_byte(hashing.model, hashing.tokenizer, text)
+    assert found[on]["bits per byte"] == pytest.approx(theirs, rel=1e-4)
+    shares = [found[on][f"attention caught, {n} round{'s' * (n > 1)}"] for n in reformer.ROUNDS]
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] <= 100 + 1e-3
+
+
+def test_reading_is_measured_by_hand(hashing: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    book = np.random.default_rng(0).integers(2, 258, 2 * 256).tolist()
+    monkeypatch.setattr(evaluate_long, "ENDS", 32)
+    found = evaluate_long._by_reading(hashing.model, [book], 256)
+    bits = [reformer.surprises(hashing.model, book[at : at + 256]) for at in (0, 256)]
+    assert found["bits per byte"] == pytest.approx(float(torch.cat(bits).mean()), rel=1e-5)
+    ends = torch.cat([part[-evaluate_long.ENDS :] for part in bits])
+    assert found["bits per byte, 256 read"] == pytest.approx(float(ends.mean()), rel=1e-5)
+    read = (
+        reformer.surprises(hashing.model, book[-64:])[-32:].mean()
+        + reformer.surprises(hashing.model, book[192:256])[-32:].mean()
+    )
+    assert found["bits per byte, 64 read"] == pytest.approx(float(read) / 2, rel=1e-5)
+
+
+def test_units() -> None:
+    rows = evaluate._named({"bits per byte, 4 rounds": 1.0, "attention caught, 1 round": 2.0, "told, top-5": 3.0}, "x")
+    assert [row.unit for row in rows] == ["bits", "%", "%"]
+    assert {"atlas-longformer", "atlas-reformer"} <= set(evaluate.HOW)
