@@ -41,6 +41,7 @@ _WORDS = {
     "replaced-token": "replaced tokens",
     "causal-lm": "generation",
     "seq2seq-lm": "text to text",
+    "adapters": "tasks through adapters",
 }
 
 

@@ -100,7 +100,8 @@ _WATCH: ContextVar[list[float] | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
-def _running(task: Task | None, watch: list[float] | None) -> Iterator[None]:
+def running(task: Task | None, watch: list[float] | None = None) -> Iterator[None]:
+    """Within the block this thread's runs go through the adapters of ``task``; ``watch`` collects sizes of updates."""
     before = _ACTIVE.set(task), _WATCH.set(watch)
     try:
         yield
@@ -160,7 +161,7 @@ class AdapterBert(nn.Module):
     def pooled(self, inputs: Mapping[str, Tensor], task: str | None = None, watch: list[float] | None = None) -> Tensor:
         """(rows, d) mean states of ``inputs`` as a tokeniser names them; through the adapters of ``task``, if any."""
         part: Any = None if task is None else self.tasks[task]
-        with _running(part, watch):
+        with running(part, watch):
             states = self.trunk(**inputs).last_hidden_state
         seen = inputs["attention_mask"][..., None].to(states.dtype)
         mean: Tensor = (states * seen).sum(1) / seen.sum(1)

@@ -45,7 +45,7 @@ SAMPLES = {
         "We are going home because it is late.",
     ),
 }
-SAMPLES["replaced-token"] = SAMPLES["masked-lm"]
+SAMPLES["replaced-token"] = SAMPLES["adapters"] = SAMPLES["masked-lm"]
 CONTINUATIONS = (0, 6, 12, 24, 48)
 
 
