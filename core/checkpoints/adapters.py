@@ -8,8 +8,9 @@ passes on
     \mathrm{norm}\big(x + a(h)\big), \qquad a(h) = h + W_{up}\, \mathrm{gelu}(W_{down} h + b_{down}) + b_{up},
 
 where :math:`W_{down}` is m x d and :math:`W_{up}` d x m with a bottleneck m much smaller than the width d. Both start
-near zero, so that training starts at the encoder as it is. A task trains its adapters, norms of its own and a layer on
-top; the encoder stays as it is for all of them. The answer is read from the mean state of the attended tokens:
+near zero, so that training starts at the encoder as it is. A task trains its adapters, norms of its own in the layers
+and a head on top; the encoder stays as it is for all of them. The answer is read from the mean state of the attended
+tokens:
 
 .. math:: p(y \mid \text{text}) = \mathrm{softmax}\Big(V \tfrac{1}{n} \sum_i h_i + c\Big)_y.
 
@@ -34,8 +35,7 @@ from torch.nn import functional
 ARCHITECTURE = "AdapterBert"
 """What ``config.json`` names as the architecture of such a folder."""
 START = 0.01
-"""Standard deviation of the matrices before training, cut off at twice that (the paper's section 3.6)."""
-SUBLAYERS = ("attention", "feed-forward")
+"""Standard deviation of the matrices before training, cut off at twice that; the authors' code has a tenth of it."""
 
 
 class Adapter(nn.Module):

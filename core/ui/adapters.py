@@ -100,8 +100,8 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> N
             "**Try** the samples: the same two sentences the other way round, then with two words exchanged, and swap "
             "the adapters on each.\n\n"
             "**Notice** that the head alone can tell what a text is *about*, which the frozen encoder was made for. "
-            "What it cannot tell is order: no reading of the finished states brings back what the layers did not keep. "
-            "The adapters change what is kept, inside the layers, with few numbers of their own."
+            "Order it can hardly tell: the mean of the finished states keeps little of it, and no weights of a head "
+            "bring it back. The adapters change what is kept, inside the layers, with few numbers of their own."
         )
     with st.expander("As a table"):
         st.dataframe(
