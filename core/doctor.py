@@ -42,6 +42,7 @@ _WORDS = {
     "causal-lm": "generation",
     "seq2seq-lm": "text to text",
     "permutation-lm": "words in any order",
+    "adapters": "tasks through adapters",
 }
 
 

@@ -116,6 +116,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "second": Text(),
         "seed": Integer(0, 0, 2**31 - 1),
         "beside": Choice(),
+        "task": Choice(),
     },
     "zoo": {
         "tab": Choice("models", ("models", "compare", "curves")),

@@ -43,7 +43,7 @@ def module_tree(source: str | nn.Module, size: str | None = None, *, live: bool 
 
 
 def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) -> nn.Module:
-    """An instance of a transformers class without weights: its configuration's defaults with ``overrides``.
+    """An instance of a class (`named`) without weights: its configuration's defaults with ``overrides``.
 
     An ``EncoderDecoderModel`` has two configurations: ``overrides`` then holds the tables ``encoder`` and ``decoder``,
     each with the name of its ``config`` class beside the arguments.
@@ -57,13 +57,24 @@ def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) ->
         settings = transformers.EncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
     else:
         settings = _configuration(config, **overrides)
-    model_class: Any = getattr(transformers, architecture)
+    model_class = named(architecture)
     with torch.device("meta"):
         model = model_class(settings)
     with contextlib.suppress(NotImplementedError, AttributeError):  # some classes have nothing to tie
         model.tie_weights()
     built: nn.Module = model
     return built
+
+
+def named(architecture: str) -> Any:
+    """The class of that name: transformers' own, or one that it lacks and `core.anatomy.own` has."""
+    import transformers
+
+    if hasattr(transformers, architecture):
+        return getattr(transformers, architecture)
+    from core.anatomy import own
+
+    return getattr(own, architecture)
 
 
 def _configuration(config: str, **arguments: Any) -> Any:

@@ -78,9 +78,10 @@ class Fact:
 class Size:
     """One published size and how to build its skeleton from a transformers class.
 
-    ``architecture`` and ``config`` name classes of ``transformers``; ``overrides`` are the keyword arguments of the
-    configuration. For ``EncoderDecoderModel``, ``config`` is ``"EncoderDecoderConfig"`` and ``overrides`` holds
-    ``encoder`` and ``decoder``, each with its own ``config`` and arguments.
+    ``architecture`` names a class of ``transformers`` (or of ``core.anatomy.own``) and ``config`` one of its
+    configurations; ``overrides`` are that one's keyword arguments. For ``EncoderDecoderModel``, ``config`` is
+    ``"EncoderDecoderConfig"`` and ``overrides`` holds ``encoder`` and ``decoder``, each with its own ``config`` and
+    arguments.
     """
 
     name: str

@@ -8,8 +8,9 @@ passes on
     \mathrm{norm}\big(x + a(h)\big), \qquad a(h) = h + W_{up}\, \mathrm{gelu}(W_{down} h + b_{down}) + b_{up},
 
 where :math:`W_{down}` is m x d and :math:`W_{up}` d x m with a bottleneck m much smaller than the width d. Both start
-near zero, so that training starts at the encoder as it is. A task trains its adapters, norms of its own and a layer on
-top; the encoder stays as it is for all of them. The answer is read from the mean state of the attended tokens:
+near zero, so that training starts at the encoder as it is. A task trains its adapters, norms of its own in the layers
+and a head on top; the encoder stays as it is for all of them. The answer is read from the mean state of the attended
+tokens:
 
 .. math:: p(y \mid \text{text}) = \mathrm{softmax}\Big(V \tfrac{1}{n} \sum_i h_i + c\Big)_y.
 
@@ -34,8 +35,7 @@ from torch.nn import functional
 ARCHITECTURE = "AdapterBert"
 """What ``config.json`` names as the architecture of such a folder."""
 START = 0.01
-"""Standard deviation of the matrices before training, cut off at twice that (the paper's section 3.6)."""
-SUBLAYERS = ("attention", "feed-forward")
+"""Standard deviation of the matrices before training, cut off at twice that; the authors' code has a tenth of it."""
 
 
 class Adapter(nn.Module):
@@ -100,7 +100,8 @@ _WATCH: ContextVar[list[float] | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
-def _running(task: Task | None, watch: list[float] | None) -> Iterator[None]:
+def running(task: Task | None, watch: list[float] | None = None) -> Iterator[None]:
+    """Within the block this thread's runs go through the adapters of ``task``; ``watch`` collects sizes of updates."""
     before = _ACTIVE.set(task), _WATCH.set(watch)
     try:
         yield
@@ -160,7 +161,7 @@ class AdapterBert(nn.Module):
     def pooled(self, inputs: Mapping[str, Tensor], task: str | None = None, watch: list[float] | None = None) -> Tensor:
         """(rows, d) mean states of ``inputs`` as a tokeniser names them; through the adapters of ``task``, if any."""
         part: Any = None if task is None else self.tasks[task]
-        with _running(part, watch):
+        with running(part, watch):
             states = self.trunk(**inputs).last_hidden_state
         seen = inputs["attention_mask"][..., None].to(states.dtype)
         mean: Tensor = (states * seen).sum(1) / seen.sum(1)

@@ -1,4 +1,4 @@
-"""Which demos an encoder has: masked words, pairs of sentences, replaced tokens; each by what it was trained to do."""
+"""Which demos an encoder has: masked words, pairs of sentences, replaced tokens, tasks; each by its training."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import checkpoints, links
 from core.checkpoints.spec import CheckpointSpec
+from core.ui.adapters import adapters_demo
 from core.ui.beside import beside_demo
 from core.ui.bilingual import bilingual_demo
 from core.ui.fill_mask import fill_mask_demo
@@ -69,6 +70,9 @@ def encoder_demo(view: BranchView) -> None:
         return
     if spec.kind == "replaced-token":
         replaced_demo(spec, state)
+        return
+    if spec.kind == "adapters":
+        adapters_demo(spec, state)
         return
     offered = demos_of(spec)
     wanted = state.text("demo")

@@ -123,7 +123,7 @@ def _sizes(system: System) -> None:
     table(Table(headings, rows, caption=f"Sizes of {system.name}", widths=(13, 17, 14, 15, 12, 29), numeric=(3, 4)))
     classes = sorted({size.architecture for size in system.sizes})
     st.caption(
-        f"Counted by building {', '.join(classes)} from transformers without weights, shared tensors once. Published "
+        f"Counted by building {', '.join(classes)} without weights, shared tensors once. Published "
         "figures are rounded, and papers differ in whether they count heads and embeddings."
     )
     if system.hub:

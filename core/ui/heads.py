@@ -45,7 +45,7 @@ SAMPLES = {
         "We are going home because it is late.",
     ),
 }
-SAMPLES["replaced-token"] = SAMPLES["permutation-lm"] = SAMPLES["masked-lm"]
+SAMPLES |= dict.fromkeys(("replaced-token", "permutation-lm", "adapters"), SAMPLES["masked-lm"])
 CONTINUATIONS = (0, 6, 12, 24, 48)
 
 

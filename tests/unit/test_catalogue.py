@@ -16,7 +16,7 @@ from core.catalogue.shape import shape
 from core.errors import UnknownSystem
 
 NAMED = {
-    *("bert", "distilbert", "roberta", "xlm", "xlm-r", "albert", "electra", "deberta", "minilm"),
+    *("bert", "distilbert", "roberta", "xlm", "xlm-r", "albert", "electra", "deberta", "minilm", "adapter-bert"),
     *("gpt", "gpt-2", "ctrl", "gpt-3", "gpt-neo", "gpt-j", "llama"),
     *("t5", "bart", "m2m-100", "bert2bert", "bigbird", "longformer", "reformer"),
 }
@@ -147,7 +147,7 @@ def test_a_key_with_two_meanings_would_be_found() -> None:
 def test_branches_list_their_own_systems_before_guests() -> None:
     efficient = [system.slug for system in catalogue.by_branch("efficient")]
     assert efficient[:3] == ["reformer", "longformer", "bigbird"]
-    assert set(efficient[3:]) == {"distilbert", "albert", "electra", "transformer-xl"}
+    assert set(efficient[3:]) == {"distilbert", "albert", "electra", "transformer-xl", "adapter-bert"}
     assert [system.slug for system in catalogue.by_branch("encoder")[-2:]] == ["longformer", "bigbird"]
     assert catalogue.by_branch("decoder")[0].slug == "gpt"
     assert catalogue.by_branch("no such branch") == ()

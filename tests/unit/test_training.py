@@ -190,6 +190,7 @@ def test_every_recipe_loads_and_states_its_card() -> None:
     assert {"minilm", "atlas-gpt-2", "atlas-t5", "atlas-bigbird"} <= set(names)
     loaded = {name: recipe.load(name) for name in names}
     stages = {found.model.get("start") for found in loaded.values()}
+    stages |= {found.card.get("extra", {}).get("compared", {}).get("recipe") for found in loaded.values()}
     for name, found in loaded.items():
         assert found.slug == name
         if not found.card:

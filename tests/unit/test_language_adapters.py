@@ -1,0 +1,99 @@
+"""What a text is asked under the tasks of adapters, and which texts cannot be asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from core.checkpoints.adapters import AdapterBert
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
+from core.figures.adapters import update_alt, update_bars, update_rows
+from core.language.adapters import judge, swap_seconds, tasks, two_sentences
+from tests import tinyadapters
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    """Random adapters for four tasks on the tiny encoder."""
+    from transformers import AutoTokenizer, BertModel
+
+    folder: Path = tinyadapters.trunk(tmp_path_factory.mktemp("package"))
+    trunk = BertModel.from_pretrained(folder, add_pooling_layer=False, attn_implementation="eager")
+    model: Any = AdapterBert(trunk, {name: len(told["answers"]) for name, told in tinyadapters.TASKS.items()}, 3)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for value in model.tasks.parameters():
+            value.add_(0.3 * torch.randn_like(value))
+    model.config.adapter_tasks = tinyadapters.TASKS
+    spec = CheckpointSpec("x", "X", None, "encoder", "adapters", "bundled", "-", "-", True, max_positions=48)
+    return Checkpoint(model.eval(), AutoTokenizer.from_pretrained(folder), spec)
+
+
+def test_probabilities_and_updates_are_the_models_own(checkpoint: Checkpoint) -> None:
+    model: Any = checkpoint.model
+    found = judge(checkpoint, " The cat  sat on the mat. ", "genre")
+    given = checkpoint.tokenizer("The cat sat on the mat.", return_tensors="pt")
+    with torch.no_grad():
+        answer = model.answer(given, "genre", watch=True)
+        alone = model.answer_alone(given, "genre")
+    assert found.adapted == pytest.approx(answer.logits.softmax(-1)[0].tolist())
+    assert found.alone == pytest.approx(alone.softmax(-1)[0].tolist())
+    assert found.updates == pytest.approx(answer.updates)
+    assert found.answer == found.task.answers[int(answer.logits.argmax())]
+    assert found.answer_alone == found.task.answers[int(alone.argmax())]
+    assert found.read == ("The cat sat on the mat.",)
+    assert [info.slug for info in tasks(checkpoint)] == list(tinyadapters.TASKS)
+    assert found.task.trained_alone == 16 * 4 + 4
+
+
+def test_a_pair_is_read_as_two_segments(checkpoint: Checkpoint) -> None:
+    model: Any = checkpoint.model
+    found = judge(checkpoint, "The cat sat. A dog runs! Tom reads.", "sentences")
+    assert found.read == ("The cat sat.", "A dog runs!")
+    given = checkpoint.tokenizer("The cat sat.", "A dog runs!", return_tensors="pt", return_token_type_ids=True)
+    assert int(given["token_type_ids"].sum()) > 0
+    with torch.no_grad():
+        wanted = model.answer(given, "sentences").logits.softmax(-1)[0].tolist()
+    assert found.adapted == pytest.approx(wanted)
+
+
+def test_sentences_are_found_where_one_ends() -> None:
+    assert two_sentences('"Stay!" said the queen. He went.') == ('"Stay!" said the queen.', "He went.")
+    assert two_sentences("he came. he saw.") == ("he came.", "he saw.")
+    assert two_sentences("It cost 3.50 in all. We paid.") == ("It cost 3.50 in all.", "We paid.")
+    assert two_sentences("One… Two. Three.") == ("One…", "Two.")
+    for text in ("Only one sentence.", "No end", "One. ...", "One. !"):
+        with pytest.raises(InputUnusable, match="two sentences"):
+            two_sentences(text)
+
+
+def test_what_cannot_be_asked_is_said(checkpoint: Checkpoint) -> None:
+    with pytest.raises(OutOfRange, match="sentiment, genre, words, sentences"):
+        judge(checkpoint, "The cat sat.", "speech")
+    with pytest.raises(InputEmpty):
+        judge(checkpoint, " \n", "genre")
+    with pytest.raises(InputTooLong, match="positions for 48"):
+        judge(checkpoint, "cat " * 60, "genre")
+    with pytest.raises(InputTooLong, match="at most 1,000"):
+        judge(checkpoint, "cat " * 300, "genre")
+
+
+def test_a_swap_is_quick_and_leaves_nothing_behind(checkpoint: Checkpoint) -> None:
+    before = judge(checkpoint, "The cat sat.", "genre")
+    assert 0 < swap_seconds(checkpoint, 50) < 0.001
+    assert judge(checkpoint, "The cat sat.", "genre") == before
+
+
+def test_updates_are_drawn_by_layer_and_place() -> None:
+    updates = (0.1, 0.4, 0.2, 0.05)
+    first, second = update_bars(updates, "#0072B2").data
+    assert (list(first.x), list(first.y)) == (["1", "2"], [0.1, 0.2])
+    assert list(second.y) == [0.4, 0.05]
+    assert first.marker.pattern.shape != second.marker.pattern.shape  # colour is not the only sign
+    assert update_rows(updates)[1] == {"layer": 1, "after": "feed-forward", "added, as a share of |h|": 0.4}
+    assert "most, 40 % of the state after feed-forward in layer 1; least, 5 %" in update_alt(updates)
+    assert "feed-forward in layer 2" in update_alt(updates)
