@@ -110,7 +110,8 @@ PAGES: dict[str, dict[str, Parameter]] = {
     "about": {},
     "encoder": {
         **_COMMON,
-        "demo": Choice("masks", ("masks", "passes", "pairs", "translation", "beside")),
+        "demo": Choice("masks", ("masks", "passes", "parts", "pairs", "translation", "beside")),
+        "token": Integer(None, 1, 512),
         "mask": Integers(high=511, most=64),
         "first": Text(),
         "second": Text(),
