@@ -51,15 +51,18 @@ def position_scores(query: Tensor, key: Tensor, attention: Any, table: Tensor) -
     Args:
         query: (rows, H, n, d) of the content, not scaled.
         key: likewise.
-        attention: transformers' DisentangledSelfAttention of DeBERTa version 2, both parts on and without buckets.
-        table: (2 * span, width) vectors of the distances from -span to span - 1.
+        attention: transformers' DisentangledSelfAttention of DeBERTa version 2, both parts on.
+        table: (2 * span, width) vectors of the distances, or of their buckets, from -span to span - 1.
     """
     import torch
+    from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
 
     n, span = query.shape[-2], len(table) // 2
     scale = 1 / math.sqrt(len(PARTS) * query.shape[-1])
     to_key, to_query = _projections(attention)
     rising = torch.arange(-(n - 1), n + 1, device=table.device)
+    if attention.position_buckets > 0:  # far distances share a vector
+        rising = make_log_bucket_position(rising, attention.position_buckets, attention.max_relative_positions).long()
     near = table[(rising + span).clamp(0, 2 * span - 1)]
     heads = (2 * n, attention.num_attention_heads, -1)
     keys = (to_key(near) * scale).view(heads).permute(1, 2, 0)
@@ -95,8 +98,6 @@ def supported(model: Any) -> bool:
         config.model_type == "deberta-v2"
         and getattr(config, "relative_attention", False)
         and sorted(config.pos_att_type or ()) == sorted(PARTS[1:])
-        and getattr(config, "position_buckets", -1) < 1
-        and not getattr(config, "conv_kernel_size", 0)
     )
 
 
@@ -113,7 +114,7 @@ def read(model: Any, ids: Tensor, keep: Collection[str] = PARTS) -> Reading:
     import torch
 
     if not supported(model):
-        raise NoAttentionMatrix("This model's attention scores are not a sum of content and position.")
+        raise NoAttentionMatrix("This model's attention scores cannot be taken apart into content and position here.")
     trunk = model.base_model
     kept = [PARTS.index(part) for part in PARTS if part in keep]
     scores, weights = [], []
@@ -132,6 +133,9 @@ def read(model: Any, ids: Tensor, keep: Collection[str] = PARTS) -> Reading:
             scores.append(parts[:, 0])
             weights.append(weight[0])
             mixed = (weight @ value).transpose(1, 2).flatten(2)
-            hidden = layer.attention.output(mixed, hidden)
-            hidden = layer.output(layer.intermediate(hidden), hidden)
+            seen = layer.attention.output(mixed, hidden)
+            new = layer.output(layer.intermediate(seen), seen)
+            if trunk.encoder.conv is not None and len(scores) == 1:  # of version 2, beside the first layer
+                new = trunk.encoder.conv(hidden, new, torch.ones_like(ids))
+            hidden = new
     return Reading(hidden, torch.stack(scores), torch.stack(weights))

@@ -15,7 +15,7 @@ from core.checkpoints.curve import Point, read_curve
 from core.checkpoints.sizes import Size, size_of
 from core.checkpoints.spec import CheckpointSpec, Measure
 
-_FALLS = ("loss", "bits", "perplexity", "error", "brier")
+_FALLS = ("loss", "bits", "perplexity", "error", "brier", "cer ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,7 +209,7 @@ def _refill_by_ids(
 
 Head = Callable[[Any, "Tensor"], "Tensor"]
 HEADS: dict[str, Head] = {
-    **dict.fromkeys(("bert", "mobilebert", "squeezebert", "deberta-v2"), lambda m, h: m.cls(h)),
+    **dict.fromkeys(("bert", "mobilebert", "squeezebert"), lambda m, h: m.cls(h)),
     **dict.fromkeys(
         ("roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "roberta-prelayernorm", "mpnet"),
         lambda m, h: m.lm_head(h),
@@ -217,6 +217,7 @@ HEADS: dict[str, Head] = {
     **dict.fromkeys(("electra", "convbert"), lambda m, h: m.generator_lm_head(m.generator_predictions(h))),
     "albert": lambda m, h: m.predictions(h),
     "distilbert": lambda m, h: m.vocab_projector(m.vocab_layer_norm(m.activation(m.vocab_transform(h)))),
+    "deberta-v2": lambda m, h: m.cls(h) if m.legacy else m.lm_predictions(h, m.get_input_embeddings()),
     "xlm": lambda m, h: m.pred_layer(h)[0],
     "modernbert": lambda m, h: m.decoder(m.head(h)),
 }

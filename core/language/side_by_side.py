@@ -38,6 +38,8 @@ CONTINUES = 20
 """Tokens that a causal model adds."""
 WRITES = 60
 """Tokens that an encoder-decoder writes at most."""
+BYTES = 160
+"""Where they are bytes."""
 GUESSES = 5
 
 KINDS: dict[Kind, str] = {
@@ -188,7 +190,8 @@ def _rewrite(checkpoint: Checkpoint, text: str, words: Sequence[Word], task: str
     _refuse_masks(checkpoint, words, "rewrites whole sentences")
     offered = translate.tasks(checkpoint)
     chosen = next((one for one in offered if one.slug == task), offered[0])
-    steps = tuple(translate.rewrite(checkpoint, text, chosen.slug, Decoding(max_new_tokens=WRITES)))
+    room = BYTES if chosen.respells else WRITES
+    steps = tuple(translate.rewrite(checkpoint, text, chosen.slug, Decoding(max_new_tokens=room)))
     return Rewritten(chosen, _written(checkpoint, steps), steps)
 
 

@@ -73,6 +73,11 @@ class Task:
         """Whether the task is to undo one of BART's corruptions (`core.language.denoise`)."""
         return self.slug == "denoise"
 
+    @property
+    def respells(self) -> bool:
+        """Whether the task is to set noisy spelling right, byte by byte (`core.language.noise`)."""
+        return self.slug == "respell"
+
 
 PLAIN = Task("text", "Text in, text out")
 
@@ -159,12 +164,15 @@ def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
         ids, offsets, words = list(encoded["input_ids"]), encoded["offset_mapping"], encoded.word_ids()
     else:
         ids = [int(i) for i in tokenizer(whole, verbose=False)["input_ids"]]
+    if wanted.respells:
+        _check_bytes(checkpoint, len(ids))
     check_length(checkpoint, len(ids))
     if len(ids) > MAX_SOURCE_TOKENS:
         raise InputTooLong(
             f"This text has {len(ids):,} tokens; at most {MAX_SOURCE_TOKENS} are taken here. Try a part."
         )
-    _check_words(checkpoint, typed)
+    if not wanted.respells:  # no byte is unknown
+        _check_words(checkpoint, typed)
     return Request(wanted, whole, tuple(describe(tokenizer, ids, whole, offsets, words)), _prompt(checkpoint, wanted))
 
 
@@ -238,6 +246,8 @@ def _named(slug: str, prefix: str) -> Task:
         return Task(slug, "Make one sentence of two", prefix)
     if task.denoises:
         return Task(slug, "Undo a corruption", prefix)
+    if task.respells:
+        return Task(slug, "Set noisy spelling right", prefix)
     return task
 
 
@@ -300,6 +310,15 @@ def _prompt(checkpoint: Checkpoint, task: Task) -> tuple[int, ...]:
         )
     forced = _id_of(checkpoint, task.answers) if task.answers else first
     return (int(start),) if forced is None or int(forced) == int(start) else (int(start), int(forced))
+
+
+def _check_bytes(checkpoint: Checkpoint, count: int) -> None:
+    """Refuse a text that is too long, counted as the model reads it; one id is the end of the text."""
+    limit = max_tokens(checkpoint)
+    if limit is not None and count > limit:
+        raise InputTooLong(
+            f"This text has {count - 1:,} bytes; {checkpoint.spec.name} takes up to {limit - 1:,}. A sentence works."
+        )
 
 
 def _check_words(checkpoint: Checkpoint, text: str) -> None:

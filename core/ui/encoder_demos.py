@@ -14,6 +14,7 @@ from core.ui.bilingual import bilingual_demo
 from core.ui.fill_mask import fill_mask_demo
 from core.ui.page import plain, sentences
 from core.ui.pairs import pairs_demo
+from core.ui.parts import parts_demo
 from core.ui.replaced import replaced_demo
 from core.ui.shared_layer import shared_layer_demo
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 DEMOS = {
     "masks": "Masked words",
     "passes": "Pass by pass",
+    "parts": "Parts of the attention",
     "pairs": "Two sentences",
     "translation": "With its translation",
     "beside": "Beside another model",
@@ -33,6 +35,7 @@ def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
     """The demos that a model of masked words has, the one that it opens with first."""
     more = {
         "passes": spec.system == "albert",
+        "parts": spec.system == "deberta",
         "pairs": "pairs" in spec.parts,
         "translation": spec.system == "xlm",
         "beside": bool(partners_of(spec)),
@@ -92,6 +95,9 @@ def encoder_demo(view: BranchView) -> None:
     state.set(demo=None if demo == offered[0] else demo)
     if demo == "pairs":
         pairs_demo(spec, state)
+        return
+    if demo == "parts":
+        parts_demo(spec, state)
         return
     if demo == "translation":
         bilingual_demo(spec, state)

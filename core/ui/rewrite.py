@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
@@ -14,6 +14,7 @@ from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import AtlasError
 from core.language.damage import KINDS, Kind, damage
 from core.language.denoise import CORRUPTIONS, damage_text
+from core.language.noise import NOISES, Noise, noisy
 from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request, Task, align, prepare, replay, rewrite, tasks
 from core.language.types import Decoding, GenerationStep
@@ -22,6 +23,7 @@ from core.ui.decoding import decoding_controls, decoding_of, effective, explain_
 from core.ui.links import PageState
 from core.ui.page import accent, plain
 from core.ui.pivot import pivot_panel
+from core.ui.respell import BYTES, rate_slider, respell_panel
 from core.ui.rewrite_parts import attention_panel, attention_tabs
 from core.ui.steps import alternatives_panel, beams_table, how_it_ended, steps_table
 
@@ -47,14 +49,14 @@ class _Run:
 
 
 def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
-    """Draw the whole demo; reads and writes task, text, damage, the decoding, forced, step, layer and head."""
+    """Draw the whole demo; reads and writes task, text, damage, rate, the decoding, forced, step, layer and head."""
     checkpoint = session.checkpoint(spec.slug)
     offered = tasks(checkpoint)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         task = _task(offered, state)
-        kind = _damage_menu(task, state) if task.repairs or task.denoises else None
+        kind = _damage_menu(task, state) if task.repairs or task.denoises or task.respells else None
         with st.popover("How it writes"):
-            decoding = _decoding(state)
+            decoding = _decoding(task, state)
     typing, writing = _samples_and_columns(task, state)
     with typing:
         typed = str(st.text_area("Text in", key=state.key("text"), height=72) or "")
@@ -69,6 +71,8 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
         # What was typed stays in the box, so nothing is lost by the refusal.
         st.warning(plain(str(error)), icon=":material/info:")
         return
+    if task.respells and run.steps:
+        respell_panel(checkpoint, clean(typed, MAX_CHARS), request.text, run.steps[-1].text, state)
     if task.denoises and run.steps:
         st.caption(plain(rewrite_text.kept(clean(typed, MAX_CHARS), run.steps[-1].text)))
     if run.steps:
@@ -100,23 +104,28 @@ def _task(offered: tuple[Task, ...], state: PageState) -> Task:
 
 
 def _damage_menu(task: Task, state: PageState) -> Kind | str:
-    options = [*CORRUPTIONS, AS_IT_IS] if task.denoises else [*KINDS[-1:], *KINDS[:-1], AS_IT_IS]
+    options: list[str] = [*KINDS[-1:], *KINDS[:-1], AS_IT_IS]
+    if task.denoises or task.respells:
+        options = [*(CORRUPTIONS if task.denoises else NOISES), AS_IT_IS]
     current = state.text("damage", options[0])
     chosen = st.selectbox(
         "Damage", options, index=options.index(current) if current in options else 0,
-        key=state.key(f"damage.{task.denoises}"),
+        key=state.key(f"damage.{task.denoises}.{task.respells}"),
         format_func=rewrite_text.DAMAGE.__getitem__, width=230, help="What is done to your sentence before it is read",
     )  # fmt: skip
     state.set(damage=None if chosen == options[0] else chosen)
     return str(chosen)
 
 
-def _decoding(state: PageState) -> Decoding:
+def _decoding(task: Task, state: PageState) -> Decoding:
     before = decoding_of(state)
-    now = decoding_controls(before, key=state.key("decoding"))
+    if task.respells and before.max_new_tokens == Decoding().max_new_tokens:  # too few bytes for a sentence
+        before = replace(before, max_new_tokens=BYTES)
+    now = decoding_controls(before, key=state.key(f"decoding.{task.respells}"))
+    length = now.max_new_tokens
     state.set(
         strategy=now.strategy, temperature=now.temperature, top_k=now.top_k, top_p=now.top_p, beams=now.beams,
-        length=now.max_new_tokens,
+        length=Decoding().max_new_tokens if task.respells and length == BYTES else length,
     )  # fmt: skip
     if now.strategy == "sample":
         state.set(seed=now.seed)
@@ -155,7 +164,12 @@ def _damaged(checkpoint: Checkpoint, task: Task, typed: str, kind: Kind | str, s
     slot = state.key("damage.seed")
     seed = int(st.session_state.setdefault(slot, state.number("seed", 0)))
     text = clean(typed, MAX_CHARS)
-    given = damage_text(checkpoint, text, kind, seed) if task.denoises else damage(text, cast(Kind, kind), seed=seed)
+    if task.respells:
+        given = noisy(text, cast(Noise, kind), rate_slider(cast(Noise, kind), state), seed)
+    elif task.denoises:
+        given = damage_text(checkpoint, text, kind, seed)
+    else:
+        given = damage(text, cast(Kind, kind), seed=seed)
 
     def again() -> None:
         st.session_state[slot] = (seed + 1) % 2**31

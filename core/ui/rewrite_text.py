@@ -19,6 +19,12 @@ DAMAGE = {
     "infill": "Hide spans behind one mask each",
     "permute": "Change the order of sentences",
     "rotate": "Begin in the middle",
+    "typos": "Slips of the fingers",
+    "drop": "Lost letters",
+    "repeat": "Repeeeated letters",
+    "antspeak": "A N T S P E A K",
+    "upper": "ALL CAPITALS",
+    "random-case": "rANdOm CaSE",
     "none": "None: repair what I type",
 }
 
@@ -53,6 +59,12 @@ _FUSE = (
     "The king was old. His son was still a child.",
     "We waited in the garden. The rain began.",
 )
+_RESPELL = (
+    "The children play in the garden after school.",
+    "I would like a cup of tea.",
+    "She told me that the train was late again.",
+    "We are going home because it is late.",
+)
 _REPAIR = (
     "We are going home because it is late.",
     "The children play in the garden after school.",
@@ -65,6 +77,8 @@ def samples(task: Task) -> tuple[str, ...]:
     """Sentences to try, in the language that the task reads."""
     if task.repairs:
         return _REPAIR
+    if task.respells:
+        return _RESPELL
     if task.denoises:
         return _DENOISE
     if task.slug == "fuse":
@@ -74,7 +88,7 @@ def samples(task: Task) -> tuple[str, ...]:
 
 def every_sample() -> frozenset[str]:
     """All samples of all tasks."""
-    return frozenset((*_REPAIR, *_DENOISE, *_FUSE)).union(*_SAMPLES.values())
+    return frozenset((*_REPAIR, *_RESPELL, *_DENOISE, *_FUSE)).union(*_SAMPLES.values())
 
 
 def kept(before: str, after: str) -> str:
@@ -93,6 +107,13 @@ def try_and_notice(task: Task) -> None:
             "**Try** damaging the sentence another way until the answer is wrong.\n\n"
             "**Notice** that a written word looks back at all the pieces of its damaged form: damage breaks it into "
             "more and rarer tokens."
+        )
+    elif task.respells:
+        st.markdown(
+            "**Try** each kind of noise on one sentence, then misspell one by hand, with the damage set to none.\n\n"
+            "**Notice** where it goes wrong: a name or a rare word that has lost letters comes back as a frequent one, "
+            "and after A N T S P E A K it has to find where words end. Behind each written byte the lines lead to the "
+            "place in the noisy text that it came from."
         )
     elif task.denoises:
         st.markdown(

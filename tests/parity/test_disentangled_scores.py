@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from transformers import DebertaV2Config, DebertaV2ForMaskedLM
@@ -10,13 +12,13 @@ from core.attention.disentangled import PARTS, read
 from core.training.disentangled import hasten
 
 
-def library(span: int, shared: bool) -> DebertaV2ForMaskedLM:
+def library(span: int, shared: bool, **more: Any) -> DebertaV2ForMaskedLM:
     torch.manual_seed(0)
     config = DebertaV2Config(
         vocab_size=40, hidden_size=12, num_hidden_layers=3, num_attention_heads=3, intermediate_size=16,
         max_position_embeddings=32, max_relative_positions=span, type_vocab_size=0, relative_attention=True,
         position_biased_input=False, pos_att_type=["c2p", "p2c"], share_att_key=shared, norm_rel_ebd="layer_norm",
-        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **more,
     )  # fmt: skip
     made = DebertaV2ForMaskedLM(config).eval()
     for parameter in made.parameters():
@@ -24,9 +26,21 @@ def library(span: int, shared: bool) -> DebertaV2ForMaskedLM:
     return made
 
 
-@pytest.mark.parametrize(("span", "shared", "length"), [(-1, True, 11), (5, True, 11), (-1, False, 2), (-1, True, 1)])
-def test_the_softmax_of_the_sum_is_what_the_library_returns(span: int, shared: bool, length: int) -> None:
-    model, ids = library(span, shared), torch.arange(4, 4 + length)[None]
+@pytest.mark.parametrize(
+    ("span", "shared", "length", "more"),
+    [
+        (-1, True, 11, {}),
+        (5, True, 11, {}),
+        (-1, False, 2, {}),
+        (-1, True, 1, {}),
+        (32, True, 20, {"position_buckets": 6}),  # as in the published versions 2 and 3
+        (-1, True, 11, {"conv_kernel_size": 3, "conv_act": "gelu"}),  # as in version 2
+    ],
+)
+def test_the_softmax_of_the_sum_is_what_the_library_returns(
+    span: int, shared: bool, length: int, more: dict[str, Any]
+) -> None:
+    model, ids = library(span, shared, **more), torch.arange(4, 4 + length)[None]
     found = read(model, ids)
     with torch.no_grad():
         expected = model(input_ids=ids, output_attentions=True, output_hidden_states=True)

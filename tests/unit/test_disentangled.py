@@ -76,8 +76,8 @@ def test_without_any_part_every_token_counts_the_same() -> None:
 
 def test_other_models_have_no_such_parts() -> None:
     assert supported(model())
-    assert not supported(model(position_buckets=4))
+    assert not supported(model(pos_att_type=["c2p"]))
     bert = new_model({"type": "bert", "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 1}, 40)
     assert not supported(bert)
-    with pytest.raises(NoAttentionMatrix, match="not a sum"):
+    with pytest.raises(NoAttentionMatrix, match="cannot be taken apart"):
         read(bert, torch.tensor([[2, 3]]))
