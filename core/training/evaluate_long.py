@@ -32,7 +32,7 @@ ENDS = 128
 def windowed(checkpoint: Checkpoint, corpus: Path | None) -> Found:
     """Masked words of the story; of held-out books by length, beside the base in pieces; rare words told far away."""
     from core import checkpoints
-    from core.training.evaluate import held_out_books
+    from core.training.corpus import held_out_books
 
     card = checkpoint.spec.card
     base = checkpoints.load(str(card.base)) if card and card.base else None
@@ -138,7 +138,7 @@ def far_words(checkpoint: Checkpoint, books: Sequence[Ints], length: int = 1024)
 
 def hashed(checkpoint: Checkpoint, corpus: Path | None) -> Found:
     """Bits per byte of the story, and what hashing catches there; of held-out books by how much is read."""
-    from core.training.evaluate import held_out_books
+    from core.training.corpus import held_out_books
 
     model = checkpoint.model
     width = reformer.positions_of(model)
