@@ -38,7 +38,7 @@ def saved_bars(
     figure.update_layout(
         height=260, margin={"l": 0, "r": 0, "t": 8, "b": 0}, showlegend=False, bargap=0.0, font={"color": ink},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
-        xaxis={"title": "token of the text; a dotted line is where a segment begins", "fixedrange": True,
+        xaxis={"title": "token (dotted: a segment begins)", "fixedrange": True,
                "showgrid": False, "zeroline": False},
         yaxis={"title": "bits saved", "fixedrange": True, "zeroline": True, "zerolinecolor": ink},
     )  # fmt: skip

@@ -92,7 +92,8 @@ def _picture(found: Reading, state: PageState) -> None:
         f"{found.without[later].mean():.2f} without.\n\n"
         "**Try** shorter segments, then a memory of a few tokens.\n\n"
         "**Notice** the tokens right after a dotted line: without the memory the model has just forgotten the "
-        "sentence that it is in the middle of. A tall bar further on is a name or a thing that had been named before."
+        "sentence that it is in the middle of. Further on, see which tokens have tall bars: a name or "
+        "a thing that was named before the segment should be among them."
     )
 
 

@@ -146,7 +146,7 @@ def _pictures(unknown: Unknown, found: tuple[Found, ...], state: PageState) -> N
     if len(found) > _MOST_PICTURES:
         st.caption(f"The first {_MOST_PICTURES} of {len(found)} steps are drawn; the table has all of them.")
     st.markdown(
-        "**Try** Right to left, then Shuffle, then All words: then the first step knows only how long the text is.\n\n"
+        "**Try** Right to left, then Shuffle; then All words, where the first step knows only how long the text is.\n\n"
         "**Notice** that a word is as a rule the cheaper the more is known when its turn comes. No mask token stands "
         "in its place: the model is told where the word is and cannot see what it is. ▸ marks what stood there."
     )

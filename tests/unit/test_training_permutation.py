@@ -11,8 +11,9 @@ import pytest
 import torch
 from torch.nn import functional
 
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import orders
-from core.training import optimizers, permutations, xlnet_model
+from core.training import evaluate_xlnet, optimizers, permutations, xlnet_model
 from core.training import recipe as recipes
 from core.training.objectives import build
 from core.training.objectives.permutation import PermutationModel, PermutationObjective, found_tokens
@@ -226,6 +227,27 @@ def test_learns_and_ships_what_it_learnt(folder: Path, tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
     assert set(tokenizer("The cat sat.")) == {"input_ids", "attention_mask"}
     assert tokenizer.mask_token == "[MASK]"
+
+
+def test_held_out_documents_are_measured_as_in_training(
+    objective: PermutationObjective, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers import AutoTokenizer, XLNetLMHeadModel
+
+    objective.export(tmp_path)
+    model: Any = XLNetLMHeadModel.from_pretrained(tmp_path, dtype=torch.float32)
+    spec = CheckpointSpec("atlas-xlnet", "X", "xlnet", "decoder", "permutation-lm", "bundled", "-", "-", True)
+    checkpoint = Checkpoint(model.eval(), AutoTokenizer.from_pretrained(tmp_path), spec)
+    recipe = tiny()
+    monkeypatch.setattr(recipes, "load", lambda _: recipe)
+    monkeypatch.setattr(evaluate_xlnet, "story_chunks", lambda _: ["The cat sat on a mat."])
+    found = evaluate_xlnet.permuted_measures(checkpoint, folder)
+    (on,) = (name for name in found if "held out" in name)
+    whole = XLNetLMHeadModel(model.config)  # in float32 as it was before it was shipped
+    whole.load_state_dict(xlnet_model.whole(objective.model.full).state_dict())
+    expected = found_tokens(PermutationModel(whole.eval()), objective.test)
+    for name in ("top-1", "top-5"):
+        assert found[on][name] == pytest.approx(expected[name], abs=1.0)
 
 
 def test_attention_matrices_go_to_muon_and_vectors_of_heads_do_not() -> None:

@@ -1,0 +1,105 @@
+"""The pictures of orders and of a memory: what is drawn, said and put into the table; the measures of both models."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.figures import memory, orders
+from core.language import orders as masks
+from core.training import evaluate, evaluate_xlnet
+from tests import tiny
+
+TOKENS = ["[CLS]", "a<b", "cat", "[SEP]"]
+RANK = [0, 2, 1, 0]
+
+
+def sides() -> tuple[Any, Any]:
+    query = ~masks.blind(np.array(RANK))
+    return query | np.eye(4, dtype=bool), query
+
+
+def test_two_maps_with_a_dot_in_each_cell_that_is_seen() -> None:
+    content, query = sides()
+    figure = orders.masks(TOKENS, RANK, content, query, "#D55E00")
+    left, right = figure.data
+    assert np.array_equal(left.z, content.astype(int))
+    assert np.array_equal(right.z, query.astype(int))
+    assert [[cell == "●" for cell in row] for row in right.text] == query.tolist()
+    assert right.customdata[1][1] == "a&lt;b (2) cannot see a&lt;b (2)"
+    assert right.customdata[1][2] == "a&lt;b (2) sees cat (1)"
+    long = orders.masks(["x"] * 40, [0] * 40, np.ones((40, 40), bool), np.ones((40, 40), bool), "#D55E00")
+    assert not any(cell for row in long.data[0].text for cell in row)
+
+
+def test_the_table_and_the_sentence_say_the_same() -> None:
+    content, query = sides()
+    rows = orders.masks_table(TOKENS, RANK, content, query)
+    assert [row["found in step"] for row in rows] == [None, 2, 1, None]
+    assert rows[1]["its query stream sees"] == "[CLS], cat, [SEP]"
+    assert rows[1]["its content stream sees"] == "all"
+    assert rows[2]["its query stream sees"] == "[CLS], [SEP]"
+    said = orders.masks_alt(TOKENS, RANK)
+    assert "from the start: [CLS], [SEP]." in said
+    assert "cat, then a<b" in said
+
+
+def test_bars_go_up_where_the_memory_helps_and_lines_stand_between_segments() -> None:
+    saved = [0.0, 0.0, 1.5, -0.5, 0.25]
+    figure = memory.saved_bars(["a", "b", "<c>", "d", "e"], saved, 2, "#D55E00")
+    bars = figure.data[0]
+    assert list(bars.y) == saved
+    assert [colour == "#D55E00" for colour in bars.marker.color] == [False, False, True, False, True]
+    assert bars.customdata[2] == "token 3, “&lt;c&gt;”"
+    assert [line.x0 for line in figure.layout.shapes] == [2.5, 4.5]
+    assert "of the 3 tokens after it 2 are cheaper" in memory.saved_alt(saved, 2)
+
+
+def load(folder: Path, slug: str, kind: Any) -> Checkpoint:
+    from transformers import AutoTokenizer, XLNetLMHeadModel
+
+    model: Any = XLNetLMHeadModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+    spec = CheckpointSpec(slug, slug, None, "decoder", kind, "bundled", "-", "-", True)
+    return Checkpoint(model.eval(), AutoTokenizer.from_pretrained(folder), spec)
+
+
+def test_a_model_that_knows_nothing_costs_the_same_in_every_order(tmp_path: Path) -> None:
+    checkpoint = load(tiny.tiny_xlnet(tmp_path / "x"), "atlas-xlnet", "permutation-lm")
+    for parameter in checkpoint.model.parameters():
+        parameter.data.zero_()
+    texts = ["The cat sat on the mat.", "Tom gave Anna a red ball."]
+    found = evaluate_xlnet.cost_of_orders(checkpoint.model, checkpoint.tokenizer, texts)
+    size = checkpoint.model.config.vocab_size
+    assert list(found.values()) == pytest.approx([math.log2(size)] * 3, rel=1e-5)
+    with torch.no_grad():  # a bias that always says "the"
+        checkpoint.model.lm_loss.bias[checkpoint.tokenizer.convert_tokens_to_ids("the")] = 5.0
+    hits = evaluate_xlnet.permuted_words(checkpoint.model, checkpoint.tokenizer, ["the the the the the the the."])
+    assert hits == dict.fromkeys(hits, 100.0)
+
+
+def test_the_memory_saves_nothing_of_a_model_that_knows_nothing(tmp_path: Path) -> None:
+    checkpoint = load(tiny.tiny_transformer_xl(tmp_path / "x"), "atlas-transformer-xl", "causal-lm")
+    for parameter in checkpoint.model.parameters():
+        parameter.data.zero_()
+    text = " ".join(tiny.SENTENCES[:6])
+    bits, size = evaluate_xlnet.saved_by_memory(checkpoint, text)
+    count = len(checkpoint.tokenizer(text)["input_ids"])
+    assert bits.tolist() == pytest.approx([count * math.log2(checkpoint.model.config.vocab_size)] * 2, rel=1e-5)
+    assert size == len(text.encode())
+
+
+def test_both_models_are_measured_on_the_committed_story(tmp_path: Path) -> None:
+    xlnet = load(tiny.tiny_xlnet(tmp_path / "x", positions=128), "atlas-xlnet", "permutation-lm")
+    found = {measure.name: measure for measure in evaluate.HOW["atlas-xlnet"](xlnet, None)}
+    assert {measure.unit for name, measure in found.items() if "top" in name} == {"%"}
+    assert {measure.unit for name, measure in found.items() if "bits" in name} == {"bits"}
+    assert len(found) == 7
+    xl = load(tiny.tiny_transformer_xl(tmp_path / "y"), "atlas-transformer-xl", "causal-lm")
+    names = [measure.name for measure in evaluate.HOW["atlas-transformer-xl"](xl, None)]
+    assert names == ["bits per byte", "without memory, bits per byte"]
