@@ -27,8 +27,9 @@ def objective(tmp_path_factory: pytest.TempPathFactory) -> Any:
     found = recipes.load("atlas-byt5")
     model = found.model | {"width": 16, "layers": 2, "decoder_layers": 1, "heads": 2, "inner": 24}
     sources = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt"))
+    data = found.data | {"hold_out_every": 10}
     recipe = dataclasses.replace(
-        found, sources=sources, model=model, data=found.data | {"hold_out_every": 10}, step_tokens=1024, tokens=0,
+        found, sources=sources, model=model, data=data, step_tokens=1024, tokens=0,
         optimizer={"rate": 1e-2, "warmup": 0.1, "bfloat16": False},
     )  # fmt: skip
     return build(recipe, folder, folder / "states" / "byt5" / "data")
@@ -134,3 +135,17 @@ def test_held_out_sentences_are_short_and_not_trained_on(objective: Any, tmp_pat
     assert len(found) > 10
     assert not set(found) & trained
     assert all(8 <= len(text.encode()) <= 30 for text in found)
+
+
+def test_heads_begin_beside_their_byte(objective: Any) -> None:
+    from core.training.objectives.respell import NEAR, look_near
+    from core.training.objectives.seq2seq import Seq2SeqModel
+
+    t5 = Seq2SeqModel(objective.recipe.model | {"width": 20, "heads": 5}, 259).t5
+    look_near(t5)
+    found = {}
+    for name, half in (("encoder", t5.encoder), ("decoder", t5.decoder)):
+        bias = half.block[0].layer[0].SelfAttention.compute_bias(6, 6)[0]  # (heads, looks, looked at)
+        found[name] = [{int(j) - int(i) for i, j in torch.nonzero(head == NEAR)} for head in bias]
+        assert torch.equal(bias[0].clamp(max=0.1) == 0.0, bias[0] != NEAR)
+    assert found == {"encoder": [{-1}, {1}, {-2}, {2}, set()], "decoder": [{-1}, {-2}, {-3}, set(), set()]}

@@ -31,10 +31,30 @@ OFFSET = 3
 """Ids before the first byte."""
 CLEAN = 8
 """One row in so many is not damaged."""
+NEAR = 5.0
+"""Of forty bytes that are equally likely otherwise, one with this bias gets four fifths of the weight."""
 MEASURED = 150
 """Held-out sentences that the learning curve is measured on, under each noise."""
 SHORT: tuple[Noise, ...] = tuple(kind for kind in NOISES if kind != "antspeak")
 """Kinds of noise that leave a text about as long as it is."""
+
+
+@torch.no_grad()
+def look_near(t5: Any) -> None:
+    """Lets some heads begin with their eyes on a neighbour: a bias of `NEAR` on one distance, nought on the others.
+
+    In the encoder one head each for the byte before, the one after and the second ones, in the decoder for the three
+    before, as far as there are heads; the others keep their random biases, which are small. So a place is known by the
+    bytes around it from the first step on, and a written byte can find its place in the source. Without that, a model
+    this small learns to write English without reading for thousands of steps.
+    """
+    buckets = t5.config.relative_attention_num_buckets
+    right = buckets // 2  # distances to the right have the second half of the encoder's buckets
+    for half, near in ((t5.encoder, (1, right + 1, 2, right + 2)), (t5.decoder, (1, 2, 3))):
+        bias = half.block[0].layer[0].SelfAttention.relative_attention_bias.weight  # (buckets, heads)
+        for head, bucket in enumerate(near[: bias.shape[1]]):
+            bias[:, head] = 0.0
+            bias[bucket, head] = NEAR
 
 
 def byte_tokenizer() -> Any:
@@ -71,6 +91,7 @@ class RespellObjective:
         self.sizes = batches.round_up(self.train.lengths)
         torch.manual_seed(recipe.seed)
         self.model = Seq2SeqModel(recipe.model, self.tokenizer.get_vocab_size())
+        look_near(self.model.t5)
         self._epochs = Epochs(recipe.seed, self._epoch)
 
     def _epoch(self, rng: np.random.Generator) -> list[Ints]:
@@ -87,8 +108,10 @@ class RespellObjective:
             kinds = ("antspeak",)
         seeds = [int(np.random.SeedSequence([seed, 1, step, int(i)]).generate_state(1)[0]) for i in index]
         clean = [to_text(self.train.row(int(i))) for i in index]
-        pairs = [(text if own % CLEAN == 0 else drawn(text, own, kinds=kinds)[0], text)
-                 for text, own in zip(clean, seeds, strict=True)]  # fmt: skip
+        pairs = [
+            (text if own % CLEAN == 0 else drawn(text, own, kinds=kinds)[0], text)
+            for text, own in zip(clean, seeds, strict=True)
+        ]
         return rows(pairs)
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
