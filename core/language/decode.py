@@ -40,6 +40,8 @@ class Reader:
         self.cross: NDArray[np.float32] | None = None  # (L, H, q, S)
         self._wanted = attention
         takes = inspect.signature(model.forward).parameters
+        # A Reformer keeps buckets, not keys and values, and has no matrix to show: it reads everything again, too.
+        self._hashing = model.config.model_type == "reformer"
         # GPT has no cache in transformers; it reads everything again at every step.
         self._caching = "past_key_values" in takes
         self._cache: Any = None
@@ -68,6 +70,11 @@ class Reader:
             elif self._read is not None:
                 start = self._read.shape[1]
                 ids = torch.cat((self._read, ids), 1)
+            if self._hashing:
+                from core.efficiency.reformer import next_scores
+
+                self._read = ids
+                return next_scores(self.model, ids)
             out = self.model(**{self._inputs: ids}, **self._fixed, **extra)
             if self._caching:
                 self._cache = out.past_key_values

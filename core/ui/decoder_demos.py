@@ -53,10 +53,11 @@ def decoder_demo(spec: CheckpointSpec, state: PageState) -> None:
             f"{plain(', '.join(other for other in codes.values() if other != token))}."
         )
     with sentences():
-        _generate(spec, state)
+        text_demo(spec, state)
 
 
-def _generate(spec: CheckpointSpec, state: PageState) -> None:
+def text_demo(spec: CheckpointSpec, state: PageState, branch: str = "decoder") -> None:
+    """Text token by token, in the colour of ``branch``."""
     text = state.values.get("text")
     result = generate_demo(
         spec,
@@ -65,6 +66,7 @@ def _generate(spec: CheckpointSpec, state: PageState) -> None:
         forced=state.integers("forced"),
         step=state.number("step") or None,
         key=state.key("generate"),
+        branch=branch,
     )
     state.set(
         text=result.text,
