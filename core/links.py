@@ -183,7 +183,15 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "random": Integer(None, 0, 8),
         "window": Integer(None, 1, 9),
         "global": Integer(None, 0, 8),
-        "seed": Integer(0, 0, 2**31 - 1),
+        "side": Integer(None, 1, 1024),
+        "words": Text(),
+        "start": Choice("yes", ("yes", "no")),
+        **_DECODING,
+        "length": Integer(120, 1, 200),
+        "demo": Choice(None, ("hashing", "reading", "text")),
+        "rounds": Integer(None, 1, 8),
+        "forced": Integers(high=10**6, most=200),
+        "step": Integer(None, 1, 200),
     },
 }
 """Every parameter of every page. Layers and heads count from 1, as papers do."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from core.attention.trace import AttentionTrace
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
     from core.efficiency.compare import Comparison, LongText
+    from core.efficiency.compare_windows import WindowComparison
     from core.efficiency.layout import Sparsity
     from core.efficiency.timing import Timing
 
@@ -59,7 +60,10 @@ def rewritten_trace(slug: str, text: str, task: str) -> AttentionTrace:
 Progress = Callable[[float, str], None]
 """Told the share done, from 0 to 1, and what is being done."""
 
+T = TypeVar("T")
+
 _comparisons: OrderedDict[tuple[object, ...], Comparison] = OrderedDict()
+_window_comparisons: OrderedDict[tuple[object, ...], WindowComparison] = OrderedDict()
 _comparing = threading.Lock()
 _COMPARISONS_KEPT = 64
 
@@ -74,16 +78,37 @@ def comparison(slug: str, long: LongText, sparsity: Sparsity, progress: Progress
     from core.efficiency.compare import compare
 
     key = (slug, long.ids, sparsity)
-    if (known := _comparisons.get(key)) is not None:
+    return _one_at_a_time(
+        _comparisons, key, lambda: compare(checkpoint(slug), long, sparsity, progress=progress), progress
+    )
+
+
+def window_comparison(
+    slug: str, long: LongText, side: int, global_at: tuple[int, ...], progress: Progress
+) -> WindowComparison:
+    """``long`` through a window with global tokens and through full attention; otherwise as :func:`comparison`."""
+    from core.efficiency.compare_windows import compare
+
+    key = (slug, long.ids, side, global_at)
+    return _one_at_a_time(
+        _window_comparisons, key, lambda: compare(checkpoint(slug), long, side, global_at, progress=progress), progress
+    )
+
+
+def _one_at_a_time(
+    kept: OrderedDict[tuple[object, ...], T], key: tuple[object, ...], compute: Callable[[], T], progress: Progress
+) -> T:
+    """What is kept under ``key``, computed where it is missing; no two computations at a time."""
+    if (known := kept.get(key)) is not None:
         return known
     while not _comparing.acquire(timeout=0.5):
         progress(0.0, "Another comparison is running; yours comes next")
     try:
-        if key not in _comparisons:
-            _comparisons[key] = compare(checkpoint(slug), long, sparsity, progress=progress)
-            while len(_comparisons) > _COMPARISONS_KEPT:
-                _comparisons.popitem(last=False)
-        return _comparisons[key]
+        if key not in kept:
+            kept[key] = compute()
+            while len(kept) > _COMPARISONS_KEPT:
+                kept.popitem(last=False)
+        return kept[key]
     finally:
         _comparing.release()
 

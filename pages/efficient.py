@@ -1,10 +1,10 @@
 """The efficient branch: a long text through sparse and through full attention of the same model."""
 
 from core.ui.branch import branch_frame, foot, no_model, reading_sections
+from core.ui.efficient_demos import efficient_demo
 from core.ui.heads import text_heads
 from core.ui.links import close_page
 from core.ui.page import sentences
-from core.ui.sparse import sparse_demo
 
 view = branch_frame(
     "efficient",
@@ -16,7 +16,7 @@ if view.section in ("demo", "heads") and view.spec is None:
     no_model(view)
 elif view.section == "demo":
     with sentences():
-        sparse_demo(view.spec, view.state)
+        efficient_demo(view.spec, view.state)
 elif view.section == "heads":
     text_heads(view)
 else:

@@ -28,7 +28,7 @@ def continued(checkpoint: Checkpoint, text: str, count: int) -> AttentionTrace:
     """
     if not 0 <= count <= MAX_NEW_TOKENS:
         raise OutOfRange(f"From 0 to {MAX_NEW_TOKENS} tokens can be written here, not {count}.")
-    if count == 0:
+    if count == 0 or checkpoint.model.config.model_type == "reformer":  # which has no matrix, as `capture` says
         return capture(checkpoint, text)
     prompt = prompt_ids(checkpoint, text)
     if len(prompt) + count > MAX_TOKENS:

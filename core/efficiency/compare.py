@@ -100,8 +100,8 @@ class LongText:
     text: str
 
 
-def prepare(checkpoint: Checkpoint, text: str) -> LongText:
-    """Tokenise a long text with at least one mask.
+def prepare(checkpoint: Checkpoint, text: str, limit: int | None = None) -> LongText:
+    """Tokenise a long text with at least one mask, of at most ``limit`` tokens (a BigBird's positions by default).
 
     Raises:
         InputEmpty, InputTooLong: nothing to read, or more than the model has positions for.
@@ -110,7 +110,7 @@ def prepare(checkpoint: Checkpoint, text: str) -> LongText:
     from core.efficiency.bigbird import shape_of
     from core.language.fill_mask import translate_masks
 
-    _, _, limit = shape_of(checkpoint.model)
+    limit = shape_of(checkpoint.model)[2] if limit is None else limit
     tokenizer = checkpoint.tokenizer
     text, _ = translate_masks(clean(text), str(tokenizer.mask_token))
     ids = tuple(int(i) for i in tokenizer(text, verbose=False)["input_ids"])
@@ -207,7 +207,7 @@ def _words(checkpoint: Checkpoint, long: LongText, sparse: Run, full: Run, k: in
         listed = set(np.argsort(-p)[:k].tolist()) | set(np.argsort(-q)[:k].tolist())
         answers = [Answer(label(checkpoint.tokenizer, i), float(p[i]), float(q[i])) for i in listed]
         answers.sort(key=lambda answer: (-answer.full, -answer.sparse, answer.text))
-        found.append(MaskedWord(position, _around(checkpoint, long.ids, position), tuple(answers), distance(p, q)))
+        found.append(MaskedWord(position, around(checkpoint, long.ids, position), tuple(answers), distance(p, q)))
     return tuple(found)
 
 
@@ -222,7 +222,7 @@ def distance(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
     return float(np.abs(p - q).sum() / 2)
 
 
-def _around(checkpoint: Checkpoint, ids: Sequence[int], position: int, width: int = 24) -> str:
+def around(checkpoint: Checkpoint, ids: Sequence[int], position: int, width: int = 24) -> str:
     """The words around a mask, special tokens other than the masks left out."""
     tokenizer = checkpoint.tokenizer
     hidden = set(tokenizer.all_special_ids) - {tokenizer.mask_token_id}

@@ -10,7 +10,7 @@ the one before, never itself unless nothing else is left, and never a later plac
 rotation; what any round sees is seen, and the rounds are joined by their weights. The rounds stand end to end: before
 the first chunk of a round comes the last one of the round before, and before the very first chunk the very last.
 
-The paper lets a query see its own bucket alone; transformers leaves that mask out and lets it see both chunks.
+transformers lets a query see both chunks whole, whatever the buckets in them.
 
 Legend: H heads, n positions, d head width, r rounds, b buckets, m tokens of a chunk.
 """

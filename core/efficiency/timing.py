@@ -86,6 +86,15 @@ def _seconds(model: Any, ids: Sequence[int]) -> float:
         from core.efficiency.bigbird import forward
 
         return forward(model, ids, range(len(ids)), None).seconds
+    if model.config.model_type == "reformer":
+        # The library's own forward would seed torch's generator for everyone.
+        from core.efficiency.reformer import states
+
+        text = torch.tensor([list(ids)])
+        with torch.inference_mode():
+            began = perf_counter()
+            model.lm_head.decoder(states(model, text))
+            return perf_counter() - began
     takes = inspect.signature(model.forward).parameters
     text = torch.tensor([list(ids)], device=model.device)
     given: dict[str, Any] = {"input_ids": text, "attention_mask": torch.ones_like(text)}

@@ -38,6 +38,7 @@ def pattern(
     *,
     theme: Theme = "light",
     marks: Sequence[tuple[int, str]] = (),
+    listed: Sequence[int] = (1, 2, 3),
 ) -> go.Figure:
     """The pattern of one head, tokens × tokens: queries down, keys across.
 
@@ -46,6 +47,7 @@ def pattern(
         block_size: tokens in a block.
         theme: which of the two sets of colours.
         marks: (token position, short name) whose rows and columns are pointed out.
+        listed: the kinds that the legend names.
     """
     total = len(kinds)
     colours = KIND_COLOURS[theme]
@@ -67,7 +69,7 @@ def pattern(
             hovertemplate="queries around token %{y}<br>keys around token %{x}<br><b>%{text}</b><extra></extra>",
         )
     )
-    for kind in (1, 2, 3):
+    for kind in listed:
         figure.add_scatter(
             x=[None], y=[None], mode="markers", name=KIND_NAMES[kind], hoverinfo="skip",
             marker={"symbol": "square", "size": 12, "color": colours[kind]},

@@ -42,6 +42,8 @@ class Reader:
         takes = inspect.signature(model.forward).parameters
         # Transformer-XL keeps states instead of keys and values, and only those of its last tokens.
         self._remembering = segments.remembers(model)
+        # A Reformer keeps buckets, not keys and values, and has no matrix to show: it reads everything again, too.
+        self._hashing = model.config.model_type == "reformer"
         # GPT has no cache in transformers; it reads everything again at every step.
         self._caching = "past_key_values" in takes
         self._cache: Any = None
@@ -73,6 +75,11 @@ class Reader:
             elif self._read is not None:
                 start = self._read.shape[1]
                 ids = torch.cat((self._read, ids), 1)
+            if self._hashing:
+                from core.efficiency.reformer import next_scores
+
+                self._read = ids
+                return next_scores(self.model, ids)
             out = self.model(**{self._inputs: ids}, **self._fixed, **extra)
             if self._caching:
                 self._cache = out.past_key_values

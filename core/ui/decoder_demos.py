@@ -75,7 +75,7 @@ def decoder_demo(spec: CheckpointSpec, state: PageState) -> None:
             f"{plain(', '.join(other for other in codes.values() if other != token))}."
         )
     with sentences():
-        _generate(spec, state)
+        text_demo(spec, state)
 
 
 def _masks(spec: CheckpointSpec, state: PageState) -> None:
@@ -88,7 +88,8 @@ def _masks(spec: CheckpointSpec, state: PageState) -> None:
         state.set(text=result.text, mask=result.masked)
 
 
-def _generate(spec: CheckpointSpec, state: PageState) -> None:
+def text_demo(spec: CheckpointSpec, state: PageState, branch: str = "decoder") -> None:
+    """Text token by token, in the colour of ``branch``."""
     text = state.values.get("text")
     result = generate_demo(
         spec,
@@ -97,6 +98,7 @@ def _generate(spec: CheckpointSpec, state: PageState) -> None:
         forced=state.integers("forced"),
         step=state.number("step") or None,
         key=state.key("generate"),
+        branch=branch,
     )
     state.set(
         text=result.text,

@@ -6,21 +6,27 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.efficiency import samples
-from core.efficiency.compare import Comparison, LongText, prepare, token_counter
+from core.efficiency.compare import Comparison, LongText, prepare
 from core.efficiency.cost import cost
 from core.efficiency.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity
 from core.errors import AtlasError
 from core.figures import sparse as figures
-from core.figures.numbers import short
-from core.settings import MAX_TEXT_CHARS
 from core.ui import sparse_tabs, sparse_text
 from core.ui.links import PageState
-from core.ui.page import plain, sentences
-
-LENGTHS = (256, 512, 1024, 2048, 4096)
-OWN = "own"
-OWN_EXAMPLE = "The capital of France is Paris. Many people visit the tower in [MASK] every summer."
+from core.ui.long_text import (
+    OWN,
+    amount,
+    choose,
+    clue_position,
+    megabytes,
+    number,
+    progress_in,
+    seconds,
+    text_controls,
+    text_of,
+    theme,
+)
+from core.ui.page import plain
 
 
 def sparse_demo(spec: CheckpointSpec, state: PageState) -> None:
@@ -28,23 +34,23 @@ def sparse_demo(spec: CheckpointSpec, state: PageState) -> None:
     checkpoint = session.checkpoint(spec.slug)
     config = checkpoint.model.config
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        sample, length = _text_controls(state, int(config.max_position_embeddings))
-        block = _choose(state, "Block size", "block", BLOCK_SIZES, _nearest(int(getattr(config, "block_size", 64))))
-        count = _number(state, "Random blocks", "random", 3, 0, 8, "Blocks that each row draws by chance")
+        sample, length = text_controls(state, int(config.max_position_embeddings))
+        block = choose(state, "Block size", "block", BLOCK_SIZES, _nearest(int(getattr(config, "block_size", 64))))
+        count = number(state, "Random blocks", "random", 3, 0, 8, "Blocks that each row draws by chance")
         with st.popover("More settings"):
-            window = _number(state, "Window (blocks)", "window", 3, 1, 9, "An odd number: itself and neighbours", 2)
-            ends = _number(state, "Global blocks", "global", 2, 0, 8, "At the two ends of the text, in turn")
-            seed = _number(state, "Seed of the random blocks", "seed", 0, 0, 2**31 - 1, "Another seed, other blocks")
-            layer = _number(state, "Layer shown", "layer", 1, 1, int(config.num_hidden_layers), "Each draws its own")
-            head = _number(state, "Head shown", "head", 1, 1, int(config.num_attention_heads), "Each draws its own")
-    text = _text(state, checkpoint, sample, length)
+            window = number(state, "Window (blocks)", "window", 3, 1, 9, "An odd number: itself and neighbours", 2)
+            ends = number(state, "Global blocks", "global", 2, 0, 8, "At the two ends of the text, in turn")
+            seed = number(state, "Seed of the random blocks", "seed", 0, 0, 2**31 - 1, "Another seed, other blocks")
+            layer = number(state, "Layer shown", "layer", 1, 1, int(config.num_hidden_layers), "Each draws its own")
+            head = number(state, "Head shown", "head", 1, 1, int(config.num_attention_heads), "Each draws its own")
+    text = text_of(state, checkpoint, sample, length)
     try:
         sparsity = Sparsity(block, window, ends, count, seed)
         long = prepare(checkpoint, text)
     except AtlasError as error:
         st.warning(plain(str(error)), icon=":material/info:")
         return
-    clue = _clue_position(checkpoint, long, text) if sample != OWN else None
+    clue = clue_position(checkpoint, long, text) if sample != OWN else None
     _show(checkpoint, long, sparsity, layer - 1, head - 1, clue, state)
 
 
@@ -65,7 +71,7 @@ def _show(
         st.markdown(f"**Which tokens look at which** · {n:,} tokens, {len(kinds)} blocks")
         marks = [(position, "mask") for position in long.masks] + ([(clue, "clue")] if clue is not None else [])
         st.plotly_chart(
-            figures.pattern(kinds, sparsity.block_size, theme=_theme(), marks=marks),
+            figures.pattern(kinds, sparsity.block_size, theme=theme(), marks=marks),
             key=state.key("pattern"),
             config={"displayModeBar": False},
             alt=f"Pattern of sparse attention: {one.sparse:,} of {one.full:,} pairs of tokens are computed; "
@@ -113,7 +119,7 @@ def _compared(checkpoint: Checkpoint, long: LongText, sparsity: Sparsity, state:
         bar = st.empty()
         if not session.compared(*wanted):
             st.button("Stop", key=state.key("stop"), icon=":material/stop:", on_click=stop)
-    found = session.comparison(*wanted, _progress(bar))
+    found = session.comparison(*wanted, progress_in(bar))
     waiting.empty()
     return found
 
@@ -121,10 +127,10 @@ def _compared(checkpoint: Checkpoint, long: LongText, sparsity: Sparsity, state:
 def _numbers(found: Comparison) -> None:
     """Scores, time and memory: sparse beside full."""
     rows = (
-        ("Scores computed", _amount(found.sparse.scores), _amount(found.full.scores), _times(found, "scores")),
-        ("Time in attention", _seconds(found.sparse.attention_seconds), _seconds(found.full.attention_seconds),
+        ("Scores computed", amount(found.sparse.scores), amount(found.full.scores), _times(found, "scores")),
+        ("Time in attention", seconds(found.sparse.attention_seconds), seconds(found.full.attention_seconds),
          _times(found, "attention_seconds")),
-        ("Memory, one head", _bytes(found.sparse.peak_bytes), _bytes(found.full.peak_bytes),
+        ("Memory, one head", megabytes(found.sparse.peak_bytes), megabytes(found.full.peak_bytes),
          _times(found, "peak_bytes")),
     )  # fmt: skip
     lines = []
@@ -139,65 +145,8 @@ def _numbers(found: Comparison) -> None:
         )
 
 
-def _text_controls(state: PageState, positions: int) -> tuple[str, int]:
-    """Which text, and how long a sample is."""
-    options = [*samples.SAMPLES, OWN]
-    current = OWN if state.text("text") else state.text("sample", options[0])
-    chosen = st.selectbox(
-        "Text", options, index=options.index(current), key=state.key("sample"), width=260,
-        format_func=lambda name: samples.SAMPLES.get(name, "Your own text"),
-        help="A lighthouse keeper's log that says once what the dog is called, and asks for it once",
-    )  # fmt: skip
-    state.set(sample=None if chosen == options[0] else chosen)
-    if chosen == OWN:
-        return OWN, 0
-    state.set(text=None)
-    lengths = tuple(n for n in LENGTHS if n <= positions) or (positions,)
-    return chosen, _choose(state, "Tokens", "tokens", lengths, min(1024, lengths[-1]))
-
-
-def _text(state: PageState, checkpoint: Checkpoint, sample: str, length: int) -> str:
-    """The text to run: built from a sample, or the visitor's own."""
-    if sample != OWN:
-        with sentences():
-            return samples.build(sample, length, token_counter(checkpoint))
-    typed = st.text_area(
-        "Your text, with [MASK] in place of a word", state.text("text", OWN_EXAMPLE), key=state.key("text"),
-        max_chars=MAX_TEXT_CHARS, height=160,
-    )  # fmt: skip
-    state.set(text=typed)
-    return typed
-
-
-def _choose(state: PageState, label: str, name: str, options: tuple[int, ...], usual: int) -> int:
-    """A short menu of numbers; a number from a link that is not on it is put there."""
-    raw = state.text(name)
-    current = int(raw) if raw.isdigit() else usual
-    listed = sorted({*options, current})
-    chosen = st.selectbox(
-        label, listed, index=listed.index(current), key=state.key(name), width=130, format_func=lambda n: f"{n:,}"
-    )
-    kept: int | str = str(chosen) if name == "block" else chosen
-    state.set(**{name: None if chosen == usual else kept})
-    return chosen
-
-
-def _number(state: PageState, label: str, name: str, usual: int, low: int, high: int, about: str, step: int = 1) -> int:
-    current = min(max(state.number(name, usual), low), high)
-    chosen = int(st.number_input(label, low, high, current, step=step, key=state.key(name), help=about, width=170))
-    state.set(**{name: None if chosen == usual else chosen})
-    return chosen
-
-
 def _nearest(size: int) -> int:
     return min(BLOCK_SIZES, key=lambda option: abs(option - size))
-
-
-def _clue_position(checkpoint: Checkpoint, long: LongText, text: str) -> int | None:
-    """The token at which the sample gives its clue; the special token at the front counts."""
-    at = text.find(samples.CLUE)
-    position = 1 + token_counter(checkpoint)(text[:at])
-    return position if 0 <= position < len(long.ids) and at >= 0 else None
 
 
 def _seen(found: Comparison, sparsity: Sparsity, clue: int) -> str:
@@ -219,33 +168,8 @@ def _seen(found: Comparison, sparsity: Sparsity, clue: int) -> str:
     return f"The mask's block sees the clue's block in {len(seeing)} of {len(ways)} heads, by chance (random)."
 
 
-def _progress(place: st.delta_generator.DeltaGenerator) -> session.Progress:
-    """A bar that tells how far the comparison is; leaving the page or changing a control stops it."""
-
-    def tell(share: float, doing: str) -> None:
-        place.progress(share, text=doing)
-
-    return tell
-
-
 def _times(found: Comparison, name: str) -> str:
     sparse, full = float(getattr(found.sparse, name)), float(getattr(found.full, name))
     if not sparse or not full:
         return ""
     return f"{full / sparse:.1f} × less" if full >= sparse else f"{sparse / full:.1f} × more"
-
-
-def _amount(number: int) -> str:
-    return short(number)
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds >= 0.1 else f"{1000 * seconds:.0f} ms"
-
-
-def _bytes(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count < 1e8 else f"{count / 1e6:,.0f} MB"
-
-
-def _theme() -> figures.Theme:
-    return "dark" if st.context.theme.type == "dark" else "light"

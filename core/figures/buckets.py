@@ -1,0 +1,133 @@
+"""Hashing as figures: a text sorted by bucket and cut into chunks, who meets whom, what more rounds catch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from core.figures.labels import label
+
+Theme = Literal["light", "dark"]
+ACCENT, SECOND, GREY = "#CC79A7", "#0072B2", "#767676"
+_QUIET = {"l": 8, "r": 8, "t": 8, "b": 8}
+
+
+def sorted_text(
+    order: NDArray[np.int64], buckets: NDArray[np.int64], labels: Sequence[str], chunk: int, marked: int | None = None
+) -> go.Figure:
+    """Where each byte (up the side) stands after sorting (along the bottom); lines cut the chunks.
+
+    Args:
+        order: (n',) positions in the sorted order; n and above are filling and are left out.
+        buckets: (n,) bucket of each position.
+        labels: (n,) each byte as it reads.
+        chunk: positions of a chunk.
+        marked: a position whose chunk and the one before are shaded.
+    """
+    n = len(labels)
+    places = np.flatnonzero(order < n)
+    at = order[places]
+    shown = [f"{label(labels[i])} at {i}, bucket {buckets[i]}" for i in at.tolist()]
+    figure = go.Figure(
+        go.Scattergl(
+            x=places, y=at, mode="markers", showlegend=False, customdata=shown,
+            marker={"size": 5, "color": np.where(buckets[at] % 2 == 0, ACCENT, SECOND),
+                    "symbol": np.where(buckets[at] % 2 == 0, "circle", "square")},
+            hovertemplate="%{customdata}<br>chunk %{meta}<extra></extra>".replace("%{meta}", "of the place %{x}"),
+        )
+    )  # fmt: skip
+    for edge in range(chunk, len(order), chunk):
+        figure.add_vline(x=edge - 0.5, line={"width": 1, "dash": "dot", "color": GREY})
+    if marked is not None:
+        own = int(np.flatnonzero(order == marked)[0]) // chunk
+        for piece in {own, (own - 1) % (len(order) // chunk)}:
+            figure.add_vrect(
+                x0=piece * chunk - 0.5, x1=(piece + 1) * chunk - 0.5, fillcolor=GREY, opacity=0.18, line_width=0
+            )
+    figure.update_xaxes(title="place after sorting by bucket", range=[-1, len(order)], showgrid=False)
+    figure.update_yaxes(title="place in the text", range=[n, -1], showgrid=False)
+    figure.update_layout(height=430, margin=_QUIET)
+    return figure
+
+
+def meetings(shares: NDArray[np.float64], cell: int, *, theme: Theme = "light") -> go.Figure:
+    """The share of pairs met in each cell of queries (down) by keys (across); light to dark, or dark to light."""
+    middle = cell * (np.arange(len(shares)) + 0.5)
+    figure = go.Figure(
+        go.Heatmap(
+            z=shares, x=middle, y=middle, zmin=0, zmax=1, colorscale="Cividis_r" if theme == "light" else "Cividis",
+            colorbar={"title": "met", "tickformat": ".0%", "thickness": 12},
+            hovertemplate="queries around byte %{y}<br>keys around byte %{x}<br>%{z:.0%} met<extra></extra>",
+        )
+    )  # fmt: skip
+    end = cell * len(shares)
+    figure.update_xaxes(title="key: byte looked at", range=[0, end], side="top", constrain="domain", showgrid=False)
+    figure.update_yaxes(
+        title="query: byte that looks", range=[end, 0], scaleanchor="x", constrain="domain", showgrid=False
+    )
+    figure.update_layout(height=430, margin=_QUIET)
+    return figure
+
+
+def rounds(rows: Sequence[tuple[int, float, float, float]]) -> go.Figure:
+    """Against the number of rounds: weight caught, largest weight found, pairs met; shares from 0 to 1."""
+    figure = go.Figure()
+    for index, (name, colour, dash, symbol) in enumerate(
+        (
+            ("weight caught", ACCENT, "solid", "circle"),
+            ("largest weight found", SECOND, "dash", "square"),
+            ("pairs met", GREY, "dot", "diamond"),
+        ),
+        1,
+    ):
+        figure.add_scatter(
+            x=[str(row[0]) for row in rows], y=[row[index] for row in rows], name=name, mode="lines+markers",
+            line={"color": colour, "width": 3, "dash": dash}, marker={"symbol": symbol, "size": 9},
+            hovertemplate="%{x} rounds: %{y:.1%}<extra>" + name + "</extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title="rounds of hashing", type="category")
+    figure.update_yaxes(tickformat=".0%", range=[0, 1.05])
+    figure.update_layout(
+        height=330, margin={**_QUIET, "t": 40},
+        legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
+    )  # fmt: skip
+    return figure
+
+
+def reading(lengths: Sequence[int], bits: Sequence[float]) -> go.Figure:
+    """Bits per byte of the same end of a text against how many bytes are read."""
+    figure = go.Figure(
+        go.Scatter(
+            x=list(lengths), y=list(bits), mode="lines+markers", line={"color": ACCENT, "width": 3},
+            marker={"size": 9}, hovertemplate="%{x:,} bytes read: %{y:.3f} bits per byte<extra></extra>",
+        )
+    )  # fmt: skip
+    figure.update_xaxes(title="bytes read, the last ones of the text", tickformat=",")
+    figure.update_yaxes(title="bits per byte of the last ones")
+    figure.update_layout(height=360, margin=_QUIET)
+    return figure
+
+
+def growth(lengths: Sequence[int], full: Sequence[int], hashed: Sequence[tuple[str, Sequence[int]]]) -> go.Figure:
+    """Scores of one head against the length on two logarithmic axes: full, and one line for each number of rounds."""
+    figure = go.Figure()
+    figure.add_scatter(
+        x=list(lengths), y=list(full), name="full attention", mode="lines+markers",
+        line={"color": GREY, "width": 3, "dash": "dash"}, marker={"symbol": "square"},
+    )  # fmt: skip
+    for (name, values), (colour, dash) in zip(hashed, ((ACCENT, "solid"), (SECOND, "dot")), strict=False):
+        figure.add_scatter(
+            x=list(lengths), y=list(values), name=name, mode="lines+markers",
+            line={"color": colour, "width": 3, "dash": dash},
+        )  # fmt: skip
+    figure.update_xaxes(title="tokens in the text", type="log")
+    figure.update_yaxes(title="scores of one head", type="log")
+    figure.update_layout(
+        height=340, margin={**_QUIET, "t": 40},
+        legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
+    )  # fmt: skip
+    return figure

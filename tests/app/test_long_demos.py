@@ -1,0 +1,152 @@
+"""Longformer and Reformer on the efficient page; tiny random ones, so that the page is tested and not the words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.ui.buckets import SAMPLE
+from tests import tiny
+from tests.app.test_branches import NASTY, opened, shown
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("checkpoints")
+    tiny.tiny_longformer(out / "atlas-longformer", positions=512)
+    tiny.tiny_reformer(out / "atlas-reformer", axial=(32, 32), chunk=64, buckets=32)
+    return out
+
+
+def page(slug: str, **query: str) -> AppTest:
+    return opened("efficient", system=slug, model=f"dir-atlas-{slug}", **query)
+
+
+@pytest.fixture(autouse=True)
+def _there(root: Path, use_checkpoints: Callable[[Path], None]) -> None:
+    use_checkpoints(root)
+
+
+def widget(elements: object, label: str) -> object:
+    return next(element for element in elements if element.label == label)  # type: ignore[attr-defined]
+
+
+def test_a_window_opens_filled_and_its_controls_change_it() -> None:
+    at = page("longformer", tokens="256", sample="middle")
+    assert not at.exception
+    assert not at.warning
+    assert "**Notice**" in shown(at)
+    assert len(at.get("plotly_chart")) == 3
+    assert "tokens apart" in shown(at)
+    before = shown(at)
+    widget(at.text_input, "Words that become global").set_value("Max").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert "Max" in at.query_params["words"]
+    assert "Through a global token it takes 1 step." in shown(at)
+    assert shown(at) != before
+    widget(at.selectbox, "Window, each side").set_value(128).run()  # type: ignore[attr-defined]
+    assert "128" in at.query_params["side"]
+    widget(at.toggle, "First token global").set_value(False).run()  # type: ignore[attr-defined]
+    assert "no" in at.query_params["start"]
+    assert not at.exception
+
+
+def test_a_link_to_a_window_opens_it() -> None:
+    at = page("longformer", tokens="256", side="40", words="dog, Max", start="no")
+    assert not at.exception
+    assert widget(at.selectbox, "Window, each side").value == 40  # type: ignore[attr-defined]
+    assert widget(at.text_input, "Words that become global").value == "dog, Max"  # type: ignore[attr-defined]
+    assert widget(at.toggle, "First token global").value is False  # type: ignore[attr-defined]
+
+
+def test_nonsense_in_a_windows_text_and_words_gets_a_sentence() -> None:
+    at = page("longformer", sample="own", text="The cat sat on the [MASK].")
+    assert not at.warning
+    for text in NASTY.values():
+        at.text_area[0].set_value(text).run()
+        assert not at.exception
+    at.text_area[0].set_value("The cat sat on the [MASK].").run()
+    for words, said in (
+        ("zebra", "does not stand in this text"),
+        ("cat," * 9, "up to 8 work"),
+        ("</script>", "does not stand in this text"),
+    ):
+        widget(at.text_input, "Words that become global").set_value(words).run()  # type: ignore[attr-defined]
+        assert not at.exception
+        assert said in shown(at)
+    at.text_area[0].set_value("Nothing is hidden here.").run()
+    assert "no masked word" in shown(at)
+
+
+def test_buckets_open_filled_and_rounds_change_them() -> None:
+    at = page("reformer")
+    assert not at.exception
+    assert not at.warning
+    assert "**Notice**" in shown(at)
+    assert len(at.get("plotly_chart")) == 4
+    caught = at.dataframe[1].value
+    assert caught["rounds"].tolist() == [1, 2, 4, 8]
+    assert caught["weight caught"].iloc[0] < caught["weight caught"].iloc[3]  # each number of rounds has its own draw
+    assert caught["pairs met"].iloc[0] < caught["pairs met"].iloc[3]
+    assert len(at.dataframe[2].value) == len(SAMPLE)
+    assert "round 2" not in at.dataframe[2].value.columns
+    widget(at.selectbox, "Rounds").set_value(4).run()  # type: ignore[attr-defined]
+    assert "4" in at.query_params["rounds"]
+    assert "round 4" in at.dataframe[2].value.columns
+    first = at.dataframe[2].value["round 1"].tolist()
+    widget(at.number_input, "Seed of the rotations").set_value(7).run()  # type: ignore[attr-defined]
+    assert at.dataframe[2].value["round 1"].tolist() != first
+
+
+def test_reading_further_is_measured_at_several_lengths() -> None:
+    at = page("reformer", demo="reading")
+    assert not at.exception
+    table = at.dataframe[0].value
+    assert table["bytes read"].iloc[-1] == len(SAMPLE)
+    assert (table["bits per byte"] > 0).all()
+    at.text_area[0].set_value("Too short.").run()
+    assert "256 are needed" in shown(at)
+
+
+def test_a_text_is_continued_byte_by_byte() -> None:
+    at = page("reformer", demo="text", length="5", text="Once upon a time")
+    assert not at.exception
+    assert "5 tokens" in shown(at)
+    assert at.text_area[0].value == "Once upon a time"
+    for text in NASTY.values():
+        at.text_area[0].set_value(text).run()
+        assert not at.exception
+
+
+def test_nonsense_in_a_hashed_text_gets_a_sentence() -> None:
+    for demo in ("hashing", "reading"):
+        at = page("reformer", demo=demo)
+        for text in NASTY.values():
+            at.text_area[0].set_value(text).run()
+            assert not at.exception
+            assert at.text_area[0].value == text[:5000] or at.warning
+    at = page("reformer", layer="1", head="9", rounds="3", seed="5")
+    assert not at.exception
+
+
+def test_heads_of_a_window_are_drawn_and_hashing_says_that_it_has_none() -> None:
+    at = page("longformer", tab="heads")
+    assert not at.exception
+    assert not at.warning
+    at = page("reformer", tab="heads")
+    assert not at.exception
+    assert "computes no matrix of attention" in shown(at)
+
+
+def test_without_trained_weights_nothing_of_theirs_is_shown(
+    tmp_path: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    use_checkpoints(tmp_path)
+    for slug in ("longformer", "reformer"):
+        at = opened("efficient", system=slug)
+        assert not at.exception
+        assert "Rounds" not in [box.label for box in at.selectbox]
+        assert "Window, each side" not in [box.label for box in at.selectbox]

@@ -1,0 +1,193 @@
+"""Window layout counted without torch against the mask; comparisons and buckets on tiny models; generation by bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from core.attention.capture import capture
+from core.checkpoints.loading import read
+from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
+from core.efficiency import buckets, compare_windows, hashing, longformer, reformer, window_layout
+from core.efficiency.compare import prepare
+from core.efficiency.layout import GLOBAL, NONE
+from core.efficiency.windowed import allowed
+from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
+from core.language.fill_mask import fill_mask
+from core.language.generate import generate
+from core.language.types import Decoding
+from tests import tiny
+
+
+def loaded(folder: Path, kind: Kind) -> Checkpoint:
+    spec = CheckpointSpec("dir-tiny", "Tiny", None, "efficient", kind, "directory", "a test", str(folder), True)
+    return read(spec)
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    return loaded(tiny.tiny_longformer(tmp_path_factory.mktemp("longformer")), "masked-lm")
+
+
+@pytest.fixture(scope="module")
+def hashed(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    return loaded(tiny.tiny_reformer(tmp_path_factory.mktemp("reformer")), "causal-lm")
+
+
+@pytest.mark.parametrize(("n", "side"), [(1, 1), (7, 2), (40, 5), (33, 40)])
+@pytest.mark.parametrize("global_at", [(), (0,), (0, 3, 6)])
+def test_scores_and_cells_are_those_of_the_mask(n: int, side: int, global_at: tuple[int, ...]) -> None:
+    chosen = tuple(at for at in global_at if at < n)
+    seen = allowed(n, side, chosen)
+    one = window_layout.cost(n, side, chosen)
+    assert one.sparse == int(seen.sum())
+    assert one.full == n * n
+    assert sum(count for _, count in one.by_kind) == one.sparse
+    cell = 4
+    kinds = window_layout.kinds(n, side, chosen, cell)
+    for row, line in enumerate(kinds):
+        for column, kind in enumerate(line):
+            pairs = seen[row * cell : (row + 1) * cell, column * cell : (column + 1) * cell]
+            assert bool(pairs.any()) == (kind != NONE), (row, column)
+    assert {int(i) for i in np.flatnonzero((kinds == GLOBAL).all(1))} >= {at // cell for at in chosen}
+
+
+@pytest.mark.parametrize("global_at", [(), (0,), (9,)])
+def test_steps_are_those_of_repeated_looking(global_at: tuple[int, ...]) -> None:
+    n, side = 20, 3
+    seen = allowed(n, side, global_at).float()
+    reached = torch.eye(n)
+    steps = torch.full((n, n), -1)
+    for step in range(n):
+        steps = torch.where((steps < 0) & (reached > 0), step, steps)
+        reached = ((reached @ seen) > 0).float()
+    for start in range(n):
+        for end in range(n):
+            assert window_layout.steps(side, global_at, start, end) == int(steps[end, start])
+
+
+def test_global_words_are_found_wherever_they_stand(window: Checkpoint) -> None:
+    long = prepare(window, "the cat sat on the mat and looked at the [MASK].", 512)
+    the = window.tokenizer.convert_tokens_to_ids("the")
+    places = tuple(at for at, i in enumerate(long.ids) if i == the)
+    assert len(places) == 3
+    assert compare_windows.global_positions(window, long, "The", True) == (0, *places)
+    assert compare_windows.global_positions(window, long, "", False) == ()
+    with pytest.raises(InputUnusable, match="does not stand in this text"):
+        compare_windows.global_positions(window, long, "the, zebra", True)
+    with pytest.raises(InputUnusable, match="up to 8"):
+        compare_windows.global_positions(window, long, "the," * 9, True)
+    many = prepare(window, "the " * 20 + "[MASK]", 512)
+    with pytest.raises(InputUnusable, match="Choose rarer words"):
+        compare_windows.global_positions(window, many, "the", True)
+
+
+def test_ways_differ_only_where_the_mask_does(window: Checkpoint) -> None:
+    text = "the cat sat on the mat and looked at the dog, " * 6 + "and the [MASK] sat."
+    long = prepare(window, text, 512)
+    n, told = len(long.ids), []
+    found = compare_windows.compare(window, long, 8, (0,), progress=lambda share, doing: told.append(share))
+    assert told == sorted(told)
+    assert (found.tokens, found.layers, found.heads) == (n, 2, 2)
+    (mask,) = found.masks
+    for word in mask.words:
+        full, chosen, start, none = word.chances
+        assert chosen == pytest.approx(start)  # the same global token
+        assert min(full, none) >= 0
+    assert 0 <= mask.moved <= 1
+    assert found.window.scores == 4 * window_layout.cost(n, 8, (0,)).sparse
+    assert found.full.scores == 4 * n * n
+    assert found.window.peak_bytes < found.full.peak_bytes
+    wide = compare_windows.compare(window, long, n, (0,))
+    for word in wide.masks[0].words:  # a window as wide as the text is full attention
+        assert word.chances[0] == pytest.approx(word.chances[1], rel=1e-4, abs=1e-7)
+
+
+def test_the_page_passes_give_the_librarys_scores(window: Checkpoint) -> None:
+    ids = window.tokenizer("the cat sat on the mat and looked at the dog " * 5)["input_ids"]
+    mask = torch.zeros(1, len(ids), dtype=torch.long)
+    mask[0, [0, 4]] = 1
+    with torch.no_grad():
+        theirs = window.model(
+            input_ids=torch.tensor([ids]), attention_mask=torch.ones_like(mask), global_attention_mask=mask
+        ).logits[0, [3, 30]]
+    ours = longformer.forward(window.model, ids, [3, 30], None, (0, 4)).logits
+    np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-5, rtol=1e-4)
+    weights = longformer.encode(window.model, torch.tensor([ids])).attentions
+    assert all(torch.allclose(one.sum(-1), torch.ones(())) for one in weights)
+    assert not weights[0][0, 0, 20, 40]  # beyond the window of eight
+
+
+def test_masks_and_heads_read_with_the_first_token_global(window: Checkpoint) -> None:
+    text = "the [MASK] sat on the mat"
+    ids = window.tokenizer(text)["input_ids"]
+    mask = torch.zeros(1, len(ids), dtype=torch.long)
+    mask[0, 0] = 1
+    with torch.no_grad():
+        theirs = (
+            window.model(
+                input_ids=torch.tensor([ids]), attention_mask=torch.ones_like(mask), global_attention_mask=mask
+            )
+            .logits[0, 2]
+            .softmax(-1)
+        )
+    (found,) = fill_mask(window, text)
+    assert found.probabilities[0] == pytest.approx(float(theirs.max()), rel=1e-4)
+    trace = capture(window, text)
+    assert trace.encoder is not None
+    assert trace.encoder.weights.shape == (2, 2, len(ids), len(ids))
+
+
+def test_buckets_of_a_text_are_those_that_the_model_uses(hashed: Checkpoint) -> None:
+    ids = buckets.prepare(hashed, "The cat sat on the mat. " * 8, buckets.LEAST)
+    found = buckets.look(hashed, ids, 1, 1, 2, 5)
+    keep: dict[int, reformer.Hashed] = {}
+    reformer.states(hashed.model, torch.tensor([ids]), rounds=2, seed=5, keep=keep)
+    np.testing.assert_array_equal(found.buckets, keep[1].buckets[1].numpy())
+    np.testing.assert_array_equal(found.met, hashing.seen(keep[1].buckets[1], 16).numpy())
+    assert [row.rounds for row in found.rows] == [1, 2, 4, 8]
+    # the row of the rounds that run is computed from the very buckets that run
+    weights = hashing.full_weights(keep[1].vectors[1])
+    caught = float(hashing.caught(weights, hashing.seen(keep[1].buckets[1], 16))[32:].mean())
+    assert found.rows[1].caught == pytest.approx(caught, rel=1e-4)
+    assert found.rows[0].pairs < found.rows[3].pairs <= 1
+    with pytest.raises(OutOfRange, match="hashes in layers 2"):
+        buckets.look(hashed, ids, 0, 0, 1, 0)
+    with pytest.raises(OutOfRange):
+        buckets.look(hashed, ids, 1, 2, 1, 0)
+
+
+def test_texts_of_bytes_are_measured_in_bytes(hashed: Checkpoint) -> None:
+    assert len(buckets.prepare(hashed, "é" * 100)) == 200
+    with pytest.raises(InputTooLong):
+        buckets.prepare(hashed, "a" * 257)
+    with pytest.raises(OutOfRange, match="160 are needed"):
+        buckets.prepare(hashed, "a" * 159, buckets.LEAST)
+
+
+def test_cells_and_costs_by_hand() -> None:
+    met = np.array([[1, 0, 0], [1, 0, 0], [1, 1, 0]], dtype=bool)
+    assert buckets.shares(met, 2).tolist() == [[0.5, 0.0], [1.0, 0.0]]
+    assert buckets.scores(64, 64, 4) == 64 * 64
+    assert buckets.scores(128, 64, 2) == 2 * 2 * 64 * 128
+    assert buckets.scores(129, 64, 1) == 3 * 64 * 128
+
+
+def test_text_is_continued_as_the_librarys_scores_say(hashed: Checkpoint) -> None:
+    prompt = "Once upon a time there was a cat"
+    steps = list(generate(hashed, prompt, Decoding(max_new_tokens=40)))
+    ids = hashed.tokenizer(prompt)["input_ids"]
+    for step in steps:
+        with torch.no_grad():
+            scores = hashed.model(input_ids=torch.tensor([ids]), use_cache=False).logits[0, -1]
+        assert step.token.id == int(scores.argmax())
+        assert step.token.probability == pytest.approx(float(scores.softmax(-1).max()), rel=1e-3)
+        assert step.attention is None
+        ids = [*ids, step.token.id]
+    best = list(generate(hashed, prompt, Decoding(strategy="beam", beams=2, max_new_tokens=5)))
+    assert best[-1].ids
+    with pytest.raises(NoAttentionMatrix, match="no matrix"):
+        capture(hashed, prompt)
