@@ -75,7 +75,7 @@ def alignment_rows(
 def _chip(token: Token, about: str) -> dict[str, Any]:
     mark = "‿" if token.continuation else ""
     return {
-        "text": mark + (token.text or token.piece),
+        "text": mark + (token.text or ("␣" if token.leading_space else token.piece)),
         "title": f"{about}, id {token.id}, piece {token.piece}",
         "special": token.special,
     }

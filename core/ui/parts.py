@@ -77,7 +77,8 @@ def _maps(found: Parts, layer: int, head: int, query: int, state: PageState) -> 
 
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     parts = found.scores[layer, :, head]
-    pictures = [*zip(NAMES.values(), parts, strict=True), ("Their sum", parts.sum(axis=0))]
+    titles = [f"{title} ({part})" for part, title in NAMES.items()]
+    pictures = [*zip(titles, parts, strict=True), ("Their sum", parts.sum(axis=0))]
     limit = max(1e-3, max(float(np.abs(values).max()) for _, values in pictures))
     for number, (column, (name, values)) in enumerate(zip(st.columns(4, gap="small"), pictures, strict=True)):
         with column:
@@ -107,7 +108,7 @@ def _row(found: Parts, layer: int, head: int, query: int) -> None:
                 {
                     "looked at": f"{i + 1} {token}",
                     "distance": query - i,
-                    **{name.lower(): float(value) for name, value in zip(NAMES.values(), parts[:, i], strict=True)},
+                    **{name: float(value) for name, value in zip(NAMES, parts[:, i], strict=True)},
                     "sum": float(parts[:, i].sum()),
                     "weight": float(found.weights[layer, head, query, i]),
                 }
@@ -115,10 +116,7 @@ def _row(found: Parts, layer: int, head: int, query: int) -> None:
             ],
             hide_index=True,
             column_config={
-                **{
-                    name: st.column_config.NumberColumn(format="%.2f")
-                    for name in (*(title.lower() for title in NAMES.values()), "sum")
-                },
+                **{name: st.column_config.NumberColumn(format="%.2f") for name in (*NAMES, "sum")},
                 "weight": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0),
             },
             alt=f"The row of {plain(found.tokens[query])}: distance, the three parts, their sum and the weight",

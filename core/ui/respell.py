@@ -63,7 +63,8 @@ def respell_panel(checkpoint: Checkpoint, clean: str, given: str, written: str, 
         st.markdown(
             "**Try** random case, then the same sentence in A N T S P E A K.\n\n"
             "**Notice** that a wrong letter changes a byte or two, and breaks a word into many pieces that were learnt "
-            "for other words. The price of bytes is the length: about four of them for each piece of clean English."
+            "for other words. Atlas BERT makes all letters small before it cuts, so capitals cost it nothing and "
+            "tell it nothing. The price of bytes is the length: four or five of them for each piece of clean English."
         )
         _table(cuts)
     _bytes(given)

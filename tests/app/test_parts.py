@@ -66,8 +66,7 @@ def test_masked_words_and_parts_are_both_offered_and_a_link_opens_a_row() -> Non
     assert not at.warning
     row = at.dataframe[0].value
     assert row["distance"].tolist() == [2, 1, 0, -1, -2, -3, -4, -5]
-    parts = ["content to content", "content to position", "position to content"]
-    np.testing.assert_allclose(row[parts].sum(axis=1), row["sum"], atol=1e-5)
+    np.testing.assert_allclose(row[["c2c", "c2p", "p2c"]].sum(axis=1), row["sum"], atol=1e-5)
     found = parts_of(checkpoints.load("atlas-deberta"), "the cat sat on the [MASK]")
     np.testing.assert_allclose(row["weight"], found.weights[1, 2, 2], atol=1e-6)
     assert row["weight"].sum() == pytest.approx(1.0, abs=1e-5)

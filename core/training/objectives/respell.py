@@ -45,8 +45,8 @@ def look_near(t5: Any) -> None:
 
     In the encoder one head each for the byte before, the one after and the second ones, in the decoder for the three
     before, as far as there are heads; the others keep their random biases, which are small. So a place is known by the
-    bytes around it from the first step on, and a written byte can find its place in the source. Without that, a model
-    this small learns to write English without reading for thousands of steps.
+    bytes around it from the first step on, and a written byte can find its place in the source: a smaller model read
+    after 100 steps, and without this after 1,000 steps it still wrote English without reading.
     """
     buckets = t5.config.relative_attention_num_buckets
     right = buckets // 2  # distances to the right have the second half of the encoder's buckets
