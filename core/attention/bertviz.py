@@ -29,7 +29,7 @@ import numpy as np
 
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.errors import NoAttentionMatrix, OutOfRange
-from core.settings import ASSETS
+from core.settings import ROOT
 
 View = Literal["head", "model", "neuron"]
 Theme = Literal["light", "dark"]
@@ -37,7 +37,7 @@ Theme = Literal["light", "dark"]
 MAX_LINES = {"head": 50_000, "model": 80_000}
 """Lines that a browser still draws within a few seconds (slow machines included); they bound the tokens of a view."""
 
-_VENDOR = ASSETS / "vendor"
+_VENDOR = ROOT / "assets" / "vendor"
 _LIBRARIES = ("d3-5.7.0/d3.min.js", "jquery-3.7.1/jquery.min.js")
 _VIEWS = {"head": "head_view.js", "model": "model_view.js"}
 _COLOURS = {

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from core.figures.alignment import lines
 from core.language.types import Token
-from core.settings import ASSETS
+from core.settings import ROOT
 from core.ui.chips import on_colour
 
-_FOLDER = ASSETS / "components" / "alignment"
+_FOLDER = ROOT / "assets" / "components" / "alignment"
 
 _HTML = """
 <div class="alignment"><div class="scroll"><div class="stage">
