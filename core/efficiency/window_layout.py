@@ -45,7 +45,7 @@ def cost(n: int, side: int, global_at: Sequence[int]) -> Cost:
     plain = ~chosen
     window = int((high - low + 1 - inside)[plain].sum())
     globally = int(plain.sum()) * int(chosen.sum()) + int(chosen.sum()) * n
-    return Cost(n, n * n, window + globally, (("window", window), ("global", globally), ("random", 0)))
+    return Cost(n, n * n, window + globally, (("window", window), ("global", globally)))
 
 
 def steps(side: int, global_at: Sequence[int], start: int, end: int) -> int:

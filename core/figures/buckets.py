@@ -13,6 +13,11 @@ from core.figures.labels import label
 
 Theme = Literal["light", "dark"]
 ACCENT, SECOND, GREY = "#CC79A7", "#0072B2", "#767676"
+SCALES: dict[Theme, list[tuple[float, str]]] = {
+    "light": [(0, "#F3F5F7"), (0.5, "#56B4E9"), (1, "#1F4E79")],
+    "dark": [(0, "#1D232B"), (0.5, "#2F7FB0"), (1, "#A8D8F5")],
+}
+"""Faint to strong, in one hue."""
 _QUIET = {"l": 8, "r": 8, "t": 8, "b": 8}
 
 
@@ -37,7 +42,7 @@ def sorted_text(
             x=places, y=at, mode="markers", showlegend=False, customdata=shown,
             marker={"size": 5, "color": np.where(buckets[at] % 2 == 0, ACCENT, SECOND),
                     "symbol": np.where(buckets[at] % 2 == 0, "circle", "square")},
-            hovertemplate="%{customdata}<br>chunk %{meta}<extra></extra>".replace("%{meta}", "of the place %{x}"),
+            hovertemplate="%{customdata}<br>place %{x} after sorting<extra></extra>",
         )
     )  # fmt: skip
     for edge in range(chunk, len(order), chunk):
@@ -55,12 +60,13 @@ def sorted_text(
 
 
 def meetings(shares: NDArray[np.float64], cell: int, *, theme: Theme = "light") -> go.Figure:
-    """The share of pairs met in each cell of queries (down) by keys (across); light to dark, or dark to light."""
+    """The share of pairs met in each cell of queries (down) by keys (across), fainter for less; nothing looks ahead."""
     middle = cell * (np.arange(len(shares)) + 0.5)
+    past = np.where(np.tril(np.ones(shares.shape)) > 0, shares, np.nan)
     figure = go.Figure(
         go.Heatmap(
-            z=shares, x=middle, y=middle, zmin=0, zmax=1, colorscale="Cividis_r" if theme == "light" else "Cividis",
-            colorbar={"title": "met", "tickformat": ".0%", "thickness": 12},
+            z=past, x=middle, y=middle, zmin=0, zmax=max(0.05, float(shares.max())), colorscale=SCALES[theme],
+            colorbar={"title": "met", "tickformat": ".0%", "thickness": 12}, hoverongaps=False,
             hovertemplate="queries around byte %{y}<br>keys around byte %{x}<br>%{z:.0%} met<extra></extra>",
         )
     )  # fmt: skip

@@ -133,19 +133,22 @@ def ranges(numbers: Sequence[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in parts)
 
 
-def cost_curve(costs: Sequence[Cost], here: int) -> go.Figure:
-    """Scores of one head against the length of the text; ``here`` is the length of the text on the page."""
+def cost_curve(costs: Sequence[Cost], here: int, name: str = "sparse") -> go.Figure:
+    """Scores of one head against the length of the text; ``here`` is the length of the text on the page.
+
+    ``name`` is what the attention is called that is not full.
+    """
     lengths = [cost.tokens for cost in costs]
     figure = go.Figure()
-    for name, values, colour, dash, symbol in (
+    for called, values, colour, dash, symbol in (
         ("full", [cost.full for cost in costs], FULL, "dash", "square"),
-        ("sparse", [cost.sparse for cost in costs], SPARSE, "solid", "circle"),
+        (name, [cost.sparse for cost in costs], SPARSE, "solid", "circle"),
     ):
         figure.add_scatter(
-            x=lengths, y=values, name=f"{name} attention", mode="lines+markers",
+            x=lengths, y=values, name=f"{called} attention", mode="lines+markers",
             line={"color": colour, "width": 3, "dash": dash}, marker={"symbol": symbol, "size": 8},
             customdata=[in_words(value) for value in values],
-            hovertemplate="%{x:,} tokens: %{customdata} scores<extra>" + name + "</extra>",
+            hovertemplate="%{x:,} tokens: %{customdata} scores<extra>" + called + "</extra>",
         )  # fmt: skip
     figure.add_vline(x=here, line={"width": 1, "dash": "dot", "color": FULL}, annotation_text="your text")
     figure.update_xaxes(title="tokens in the text", rangemode="tozero", tickformat=",")

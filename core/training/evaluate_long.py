@@ -69,19 +69,23 @@ def _framed(checkpoint: Checkpoint, ids: Ints) -> Ints:
 
 @torch.inference_mode()
 def _masked(checkpoint: Checkpoint, base: Checkpoint | None, stretches: Sequence[Ints]) -> dict[str, float]:
-    """Top-1 and top-5 in percent on the same masked words, read whole and by the base in pieces of `SHORT`."""
+    """Top-1 and top-5 in percent on the same masked words: read whole, in pieces of `SHORT`, and so by the base."""
     hits: Counter[str] = Counter()
     total = 0
+    model = checkpoint.model
     for seed, ids in enumerate(stretches):
         hidden, places = measures.hide(_framed(checkpoint, ids), checkpoint.tokenizer, seed=seed)
         places = places[(places % SHORT != 0) & (places % SHORT != SHORT - 1)]  # where pieces have their special tokens
-        best = {"": torch.from_numpy(forward(checkpoint.model, hidden.tolist(), places.tolist()).logits)}
+        cut = [hidden[at : at + SHORT] for at in range(0, len(hidden), SHORT)]
+        pieces = [torch.from_numpy(_framed(checkpoint, piece))[None] for piece in cut if len(piece) > 1]
+        places = places[places < sum(piece.shape[1] for piece in pieces)]
+        best = {
+            "": torch.from_numpy(forward(model, hidden.tolist(), places.tolist()).logits),
+            "in pieces ": model.lm_head(torch.cat([states(model, piece)[0] for piece in pieces])[places.tolist()]),
+        }
         if base is not None:
-            pieces = [
-                base.model(torch.from_numpy(_framed(checkpoint, hidden[at : at + SHORT]))[None]).logits[0]
-                for at in range(0, len(hidden), SHORT)
-            ]
-            best["base in pieces "] = torch.cat(pieces)[places.tolist()]
+            every = torch.cat([base.model(piece).logits[0] for piece in pieces])
+            best["base in pieces "] = every[places.tolist()]
         for name, scores in best.items():
             right = scores.topk(5).indices.numpy() == ids[places][:, None]
             hits[f"{name}top-1"] += int(right[:, 0].sum())

@@ -14,6 +14,7 @@ from core.efficiency.compare_windows import WAYS, Guesses, WindowComparison, glo
 from core.errors import AtlasError
 from core.figures import sparse as figures
 from core.figures import windows
+from core.figures.predictions import percent
 from core.ui.links import PageState
 from core.ui.long_text import (
     OWN,
@@ -139,7 +140,11 @@ def _answers(mask: Guesses, state: PageState) -> None:
         alt="Probabilities of the likeliest words for the mask under full attention, under the window with the chosen "
         "global tokens, with the first token, and with none.",
     )
-    st.caption(f"Your global tokens move {100 * mask.moved:.0f} % of the window's probability to other words.")
+    best = max(mask.words, key=lambda word: word.chances[0])
+    st.caption(
+        f"Your global tokens move {100 * mask.moved:.0f} % of the window's probability to other words. Full attention, "
+        f"for which these weights were not trained, says “{plain(best.text)}” ({percent(best.chances[0])})."
+    )
 
 
 def _tabs(
@@ -155,7 +160,7 @@ def _tabs(
     costs = [layout.cost(n, side, global_at) for n in (256, 512, 1024, 1536, 2048)]
     with growth:
         st.plotly_chart(
-            figures.cost_curve(costs, found.tokens),
+            figures.cost_curve(costs, found.tokens, "window"),
             key=state.key("window.curve"),
             config={"displayModeBar": False},
             alt="Scores of one head against the length: full attention grows with the square, the window along a line.",

@@ -43,7 +43,7 @@ def test_words_of_the_story_are_measured(long: Checkpoint) -> None:
     found = evaluate_long.windowed(long, None)
     (on,) = found
     assert on.startswith("a story written for this project, ")
-    assert set(found[on]) == {"top-1", "top-5"}
+    assert set(found[on]) == {"top-1", "top-5", "in pieces top-1", "in pieces top-5"}
     assert 0 <= found[on]["top-1"] <= found[on]["top-5"] <= 100
 
 
@@ -60,7 +60,7 @@ def test_the_base_reads_pieces_and_the_windows_the_whole(long: Checkpoint, monke
 
     monkeypatch.setattr(evaluate_long, "SHORT", 64)
     found = evaluate_long._masked(long, Base, [ids])  # type: ignore[arg-type]
-    assert found["top-5"] == found["base in pieces top-5"]
+    assert found["top-5"] == found["base in pieces top-5"] == found["in pieces top-5"]
 
 
 def test_far_words_are_asked_with_the_other_place_and_without(long: Checkpoint) -> None:

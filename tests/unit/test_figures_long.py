@@ -1,0 +1,55 @@
+"""Pictures of windows and buckets: what they draw is what they were given."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.efficiency import window_layout
+from core.figures import buckets, sparse, windows
+
+
+def test_a_sorted_text_has_every_byte_once_and_chunks_are_cut() -> None:
+    order = np.array([1, 3, 0, 2, 4, 5])  # position 5 is filling
+    figure = buckets.sorted_text(order, np.array([1, 0, 1, 0, 2]), list("abcde"), 2, 2)
+    dots = figure.data[0]
+    assert list(dots.x) == [0, 1, 2, 3, 4]
+    assert list(dots.y) == [1, 3, 0, 2, 4]
+    assert dots.customdata[2] == "a at 0, bucket 1"
+    lines = [shape for shape in figure.layout.shapes if shape.type == "line"]
+    assert [line.x0 for line in lines] == [1.5, 3.5]
+    shaded = sorted(shape.x0 for shape in figure.layout.shapes if shape.type == "rect")
+    assert shaded == [-0.5, 1.5]  # position 2 is in the second chunk; it sees the first, too
+
+
+def test_meetings_leave_the_future_empty() -> None:
+    figure = buckets.meetings(np.array([[0.5, 0.0], [1.0, 0.25]]), 4, theme="dark")
+    z = np.array(figure.data[0].z)
+    assert np.isnan(z[0, 1])
+    assert z[1, 0] == 1
+    assert list(figure.data[0].x) == [2, 6]
+
+
+def test_lines_carry_their_rows() -> None:
+    rows = [(1, 0.2, 0.5, 0.1), (8, 0.7, 0.9, 0.6)]
+    figure = buckets.rounds(rows)
+    assert [list(line.y) for line in figure.data] == [[0.2, 0.7], [0.5, 0.9], [0.1, 0.6]]
+    assert len({(line.line.dash, line.marker.symbol) for line in figure.data}) == 3
+    assert list(buckets.reading([256, 512], [2.0, 1.9]).data[0].y) == [2.0, 1.9]
+    grown = buckets.growth([2, 4], [4, 16], [("1 round", [3, 6])])
+    assert [line.name for line in grown.data] == ["full attention", "1 round"]
+
+
+def test_bars_keep_words_and_ways_apart() -> None:
+    figure = windows.bars(["full", "window"], [("the", [0.5, 0.25]), ("<b>", [0.1, 0.2])])
+    by_name = {bar.name: list(bar.x) for bar in figure.data}
+    assert by_name == {"full": [0.1, 0.5], "window": [0.2, 0.25]}
+    assert "<b>" not in figure.layout.yaxis.ticktext  # escaped
+
+
+def test_a_cost_curve_may_be_called_by_its_own_name() -> None:
+    costs = [window_layout.cost(n, 4, (0,)) for n in (8, 16)]
+    figure = sparse.cost_curve(costs, 8, "window")
+    assert {line.name for line in figure.data} == {"full attention", "window attention"}
+    assert set(sparse.cost_table(costs)[0]) == {"Tokens", "Full", "Sparse", "Window", "Global", "Sparse share (%)"}
+    kinds = window_layout.kinds(16, 4, (0,), 2)
+    assert [t.name for t in sparse.pattern(kinds, 2, listed=(1, 2)).data if t.name] == ["window", "global"]
