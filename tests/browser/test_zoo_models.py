@@ -37,3 +37,15 @@ def test_distilbert_stands_beside_its_teacher(visitor: Visitor) -> None:
     expect(page.get_by_text("Atlas BERT", exact=False).first).to_be_visible()
     expect(page.get_by_role("figure", name=re.compile("Atlas DistilBERT")).first).to_be_visible()
     expect(page.get_by_role("figure", name=re.compile("Atlas BERT")).first).to_be_visible()
+
+
+def test_bart_finds_the_order_of_sentences_again(visitor: Visitor) -> None:
+    page = visitor.open(f"/encoder-decoder?{urlencode({'system': 'bart', 'damage': 'permute'})}")
+    expect(page.get_by_text("Rebuilt word for word.")).to_be_visible()
+    page.get_by_role("combobox", name="Damage").click()
+    page.get_by_role("option", name="Delete tokens").click()
+    expect(page).to_have_url(re.compile("damage=delete"))
+    expect(page.get_by_text("of the original's 12 words", exact=False)).to_be_visible()
+    page.get_by_role("button", name="Damage it another way").click()
+    expect(page).to_have_url(re.compile("seed="))
+    visitor.settle()
