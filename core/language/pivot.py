@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty
-from core.language.translate import rewrite, task_of, tasks
+from core.language.tasks import task_of, tasks
+from core.language.translate import rewrite
 from core.language.types import Decoding, GenerationStep
 
 PIVOT = "en"

@@ -23,7 +23,7 @@ from difflib import SequenceMatcher
 
 from core.checkpoints.spec import Checkpoint, Kind
 from core.errors import InputUnusable
-from core.language import translate
+from core.language import tasks, translate
 from core.language.fill_mask import MaskedText, Part, predict, prepare, refill
 from core.language.generate import generate
 from core.language.limits import max_tokens
@@ -101,7 +101,7 @@ class Continued:
 class Rewritten:
     """What an encoder-decoder makes of the whole sentence."""
 
-    task: translate.Task
+    task: tasks.Task
     written: tuple[Token, ...]
     steps: tuple[GenerationStep, ...]
 
@@ -188,7 +188,7 @@ def _continue(checkpoint: Checkpoint, text: str, words: Sequence[Word], hidden: 
 
 def _rewrite(checkpoint: Checkpoint, text: str, words: Sequence[Word], task: str | None) -> Rewritten:
     _refuse_masks(checkpoint, words, "rewrites whole sentences")
-    offered = translate.tasks(checkpoint)
+    offered = tasks.tasks(checkpoint)
     chosen = next((one for one in offered if one.slug == task), offered[0])
     room = BYTES if chosen.respells else WRITES
     steps = tuple(translate.rewrite(checkpoint, text, chosen.slug, Decoding(max_new_tokens=room)))

@@ -7,15 +7,13 @@ of x through cross-attention, whose queries come from the decoder and whose keys
 
     cross = softmax(Q_decoder K_encoderᵀ / √d)          one row for each token written, one column for each token read
 
-Which task is meant stands in the text itself, as a prefix (T5: “translate English to German: ”, Raffel et al. 2020,
-arXiv 1910.10683), or in the first token of the output, as a language (M2M-100: Fan et al. 2020, arXiv 2010.11125).
+Which task is meant stands in the text, or in the first token of the output (`core.language.tasks`).
 
 Legend: L layers, H heads, T tokens written, S tokens read.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, UnknownTask
+from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language import decode
 from core.language.limits import check_length, max_tokens
+from core.language.tasks import Task, task_of
 from core.language.text import clean
 from core.language.tokens import describe
 from core.language.types import Decoding, GenerationStep, Token
@@ -37,49 +36,6 @@ if TYPE_CHECKING:
 MAX_CHARS = 5_000
 MAX_SOURCE_TOKENS = 512
 """The longest input, where a model's positions (relative ones, as T5's) set no bound."""
-
-LANGUAGES = {"en": "English", "fr": "French", "de": "German", "es": "Spanish", "ro": "Romanian", "it": "Italian"}
-_M2M = ("en", "fr", "de", "es", "it")
-_PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})")
-_PUBLISHED_PAIR = re.compile(r"translation_([a-z]{2,3})_to_([a-z]{2,3})")
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One thing that a checkpoint can be asked for."""
-
-    slug: str
-    label: str
-    prefix: str = ""
-    """Put before the text, with its own space at the end."""
-    opens: str = ""
-    """A token of the vocabulary put before the text's tokens, "" for none."""
-    answers: str = ""
-    """A token of the vocabulary that the output begins with, "" for none."""
-
-    @property
-    def languages(self) -> tuple[str, str] | None:
-        """(from, to) of a translation, else None."""
-        found = _PAIR.fullmatch(self.slug)
-        return (found[1], found[2]) if found else None
-
-    @property
-    def repairs(self) -> bool:
-        """Whether the task is to repair damaged text."""
-        return self.slug == "repair" or self.slug.startswith("repair-")
-
-    @property
-    def denoises(self) -> bool:
-        """Whether the task is to undo one of BART's corruptions (`core.language.denoise`)."""
-        return self.slug == "denoise"
-
-    @property
-    def respells(self) -> bool:
-        """Whether the task is to set noisy spelling right, byte by byte (`core.language.noise`)."""
-        return self.slug == "respell"
-
-
-PLAIN = Task("text", "Text in, text out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,39 +63,6 @@ class Alignment:
     source: tuple[Token, ...]
     target: tuple[Token, ...]
     weights: NDArray[np.float32]  # (L, H, T, S), rows sum to one, read-only
-
-
-def tasks(checkpoint: Checkpoint) -> tuple[Task, ...]:
-    """What ``checkpoint`` can be asked for, in the order of the menu; one plain task where nothing is known.
-
-    Raises:
-        InputUnusable: when the checkpoint is no encoder-decoder.
-    """
-    spec, config = checkpoint.spec, checkpoint.model.config
-    if not config.is_encoder_decoder:
-        raise InputUnusable(f"{spec.name} does not turn one text into another. Choose an encoder-decoder.")
-    if config.model_type == "m2m_100":
-        return _m2m(checkpoint)
-    # A card lists its tasks by slug, with their prefixes where they are not the Atlas's usual ones.
-    told = spec.card.extra.get("tasks", ()) if spec.card else ()
-    if told:
-        prefixes = told if isinstance(told, dict) else {}
-        return tuple(_named(str(slug), str(prefixes.get(slug, _prefix(str(slug))))) for slug in told)
-    return _published(config) or (PLAIN,)
-
-
-def task_of(checkpoint: Checkpoint, slug: str) -> Task:
-    """The task called ``slug``.
-
-    Raises:
-        UnknownTask: with the tasks that there are.
-    """
-    offered = tasks(checkpoint)
-    found = next((task for task in offered if task.slug == slug), None)
-    if found is None:
-        known = ", ".join(task.slug for task in offered)
-        raise UnknownTask(f"{checkpoint.spec.name} has no task “{slug[:40]}”. It offers: {known}.")
-    return found
 
 
 def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
@@ -232,62 +155,6 @@ def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Align
         weights = torch.stack([layer[0, :, start:] for layer in layers]).float().numpy().copy()
     weights.setflags(write=False)
     return Alignment(request.tokens, tuple(describe(checkpoint.tokenizer, list(ids))), weights)
-
-
-def _named(slug: str, prefix: str) -> Task:
-    task = Task(slug, slug.replace("-", " ").capitalize(), prefix)
-    if task.languages:
-        one, other = (LANGUAGES.get(code, code) for code in task.languages)
-        return Task(slug, f"Translate {one} to {other}", prefix)
-    if task.repairs:
-        language = LANGUAGES.get(slug.removeprefix("repair-"), "text")
-        return Task(slug, f"Repair damaged {language}", prefix)
-    if slug == "fuse":
-        return Task(slug, "Make one sentence of two", prefix)
-    if task.denoises:
-        return Task(slug, "Undo a corruption", prefix)
-    if task.respells:
-        return Task(slug, "Set noisy spelling right", prefix)
-    return task
-
-
-def _prefix(slug: str) -> str:
-    """The prefix that the Atlas's own models were trained with, where their card does not say."""
-    pair = _PAIR.fullmatch(slug)
-    if pair:
-        one, other = (LANGUAGES.get(code, code) for code in pair.groups())
-        return f"translate {one} to {other}: "
-    return "repair: " if slug.startswith("repair") else f"{slug}: "
-
-
-def _published(config: Any) -> tuple[Task, ...]:
-    """Tasks from ``task_specific_params``, where T5's configurations keep their prefixes."""
-    found: dict[str, Task] = {}
-    params = getattr(config, "task_specific_params", None) or {}
-    for name, settings in list(params.items())[:32]:
-        prefix = settings.get("prefix") if isinstance(settings, dict) else None
-        if not isinstance(prefix, str) or not prefix or len(prefix) > 200:
-            continue
-        pair = _PUBLISHED_PAIR.fullmatch(str(name))
-        slug = "-".join(pair.groups()) if pair else re.sub(r"[^a-z0-9]+", "-", str(name).lower()).strip("-")
-        found[slug] = _named(slug, prefix)
-    return tuple(found.values())
-
-
-def _m2m(checkpoint: Checkpoint) -> tuple[Task, ...]:
-    """Pairs of a few of M2M-100's languages; the vocabulary has a token for each language."""
-    known = [code for code in _M2M if _has(checkpoint, f"__{code}__")]
-    return tuple(
-        Task(f"{a}-{b}", f"Translate {LANGUAGES[a]} to {LANGUAGES[b]}", opens=f"__{a}__", answers=f"__{b}__")
-        for a in known
-        for b in known
-        if a != b
-    ) or (PLAIN,)
-
-
-def _has(checkpoint: Checkpoint, token: str) -> bool:
-    found = checkpoint.tokenizer.convert_tokens_to_ids(token)
-    return isinstance(found, int) and found != checkpoint.tokenizer.unk_token_id
 
 
 def _id_of(checkpoint: Checkpoint, token: str) -> int:

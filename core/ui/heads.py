@@ -161,7 +161,7 @@ def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[[str], Atte
         )  # fmt: skip
         return partial(session.continued_trace, spec.slug, count=count)
     if spec.kind == "seq2seq-lm":
-        from core.language.translate import tasks
+        from core.language.tasks import tasks
 
         labels = {task.slug: task.label for task in tasks(session.checkpoint(spec.slug))}
         wanted = state.text("task")

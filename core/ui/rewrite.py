@@ -15,8 +15,9 @@ from core.errors import AtlasError
 from core.language.damage import KINDS, Kind, damage
 from core.language.denoise import CORRUPTIONS, damage_text
 from core.language.noise import NOISES, Noise, noisy
+from core.language.tasks import Task, tasks
 from core.language.text import clean
-from core.language.translate import MAX_CHARS, Alignment, Request, Task, align, prepare, replay, rewrite, tasks
+from core.language.translate import MAX_CHARS, Alignment, Request, align, prepare, replay, rewrite
 from core.language.types import Decoding, GenerationStep
 from core.ui import rewrite_text
 from core.ui.decoding import decoding_controls, decoding_of, effective, explain_decoding

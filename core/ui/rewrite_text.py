@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 
 import streamlit as st
 
-from core.language.translate import Task
+from core.language.tasks import Task
 
 DAMAGE = {
     "mixed": "A little of everything",

@@ -192,6 +192,6 @@ def _answer(
 
 @st.cache_data(max_entries=32, ttl=3600.0, show_spinner=False)
 def _tasks(slug: str) -> tuple[tuple[str, str], ...]:
-    from core.language.translate import tasks
+    from core.language.tasks import tasks
 
     return tuple((task.slug, task.label) for task in tasks(session.checkpoint(slug)))

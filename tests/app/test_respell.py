@@ -12,7 +12,8 @@ from core import checkpoints, settings
 from core.errors import InputTooLong
 from core.language.bytewise import characters, cut
 from core.language.noise import noisy
-from core.language.translate import prepare, rewrite, tasks
+from core.language.tasks import tasks
+from core.language.translate import prepare, rewrite
 from core.language.types import Decoding
 from core.training.objectives.respell import byte_tokenizer, to_ids
 from core.training.objectives.seq2seq import Seq2SeqModel

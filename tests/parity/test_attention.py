@@ -256,7 +256,7 @@ def test_continuation_is_one_pass_over_prompt_and_written_tokens(gpt2: Checkpoin
 
 def test_answer_of_an_encoder_decoder_has_three_maps(t5: Checkpoint) -> None:
     from core.attention.written import rewritten
-    from core.language.translate import tasks
+    from core.language.tasks import tasks
 
     trace = rewritten(t5, SENTENCE, tasks(t5)[0].slug)
     assert trace.cross is not None

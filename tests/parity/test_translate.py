@@ -19,7 +19,8 @@ from transformers import (
 
 from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, InputTooLong, InputUnusable, UnknownTask
-from core.language.translate import PLAIN, align, prepare, rewrite, tasks
+from core.language.tasks import PLAIN, tasks
+from core.language.translate import align, prepare, rewrite
 from core.language.types import Decoding
 from tests import tiny
 

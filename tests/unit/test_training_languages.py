@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.language import pivot, translate
+from core.language import pivot, tasks, translate
 from core.training import measures, parallel
 from core.training import recipe as recipes
 from core.training.corpus import held_out, normal
@@ -160,7 +160,7 @@ def test_the_shipped_tokeniser_is_the_trained_one(objective: Any, shipped: Check
     assert list(request.source) == [en, *expected]
     assert request.prompt == (2, fr)
     assert tokenizer.decode([fr, *expected], skip_special_tokens=True) == text
-    assert {task.slug for task in translate.tasks(shipped)} == {
+    assert {task.slug for task in tasks.tasks(shipped)} == {
         f"{a}-{b}" for a in LANGUAGES for b in LANGUAGES if a != b
     }
 
