@@ -6,18 +6,17 @@ refused: transformers would draw the missing ones at random and go on.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.checkpoints import hub_cache, package
-from core.checkpoints.difference import apply, long_names
+from core.checkpoints.bundled import base_state, elements_of, hears_sentences, state_of, targets
 from core.checkpoints.folder import Inspected, count_elements, inspect, inspect_again, read_json
 from core.checkpoints.read_adapters import read_adapters
 from core.checkpoints.registry import GENERATOR, MINILM, bundled_root
-from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec, Kind
+from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
 from core.errors import CheckpointRefused, CheckpointUnavailable
 from core.settings import settings
 
@@ -69,8 +68,8 @@ def estimated_bytes(spec: CheckpointSpec) -> int:
     """Memory that the weights will take in float32, from the headers of their files."""
     if spec.slug == MINILM or spec.source == "bundled":
         folder = _bundled_folder(spec)
-        reader = count_elements(package.verified_weights()) if _hears_sentences(folder) else 0
-        return 4 * (_elements_of_bundled(folder, spec.card) + reader)
+        reader = count_elements(package.verified_weights()) if hears_sentences(folder) else 0
+        return 4 * (elements_of(folder, spec.card) + reader)
     return 4 * _inspected(spec).elements
 
 
@@ -211,94 +210,28 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
     if (folder / "model.safetensors").is_file():
         return _read_folder(inspect(folder, folder))
     if spec.kind == "adapters":
-        base = {name.removeprefix("bert."): value for name, value in _base_state(package.NAME).items()}
+        base = {name.removeprefix("bert."): value for name, value in base_state(package.NAME).items()}
         found: Any = read_adapters(folder, _config(folder), base)
         return found, _tokenizer(package.verified_weights().parent)
     package_folder = package.find_package()
     trunk = package_folder.folder if package_folder else folder
     tokenizer = _tokenizer(folder if (folder / "tokenizer.json").is_file() else trunk)
     config = _config(folder if (folder / "config.json").is_file() else trunk)
-    state = _state(folder, spec.card)
-    if _hears_sentences(folder):
+    state = state_of(folder, spec.card)
+    if hears_sentences(folder):
         from core.checkpoints.sentence_head import READER, SentenceBert
 
         model = SentenceBert._from_config(config, attn_implementation="eager")
-        state |= {name.replace("bert.", READER, 1): value for name, value in _base_state(package.NAME).items()}
+        state |= {name.replace("bert.", READER, 1): value for name, value in base_state(package.NAME).items()}
     else:
         model = _auto(spec.kind).from_config(config, attn_implementation="eager", trust_remote_code=False)
     report = model.load_state_dict(state, strict=False)
-    stray = sorted(set(report.unexpected_keys) & _targets(folder / "difference.safetensors"))
+    stray = sorted(set(report.unexpected_keys) & targets(folder / "difference.safetensors"))
     if stray:
         raise CheckpointRefused(
             f"The difference of {spec.name} changes {stray[0]}, which its architecture does not have."
         )
     return _filled(model, report, spec.name), tokenizer
-
-
-def _state(folder: Path, card: Card | None) -> dict[str, Tensor]:
-    """The state of a bundled checkpoint in its language model's own names."""
-    from safetensors.torch import load_file
-
-    whole = folder / "model.safetensors"
-    if whole.is_file():
-        return load_file(whole)
-    file = folder / "difference.safetensors"
-    count_elements(file)
-    base = _base_state((card.base if card else None) or package.NAME)
-    config = folder / "config.json"
-    kind = read_json(config).get("model_type") if config.is_file() else None
-    if kind == "encoder-decoder":
-        base = both_halves(base)
-    elif kind == "longformer":
-        base = long_names(base)
-    return apply(base, load_file(file))
-
-
-def both_halves(base: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A BERT's state as the two halves of transformers' EncoderDecoderModel, which share its tensors."""
-    encoder = {f"encoder.{name.removeprefix('bert.')}": v for name, v in base.items() if name.startswith("bert.")}
-    return encoder | {f"decoder.{name}": value for name, value in base.items()}
-
-
-def _base_state(base: str) -> dict[str, Tensor]:
-    """The state that a difference is a difference to: the package's trunk, or another bundled checkpoint."""
-    from safetensors.torch import load_file
-
-    from core.checkpoints.card import read_card
-
-    if base == package.NAME:
-        state = load_file(package.verified_weights())
-        return {f"bert.{name}": value for name, value in state.items() if "position_ids" not in name}
-    folder = bundled_root() / base
-    if Path(base).name != base or not folder.is_dir():
-        raise CheckpointRefused(f"The card names a base, “{base}”, that is not bundled.")
-    return _state(folder, read_card(folder / "card.toml"))
-
-
-def _targets(file: Path) -> set[str]:
-    """The tensors that a difference writes."""
-    from safetensors import safe_open
-
-    with safe_open(file, framework="pt") as stream:
-        return {name.split(".lora_")[0].split(".rows.")[0] for name in stream.keys()}  # noqa: SIM118
-
-
-def _elements_of_bundled(folder: Path, card: Card | None) -> int:
-    from core.checkpoints.card import read_card
-
-    elements = sum(count_elements(file) for file in folder.glob("*.safetensors"))
-    if (folder / "model.safetensors").is_file():
-        return elements
-    base = (card.base if card else None) or package.NAME
-    if base == package.NAME:
-        return elements + count_elements(package.verified_weights())
-    return elements + _elements_of_bundled(bundled_root() / base, read_card(bundled_root() / base / "card.toml"))
-
-
-def _hears_sentences(folder: Path) -> bool:
-    """Whether a bundled model's head keeps the published encoder beside its updated copy."""
-    file = folder / "config.json"
-    return file.is_file() and bool(json.loads(file.read_text(encoding="utf-8")).get("sentence_head"))
 
 
 def _auto(kind: Kind) -> Any:

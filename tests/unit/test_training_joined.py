@@ -9,8 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from core.checkpoints.bundled import both_halves
 from core.checkpoints.difference import apply
-from core.checkpoints.loading import both_halves
 from core.training.batches import Ragged
 from core.training.encoder_model import new_model
 from core.training.objectives.joined import LEARNT, JoinedModel, JoinedObjective, join, rows
