@@ -157,7 +157,7 @@ def _bundled_folder(folder: Path) -> CheckpointSpec | None:
         size_bytes=sum(file.stat().st_size for file in weights),
         max_positions=card.extra.get("max_positions", positions_of(config)),
         tasks=tuple(card.extra.get("tasks", ())),
-        parts=_parts(folder, config),
+        parts=_parts(folder, config, card),
         card=card,
     )
 
@@ -170,14 +170,14 @@ def _weights(kind: Kind | None, config: dict[str, object]) -> tuple[str, ...]:
     return ("model.safetensors", "difference.safetensors")
 
 
-def _parts(folder: Path, config: dict[str, object]) -> tuple[Part, ...]:
-    """What the folder holds beside its main model."""
+def _parts(folder: Path, config: dict[str, object], card: Card) -> tuple[Part, ...]:
+    """What the folder holds beside its main model, but for what its card withholds because it was not learnt."""
     parts: list[Part] = []
     if config.get("architectures") in (["BertForPreTraining"], ["AlbertForPreTraining"]):
         parts.append("pairs")
     if (folder / GENERATOR / "model.safetensors").is_file():
         parts.append("generator")
-    return tuple(parts)
+    return tuple(part for part in parts if part not in card.extra.get("withheld", ()))
 
 
 def _base_has_head(base: str) -> bool:

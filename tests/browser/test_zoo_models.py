@@ -49,3 +49,17 @@ def test_bart_finds_the_order_of_sentences_again(visitor: Visitor) -> None:
     page.get_by_role("button", name="Damage it another way").click()
     expect(page).to_have_url(re.compile("seed="))
     visitor.settle()
+
+
+def test_albert_answers_after_each_pass(visitor: Visitor) -> None:
+    page = visitor.open("/encoder?system=albert&demo=passes")
+    for number in range(1, 5):
+        expect(page.get_by_role("figure", name=f"After pass {number}")).to_be_visible()
+    box = page.get_by_role("textbox", name="Sentence with [MASK] in place of a word")
+    box.fill("The children play in the [MASK].")
+    box.press("Enter")
+    expect(page).to_have_url(re.compile("children"))
+    box.fill("no mask here")
+    box.press("Enter")
+    expect(page.get_by_test_id("stAlert")).to_be_visible()
+    expect(box).to_have_value("no mask here")

@@ -232,3 +232,12 @@ def test_looking_imports_neither_torch_nor_transformers(tiny_root: Path) -> None
     assert {"dir-tiny-bert", "bert-base-uncased"} <= set(slugs)
     assert heavy == []
     assert offline == quiet == "1"
+
+
+def test_what_a_card_withholds_is_not_offered() -> None:
+    """ALBERT's head for the order of segments was trained and lies in its weights, but answers by chance."""
+    assert "pairs" in registry.get("atlas-bert").parts
+    spec = registry.get("atlas-albert")
+    assert spec.parts == ()
+    assert spec.card is not None
+    assert spec.card.extra["withheld"] == ["pairs"]
