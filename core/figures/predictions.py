@@ -67,7 +67,7 @@ def guess_bars(
     widest = max([*probabilities, *(kept or ()), 1e-9])
     room = 1.32 if kept is None else 1.75  # the numbers stand to the right of the bars
     figure.update_layout(
-        height=_ROW * len(rows) + 16, margin={"l": 0, "r": 0, "t": 4, "b": 4}, showlegend=False, bargap=0.2,
+        height=_ROW * len(rows) + 16, margin={"l": 0, "r": 14, "t": 4, "b": 4}, showlegend=False, bargap=0.2,
         barmode="overlay", plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
         xaxis={"visible": False, "range": [0, (scale or widest) * room], "fixedrange": True},
         yaxis={
