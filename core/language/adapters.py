@@ -19,7 +19,7 @@ from core.language.text import clean
 MAX_CHARS = 1_000
 _END = re.compile(r"(?<=[.!?…])[\"'”’)]?\s+")
 _END_BEFORE_NO_SMALL_LETTER = re.compile(_END.pattern + r"(?![a-z])")
-_PAIR = "swapped-sentences"
+_PAIRS = ("swapped-sentences", "other-sentence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def tasks(checkpoint: Checkpoint) -> tuple[TaskInfo, ...]:
             str(about["name"]),
             str(about["question"]),
             tuple(map(str, about.get("shown", about["answers"]))),
-            about["form"] == _PAIR,
+            about["form"] in _PAIRS,
             model.tasks[slug].parameters_of("adapters"),
             model.tasks[slug].parameters_of("alone"),
         )

@@ -5,6 +5,7 @@
 ``source``             a sentence; the answer is that of its source, ``task = "genre/story"``
 ``swapped-words``      a sentence as it stands (answer 0), or with two neighbouring words exchanged (answer 1)
 ``swapped-sentences``  two sentences that follow each other in one paragraph (0), or the second one first (1)
+``other-sentence``     two such sentences (0), or the second one of another pair of the same source (1)
 =====================  ===============================================================================================
 
 What is exchanged is drawn when a text is shown, anew in each epoch, in half of all cases. Two words can change places
@@ -33,7 +34,10 @@ from core.training.documents import AT_ONCE, batched
 from core.training.objectives.pieces import WordPieces
 from core.training.recipe import Recipe, SourceFile
 
-FORMS = ("labelled", "source", "swapped-words", "swapped-sentences")
+PAIRS = ("swapped-sentences", "other-sentence")
+"""The forms that ask about two sentences."""
+_APART = 50
+"""Pairs that stand nearer than this in a source may be of one paragraph or one scene."""
 _JOINERS = ("'", "’", "-", "‘", "`")
 
 
@@ -91,7 +95,7 @@ def read(
         for item in items:
             if corpus.held_out(item.other, every) == held_out:
                 yield Text(item.other, "", answers.index(item.text))
-    elif form == "swapped-sentences":
+    elif form in PAIRS:
         mine = (item for item in items if item.held_out == held_out)
         for _, paragraph in groupby(mine, key=lambda item: (item.document, item.line)):
             for one, two in couples(item.text for item in paragraph):
@@ -206,13 +210,23 @@ class Rows:
     def row(self, texts: Texts, index: int, form: str, rng: np.random.Generator) -> tuple[list[int], list[int], int]:
         """(first, second, answer) of one text as it is shown."""
         first, second, answer = texts.first.row(index), texts.second.row(index), int(texts.answers[index])
-        if form.startswith("swapped") and rng.random() < 0.5:
-            if form == "swapped-sentences":
-                return second, first, 1
-            changed = self.exchange(first, rng)
-            if changed is not None:
-                return changed, second, 1
-        return first, second, answer
+        if form in ("labelled", "source") or rng.random() < 0.5:
+            return first, second, answer
+        if form == "swapped-sentences":
+            return second, first, 1
+        if form == "other-sentence":
+            row = self.other(texts, index, rng)
+            return first, texts.second.row(row), int(row != index)
+        changed = self.exchange(first, rng)
+        return (first, second, 0) if changed is None else (changed, second, 1)
+
+    def other(self, texts: Texts, index: int, rng: np.random.Generator) -> int:
+        """Another row of the same source, `_APART` rows away where there are so many; of a single row, itself."""
+        first, last = np.searchsorted(texts.source, [texts.source[index], texts.source[index] + 1]).tolist()
+        size = last - first
+        apart = min(_APART, size // 2)
+        away = int(rng.integers(apart, size - apart + 1))
+        return int(first + (index - first + away) % size)
 
     def batch(self, texts: Texts, index: Ints, form: str, rngs: Iterator[np.random.Generator]) -> dict[str, Ints]:
         """``input_ids``, ``token_type_ids`` and ``attention_mask`` (rows, width), and ``answers`` (rows,)."""

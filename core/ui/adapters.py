@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 TEXT = "The princess opened the little door. Behind it a stair of glass led down into the dark."
 SAMPLES = (
     TEXT,
-    "Behind it a stair of glass led down into the dark. The princess opened the little door.",
     "The princess opened little the door. Behind it a stair of glass led down into the dark.",
+    "The princess opened the little door. Oxygen is a gas that most animals need to live.",
     "The heater hummed all night and the room stayed cold. We will not come again.",
     "The waiter remembered our names. He brought the children some crayons.",
     "The cell membrane controls what enters the cell. It is made of two layers of lipids.",
@@ -97,11 +97,12 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> N
         )
     with advice:
         st.markdown(
-            "**Try** the samples: the same two sentences the other way round, then with two words exchanged, and swap "
-            "the adapters on each.\n\n"
+            "**Try** the samples: the same two sentences, then with two words exchanged, then with a second one from "
+            "elsewhere; swap the adapters on each.\n\n"
             "**Notice** that the head alone can tell what a text is *about*, which the frozen encoder was made for. "
-            "Order it can hardly tell: the mean of the finished states keeps little of it, and no weights of a head "
-            "bring it back. The adapters change what is kept, inside the layers, with few numbers of their own."
+            "The order of words it can hardly tell: the mean of the finished states keeps little of it, and no weights "
+            "of a head bring it back. The adapters change what is kept, inside the layers, with few numbers of their "
+            "own."
         )
     with st.expander("As a table"):
         st.dataframe(

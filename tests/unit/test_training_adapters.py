@@ -80,6 +80,34 @@ def test_a_pair_is_read_with_its_segments_and_half_are_swapped() -> None:
     assert texts.lengths.tolist() == [8] * 200
 
 
+def test_another_second_sentence_is_of_the_same_source_and_not_near() -> None:
+    tokenizer = pieces("a")
+    second = Ragged.of([[10 + row] for row in range(300)])
+    source = np.array([0] * 180 + [1] * 120)
+    texts = Texts(Ragged.of([[5]] * 300), second, np.zeros(300, int), source)
+    rows, rng = Rows(tokenizer), np.random.default_rng(2)
+    swapped = 0
+    for index in [*range(300)] * 4:
+        _, (piece,), answer = rows.row(texts, index, "other-sentence", rng)
+        other = piece - 10
+        assert (other == index) == (answer == 0)
+        assert (other < 180) == (index < 180)
+        if answer:
+            swapped += 1
+            size = 180 if index < 180 else 120
+            away = (other - index) % size
+            assert 50 <= away <= size - 50
+    assert 500 <= swapped <= 700
+    for size in (1, 2, 3, 80, 101):  # a source of few pairs: its own second sentence, or another one
+        few = Texts(
+            Ragged.of([[5]] * size), Ragged.of([[n] for n in range(size)]), np.zeros(size, int), np.zeros(size, int)
+        )
+        for _ in range(40):
+            _, (piece,), answer = rows.row(few, 0, "other-sentence", rng)
+            assert (piece == 0) == (answer == 0)
+            assert answer == 0 or min(piece, size - piece) >= min(50, size // 2)
+
+
 def test_answers_stand_before_the_tab_or_are_the_sources_own(tmp_path: Path) -> None:
     (tmp_path / "r.tsv").write_text("bad\tIt broke.\ngood\tIt works.\nbad\tIt works!\n", encoding="utf-8")
     sides = [

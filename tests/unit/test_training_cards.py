@@ -26,6 +26,7 @@ TOLERANCE = {
     "chrF": 0.6,
     "bits": 0.01,
     "right code": 2.6,
+    "accuracy": 3.4,
 }
 
 
