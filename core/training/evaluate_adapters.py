@@ -45,10 +45,9 @@ def adapters(checkpoint: Checkpoint, corpus: Path | None) -> Found:
 
 
 def written(checkpoint: Checkpoint, rows: list[list[str]], answers: list[str]) -> Iterable[dict[str, Any]]:
-    """A batch for each row (task, answer, text, second sentence or nothing), as `measured` gives them."""
-    for _, answer, text, *second in rows:
-        parts = [text, *(part for part in second if part)]
-        given = checkpoint.tokenizer(*parts, return_tensors="pt", return_token_type_ids=True)
+    """A batch for each row (task, answer, text), as `measured` gives them."""
+    for _, answer, text in rows:
+        given = checkpoint.tokenizer(text, return_tensors="pt", return_token_type_ids=True)
         yield {**given, "answers": torch.tensor([answers.index(answer)])}
 
 
