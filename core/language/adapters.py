@@ -60,9 +60,10 @@ class TaskVerdict:
 
 
 def tasks(checkpoint: Checkpoint) -> tuple[TaskInfo, ...]:
-    """The tasks of a checkpoint, in the order in which they were trained."""
+    """The tasks of a checkpoint, in the order of its card where that names them."""
     model: Any = checkpoint.model
-    told: dict[str, dict[str, Any]] = model.config.adapter_tasks
+    known: dict[str, dict[str, Any]] = model.config.adapter_tasks
+    told = {slug: known[slug] for slug in (*checkpoint.spec.tasks, *known) if slug in known}
     return tuple(
         TaskInfo(
             slug,

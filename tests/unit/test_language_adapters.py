@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ def test_probabilities_and_updates_are_the_models_own(checkpoint: Checkpoint) ->
     assert found.read == "The cat sat on the mat."
     assert [info.slug for info in tasks(checkpoint)] == list(tinyadapters.TASKS)
     assert found.task.trained_alone == 16 * 4 + 4
+    ordered = replace(checkpoint, spec=replace(checkpoint.spec, tasks=("words", "genre", "speech")))
+    assert [info.slug for info in tasks(ordered)] == ["words", "genre", "sentiment", "question"]
 
 
 def test_a_question_is_asked_about_without_its_mark(checkpoint: Checkpoint) -> None:
