@@ -17,8 +17,8 @@ TASKS: dict[str, dict[str, Any]] = {
     },
     "genre": {"name": "Kind", "question": "Which?", "form": "source", "answers": ["story", "line", "review", "none"]},
     "words": {"name": "Words", "question": "Swapped?", "form": "swapped-words", "answers": ["in order", "swapped"]},
-    "sentences": {
-        "name": "Sentences", "question": "Swapped?", "form": "swapped-sentences", "answers": ["in order", "swapped"],
+    "question": {
+        "name": "Question", "question": "Which mark?", "form": "last-mark", "answers": ["full stop", "question mark"],
     },
 }  # fmt: skip
 SOURCES = (
@@ -27,7 +27,7 @@ SOURCES = (
     SourceFile("lines.txt", task="genre/line"),
     SourceFile("lines.txt", task="words"),
     SourceFile("stories.txt", task="words", sentences=True),
-    SourceFile("stories.txt", task="sentences", sentences=True),
+    SourceFile("marks.txt", task="question"),
 )
 
 
@@ -42,7 +42,7 @@ def recipe(**changed: Any) -> Recipe:
 
 
 def corpus(folder: Path) -> Path:
-    """The tiny corpus, and opinions behind their labels."""
+    """The tiny corpus, opinions behind their labels, and lines that end in either mark."""
     folder.mkdir(parents=True, exist_ok=True)
     tinycorpus.write(folder)
     rng = np.random.default_rng(1)
@@ -51,6 +51,10 @@ def corpus(folder: Path) -> Path:
         label = str(rng.choice(["negative", "positive"]))
         words = " ".join(rng.choice(tinycorpus.WORDS, size=rng.integers(3, 7)))
         rows.append(f"{label}\tThe {words} is {'good' if label == 'positive' else 'old'}.")
+    marks = [
+        " ".join(rng.choice(tinycorpus.WORDS, size=6)).capitalize() + str(rng.choice([".", "?"])) for _ in range(150)
+    ]
+    (folder / "marks.txt").write_text("\n".join(marks) + "\n", encoding="utf-8")
     (folder / "reviews.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return folder
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputUnusable, OutOfRange
+from core.errors import InputEmpty, OutOfRange
 from core.language.limits import check_length
 from core.language.text import clean
 
 MAX_CHARS = 1_000
-_END = re.compile(r"(?<=[.!?…])[\"'”’)]?\s+")
-_END_BEFORE_NO_SMALL_LETTER = re.compile(_END.pattern + r"(?![a-z])")
-_PAIR = "swapped-sentences"
+_END = re.compile(r"(?<=[.!?…])[\"'”’)]?\s+(?![a-z])")
+_MARKS = " .?!…\"'”’"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +28,8 @@ class TaskInfo:
     name: str
     question: str
     answers: tuple[str, ...]
-    pair: bool
-    """True where it asks about two sentences."""
+    without_mark: bool
+    """True where it asks about the first sentence of a text, without the mark at its end."""
     trained: int
     """Numbers that its adapters, norms and head have."""
     trained_alone: int
@@ -43,8 +41,8 @@ class TaskVerdict:
     """The probability of each answer to one task's question, in the order of ``task.answers``."""
 
     task: TaskInfo
-    read: tuple[str, ...]
-    """The text, or the two sentences of it that were asked about."""
+    read: str
+    """The text that was asked about, or the part of it."""
     adapted: tuple[float, ...]
     alone: tuple[float, ...]
     updates: tuple[float, ...]
@@ -62,16 +60,17 @@ class TaskVerdict:
 
 
 def tasks(checkpoint: Checkpoint) -> tuple[TaskInfo, ...]:
-    """The tasks of a checkpoint, in the order in which they were trained."""
+    """The tasks of a checkpoint, in the order of its card where that names them."""
     model: Any = checkpoint.model
-    told: dict[str, dict[str, Any]] = model.config.adapter_tasks
+    known: dict[str, dict[str, Any]] = model.config.adapter_tasks
+    told = {slug: known[slug] for slug in (*checkpoint.spec.tasks, *known) if slug in known}
     return tuple(
         TaskInfo(
             slug,
             str(about["name"]),
             str(about["question"]),
             tuple(map(str, about.get("shown", about["answers"]))),
-            about["form"] == _PAIR,
+            about["form"] == "last-mark",
             model.tasks[slug].parameters_of("adapters"),
             model.tasks[slug].parameters_of("alone"),
         )
@@ -79,31 +78,24 @@ def tasks(checkpoint: Checkpoint) -> tuple[TaskInfo, ...]:
     )
 
 
-def two_sentences(text: str) -> tuple[str, str]:
-    """The first two sentences of a text; a small letter begins one only where nothing else does.
+def without_mark(text: str) -> str:
+    """The first sentence of a text without the marks at its end.
 
-    :raises InputUnusable: it has fewer.
+    :raises InputEmpty: nothing else is left of it.
     """
-    for pattern in (_END_BEFORE_NO_SMALL_LETTER, _END):
-        found = _cut(text, pattern)
-        if len(found) > 1:
-            return found[0], found[1]
-    raise InputUnusable("This question is about two sentences. Type a second one after a full stop.")
-
-
-def _cut(text: str, pattern: re.Pattern[str]) -> list[str]:
-    """The text cut behind every match, without pieces that hold no letter or digit."""
-    ends = [match.end() for match in pattern.finditer(text)]
-    pieces = [text[a:b].strip() for a, b in pairwise([0, *ends, len(text)])]
-    return [piece for piece in pieces if re.search(r"\w", piece)]
+    text = text.lstrip(_MARKS)
+    end = _END.search(text)
+    bare = text[: end.start() if end else None].rstrip(_MARKS)
+    if not bare:
+        raise InputEmpty("There is nothing before the mark. Type a sentence of a few words, or choose a sample.")
+    return bare
 
 
 def judge(checkpoint: Checkpoint, text: str, task: str) -> TaskVerdict:
-    """What the task's adapters and its head alone say of ``text``; for a pair, of its first two sentences.
+    """What the task's adapters and its head alone say of ``text``, or of what the task asks about.
 
     :raises OutOfRange: the checkpoint has no such task.
     :raises InputEmpty: the text has no readable character.
-    :raises InputUnusable: the task needs a second sentence.
     :raises InputTooLong: the text has more characters or tokens than fit.
     """
     import torch
@@ -113,8 +105,8 @@ def judge(checkpoint: Checkpoint, text: str, task: str) -> TaskVerdict:
         raise OutOfRange(f"There are no adapters for “{task[:40]}” here. Choose one of: {', '.join(known)}.")
     info = known[task]
     cleaned = clean(text, MAX_CHARS)
-    parts = two_sentences(cleaned) if info.pair else (cleaned,)
-    given = checkpoint.tokenizer(*parts, return_tensors="pt", return_token_type_ids=True, verbose=False)
+    read = without_mark(cleaned) if info.without_mark else cleaned
+    given = checkpoint.tokenizer(read, return_tensors="pt", return_token_type_ids=True, verbose=False)
     check_length(checkpoint, int(given["input_ids"].shape[1]))
     model: Any = checkpoint.model
     inputs = {name: given[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
@@ -122,7 +114,7 @@ def judge(checkpoint: Checkpoint, text: str, task: str) -> TaskVerdict:
         found = model.answer(inputs, task, watch=True)
         alone = model.answer_alone(inputs, task)
     return TaskVerdict(
-        info, parts, tuple(found.logits.softmax(-1)[0].tolist()), tuple(alone.softmax(-1)[0].tolist()), found.updates
+        info, read, tuple(found.logits.softmax(-1)[0].tolist()), tuple(alone.softmax(-1)[0].tolist()), found.updates
     )
 
 

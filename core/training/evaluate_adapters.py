@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from core.checkpoints.spec import Checkpoint
+from core.language.adapters import tasks
 from core.training import measures, task_texts
 from core.training import recipe as recipes
 from core.training.evaluate_encoders import Found
@@ -25,15 +26,18 @@ MOST = 1000
 def adapters(checkpoint: Checkpoint, corpus: Path | None) -> Found:
     """Texts written for this project, and held-out ones of the corpus, under every task."""
     told: dict[str, dict[str, Any]] = checkpoint.model.config.adapter_tasks
+    order = [info.slug for info in tasks(checkpoint)]
     found: Found = {}
-    for task, about in told.items():
+    for task in order:
+        about = told[task]
         rows = [row for row in measures.read_table(TEXTS) if row[0] == task]
         batches = written(checkpoint, rows, list(about["answers"]))
         found[f"{task}: {len(rows)} texts written for this project"] = right(checkpoint, task, batches)
     if corpus is not None:
         recipe = recipes.load(checkpoint.spec.slug)
         tokenizer = trunk_tokenizer(trunk_folder(str(recipe.model["package"])))
-        for task, about in told.items():
+        for task in order:
+            about = told[task]
             with TemporaryDirectory() as folder:
                 texts = task_texts.prepare(recipe, task, tokenizer, corpus, Path(folder), held_out=True)
                 count = len(task_texts.evenly(texts, MOST))
@@ -45,10 +49,9 @@ def adapters(checkpoint: Checkpoint, corpus: Path | None) -> Found:
 
 
 def written(checkpoint: Checkpoint, rows: list[list[str]], answers: list[str]) -> Iterable[dict[str, Any]]:
-    """A batch for each row (task, answer, text, second sentence or nothing), as `measured` gives them."""
-    for _, answer, text, *second in rows:
-        parts = [text, *(part for part in second if part)]
-        given = checkpoint.tokenizer(*parts, return_tensors="pt", return_token_type_ids=True)
+    """A batch for each row (task, answer, text), as `measured` gives them."""
+    for _, answer, text in rows:
+        given = checkpoint.tokenizer(text, return_tensors="pt", return_token_type_ids=True)
         yield {**given, "answers": torch.tensor([answers.index(answer)])}
 
 

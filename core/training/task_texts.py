@@ -1,14 +1,15 @@
-"""Examples for tasks on one encoder: labelled texts, texts whose source is the answer, texts put in disorder.
+"""Examples for tasks on one encoder: labelled texts, texts whose source is the answer, texts that were changed.
 
-=====================  ===============================================================================================
-``labelled``           the answer stands before the tab of a line, its text behind it
-``source``             a sentence; the answer is that of its source, ``task = "genre/story"``
-``swapped-words``      a sentence as it stands (answer 0), or with two neighbouring words exchanged (answer 1)
-``swapped-sentences``  two sentences that follow each other in one paragraph (0), or the second one first (1)
-=====================  ===============================================================================================
+=================  ===================================================================================================
+``labelled``       the answer stands before the tab of a line, its text behind it
+``source``         a sentence; the answer is that of its source, ``task = "genre/story"``
+``last-mark``      a sentence without the mark at its end: a full stop (0) or a question mark (1) was there; of each no
+                   more than of the other, in the order of the source
+``swapped-words``  a sentence as it stands (answer 0), or with two neighbouring words exchanged (answer 1)
+=================  ===================================================================================================
 
-What is exchanged is drawn when a text is shown, anew in each epoch, in half of all cases. Two words can change places
-where both are made of letters, differ, and touch neither an apostrophe nor a hyphen.
+Which words are exchanged is drawn when a text is shown, anew in each epoch, in half of all cases. Two words can change
+places where both are made of letters, differ, and touch neither an apostrophe nor a hyphen.
 
 Texts are tokenised in a stream, kept on the disk and read through memory maps. Held out are whole books, other lines
 one by one; of a labelled line its text decides, not its label.
@@ -19,7 +20,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,15 +34,13 @@ from core.training.documents import AT_ONCE, batched
 from core.training.objectives.pieces import WordPieces
 from core.training.recipe import Recipe, SourceFile
 
-FORMS = ("labelled", "source", "swapped-words", "swapped-sentences")
 _JOINERS = ("'", "’", "-", "‘", "`")
 
 
 class Text(NamedTuple):
-    """A text, its second sentence where it has one, and the number of its answer (0 where it is drawn later)."""
+    """A text, and the number of its answer (0 where that is drawn later)."""
 
-    first: str
-    second: str
+    text: str
     answer: int
 
 
@@ -49,9 +48,7 @@ class Text(NamedTuple):
 class Texts:
     """n tokenised texts of one task, without special tokens."""
 
-    first: Ragged
-    second: Ragged
-    """Empty rows where the task asks about one text."""
+    tokens: Ragged
     answers: Ints
     """(n,)."""
     source: Ints
@@ -62,16 +59,14 @@ class Texts:
 
     @property
     def lengths(self) -> Ints:
-        """(n,) tokens as the encoder reads them, ``[CLS]`` and one or two ``[SEP]`` included."""
-        second = self.second.lengths
-        return np.asarray(self.first.lengths + second + 2 + (second > 0), dtype=np.int64)
+        """(n,) tokens as the encoder reads them, ``[CLS]`` and ``[SEP]`` included."""
+        return self.tokens.lengths + 2
 
     @classmethod
     def load(cls, stem: Path) -> Texts:
         """Maps what `write` wrote; raises FileNotFoundError where it is missing."""
         numbers = [np.load(stem.with_suffix(f".{name}.npy"), mmap_mode="r") for name in ("answers", "source")]
-        first, second = (Ragged.load(stem.with_name(f"{stem.name}-{side}")) for side in "ab")
-        return cls(first, second, *numbers)
+        return cls(Ragged.load(stem), *numbers)
 
 
 def sources_of(recipe: Recipe, task: str) -> tuple[SourceFile, ...]:
@@ -90,56 +85,54 @@ def read(
     if form == "labelled":
         for item in items:
             if corpus.held_out(item.other, every) == held_out:
-                yield Text(item.other, "", answers.index(item.text))
-    elif form == "swapped-sentences":
-        mine = (item for item in items if item.held_out == held_out)
-        for _, paragraph in groupby(mine, key=lambda item: (item.document, item.line)):
-            for one, two in couples(item.text for item in paragraph):
-                yield Text(one, two, 0)
+                yield Text(item.other, answers.index(item.text))
+    elif form == "last-mark":
+        yield from _without_marks(item.text for item in items if item.held_out == held_out)
     else:
         answer = answers.index(source.task.partition("/")[2]) if form == "source" else 0
         for item in items:
             if item.held_out == held_out:
-                yield Text(item.text, "", answer)
+                yield Text(item.text, answer)
 
 
-def couples(sentences: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """Neighbours, each sentence once: the first with the second, the third with the fourth."""
-    for number, pair in enumerate(pairwise(sentences)):
-        if number % 2 == 0:
-            yield pair
+def _without_marks(sentences: Iterator[str]) -> Iterator[Text]:
+    counts = [0, 0]
+    for sentence in sentences:
+        answer = ".?".find(sentence[-1:])
+        text = sentence[:-1]
+        if answer < 0 or set(text) & set(".?!") or counts[answer] > counts[1 - answer]:
+            continue
+        counts[answer] += 1
+        yield Text(text, answer)
 
 
 def write(folder: Path, recipe: Recipe, task: str, tokenizer: Any, stem: Path, *, held_out: bool) -> None:
     """Tokenises one side of the split of a task into the files that `Texts.load` maps.
 
-    Texts outside ``shortest`` .. ``longest`` tokens (each sentence of a pair for itself) are left out.
+    Texts outside ``shortest`` .. ``longest`` tokens are left out.
     """
     form, answers = str(recipe.model["tasks"][task]["form"]), list(recipe.model["tasks"][task]["answers"])
     every = int(recipe.data["hold_out_every"])
     shortest, longest = int(recipe.data["shortest"]), int(recipe.data["longest"])
     sources = sources_of(recipe, task)
     with (
-        RaggedWriter(stem.with_name(f"{stem.name}-a")) as first,
-        RaggedWriter(stem.with_name(f"{stem.name}-b")) as second,
+        RaggedWriter(stem) as tokens,
         ArrayWriter(stem.with_suffix(".answers.npy"), np.int64) as answer,
         ArrayWriter(stem.with_suffix(".source.npy"), np.int64) as origin,
     ):
         for number, source in enumerate(sources):
             texts = read(folder, source, form, answers, every=every, held_out=held_out)
             for part in batched(texts, AT_ONCE):
-                left = tokenizer.encode_batch_fast([text.first for text in part], add_special_tokens=False)
-                right = tokenizer.encode_batch_fast([text.second for text in part], add_special_tokens=False)
+                encoded = tokenizer.encode_batch_fast([text.text for text in part], add_special_tokens=False)
                 kept = [
-                    (a.ids, b.ids, text.answer)
-                    for a, b, text in zip(left, right, part, strict=True)
-                    if all(shortest <= len(ids) <= longest for ids in (a.ids, b.ids)[: 1 + bool(text.second)])
+                    (made.ids, text.answer)
+                    for made, text in zip(encoded, part, strict=True)
+                    if shortest <= len(made.ids) <= longest
                 ]
-                first.extend([row[0] for row in kept])
-                second.extend([row[1] for row in kept])
-                answer.add([row[2] for row in kept])
+                tokens.extend([ids for ids, _ in kept])
+                answer.add([number for _, number in kept])
                 origin.add([number] * len(kept))
-        corpus.require(first.count, "measuring" if held_out else "training", sources)
+        corpus.require(tokens.count, "measuring" if held_out else "training", sources)
 
 
 def prepare(recipe: Recipe, task: str, tokenizer: Any, folder: Path, cache: Path, *, held_out: bool) -> Texts:
@@ -171,7 +164,7 @@ def evenly(texts: Texts, most: int) -> Ints:
 
 
 class Rows:
-    """Turns texts into what an encoder reads, and puts half of those in disorder whose task asks for it.
+    """Turns texts into what an encoder reads, half of them with two words exchanged where the task asks for it.
 
     Args:
         tokenizer: the encoder's, of the tokenizers library.
@@ -203,29 +196,24 @@ class Rows:
         words[at], words[at + 1] = words[at + 1], words[at]
         return [piece for word in words for piece in word]
 
-    def row(self, texts: Texts, index: int, form: str, rng: np.random.Generator) -> tuple[list[int], list[int], int]:
-        """(first, second, answer) of one text as it is shown."""
-        first, second, answer = texts.first.row(index), texts.second.row(index), int(texts.answers[index])
-        if form.startswith("swapped") and rng.random() < 0.5:
-            if form == "swapped-sentences":
-                return second, first, 1
-            changed = self.exchange(first, rng)
+    def row(self, texts: Texts, index: int, form: str, rng: np.random.Generator) -> tuple[list[int], int]:
+        """Tokens and answer of one text as it is shown."""
+        ids, answer = texts.tokens.row(index), int(texts.answers[index])
+        if form == "swapped-words" and rng.random() < 0.5:
+            changed = self.exchange(ids, rng)
             if changed is not None:
-                return changed, second, 1
-        return first, second, answer
+                return changed, 1
+        return ids, answer
 
     def batch(self, texts: Texts, index: Ints, form: str, rngs: Iterator[np.random.Generator]) -> dict[str, Ints]:
         """``input_ids``, ``token_type_ids`` and ``attention_mask`` (rows, width), and ``answers`` (rows,)."""
-        begin, end = self.pieces.begin, self.pieces.end
         shown = [self.row(texts, int(i), form, rng) for i, rng in zip(index, rngs, strict=False)]
-        sides = [([begin, *a, end], [*b, end] if b else []) for a, b, _ in shown]
-        width = int(batches.round_up(np.array([max(len(a) + len(b) for a, b in sides)]))[0])
-        ids = np.full((len(sides), width), self.pad, dtype=np.int64)
-        types = np.zeros_like(ids)
-        real = np.zeros_like(ids)
-        for row, (a, b) in enumerate(sides):
-            ids[row, : len(a) + len(b)] = a + b
-            types[row, len(a) : len(a) + len(b)] = 1
-            real[row, : len(a) + len(b)] = 1
-        answers = np.array([answer for _, _, answer in shown], dtype=np.int64)
-        return {"input_ids": ids, "token_type_ids": types, "attention_mask": real, "answers": answers}
+        rows = [[self.pieces.begin, *ids, self.pieces.end] for ids, _ in shown]
+        width = int(batches.round_up(np.array([max(map(len, rows))]))[0])
+        ids = np.array([[*row, *[self.pad] * (width - len(row))] for row in rows], dtype=np.int64)
+        return {
+            "input_ids": ids,
+            "token_type_ids": np.zeros_like(ids),
+            "attention_mask": (ids != self.pad).astype(np.int64),
+            "answers": np.array([answer for _, answer in shown], dtype=np.int64),
+        }

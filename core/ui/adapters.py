@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from core.language.adapters import TaskInfo, TaskVerdict
     from core.ui.links import PageState
 
-TEXT = "The princess opened the little door. Behind it a stair of glass led down into the dark."
+TEXT = "The princess opened the little door in the wall."
 SAMPLES = (
     TEXT,
-    "Behind it a stair of glass led down into the dark. The princess opened the little door.",
-    "The princess opened little the door. Behind it a stair of glass led down into the dark.",
-    "The heater hummed all night and the room stayed cold. We will not come again.",
-    "The waiter remembered our names. He brought the children some crayons.",
-    "The cell membrane controls what enters the cell. It is made of two layers of lipids.",
+    "The princess opened little the door in the wall.",
+    "Did the princess open the little door in the wall?",
+    "The door is open and the guests are here.",
+    "Each cell has a membrane that controls what goes in and out.",
+    "The soup was cold and tasted of nothing.",
 )
 
 
@@ -70,8 +70,8 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> N
     """The chosen task: its answers, and what its adapters add on the way."""
     found = _judged(spec.slug, text, info.slug)
     st.markdown(f"**{plain(info.question)}**")
-    if info.pair:
-        st.caption(f"Asked about: 1. {plain(found.read[0])} 2. {plain(found.read[1])}")
+    if info.without_mark:
+        st.caption(f"Asked about: {plain(found.read)}")
     dark = st.context.theme.type == "dark"
     sides = (
         ("Through the adapters", found.adapted, accent(spec.branch), "adapted"),
@@ -97,11 +97,12 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> N
         )
     with advice:
         st.markdown(
-            "**Try** the samples: the same two sentences the other way round, then with two words exchanged, and swap "
-            "the adapters on each.\n\n"
+            "**Try** the samples: a sentence, the same with two words exchanged, then as a question; swap the adapters "
+            "on each. Then exchange two words of your own.\n\n"
             "**Notice** that the head alone can tell what a text is *about*, which the frozen encoder was made for. "
-            "Order it can hardly tell: the mean of the finished states keeps little of it, and no weights of a head "
-            "bring it back. The adapters change what is kept, inside the layers, with few numbers of their own."
+            "The order of words it can hardly tell: the mean of the finished states keeps little of it, and no weights "
+            "of a head bring it back. The adapters change what is kept, inside the layers, with few numbers of their "
+            "own."
         )
     with st.expander("As a table"):
         st.dataframe(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import torch
 
 from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
+from core.errors import InputEmpty, InputTooLong, OutOfRange
 from core.figures.adapters import update_alt, update_bars, update_rows
-from core.language.adapters import judge, swap_seconds, tasks, two_sentences
+from core.language.adapters import judge, swap_seconds, tasks, without_mark
 from tests import tinyadapters
 
 
@@ -45,34 +46,28 @@ def test_probabilities_and_updates_are_the_models_own(checkpoint: Checkpoint) ->
     assert found.updates == pytest.approx(answer.updates)
     assert found.answer == found.task.answers[int(answer.logits.argmax())]
     assert found.answer_alone == found.task.answers[int(alone.argmax())]
-    assert found.read == ("The cat sat on the mat.",)
+    assert found.read == "The cat sat on the mat."
     assert [info.slug for info in tasks(checkpoint)] == list(tinyadapters.TASKS)
     assert found.task.trained_alone == 16 * 4 + 4
+    ordered = replace(checkpoint, spec=replace(checkpoint.spec, tasks=("words", "genre", "speech")))
+    assert [info.slug for info in tasks(ordered)] == ["words", "genre", "sentiment", "question"]
 
 
-def test_a_pair_is_read_as_two_segments(checkpoint: Checkpoint) -> None:
-    model: Any = checkpoint.model
-    found = judge(checkpoint, "The cat sat. A dog runs! Tom reads.", "sentences")
-    assert found.read == ("The cat sat.", "A dog runs!")
-    given = checkpoint.tokenizer("The cat sat.", "A dog runs!", return_tensors="pt", return_token_type_ids=True)
-    assert int(given["token_type_ids"].sum()) > 0
-    with torch.no_grad():
-        wanted = model.answer(given, "sentences").logits.softmax(-1)[0].tolist()
-    assert found.adapted == pytest.approx(wanted)
-
-
-def test_sentences_are_found_where_one_ends() -> None:
-    assert two_sentences('"Stay!" said the queen. He went.') == ('"Stay!" said the queen.', "He went.")
-    assert two_sentences("he came. he saw.") == ("he came.", "he saw.")
-    assert two_sentences("It cost 3.50 in all. We paid.") == ("It cost 3.50 in all.", "We paid.")
-    assert two_sentences("One… Two. Three.") == ("One…", "Two.")
-    for text in ("Only one sentence.", "No end", "One. ...", "One. !"):
-        with pytest.raises(InputUnusable, match="two sentences"):
-            two_sentences(text)
+def test_a_question_is_asked_about_without_its_mark(checkpoint: Checkpoint) -> None:
+    found = judge(checkpoint, "Is the cat in? A dog runs!", "question")
+    assert found.read == "Is the cat in"
+    assert found.adapted == judge(checkpoint, "Is the cat in.", "question").adapted
+    assert judge(checkpoint, "Is the cat in?", "genre").read == "Is the cat in?"
+    assert without_mark('"Stay!" said the queen. He went.') == 'Stay!" said the queen'
+    assert without_mark("It cost 3.50 in all") == "It cost 3.50 in all"
+    assert without_mark("... Well?!") == "Well"
+    for text in ("?", "...", '"!"'):
+        with pytest.raises(InputEmpty, match="before the mark"):
+            without_mark(text)
 
 
 def test_what_cannot_be_asked_is_said(checkpoint: Checkpoint) -> None:
-    with pytest.raises(OutOfRange, match="sentiment, genre, words, sentences"):
+    with pytest.raises(OutOfRange, match="sentiment, genre, words, question"):
         judge(checkpoint, "The cat sat.", "speech")
     with pytest.raises(InputEmpty):
         judge(checkpoint, " \n", "genre")

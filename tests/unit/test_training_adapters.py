@@ -67,17 +67,19 @@ def test_only_neighbouring_words_change_places() -> None:
     assert changed("the the .") == {"-"}  # exchanging equals would change nothing
 
 
-def test_a_pair_is_read_with_its_segments_and_half_are_swapped() -> None:
-    tokenizer = pieces("a", "b", "c", "d")
-    texts = Texts(Ragged.of([[5, 6]] * 200), Ragged.of([[7, 8, 7]] * 200), np.zeros(200, int), np.zeros(200, int))
-    batch = Rows(tokenizer).batch(texts, np.arange(200), "swapped-sentences", repeat(np.random.default_rng(3)))
-    for ids, types, real, answer in zip(*(batch[n].tolist() for n in (
-        "input_ids", "token_type_ids", "attention_mask", "answers")), strict=True):  # fmt: skip
-        assert ids == ([2, 7, 8, 7, 3, 5, 6, 3] if answer else [2, 5, 6, 3, 7, 8, 7, 3])
-        assert types == ([0] * 5 + [1] * 3 if answer else [0] * 4 + [1] * 4)
-        assert real == [1] * 8
-    assert 70 <= batch["answers"].sum() <= 130
-    assert texts.lengths.tolist() == [8] * 200
+def test_half_of_the_texts_are_shown_with_two_words_exchanged() -> None:
+    tokenizer = pieces("a", "b", "c")
+    count = 200
+    texts = Texts(Ragged.of([[5, 6], [7, 7, 7]] * (count // 2)), np.zeros(count, int), np.zeros(count, int))
+    batch = Rows(tokenizer).batch(texts, np.arange(count), "swapped-words", repeat(np.random.default_rng(3)))
+    found = list(zip(*(batch[name].tolist() for name in ("input_ids", "attention_mask", "answers")), strict=True))
+    for ids, real, answer in found[0::2]:
+        assert (ids, real) == ([2, *((6, 5) if answer else (5, 6)), 3, 0, 0, 0, 0], [1] * 4 + [0] * 4)
+    for ids, real, answer in found[1::2]:  # nothing can be exchanged here, so the answer stays
+        assert (ids, real, answer) == ([2, 7, 7, 7, 3, 0, 0, 0], [1] * 5 + [0] * 3, 0)
+    assert 30 <= batch["answers"].sum() <= 70
+    assert not batch["token_type_ids"].any()
+    assert texts.lengths.tolist() == [4, 5] * (count // 2)
 
 
 def test_answers_stand_before_the_tab_or_are_the_sources_own(tmp_path: Path) -> None:
@@ -86,24 +88,32 @@ def test_answers_stand_before_the_tab_or_are_the_sources_own(tmp_path: Path) -> 
         list(task_texts.read(tmp_path, SourceFile("r.tsv"), "labelled", ["bad", "good"], every=2, held_out=held))
         for held in (False, True)
     ]
-    found = {(text.first, text.answer) for side in sides for text in side}
+    found = {tuple(text) for side in sides for text in side}
     assert found == {("It broke.", 0), ("It works.", 1), ("It works!", 0)}
     # The words of a text decide on its side, whatever its label says: both of these stand together.
-    assert sum({"It works.", "It works!"} <= {text.first for text in side} for side in sides) == 1
+    assert sum({"It works.", "It works!"} <= {text.text for text in side} for side in sides) == 1
     source = SourceFile("r.tsv", task="kind/two")
     texts = task_texts.read(tmp_path, source, "source", ["one", "two"], every=10**9, held_out=False)
     assert {text.answer for text in texts} == {1}
 
 
-def test_sentences_of_a_pair_follow_each_other_in_one_paragraph(tmp_path: Path) -> None:
-    (tmp_path / "p.txt").write_text("A one. B two. C three.\nD four. E five.\nF six.\n", encoding="utf-8")
-    source = SourceFile("p.txt", sentences=True)
-    found = [
-        text[:2]
-        for held in (False, True)
-        for text in task_texts.read(tmp_path, source, "swapped-sentences", [], every=3, held_out=held)
+def test_the_last_mark_is_taken_away_and_both_kinds_are_as_frequent(tmp_path: Path) -> None:
+    lines = [
+        "Who is it?",
+        "It is Tom.",
+        "He sat.",
+        "We ran.",
+        "Stop!",
+        "Why? Because.",
+        "Is he in?",
+        "Can we go?",
+        "Yes",
     ]
-    assert sorted(found) == [("A one.", "B two."), ("D four.", "E five.")]
+    (tmp_path / "d.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    texts = task_texts.read(tmp_path, SourceFile("d.txt"), "last-mark", [], every=10**9, held_out=False)
+    assert [tuple(text) for text in texts] == [
+        ("Who is it", 1), ("It is Tom", 0), ("He sat", 0), ("Is he in", 1), ("Can we go", 1),
+    ]  # fmt: skip
 
 
 def test_streamed_texts_are_those_of_one_list(tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,16 +128,15 @@ def test_streamed_texts_are_those_of_one_list(tmp_path: Path, package: Path, mon
             wanted += [(ids, number) for ids in encoded if 3 <= len(ids) <= 24]
         for _ in range(2):  # made, then taken from the disk
             texts = task_texts.prepare(recipe, "words", tokenizer, folder, tmp_path / "kept", held_out=held)
-            rows = [texts.first.row(i) for i in range(len(texts))]
+            rows = [texts.tokens.row(i) for i in range(len(texts))]
             assert list(zip(rows, texts.source.tolist(), strict=True)) == wanted
-            assert not texts.second.lengths.any()
     with pytest.raises(AtlasError, match="no source for the task 'speech'"):
         task_texts.sources_of(recipe, "speech")
 
 
 def test_measured_texts_come_evenly_from_every_source() -> None:
     source = np.array([0] * 100 + [1] * 3)
-    texts = Texts(Ragged.of([[5]] * 103), Ragged.of([[]] * 103), np.zeros(103, int), source)
+    texts = Texts(Ragged.of([[5]] * 103), np.zeros(103, int), source)
     assert task_texts.evenly(texts, 10).tolist() == [0, 25, 50, 74, 99, 100, 101, 102]
 
 
@@ -220,4 +229,4 @@ def test_the_card_states_how_many_numbers_are_trained() -> None:
         of: Any = model.tasks[task]
         assert stated[f"adapters, norms and head of a task with {count} answers"] == of.parameters_of("adapters")
         assert stated[f"head alone, {count} answers"] == of.parameters_of("alone")
-    assert list(recipe.card["extra"]["tasks"]) == list(tasks)
+    assert set(recipe.card["extra"]["tasks"]) == set(tasks)

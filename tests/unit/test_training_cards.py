@@ -29,6 +29,7 @@ TOLERANCE = {
     "bits": 0.01,
     "caught": 1.0,
     "right code": 2.6,
+    "accuracy": 3.4,
 }
 
 
