@@ -29,9 +29,9 @@ def update_bars(updates: Sequence[float], colour: str, *, dark: bool = False) ->
             hovertemplate=f"layer %{{x}}, after {PLACES[place]}: %{{y:.0%}} of |h|<extra></extra>",
         )  # fmt: skip
     figure.update_layout(
-        height=260, margin={"l": 0, "r": 0, "t": 4, "b": 4}, bargap=0.3, bargroupgap=0.06, dragmode=False,
+        height=280, margin={"l": 0, "r": 0, "t": 48, "b": 4}, bargap=0.3, bargroupgap=0.06, dragmode=False,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink, "size": 13},
-        legend={"orientation": "h", "y": 1.16, "x": 0},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         xaxis={"title": "layer", "fixedrange": True, "showgrid": False, "type": "category"},
         yaxis={"title": "added, as a share of |h|", "tickformat": ".0%", "rangemode": "tozero", "fixedrange": True,
                "gridcolor": "rgba(128,128,128,0.25)"},

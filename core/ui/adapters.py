@@ -134,13 +134,13 @@ def _all(spec: CheckpointSpec, text: str, known: tuple[TaskInfo, ...]) -> None:
         try:
             found = _judged(spec.slug, text, info.slug)
         except AtlasError as error:
-            rows.append({"task": info.name, "through the adapters": str(error), "head alone": ""})
+            rows.append({"task": info.name, "adapters": str(error), "head alone": ""})
             continue
         answered = True
         rows.append(
             {
                 "task": info.name,
-                "through the adapters": f"{found.answer}, {percent(max(found.adapted))}",
+                "adapters": f"{found.answer}, {percent(max(found.adapted))}",
                 "head alone": f"{found.answer_alone}, {percent(max(found.alone))}",
             }
         )

@@ -105,7 +105,7 @@ def test_a_text_of_marks_is_enough_for_all_tasks_but_one() -> None:
     at = page(text="?!", task="question")
     assert not at.exception
     assert "nothing before the mark" in shown(at)
-    rows = at.dataframe[-1].value["through the adapters"].tolist()
+    rows = at.dataframe[-1].value["adapters"].tolist()
     assert "nothing before the mark" in rows[2]
     assert all("%" in row for row in rows[:2])
 
