@@ -63,3 +63,14 @@ def test_albert_answers_after_each_pass(visitor: Visitor) -> None:
     box.press("Enter")
     expect(page.get_by_test_id("stAlert")).to_be_visible()
     expect(box).to_have_value("no mask here")
+
+
+def test_xlnet_finds_words_in_another_order(visitor: Visitor) -> None:
+    page = visitor.open("/decoder?system=xlnet")
+    expect(page.get_by_role("figure", name=re.compile("^Guesses in step 1"))).to_be_visible()
+    page.get_by_role("button", name="Right to left").click()
+    expect(page).to_have_url(re.compile("words="))
+    visitor.settle()
+    page.get_by_role("radio", name="The model's own guess").click()
+    expect(page).to_have_url(re.compile("fed=own"))
+    visitor.settle()
