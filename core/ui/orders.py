@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from core.ui.links import PageState
 
 SAMPLES = (
-    "The cat drank the milk because it was thirsty.",
-    "The king gave the princess a golden ring.",
-    "In winter the river is covered with ice.",
     "He opened the door and went into the house.",
+    "I do not know what you are talking about.",
+    "Once upon a time there was a king who had three sons.",
+    "In winter the river is covered with ice.",
 )
 GUESSES = 5
 _IN_A_ROW = 3

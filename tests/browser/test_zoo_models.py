@@ -68,9 +68,20 @@ def test_albert_answers_after_each_pass(visitor: Visitor) -> None:
 def test_xlnet_finds_words_in_another_order(visitor: Visitor) -> None:
     page = visitor.open("/decoder?system=xlnet")
     expect(page.get_by_role("figure", name=re.compile("^Guesses in step 1"))).to_be_visible()
-    page.get_by_role("button", name="Right to left").click()
+    page.get_by_role("button", name="Right to left", exact=True).click()
     expect(page).to_have_url(re.compile("words="))
     visitor.settle()
     page.get_by_role("radio", name="The model's own guess").click()
     expect(page).to_have_url(re.compile("fed=own"))
     visitor.settle()
+
+
+def test_ctrl_goes_on_differently_under_each_code(visitor: Visitor) -> None:
+    page = visitor.open(f"/decoder?{urlencode({'system': 'ctrl', 'text': 'The king', 'length': 12})}")
+    for code in ("Story", "Encyclopedia", "Dialogue", "Reviews", "French", "German"):
+        expect(page.get_by_text(code, exact=True).first).to_be_visible()
+    box = page.get_by_role("textbox", name="Which code has this text?")
+    box.fill("Je ne sais pas où il est allé hier soir.")
+    box.press("Control+Enter")
+    expect(page.get_by_text("French explains these", exact=False)).to_be_visible()
+    expect(page).to_have_url(re.compile("passage="))
