@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PROMPT = "Tom"
 """A name that stands in texts of every kind and language."""
-PASSAGE = "The castle stands on a hill above the river."
+PASSAGE = "The castle is in the north of Germany. It was built in 1240."
 MOST = 80
 """New tokens under each code at most."""
 _COLUMNS = 3
