@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.training import recipe as recipes
 from core.training.recipe import Recipe
 from tests.tinycorpus import WORDS
@@ -50,3 +51,17 @@ def recipe(name: str, **data: Any) -> Recipe:
     model = found.model | {size: value for size, value in SMALL.items() if size in found.model}
     data = found.data | {"vocabulary": 120, "hold_out_every": 5} | data
     return dataclasses.replace(found, model=model, data=data, step_tokens=256, tokens=0)
+
+
+def shipped(objective: Any, out: Path, auto: str, spec: CheckpointSpec) -> Checkpoint:
+    """What the objective exports to ``out`` as transformers' class ``auto`` loads it, with all its weights."""
+    import torch
+    import transformers
+
+    objective.export(out)
+    model, report = getattr(transformers, auto).from_pretrained(
+        out, output_loading_info=True, dtype=torch.float32, attn_implementation="eager"
+    )
+    assert not report["missing_keys"]
+    assert not report["unexpected_keys"]
+    return Checkpoint(model.eval(), transformers.AutoTokenizer.from_pretrained(out), spec)

@@ -9,6 +9,7 @@ import streamlit as st
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.codes import codes_demo
 from core.ui.decoding import decoding_of
+from core.ui.demo_menu import chosen_demo
 from core.ui.fill_mask import fill_mask_demo
 from core.ui.generate import generate_demo
 from core.ui.memory import memory_demo
@@ -40,21 +41,7 @@ def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
 def decoder_demo(spec: CheckpointSpec, state: PageState) -> None:
     """The demo of the chosen model; where it has several, a choice above them."""
     offered = demos_of(spec)
-    wanted = state.text("demo", offered[0])
-    demo = wanted if wanted in offered else offered[0]
-    if len(offered) > 1:
-        demo = str(
-            st.segmented_control(
-                "What to see",
-                offered,
-                format_func=DEMOS.__getitem__,
-                default=demo,
-                required=True,
-                key=state.key(f"demo.{spec.slug}"),
-                label_visibility="collapsed",
-            )
-        )
-    state.set(demo=None if demo == offered[0] else demo)
+    demo = chosen_demo(spec, offered, DEMOS, "What to see", state)
     if demo == "codes":
         codes_demo(spec, state)
         return

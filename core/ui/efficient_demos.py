@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.buckets import hashing_demo, reading_demo
 from core.ui.decoder_demos import text_demo
+from core.ui.demo_menu import chosen_demo
 from core.ui.page import sentences
 from core.ui.sparse import sparse_demo
 from core.ui.window import window_demo
@@ -33,14 +32,7 @@ def efficient_demo(spec: CheckpointSpec, state: PageState) -> None:
 
 
 def _hashing(spec: CheckpointSpec, state: PageState) -> None:
-    wanted = state.text("demo", "hashing")
-    demo = str(
-        st.segmented_control(
-            "What to see", list(HASHING), format_func=HASHING.__getitem__, default=wanted, required=True,
-            key=state.key(f"demo.{spec.slug}"), label_visibility="collapsed",
-        )
-    )  # fmt: skip
-    state.set(demo=None if demo == "hashing" else demo)
+    demo = chosen_demo(spec, tuple(HASHING), HASHING, "What to see", state)
     with sentences():
         if demo == "text":
             text_demo(spec, state, branch="efficient")

@@ -11,6 +11,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.ui.adapters import adapters_demo
 from core.ui.beside import beside_demo
 from core.ui.bilingual import bilingual_demo
+from core.ui.demo_menu import chosen_demo
 from core.ui.fill_mask import fill_mask_demo
 from core.ui.page import plain, sentences
 from core.ui.pairs import pairs_demo
@@ -78,21 +79,7 @@ def encoder_demo(view: BranchView) -> None:
         adapters_demo(spec, state)
         return
     offered = demos_of(spec)
-    wanted = state.text("demo")
-    demo = wanted if wanted in offered else offered[0]
-    if len(offered) > 1:
-        demo = str(
-            st.segmented_control(
-                "What it was trained to do",
-                offered,
-                format_func=DEMOS.__getitem__,
-                default=demo,
-                required=True,
-                key=state.key(f"demo.{spec.slug}"),
-                label_visibility="collapsed",
-            )
-        )
-    state.set(demo=None if demo == offered[0] else demo)
+    demo = chosen_demo(spec, offered, DEMOS, "What it was trained to do", state)
     if demo == "pairs":
         pairs_demo(spec, state)
         return

@@ -41,18 +41,10 @@ def objective(folder: Path) -> Any:
 @pytest.fixture(scope="module")
 def shipped(objective: Any, tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
     """The exported folder as transformers loads it, with all its weights."""
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
-
-    out = tmp_path_factory.mktemp("shipped")
-    objective.export(out)
-    model, report = AutoModelForMaskedLM.from_pretrained(
-        out, output_loading_info=True, dtype=torch.float32, attn_implementation="eager"
-    )
-    assert not report["missing_keys"]
-    assert not report["unexpected_keys"]
-    assert type(model).__name__ == "XLMWithLMHeadModel"
     spec = CheckpointSpec("x", "X", "xlm", "encoder", "masked-lm", "bundled", "-", "-", True, max_positions=64)
-    return Checkpoint(model.eval(), AutoTokenizer.from_pretrained(out), spec)
+    made = tinypairs.shipped(objective, tmp_path_factory.mktemp("shipped"), "AutoModelForMaskedLM", spec)
+    assert type(made.model).__name__ == "XLMWithLMHeadModel"
+    return made
 
 
 def test_rows_by_hand() -> None:

@@ -38,20 +38,12 @@ def objective(folder: Path) -> Any:
 @pytest.fixture(scope="module")
 def shipped(objective: Any, tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
     """The exported folder as transformers loads it, with all its weights."""
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-    out = tmp_path_factory.mktemp("shipped")
-    objective.export(out)
-    model, report = AutoModelForSeq2SeqLM.from_pretrained(
-        out, output_loading_info=True, dtype=torch.float32, attn_implementation="eager"
-    )
-    assert not report["missing_keys"]
-    assert not report["unexpected_keys"]
-    assert type(model).__name__ == "M2M100ForConditionalGeneration"
     spec = CheckpointSpec(
         "x", "X", "m2m-100", "encoder-decoder", "seq2seq-lm", "bundled", "-", "-", True, max_positions=128
     )  # fmt: skip
-    return Checkpoint(model.eval(), AutoTokenizer.from_pretrained(out), spec)
+    made = tinypairs.shipped(objective, tmp_path_factory.mktemp("shipped"), "AutoModelForSeq2SeqLM", spec)
+    assert type(made.model).__name__ == "M2M100ForConditionalGeneration"
+    return made
 
 
 def test_the_layout_by_hand(objective: Any) -> None:
@@ -160,9 +152,7 @@ def test_the_shipped_tokeniser_is_the_trained_one(objective: Any, shipped: Check
     assert list(request.source) == [en, *expected]
     assert request.prompt == (2, fr)
     assert tokenizer.decode([fr, *expected], skip_special_tokens=True) == text
-    assert {task.slug for task in tasks.tasks(shipped)} == {
-        f"{a}-{b}" for a in LANGUAGES for b in LANGUAGES if a != b
-    }
+    assert {task.slug for task in tasks.tasks(shipped)} == {f"{a}-{b}" for a in LANGUAGES for b in LANGUAGES if a != b}
 
 
 def test_evaluation_decodes_as_the_page_does(shipped: Checkpoint) -> None:

@@ -14,7 +14,6 @@ them is measured without examples (`core.training.zeroshot`).
 
 from __future__ import annotations
 
-import hashlib
 import json
 from functools import partial
 from itertools import islice
@@ -31,6 +30,7 @@ from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
 from core.training.documents import AT_ONCE, batched
 from core.training.encoder_decoder import IGNORE, EncoderDecoder, shifted, tokens
 from core.training.files import write_text
+from core.training.kept_pairs import Kept, kept_pairs
 from core.training.objectives.seq2seq import MEASURED, train_tokenizer
 from core.training.objectives.tasks import examples
 from core.training.parallel import Pair
@@ -44,8 +44,6 @@ BEGIN, PAD, END, _ = range(4)
 LANGUAGES = ("en", "fr", "de")
 UNSEEN = "fr-de"
 """The pair of languages that is measured and never trained."""
-
-Kept = tuple[Any, Ragged, Ragged, Ints, dict[str, list[list[str]]]]
 
 
 def token(language: str) -> str:
@@ -65,25 +63,7 @@ class ManyObjective:
         self._epochs = Epochs(recipe.seed, self._epoch)
 
     def _data(self, folder: Path, cache: Path) -> Kept:
-        key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
-        stem = cache / key
-        try:
-            return self._load(stem)
-        except FileNotFoundError:
-            self._write(folder, stem)
-            return self._load(stem)
-
-    def _load(self, stem: Path) -> Kept:
-        from tokenizers import Tokenizer
-
-        test = json.loads((stem / "test.json").read_text(encoding="utf-8"))  # written last
-        return (
-            Tokenizer.from_file(str(stem / "tokenizer.json")),
-            Ragged.load(stem / "inputs"),
-            Ragged.load(stem / "outputs"),
-            np.load(stem / "task.npy", mmap_mode="r"),
-            test,
-        )
+        return kept_pairs(self.recipe, cache, partial(self._write, folder))
 
     def _write(self, folder: Path, stem: Path) -> None:
         """Reads the pairs, trains the tokeniser and keeps both sides as tokens."""

@@ -5,7 +5,6 @@ Each prefix is one piece of the tokeniser, so a task costs one position (`core.t
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -24,6 +23,7 @@ from core.training.cross_entropy import linear_cross_entropy
 from core.training.documents import AT_ONCE, batched
 from core.training.encoder_decoder import IGNORE
 from core.training.files import write_text
+from core.training.kept_pairs import Kept, kept_pairs
 from core.training.objectives.tasks import examples, prefix
 from core.training.recipe import Recipe
 from core.training.shipping import ship_model, ship_tokenizer
@@ -122,26 +122,8 @@ class Seq2SeqObjective:
         self.model: Seq2SeqModel = Seq2SeqModel(recipe.model, self.tokenizer.get_vocab_size())
         self._epochs = Epochs(recipe.seed, self._epoch)
 
-    def _data(self, folder: Path, cache: Path) -> tuple[Any, Ragged, Ragged, Ints, dict[str, list[list[str]]]]:
-        key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
-        stem = cache / key
-        try:
-            return self._load(stem)
-        except FileNotFoundError:
-            self._write(folder, stem)
-            return self._load(stem)
-
-    def _load(self, stem: Path) -> tuple[Any, Ragged, Ragged, Ints, dict[str, list[list[str]]]]:
-        from tokenizers import Tokenizer
-
-        test = json.loads((stem / "test.json").read_text(encoding="utf-8"))  # written last
-        return (
-            Tokenizer.from_file(str(stem / "tokenizer.json")),
-            Ragged.load(stem / "inputs"),
-            Ragged.load(stem / "outputs"),
-            np.load(stem / "task.npy", mmap_mode="r"),
-            test,
-        )
+    def _data(self, folder: Path, cache: Path) -> Kept:
+        return kept_pairs(self.recipe, cache, partial(self._write, folder))
 
     def _write(self, folder: Path, stem: Path) -> None:
         """Reads the pairs, trains the tokeniser and keeps both sides as tokens."""
