@@ -118,7 +118,7 @@ def what_runs() -> None:
     st.subheader("What runs on this machine", anchor=False)
     if live:
         _live_list(live)
-        st.page_link("pages/zoo.py", label="All of them in one table, two side by side, their learning curves: the zoo",
+        st.page_link("pages/zoo.py", label="The zoo: all of them in one table",
                      icon=":material/table_rows:")  # fmt: skip
     else:
         st.markdown("No live model is installed here; trees and facts of every system are complete without one.")
