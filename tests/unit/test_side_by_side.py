@@ -87,9 +87,11 @@ def test_an_encoder_decoder_gets_the_whole_sentence(checkpoint_dir: Path) -> Non
 
 def test_a_detector_judges_the_sentence_as_it_stands() -> None:
     loaded = checkpoints.load("atlas-electra")
-    found = answer(loaded, "The king ate a chair for dinner.", (2,))
+    text = "The king ate a chair for dinner."
+    found = answer(loaded, text, (2,))
     assert isinstance(found, Judged)
     assert found.hidden == ()
+    assert [token.id for token in found.after] == loaded.tokenizer(text)["input_ids"]
     ids = torch.tensor([[token.id for token in found.after]])
     with torch.inference_mode():
         expected = loaded.model(input_ids=ids).logits[0].sigmoid().tolist()
