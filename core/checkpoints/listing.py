@@ -32,8 +32,12 @@ class Listed:
 
     @property
     def quality(self) -> Measure | None:
-        """The first measure of its card."""
-        return self.spec.card.measures[0] if self.spec.card and self.spec.card.measures else None
+        """The measure that its card calls its headline, else the first one."""
+        card = self.spec.card
+        if card is None or not card.measures:
+            return None
+        headline = card.extra.get("headline")
+        return next((measure for measure in card.measures if measure.name == headline), card.measures[0])
 
 
 @dataclass(frozen=True, slots=True)

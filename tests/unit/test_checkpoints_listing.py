@@ -76,6 +76,8 @@ def test_live_models_state_size_tokens_and_quality() -> None:
     quality = found["atlas-gpt-2"].quality
     assert quality is not None
     assert (quality.name, quality.unit) == ("bits per byte", "bits")
+    named = {slug: found[slug].quality for slug in ("atlas-electra", "atlas-bart")}  # not the first of their cards
+    assert [measure and measure.name for measure in named.values()] == ["balanced accuracy", "mask chrF after"]
     assert all(m.spec.ready and m.size is not None for m in found.values())
 
 
