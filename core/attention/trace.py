@@ -1,8 +1,11 @@
 """Attention as data: which tokens looked at which, in every layer and head.
 
-    A = softmax(Q Kᵀ / √d_k)        rows are queries, columns keys; every row sums to one.
+    A = softmax(Q Kᵀ / √d_k)        rows are queries, columns keys; every row sums to one, or ``note`` says why not.
 
-Legend: L layers, H heads, Q query tokens, K key tokens.
+A weight of zero has two meanings. A model may compute it and find next to nothing, or never compute it: because the
+key comes later, is outside a window, or is in another bucket. ``allowed`` tells one from the other.
+
+Legend: L layers, H heads, Q query tokens, K key tokens, d width of a head.
 """
 
 from __future__ import annotations
@@ -13,21 +16,38 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-MapKind = Literal["encoder", "decoder", "cross"]
+MapKind = Literal["encoder", "decoder", "cross", "query"]
+Floats = NDArray[np.float32]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionMap:
-    """One kind of attention. ``weights`` has shape (L, H, Q, K), float32, read-only; masked entries are 0."""
+    """One kind of attention; all arrays are read-only."""
 
     kind: MapKind
+    """``query`` is the second stream of a two-stream model, which does not see the token it stands at."""
     query_tokens: tuple[str, ...]
     key_tokens: tuple[str, ...]
-    weights: NDArray[np.float32]  # (L, H, Q, K)
+    weights: Floats  # (L, H, Q, K)
+    """0 where nothing was computed."""
+    allowed: Bools | None = None
+    """Where a weight was computed, of a shape that broadcasts to that of ``weights``; None for everywhere."""
+    second: int | None = None
+    """The first token of the second sentence, where two were read."""
+    note: str = ""
+    """A sentence on what rows and columns are, or why a row does not sum to one; empty where nothing is unusual."""
+    queries: Floats | None = None  # (L, H, Q, d)
+    """The query vectors as they enter the score (turned by rotary positions, not scaled), where they were asked for."""
+    keys: Floats | None = None  # (L, H, K, d)
 
     def __post_init__(self) -> None:
         assert self.weights.ndim == 4, self.weights.shape
         assert self.weights.shape[2:] == (len(self.query_tokens), len(self.key_tokens)), self.weights.shape
+        if self.allowed is not None:
+            assert np.broadcast_shapes(self.allowed.shape, self.weights.shape) == self.weights.shape, self.allowed.shape
+        for vectors, count in ((self.queries, self.weights.shape[2]), (self.keys, self.weights.shape[3])):
+            assert vectors is None or vectors.shape[:3] == (*self.weights.shape[:2], count), vectors.shape
 
     @property
     def layers(self) -> int:
@@ -39,6 +59,14 @@ class AttentionMap:
         """Number of heads in a layer, H."""
         return int(self.weights.shape[1])
 
+    def computed(self, layer: int, head: int) -> Bools:
+        """(Q, K) where this head computed a weight; layer and head from 0."""
+        shape = self.weights.shape
+        if self.allowed is None:
+            return np.ones(shape[2:], dtype=np.bool_)
+        found: Bools = np.broadcast_to(self.allowed, shape)[layer, head]
+        return found
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionTrace:
@@ -48,8 +76,9 @@ class AttentionTrace:
     encoder: AttentionMap | None = None
     decoder: AttentionMap | None = None
     cross: AttentionMap | None = None
+    query: AttentionMap | None = None
 
     @property
     def maps(self) -> tuple[AttentionMap, ...]:
-        """The maps that exist, in the order encoder, decoder, cross."""
-        return tuple(m for m in (self.encoder, self.decoder, self.cross) if m is not None)
+        """The maps that exist, in the order encoder, decoder, cross, query."""
+        return tuple(m for m in (self.encoder, self.decoder, self.cross, self.query) if m is not None)
