@@ -62,7 +62,8 @@ def scores(found: AttentionMap) -> HeadScores:
         grids["first"] = weights[..., 0].mean(-1)
         grids["last"] = weights[..., -1].mean(-1)
     else:
-        grids["self"] = _diagonal(weights, 0)
+        if found.kind != "query":  # which does not see the token it stands at
+            grids["self"] = _diagonal(weights, 0)
         if queries > 1:
             grids["previous"] = _diagonal(weights, -1)
             if found.kind == "encoder":
@@ -84,12 +85,18 @@ def _diagonal(weights: NDArray[np.float32], offset: int) -> NDArray[np.float32]:
 def _spread(found: AttentionMap) -> NDArray[np.float32]:
     """Rows that may see one key only say nothing about a head and are left out."""
     weights = found.weights.astype(np.float64)
-    queries, keys = weights.shape[2:]
-    visible = np.arange(1, queries + 1) if found.kind == "decoder" else np.full(queries, keys)
-    open_rows = visible > 1
-    if not open_rows.any():
-        return np.zeros(weights.shape[:2], dtype=np.float32)
+    visible = _visible(found)  # (L, H, Q) or what broadcasts to it
     logs = np.log(weights, where=weights > 0, out=np.zeros_like(weights))
-    entropy = -(weights * logs).sum(-1)[..., open_rows]  # (L, H, rows)
-    spread: NDArray[np.float32] = (entropy / np.log(visible[open_rows])).mean(-1).astype(np.float32)
-    return spread
+    entropy = -(weights * logs).sum(-1)  # (L, H, Q)
+    open_rows = np.broadcast_to(visible > 1, entropy.shape)
+    rows = open_rows.sum(-1)
+    share = np.divide(entropy, np.log(visible.clip(min=2)), where=open_rows, out=np.zeros_like(entropy))
+    return np.asarray(share.sum(-1) / rows.clip(min=1), dtype=np.float32)
+
+
+def _visible(found: AttentionMap) -> NDArray[np.int64]:
+    """How many keys each query may see."""
+    if found.allowed is not None:
+        return np.asarray(found.allowed.sum(-1))
+    queries, keys = found.weights.shape[2:]
+    return np.arange(1, queries + 1) if found.kind == "decoder" else np.full(queries, keys)

@@ -191,7 +191,7 @@ def _kind(maps: dict[str, AttentionMap] | dict, wanted: str | None, key: str) ->
         st.segmented_control(
             "Attention",
             list(maps),
-            format_func=parts.KINDS.__getitem__,
+            format_func=lambda kind: parts.name(maps[kind]),
             default=first,
             required=True,
             key=f"{key}.kind",

@@ -15,11 +15,12 @@ from core.attention.export import to_csv, to_npz
 from core.attention.heads import MEANING, HeadScores
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.figures import attention as figures
+from core.ui.page import plain
 
 Go = Callable[[int, int], None]
 """Opens a layer and a head (from 0); to be used as a callback."""
 
-KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Decoder to encoder"}
+KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Decoder to encoder", "query": "Query stream"}
 
 _PAGES: tuple[tuple[bertviz.View, str], ...] = (("head", "Head view (page)"), ("model", "Model view (page)"))
 
@@ -30,19 +31,26 @@ _TRY = {
     "finds the earlier copy.",
     "cross": "pick a produced token on the left and see which source token has the strongest weight; compare the first "
     "layer with the last.",
+    "query": "hold a row against the same row of the content stream, which knows the token that stands there.",
 }
 _NOTICE = {
     "encoder": "Rows reach in both directions: an encoder sees the whole text at once.",
     "decoder": "The upper right is empty: a token never sees what comes after it, and the first sees itself alone.",
     "cross": "Rows are the produced tokens in their order; a band along the diagonal means that the output keeps the "
     "order of the source.",
+    "query": "The diagonal is empty: a row is to find its token and cannot see it.",
 }
+
+
+def name(found: AttentionMap) -> str:
+    """What a map is called in a menu."""
+    return found.label or KINDS[found.kind]
 
 
 def words(found: AttentionMap, scores: HeadScores, layer: int, head: int) -> None:
     """Two lines below the picture: what to try, what to notice; the numbers are those of this text."""
     st.markdown(f"**Try:** {_TRY[found.kind]}")
-    st.markdown(f"**Notice:** {_NOTICE[found.kind]} {about(scores, layer, head)}")
+    st.markdown(f"**Notice:** {plain(found.note) or _NOTICE[found.kind]} {about(scores, layer, head)}")
 
 
 def about(scores: HeadScores, layer: int, head: int) -> str:
@@ -134,14 +142,15 @@ def roles(scores: HeadScores, *, key: str, theme: bertviz.Theme, go: Go) -> None
 
 def formula(found: AttentionMap) -> None:
     """The formula and its symbols."""
-    mask = found.kind == "decoder"
+    mask = found.allowed is not None
     st.latex(r"A=\mathrm{softmax}\!\left(\frac{QK^{\top}}{\sqrt{d_k}}" + (r"+M" if mask else "") + r"\right)")
     where = {
         "encoder": "one row for each token of the text; queries and keys come from the same text",
         "decoder": "one row for each token read so far; queries and keys come from the same text",
         "cross": "queries come from the text being produced, keys from the source",
+        "query": "queries know the place alone, keys come from what is known or was found before",
     }[found.kind]
-    masked = "\n- $M$ is 0 where the key is not after the query and −∞ elsewhere: softmax makes that 0." if mask else ""
+    masked = "\n- $M$ is 0 where a query may look and −∞ elsewhere: softmax makes that 0." if mask else ""
     st.markdown(
         "- $Q$ holds the queries, $K$ the keys, both made from the layer's input by the head's own matrices: "
         f"{where}.\n"
