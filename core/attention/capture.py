@@ -67,6 +67,7 @@ def capture(checkpoint: Checkpoint, text: str, text_b: str | None = None, target
             return AttentionTrace(checkpoint.spec.slug, encoder=encoder)
         known = [i for i, number in enumerate(inputs.ids[0].tolist()) if number in checkpoint.tokenizer.all_special_ids]
         content, query = shapes.two_streams(checkpoint.model, inputs.ids, tokens, known)
+        encoder = replace(encoder, label="All words known")
         return AttentionTrace(checkpoint.spec.slug, encoder=encoder, decoder=content, query=query)
 
 

@@ -39,8 +39,13 @@ def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     weights = stacked(encode(model, ids, mode="sparse", sparsity=sparsity).attentions)
     layers, heads, n, _ = weights.shape
     seen = [[mask(sparsity.pattern(n, layer, head), n) for head in range(heads)] for layer in range(layers)]
-    note = f"Blocks of {sparsity.block_size} tokens. Which blocks are drawn at random differs from head to head."
-    return AttentionMap("encoder", tokens, tokens, weights, frozen(np.array(seen)), note=note)
+    allowed = np.array(seen)
+    note = (
+        f"{sparsity.count_blocks(n)} blocks of {sparsity.block_size} tokens: so few that every one sees all others."
+        if allowed.all()
+        else f"Blocks of {sparsity.block_size} tokens. Which blocks are drawn at random differs from head to head."
+    )
+    return AttentionMap("encoder", tokens, tokens, weights, frozen(allowed), note=note)
 
 
 def longformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
