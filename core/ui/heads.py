@@ -20,6 +20,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.errors import NoAttentionMatrix
 from core.ui import heads_parts as parts
 from core.ui import heads_pictures as pictures
+from core.ui import heads_samples as texts
 from core.ui.page import accent as branch_colour
 from core.ui.page import plain, sentences
 
@@ -28,39 +29,6 @@ if TYPE_CHECKING:
     from core.ui.links import PageState
 
 VIEWS = {"heat": "Heat map", "bertviz": "bertviz head view", "table": "Table"}
-SAMPLES = {
-    "masked-lm": (
-        "The cat that the dog chased sat on the mat because it was tired.",
-        "She poured water from the jug into the cup until it was full.",
-        "Paris is the capital of France, and Rome is the capital of Italy.",
-    ),
-    "causal-lm": (
-        "Once upon a time there was a little girl who had a red ball. The little girl",
-        "The old man went to the river. The old man sat down. The old man",
-        "Tom gave Anna a book, and Anna gave Tom",
-    ),
-    "seq2seq-lm": (
-        "The cat sleeps on the chair.",
-        "I would like a cup of tea.",
-        "We are going home because it is late.",
-    ),
-}
-SAMPLES |= dict.fromkeys(("replaced-token", "permutation-lm", "adapters"), SAMPLES["masked-lm"])
-LONG = (
-    "Every morning the old man walked down to the harbour with his dog. The dog ran ahead, along the wall and over the "
-    "wet stones, and waited for him at the last boat. They both looked out at the sea. When the weather was good the "
-    "man told the dog about the years in which he had been a sailor: about storms, about islands where nobody lived, "
-    "about a friend who had never come home. When it rained they sat in the little house of the harbour master and "
-    "drank tea, or rather the man drank it and the dog slept below the table. One day in spring a small white ship "
-    "came in, and a stranger stood at the rail and called the old man by his name. The dog barked. The man did not say "
-    "a word."
-)
-"""For models that do not compute every pair: long enough to see what is left out."""
-FEW_BYTES = (
-    "The cat sat by the door and waited for the girl. The girl came home late and the cat was cross. The girl gave the "
-    "cat some milk, and the cat sat by the fire and was happy again. Then the girl went to bed."
-)
-"""For models that read bytes."""
 CONTINUATIONS = (0, 6, 12, 24, 48)
 
 
@@ -137,7 +105,7 @@ def text_heads(view: BranchView) -> None:
     if spec is None:
         return
     with sentences():
-        samples = _samples(spec)
+        samples = texts.samples(spec)
         slot = state.key(f"heads.text.{spec.kind}")
         st.session_state.setdefault(slot, state.text("text", samples[0]))
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -146,7 +114,9 @@ def text_heads(view: BranchView) -> None:
             with st.popover("Samples"):
                 for number, sample in enumerate(samples):
                     button = state.key(f"heads.sample.{number}")
-                    st.button(plain(_short(sample)), key=button, on_click=_take, args=(slot, sample), width="stretch")
+                    st.button(
+                        plain(texts.short(sample)), key=button, on_click=_take, args=(slot, sample), width="stretch"
+                    )
         state.set(text=None if text == samples[0] else text)
         with st.spinner("Running the model"):
             trace = run(text)
@@ -165,14 +135,6 @@ def text_heads(view: BranchView) -> None:
             map=choice.kind if len(trace.maps) > 1 else None,
             view=None if choice.view == "heat" else choice.view,
         )
-
-
-def _samples(spec: CheckpointSpec) -> tuple[str, ...]:
-    """Texts to begin with, the first one at once; sparse models get one that is longer than their window."""
-    usual = SAMPLES[spec.kind]
-    if spec.branch != "efficient":
-        return (*usual, LONG) if spec.system == "transformer-xl" else usual
-    return (FEW_BYTES if spec.system == "reformer" else LONG, *usual)
 
 
 def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[[str], AttentionTrace]:
@@ -195,10 +157,6 @@ def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[[str], Atte
         state.set(task=None if task == next(iter(labels)) else task)
         return partial(session.rewritten_trace, spec.slug, task=task)
     return partial(session.trace, spec.slug)
-
-
-def _short(sample: str, most: int = 90) -> str:
-    return sample if len(sample) <= most else f"{sample[:most].rsplit(' ', 1)[0]} …"
 
 
 def _take(slot: str, sample: str) -> None:
