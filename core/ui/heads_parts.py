@@ -55,13 +55,16 @@ def words(found: AttentionMap, scores: HeadScores, layer: int, head: int) -> Non
 
 def about(scores: HeadScores, layer: int, head: int) -> str:
     """A sentence on what this head does on this text, by its scores."""
-    here = {name: float(grid[layer, head]) for name, grid in scores.grids.items()}
-    spread = here.pop("spread")
-    name, value = max(here.items(), key=lambda item: item[1])
+    spread = float(scores.grids["spread"][layer, head])
+    simple = [name for name in scores.grids if name != "spread"]
+    # One repeated word is no habit: a mean over two rows is left to the tables.
+    telling = [name for name in simple if scores.rows[name] > 2] or simple
+    name = max(telling, key=lambda name: float(scores.grids[name][layer, head]))
+    value = float(scores.grids[name][layer, head])
     if spread >= 0.95:
         sentence = "This head spreads its weight almost evenly over all that it may see."
     elif value >= 0.25:
-        sentence = f"This head puts {value:.0%} of its {MEANING[name]}, on average over the rows."
+        sentence = f"This head puts {value:.0%} of its {MEANING[name]}, on average over the rows that can see it."
     else:
         sentence = "This head has no simple place to look at: its rows differ with the words."
     best = next((n for n in ("previous", "same place") if n in scores.grids), name)
@@ -107,7 +110,7 @@ def roles(scores: HeadScores, *, key: str, theme: bertviz.Theme, go: Go) -> None
         "Score", names, default=preferred, required=True, key=f"{key}.score", help="Measured on this text"
     )
     grid = scores.grids[name]
-    st.caption(f"{MEANING[name].capitalize()}, averaged over the rows of this text.")
+    st.caption(f"{MEANING[name].capitalize()}, averaged over the rows of this text that it applies to.")
     with st.container(horizontal=True):
         for layer, head, value in scores.strongest(name):
             st.button(
