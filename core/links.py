@@ -93,7 +93,7 @@ _COMMON: dict[str, Parameter] = {
     "layer": Integer(None, 1, 200),
     "head": Integer(None, 1, 256),
     "view": Choice(),
-    "map": Choice(allowed=("encoder", "decoder", "cross")),
+    "map": Choice(allowed=("encoder", "decoder", "cross", "query")),
 }
 _DECODING: dict[str, Parameter] = {
     "strategy": Choice("greedy", ("greedy", "sample", "beam")),
@@ -118,6 +118,18 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "seed": Integer(0, 0, 2**31 - 1),
         "beside": Choice(),
         "task": Choice(),
+    },
+    "attention": {
+        "tab": Choice("heads", ("heads", "grammar")),
+        "model": Choice(),
+        "text": Text(),
+        "second": Text(),
+        "task": Choice(),
+        "layer": Integer(None, 1, 200),
+        "head": Integer(None, 1, 256),
+        "map": Choice(allowed=("encoder", "decoder", "cross", "query")),
+        "view": Choice(),
+        "relation": Choice(),
     },
     "zoo": {
         "tab": Choice("models", ("models", "compare", "curves")),

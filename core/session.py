@@ -34,11 +34,11 @@ def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
 
 
 @st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
-def trace(slug: str, text: str, target: str | None = None) -> AttentionTrace:
-    """Attention of checkpoint ``slug`` over ``text`` (and ``target`` for encoder-decoders)."""
+def trace(slug: str, text: str, text_b: str | None = None) -> AttentionTrace:
+    """Attention of checkpoint ``slug`` over ``text``, with a second sentence for an encoder."""
     from core.attention.capture import capture
 
-    return capture(checkpoint(slug), text, target=target)
+    return capture(checkpoint(slug), text, text_b)
 
 
 @st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)

@@ -6,30 +6,25 @@ of the visitor's own. Layers and heads count from 1 here, as in links.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
-from core import session
 from core.attention import bertviz
 from core.attention.heads import HeadScores, scores
 from core.attention.trace import AttentionMap, AttentionTrace
-from core.checkpoints.spec import CheckpointSpec
 from core.errors import NoAttentionMatrix
 from core.ui import heads_parts as parts
 from core.ui import heads_pictures as pictures
-from core.ui import heads_samples as texts
+from core.ui.heads_text import text_trace
 from core.ui.page import accent as branch_colour
-from core.ui.page import plain, sentences
+from core.ui.page import sentences
 
 if TYPE_CHECKING:
     from core.ui.branch import BranchView
     from core.ui.links import PageState
 
 VIEWS = {"heat": "Heat map", "bertviz": "bertviz head view", "table": "Table"}
-CONTINUATIONS = (0, 6, 12, 24, 48)
 
 
 class HeadsChoice(NamedTuple):
@@ -105,62 +100,27 @@ def text_heads(view: BranchView) -> None:
     if spec is None:
         return
     with sentences():
-        samples = texts.samples(spec)
-        slot = state.key(f"heads.text.{spec.kind}")
-        st.session_state.setdefault(slot, state.text("text", samples[0]))
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            run = _what_to_run(spec, state)
-            text = st.text_input("Text", key=slot, help="Attention is drawn for up to 256 tokens") or ""
-            with st.popover("Samples"):
-                for number, sample in enumerate(samples):
-                    button = state.key(f"heads.sample.{number}")
-                    st.button(
-                        plain(texts.short(sample)), key=button, on_click=_take, args=(slot, sample), width="stretch"
-                    )
-        state.set(text=None if text == samples[0] else text)
-        with st.spinner("Running the model"):
-            trace = run(text)
-        choice = heads_view(
-            trace,
-            key=state.key("heads"),
-            layer=_number(state.values.get("layer")),
-            head=_number(state.values.get("head")),
-            kind=state.text("map") or None,
-            view=state.text("view") or None,
-            accent=spec.branch,
-        )
-        state.set(
-            layer=choice.layer,
-            head=choice.head,
-            map=choice.kind if len(trace.maps) > 1 else None,
-            view=None if choice.view == "heat" else choice.view,
-        )
+        link_heads(text_trace(spec, state), state, spec.branch)
 
 
-def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[[str], AttentionTrace]:
-    """The menu that this kind of model needs before its text, and what to do with the text."""
-    if spec.kind == "causal-lm":
-        count = st.selectbox(
-            "Continue by", CONTINUATIONS, index=2, format_func=lambda n: f"{n} tokens", key=state.key("heads.count"),
-            width=130, help="Tokens that the model writes after your text, greedily; their rows are stitched on",
-        )  # fmt: skip
-        return partial(session.continued_trace, spec.slug, count=count)
-    if spec.kind == "seq2seq-lm":
-        from core.language.tasks import tasks
-
-        labels = {task.slug: task.label for task in tasks(session.checkpoint(spec.slug))}
-        wanted = state.text("task")
-        task = st.selectbox(
-            "Task", list(labels), index=list(labels).index(wanted) if wanted in labels else 0,
-            format_func=labels.__getitem__, key=state.key(f"heads.task.{spec.slug}"), width=280,
-        )  # fmt: skip
-        state.set(task=None if task == next(iter(labels)) else task)
-        return partial(session.rewritten_trace, spec.slug, task=task)
-    return partial(session.trace, spec.slug)
-
-
-def _take(slot: str, sample: str) -> None:
-    st.session_state[slot] = sample
+def link_heads(trace: AttentionTrace, state: PageState, accent: str) -> HeadsChoice:
+    """`heads_view` as the page's state says, and the state as the visitor then has it."""
+    choice = heads_view(
+        trace,
+        key=state.key("heads"),
+        layer=_number(state.values.get("layer")),
+        head=_number(state.values.get("head")),
+        kind=state.text("map") or None,
+        view=state.text("view") or None,
+        accent=accent,
+    )
+    state.set(
+        layer=choice.layer,
+        head=choice.head,
+        map=choice.kind if len(trace.maps) > 1 else None,
+        view=None if choice.view == "heat" else choice.view,
+    )
+    return choice
 
 
 def _number(value: object) -> int | None:

@@ -14,6 +14,7 @@ PAGES = {
     "/decoder": "Decoder",
     "/encoder-decoder": "Encoder-decoder",
     "/efficient": "Efficient",
+    "/attention": "Attention",
     "/zoo": "The zoo",
     "/about": "About",
 }

@@ -74,7 +74,8 @@ def test_facts_name_their_sources(visitor: Visitor) -> None:
 
 def test_pages_fit_a_telephone(visitor: Visitor) -> None:
     visitor.page.set_viewport_size({"width": 400, "height": 800})
-    for path in ("/", "/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree", "/zoo", "/zoo?tab=curves", "/about"):
+    trees = ("/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree")
+    for path in ("/", *trees, "/attention", "/attention?tab=grammar", "/zoo", "/zoo?tab=curves", "/about"):
         page = visitor.open(path)
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, path

@@ -1,0 +1,92 @@
+"""The frame of the page Attention: a live model, and the ways to look at its heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core import checkpoints
+from core.attention.relations import LABELS
+from core.checkpoints.spec import CheckpointSpec
+from core.ui.heads import VIEWS, link_heads
+from core.ui.heads_text import text_trace
+from core.ui.links import PageState, open_page
+from core.ui.page import BRANCH_TITLES, header
+from core.ui.picker import SOURCES
+
+START = "minilm"
+SECTIONS = {"heads": "One head", "grammar": "Grammar"}
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionView:
+    """What the visitor chose in the frame."""
+
+    state: PageState
+    spec: CheckpointSpec
+    section: str
+
+
+def attention_frame() -> AttentionView | None:
+    """Draw the title and the two choices; None where no model runs here."""
+    header(
+        "Attention",
+        "Every head of every live model: where it looks, what it looks for, and what the answer becomes without it.",
+    )
+    specs = {spec.slug: spec for spec in _ordered(checkpoints.available())}
+    choices: dict[str, Collection[str]] = {"model": specs, "view": VIEWS, "relation": LABELS}
+    state = open_page("attention", choices)
+    if not specs:
+        return None
+    left, right = st.columns([1.3, 2.7], vertical_alignment="bottom")
+    first = START if START in specs else next(iter(specs))
+    with left:
+        slug = st.selectbox(
+            "Live model", list(specs), index=list(specs).index(state.text("model", first)),
+            format_func=lambda slug: _named(specs[slug]), key=state.key("model"),
+            help="What really runs here, and where its weights come from",
+        )  # fmt: skip
+    if slug != state.text("model", first):
+        state.set(layer=None, head=None, map=None, task=None)
+    state.set(model=None if slug == first else slug)
+    with right:
+        section = st.segmented_control(
+            "Show", list(SECTIONS), format_func=SECTIONS.__getitem__, key=state.key("tab"),
+            default=state.text("tab", "heads"), required=True, label_visibility="collapsed",
+        )  # fmt: skip
+    state.set(tab=section)
+    return AttentionView(state, specs[slug], str(section))
+
+
+def show(view: AttentionView) -> None:
+    """Draw the chosen section.
+
+    Raises:
+        AtlasError: what the text or the model does not allow, as a sentence.
+    """
+    drawn: dict[str, Callable[[AttentionView], None]] = {"heads": _one_head, "grammar": _grammar}
+    drawn[view.section](view)
+
+
+def _one_head(view: AttentionView) -> None:
+    trace = text_trace(view.spec, view.state, pairs=True)
+    link_heads(trace, view.state, view.spec.branch)
+
+
+def _grammar(view: AttentionView) -> None:
+    from core.ui.attention_grammar import grammar
+
+    grammar(view.spec, view.state)
+
+
+def _ordered(specs: Collection[CheckpointSpec]) -> list[CheckpointSpec]:
+    """Those that can run, by branch as in the sidebar."""
+    branches = list(BRANCH_TITLES)
+    ready = [spec for spec in specs if spec.ready]
+    return sorted(ready, key=lambda spec: (branches.index(spec.branch) if spec.branch in branches else 9, spec.slug))
+
+
+def _named(spec: CheckpointSpec) -> str:
+    return f"{spec.name} · {BRANCH_TITLES.get(spec.branch, spec.branch)} · {SOURCES[spec.source]}"

@@ -1,0 +1,79 @@
+"""A text for a live model to attend to: the row of controls, and the trace that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.attention.trace import AttentionTrace
+from core.checkpoints.spec import CheckpointSpec
+from core.ui import heads_samples as texts
+from core.ui.page import plain
+
+if TYPE_CHECKING:
+    from core.ui.links import PageState
+
+CONTINUATIONS = (0, 6, 12, 24, 48)
+PAIRS = frozenset({"masked-lm", "replaced-token", "adapters"})
+"""Kinds of models that read two sentences at once."""
+
+
+def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False) -> AttentionTrace:
+    """Draw the controls, run the model, return its trace; the text is kept in the state.
+
+    Args:
+        pairs: offer a second sentence where the model can read one.
+
+    Raises:
+        AtlasError: whatever the text or the model does not allow, as a sentence.
+    """
+    samples = texts.samples(spec)
+    slot = state.key(f"heads.text.{spec.kind}")
+    st.session_state.setdefault(slot, state.text("text", samples[0]))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        run = _what_to_run(spec, state)
+        text = st.text_input("Text", key=slot, help="Attention is drawn for up to 256 tokens") or ""
+        second = ""
+        if pairs and spec.kind in PAIRS:
+            second = st.text_input(
+                "Second sentence", state.text("second"), key=state.key("heads.second"), placeholder="none",
+                help="Read together with the first, as a pair", width=260,
+            )  # fmt: skip
+            state.set(second=second or None)
+        with st.popover("Samples"):
+            for number, sample in enumerate(samples):
+                button = state.key(f"heads.sample.{number}")
+                st.button(plain(texts.short(sample)), key=button, on_click=_take, args=(slot, sample), width="stretch")
+    state.set(text=None if text == samples[0] else text)
+    with st.spinner("Running the model"):
+        return session.trace(spec.slug, text, second) if second else run(text)
+
+
+def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[[str], AttentionTrace]:
+    """The menu that this kind of model needs before its text, and what to do with the text."""
+    if spec.kind == "causal-lm":
+        count = st.selectbox(
+            "Continue by", CONTINUATIONS, index=2, format_func=lambda n: f"{n} tokens", key=state.key("heads.count"),
+            width=130, help="Tokens that the model writes after your text, greedily; their rows are stitched on",
+        )  # fmt: skip
+        return partial(session.continued_trace, spec.slug, count=count)
+    if spec.kind == "seq2seq-lm":
+        from core.language.tasks import tasks
+
+        labels = {task.slug: task.label for task in tasks(session.checkpoint(spec.slug))}
+        wanted = state.text("task")
+        task = st.selectbox(
+            "Task", list(labels), index=list(labels).index(wanted) if wanted in labels else 0,
+            format_func=labels.__getitem__, key=state.key(f"heads.task.{spec.slug}"), width=280,
+        )  # fmt: skip
+        state.set(task=None if task == next(iter(labels)) else task)
+        return partial(session.rewritten_trace, spec.slug, task=task)
+    return partial(session.trace, spec.slug)
+
+
+def _take(slot: str, sample: str) -> None:
+    st.session_state[slot] = sample

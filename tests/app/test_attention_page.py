@@ -1,0 +1,87 @@
+"""The page Attention with models that run here: every section opens filled, links decide, nonsense is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints, settings
+from core.attention import rolefiles
+from tests.app.test_branches import NASTY, opened, shown
+
+
+def page(**query: str) -> AppTest:
+    at = opened("attention", **query)
+    assert not at.exception
+    return at
+
+
+def widget(elements: object, label: str) -> object:
+    return next(element for element in elements if element.label == label)  # type: ignore[attr-defined]
+
+
+def test_it_opens_with_a_head_of_a_real_model() -> None:
+    at = page()
+    assert not at.warning
+    assert "**Notice:**" in shown(at)
+    assert len(at.get("plotly_chart")) == 2
+
+
+def test_two_sentences_are_read_as_a_pair(checkpoint_dir: Path) -> None:
+    at = page(model="dir-tiny-bert", text="The cat sat.", second="The dog ran.")
+    assert not at.warning
+    assert at.dataframe[0].value["token"].tolist().count("[SEP]") == 2
+    widget(at.text_input, "Second sentence").set_value("").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert at.dataframe[0].value["token"].tolist().count("[SEP]") == 1
+    assert "second" not in at.query_params
+
+
+def test_another_model_starts_with_heads_of_its_own(checkpoint_dir: Path) -> None:
+    at = page(model="dir-tiny-bert", layer="2", head="2")
+    widget(at.selectbox, "Live model").set_value("dir-tiny-gpt2").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert at.query_params["model"] == "dir-tiny-gpt2"
+    assert "Continue by" in [box.label for box in at.selectbox]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_nasty_text_is_data(checkpoint_dir: Path, text: str) -> None:
+    at = page(model="dir-tiny-bert", text=text)
+    assert not at.exception
+
+
+def test_every_live_model_is_offered() -> None:
+    at = page()
+    offered = widget(at.selectbox, "Live model").options  # type: ignore[attr-defined]
+    assert len(offered) == len([spec for spec in checkpoints.available() if spec.ready])
+
+
+def test_grammar_reads_a_sentence_with_the_best_head() -> None:
+    at = page(tab="grammar", relation="coreference")
+    assert not at.warning
+    best = rolefiles.measured("minilm")["coreference"]
+    assert f"**Layer {best.best[0] + 1}, head {best.best[1] + 1}** is right in {best.accuracy:.0%}" in shown(at)
+    links = at.dataframe[0].value
+    assert set(links.columns) == {"word", "should find", "finds", "weight", "right"}
+    widget(at.selectbox, "Relation").set_value("det").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert at.query_params["relation"] == "det"
+
+
+def test_grammar_of_a_model_that_was_not_measured(checkpoint_dir: Path) -> None:
+    at = page(tab="grammar", model="dir-tiny-bert")
+    assert "python -m core heads dir-tiny-bert" in at.info[0].value
+
+
+def test_without_a_model_it_says_so(
+    tmp_path: Path, use_checkpoints: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "ASSETS", tmp_path)
+    monkeypatch.setattr(checkpoints, "available", lambda: ())
+    use_checkpoints(tmp_path)
+    at = page()
+    assert "No live model is installed here." in at.info[0].value
