@@ -43,7 +43,7 @@ class Family(NamedTuple):
     """How a model is made."""
 
     model: str
-    """transformers' class; its configuration's is that of the base class."""
+    """transformers' class, or one of the app's."""
     kind: Kind
     settings: dict[str, Any]
 
@@ -51,6 +51,7 @@ class Family(NamedTuple):
 FAMILIES: dict[str, Family] = {
     "bert": Family("BertForMaskedLM", "masked-lm", _ENCODER),
     "roberta": Family("RobertaForMaskedLM", "masked-lm", _ENCODER | {"max_position_embeddings": POSITIONS + 2}),
+    "bert-sentence": Family("SentenceBert", "masked-lm", _ENCODER | {"mask_token_id": 4}),
     "camembert": Family("CamembertForMaskedLM", "masked-lm", _ENCODER | {"max_position_embeddings": POSITIONS + 2}),
     "xlm-roberta": Family("XLMRobertaForMaskedLM", "masked-lm", _ENCODER | {"max_position_embeddings": POSITIONS + 2}),
     "electra": Family("ElectraForMaskedLM", "masked-lm", _ENCODER | {"embedding_size": 8}),
@@ -90,6 +91,14 @@ FAMILIES: dict[str, Family] = {
          "window_size": 4, "max_position_embeddings": POSITIONS},
     ),
     "ctrl": Family("CTRLLMHeadModel", "causal-lm", _GPT | {"dff": 24}),
+    "reformer": Family(
+        "ReformerModelWithLMHead", "causal-lm",
+        {"hidden_size": 16, "num_attention_heads": 2, "attention_head_size": 8, "attn_layers": ["local", "lsh"],
+         "feed_forward_size": 24, "hidden_act": "gelu", "lsh_attn_chunk_length": 8, "local_attn_chunk_length": 8,
+         "num_buckets": 4, "num_hashes": 2, "axial_pos_shape": (8, 8), "axial_pos_embds_dim": (8, 8),
+         "max_position_embeddings": POSITIONS, "is_decoder": True, "pad_token_id": 0, "eos_token_id": 1,
+         "tie_word_embeddings": False},
+    ),
     "llama": Family("LlamaForCausalLM", "causal-lm", _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2}),
     "mistral": Family(
         "MistralForCausalLM", "causal-lm",
@@ -143,6 +152,10 @@ def build(family: Family, settings: dict[str, Any]) -> Any:
         config.decoder_start_token_id, config.pad_token_id, config.eos_token_id = 0, 0, 1
         config._attn_implementation = "eager"
         return transformers.EncoderDecoderModel(config)
+    if family.model == "SentenceBert":
+        from core.checkpoints.sentence_head import SentenceBert
+
+        return SentenceBert._from_config(transformers.BertConfig(**settings), attn_implementation="eager")
     model_class = getattr(transformers, family.model)
     if family.model.startswith("XLM") and "emb_dim" in settings:
         settings = settings | {"n_words": settings["vocab_size"]}

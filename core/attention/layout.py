@@ -4,7 +4,7 @@ Whoever looks inside an attention, or switches a head of it off, finds the modul
 written from the trunk of the model, with ``{i}`` for the layer; ALBERT, whose layers share modules, counts groups, too.
 A projection that makes several things at once is followed by the part that is meant: ``c_attn:0/3``.
 
-Not in the table are architectures without a matrix of queries and keys: Reformer (buckets), FNet (no attention).
+A Reformer has heads, but no matrix of queries and keys: its score is "hashed", and nobody makes it anew.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 
-Score = Literal["plain", "biased", "local", "turned", "disentangled", "two-stream", "windowed"]
+Score = Literal["plain", "biased", "local", "turned", "disentangled", "two-stream", "windowed", "hashed"]
 Scale = Literal["root", "one", "own"]
 
 
@@ -125,6 +125,11 @@ TABLE: dict[str, dict[str, Attends]] = {
         )
     },
     "ctrl": {"decoder": Attends("h.{i}.multi_head_attention", "h.{i}.multi_head_attention.dense", "Wq Wk Wv")},
+    "reformer": {
+        "decoder": Attends(
+            "encoder.layers.{i}.attention.self_attention", "encoder.layers.{i}.attention.output.dense", "", "hashed"
+        )
+    },
     "llama": {"decoder": _LLAMA},
     "mistral": {"decoder": _LLAMA},
     "qwen2": {"decoder": _LLAMA},
