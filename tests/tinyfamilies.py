@@ -115,6 +115,7 @@ FAMILIES: dict[str, Family] = {
     "mbart": Family("MBartForConditionalGeneration", "seq2seq-lm", _BART),
     "marian": Family("MarianMTModel", "seq2seq-lm", _BART | {"scale_embedding": True}),
     "bert2bert": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER),
+    "bert2gpt2": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER | {"decoder": _GPT}),
 }  # fmt: skip
 
 
@@ -126,7 +127,10 @@ def tokenizer_of(kind: Kind) -> Any:
 
 
 def make(name: str, **settings: Any) -> Checkpoint:
-    """A random checkpoint of a family, in evaluation mode with eager attention; the same numbers every time."""
+    """A random checkpoint of a family, in evaluation mode with eager attention; the same numbers every time.
+
+    Tokenisers are learnt anew, and which of two equally frequent pieces has which id is not the same every time.
+    """
     import torch
 
     family = FAMILIES[name]
@@ -146,8 +150,11 @@ def build(family: Family, settings: dict[str, Any]) -> Any:
     import transformers
 
     if family.model == "EncoderDecoderModel":
+        behind = settings.pop("decoder", None)
         half = transformers.BertConfig(**settings)
         other = transformers.BertConfig(**(settings | {"num_hidden_layers": 3, "num_attention_heads": 4}))
+        if behind is not None:
+            other = transformers.GPT2Config(**behind, vocab_size=settings["vocab_size"])
         config = transformers.EncoderDecoderConfig.from_encoder_decoder_configs(half, other)
         config.decoder_start_token_id, config.pad_token_id, config.eos_token_id = 0, 0, 1
         config._attn_implementation = "eager"
