@@ -6,13 +6,19 @@ one shows. ``FAMILIES`` maps a name to how it is made; ``make(name)`` builds it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
 from tests import tiny
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from core.attention.question import Question
+
 POSITIONS = 64
-SENTENCE = "The cat sat on the mat and looked at the dog."
+PLAIN = "The cat sat on the mat and looked at the dog."
+MASKED = "The cat [MASK] on the mat and looked at the dog."
 
 _ENCODER: dict[str, Any] = {
     "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
@@ -167,3 +173,34 @@ def build(family: Family, settings: dict[str, Any]) -> Any:
     if family.model.startswith("XLM") and "emb_dim" in settings:
         settings = settings | {"n_words": settings["vocab_size"]}
     return model_class._from_config(model_class.config_class(**settings), attn_implementation="eager")
+
+
+def text_for(checkpoint: Checkpoint) -> str:
+    """A text with a mask for a model that fills masks, one without for others."""
+    return MASKED if checkpoint.spec.kind in ("masked-lm", "permutation-lm") else PLAIN
+
+
+def answer_of(model: Any, question: Question) -> Tensor:
+    """(V,) log-probabilities of the answer to a question as the demos of each kind compute them."""
+    import torch
+
+    from core.language.fill_mask import masked_logits
+    from core.language.permuted import at_once
+
+    ids, place = question.inputs["input_ids"], question.place
+    with torch.inference_mode():
+        match question.checkpoint.spec.kind:
+            case "masked-lm":
+                scores = masked_logits(model, ids, (place,))[0]
+            case "permutation-lm":
+                scores = at_once(model, ids, (place,))[0]
+            case "replaced-token":
+                verdict = model(**question.inputs).logits[0, place]
+                scores = torch.stack([verdict, torch.zeros(())])
+            case _ if model.config.model_type == "reformer":
+                from core.efficiency.reformer import next_scores
+
+                scores = next_scores(model, ids)[0]
+            case _:
+                scores = model(**question.inputs).logits[0, -1]
+    return scores.log_softmax(-1)

@@ -20,7 +20,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language import permuted, translate
 from core.language.decode import banned_ids
-from core.language.fill_mask import prepare
+from core.language.fill_mask import MaskedText, prepare
 from core.language.generate import prompt_ids
 from core.language.langs import own_language
 from core.language.replaced import judge_own
@@ -97,14 +97,18 @@ def ask(checkpoint: Checkpoint, text: str, where: Where | None = None) -> Questi
 
 
 def _masked(checkpoint: Checkpoint, text: str, where: Where) -> Question:
-    import torch
-
     masked = prepare(checkpoint, text, () if where.position is None else (where.position,))
     if where.position is not None and where.position not in masked.positions:
         raise InputUnusable("This token is one of the model's marks, not a word to hide. Choose a word of the text.")
     if not masked.positions:
         raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word, or choose a word to hide.")
-    place = masked.positions[0] if where.position is None else where.position
+    return masked_question(checkpoint, masked, masked.positions[0] if where.position is None else where.position)
+
+
+def masked_question(checkpoint: Checkpoint, masked: MaskedText, place: int) -> Question:
+    """What is hidden at ``place``, one of the positions of ``masked``."""
+    import torch
+
     ids = torch.tensor([masked.ids])
     if checkpoint.model.config.model_type == "xlnet":
         import numpy as np
@@ -182,16 +186,31 @@ class Reader:
         return self.model.get_submodule(stacks(self.question.checkpoint)[-1].prefix.rstrip(".") or "decoder")
 
     def _only_there(self, _module: Any, _given: Any, back: Any) -> Any:
+        if isinstance(back, _Given):
+            return back
         back.last_hidden_state = back.last_hidden_state[:, [self.question.place]]
         return back
 
     def answers(self, rows: int = 1) -> Tensor:
         """(R, V) logarithms of the probabilities of each answer, natural, float32."""
+        return self._answers(rows, None)
+
+    def answers_of(self, states: Tensor) -> Tensor:
+        """(R, V) the same for states (R, w) that the head reads, whatever layer they come from."""
+        given = _Given((states[:, None],))
+        trunk = self.trunk
+        trunk.forward = lambda *_, **__: given
+        try:
+            return self._answers(len(states), states)
+        finally:
+            del trunk.forward
+
+    def _answers(self, rows: int, states: Tensor | None) -> Tensor:
         import torch
 
         with torch.inference_mode():
             given = {name: value.expand(rows, *value.shape[1:]) for name, value in self.question.inputs.items()}
-            scores = self._scores(given).float()
+            scores = self._scores(given, states).float()
             if self._judges:
                 verdict = scores.reshape(rows, 1)
                 scores = torch.cat((verdict, torch.zeros_like(verdict)), dim=-1)
@@ -199,21 +218,33 @@ class Reader:
                 scores = scores.index_fill(-1, torch.tensor(self._banned), float("-inf"))
             return scores.log_softmax(-1)
 
-    def _scores(self, given: dict[str, Tensor]) -> Tensor:
+    def _scores(self, given: dict[str, Tensor], states: Tensor | None) -> Tensor:
         ids, place = given["input_ids"], self.question.place
         found: Tensor
         if self.type == "reformer":
             from core.efficiency.reformer import states as hashed
 
-            found = self.model.lm_head.decoder(hashed(self.model, ids)[:, place])
+            found = self.model.lm_head.decoder(hashed(self.model, ids)[:, place] if states is None else states)
         elif self.type == "longformer":
             from core.efficiency.longformer import states as windowed
 
-            found = self.model.lm_head(windowed(self.model, ids)[:, place])
+            found = self.model.lm_head(windowed(self.model, ids)[:, place] if states is None else states)
         else:
             logits = run(self.model, given).logits
             found = logits if self._judges else logits[:, 0]
         return found
+
+
+class _Given(tuple[Any]):
+    """Stands for what a trunk returns: states, and nothing else."""
+
+    @property
+    def last_hidden_state(self) -> Any:
+        """The states."""
+        return self[0]
+
+    def __getattr__(self, name: str) -> None:
+        return None
 
 
 def best(question: Question, logs: Tensor, k: int) -> MaskPrediction:

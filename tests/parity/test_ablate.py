@@ -15,19 +15,11 @@ from core.attention.ablate import lost, rank, sharpness, switch_off
 from core.attention.capture import capture
 from core.attention.gates import Gates, Head, heads_of
 from core.attention.layout import places
-from core.attention.question import Question, Reader, Where, ask
+from core.attention.question import Reader, Where, ask
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.fill_mask import masked_logits
-from core.language.permuted import at_once
 from tests import tinyfamilies
-
-MASKED = "The cat [MASK] on the mat and looked at the dog."
-PLAIN = "The cat sat on the mat and looked at the dog."
-
-
-def text_for(checkpoint: Checkpoint) -> str:
-    return MASKED if checkpoint.spec.kind in ("masked-lm", "permutation-lm") else PLAIN
+from tests.tinyfamilies import MASKED, PLAIN, answer_of, text_for
 
 
 def mutilated(checkpoint: Checkpoint, off: set[Head]) -> Any:
@@ -49,27 +41,6 @@ def mutilated(checkpoint: Checkpoint, off: set[Head]) -> Any:
         width = weight.shape[1] // place.heads
         weight[:, head * width : (head + 1) * width] = 0
     return model
-
-
-def answer_of(model: Any, question: Question) -> torch.Tensor:
-    """(V,) log-probabilities as the demos compute them."""
-    ids, place = question.inputs["input_ids"], question.place
-    with torch.inference_mode():
-        match question.checkpoint.spec.kind:
-            case "masked-lm":
-                scores = masked_logits(model, ids, (place,))[0]
-            case "permutation-lm":
-                scores = at_once(model, ids, (place,))[0]
-            case "replaced-token":
-                verdict = model(**question.inputs).logits[0, place]
-                scores = torch.stack([verdict, torch.zeros(())])
-            case _ if model.config.model_type == "reformer":
-                from core.efficiency.reformer import next_scores
-
-                scores = next_scores(model, ids)[0]
-            case _:
-                scores = model(**question.inputs).logits[0, -1]
-    return scores.log_softmax(-1)
 
 
 @pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
