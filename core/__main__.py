@@ -1,4 +1,4 @@
-"""The command line: ``python -m core doctor | fetch | tree | train | evaluate | bench``.
+"""The command line: ``python -m core doctor | fetch | tree | train | evaluate | heads | bench``.
 
 Every command imports what it needs when it runs, so that help is quick.
 """
@@ -114,6 +114,21 @@ def evaluate(
     from core.training.evaluate import cli_evaluate
 
     cli_evaluate(slug, corpus)
+
+
+@app.command()
+def heads(
+    slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
+    treebank: Annotated[
+        Path | None, typer.Option(help="A .conllu file or a folder of them; the Atlas's own if left out.")
+    ] = None,
+    sentences: Annotated[int | None, typer.Option(help="Only so many sentences of each file.", min=1)] = None,
+    output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/headroles.")] = None,
+) -> None:
+    """Measure what each attention head does: how well it follows grammar, and the simple places it looks at."""
+    from core.attention.headroles import cli_heads
+
+    cli_heads(slugs, treebank, sentences, output)
 
 
 @app.command()

@@ -55,3 +55,7 @@ class UnknownTask(AtlasError):
 
 class OutOfRange(AtlasError):
     """A number (layer, head, temperature, ...) lies outside what the model or the setting allows."""
+
+
+class TreebankRefused(AtlasError):
+    """A file of sentences with their grammar is missing, or is not what it should be."""

@@ -162,12 +162,16 @@ def _packed(found: AttentionMap, view: View) -> dict[str, Any]:
     n = shown_tokens(found, view)
     weights = np.rint(np.clip(found.weights[:, :, :n, :n], 0.0, 1.0) * 255).astype(np.uint8)
     return {
-        "name": found.kind.capitalize(),
+        "name": _name(found),
         "weights": base64.b64encode(weights.tobytes()).decode("ascii"),
         "shape": weights.shape,
         "left_text": [_cut(token, view) for token in found.query_tokens[:n]],
         "right_text": [_cut(token, view) for token in found.key_tokens[:n]],
     }
+
+
+def _name(found: AttentionMap) -> str:
+    return found.label or found.kind.capitalize()
 
 
 def _cut(token: str, view: View) -> str:
@@ -184,7 +188,7 @@ def _json(value: Any) -> str:
 def _controls(maps: Sequence[AttentionMap], view: View) -> str:
     parts = ['<label>Layer <select id="layer"></select></label>'] if view == "head" else []
     if len(maps) > 1:
-        options = "".join(f'<option value="{i}">{found.kind.capitalize()}</option>' for i, found in enumerate(maps))
+        options = "".join(f'<option value="{i}">{escape(_name(found))}</option>' for i, found in enumerate(maps))
         parts.append(f'<label>Attention <select id="filter">{options}</select></label>')
     return f'<p class="row">{" ".join(parts)}</p>'
 

@@ -2,9 +2,10 @@
 
     A = softmax(Q Kᵀ / √d_k)
 
-Encoders give one square map (and so does XLNet where every word is known), decoders one lower-triangular map,
-encoder-decoders three: encoder, decoder, cross. In a cross map row i belongs to the token that is *produced* at step i,
-so that "chat" points at "cat"; in the decoder's own map row i belongs to the token that is *read* at step i (the start
+Encoders give one square map, decoders one lower-triangular map, encoder-decoders three: encoder, decoder, cross. XLNet
+gives three as well: the whole text known, and its two streams. Sparse, hashed and remembered attention comes in its
+true shape (:mod:`core.attention.shapes`). In a cross map row i belongs to the token that is *produced* at step i, so
+that "chat" points at "cat"; in the decoder's own map row i belongs to the token that is *read* at step i (the start
 token first, the last produced token never).
 
 Legend: L layers, H heads, n tokens, S source tokens, T target tokens.
@@ -13,17 +14,19 @@ Legend: L layers, H heads, n tokens, S source tokens, T target tokens.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from core.attention import shapes
+from core.attention.causal import allowed
+from core.attention.patterns import causal, mask
 from core.attention.tokens import labels
-from core.attention.trace import AttentionMap, AttentionTrace, MapKind
+from core.attention.trace import AttentionMap, AttentionTrace, Bools, MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
 from core.language.langs import own_language
 from core.language.limits import check_length
+from core.language.segments import remembers
 from core.language.text import clean
 
 if TYPE_CHECKING:
@@ -49,55 +52,67 @@ def capture(checkpoint: Checkpoint, text: str, text_b: str | None = None, target
     """
     import torch
 
-    if checkpoint.spec.kind not in ("masked-lm", "replaced-token", "permutation-lm", "adapters"):
+    kind = checkpoint.spec.kind
+    if kind in ("causal-lm", "seq2seq-lm"):
         _refuse_switching(checkpoint.model)
     with torch.inference_mode():
-        match checkpoint.spec.kind:
-            case "masked-lm" | "replaced-token" | "permutation-lm" | "adapters":
-                return AttentionTrace(checkpoint.spec.slug, encoder=_encoder(checkpoint, text, text_b))
-            case "causal-lm":
-                return AttentionTrace(checkpoint.spec.slug, decoder=_decoder(checkpoint, text))
-            case "seq2seq-lm":
-                return _encoder_decoder(checkpoint, text, target)
+        if kind == "seq2seq-lm":
+            return _encoder_decoder(checkpoint, text, target)
+        inputs = _tokenise(checkpoint, text, None if kind == "causal-lm" else text_b)
+        tokens = labels(checkpoint.tokenizer, inputs.ids[0].tolist())
+        if kind == "causal-lm":
+            return AttentionTrace(checkpoint.spec.slug, decoder=_decoder(checkpoint.model, inputs.ids, tokens))
+        encoder = _encoder(checkpoint.model, inputs, tokens)
+        if kind != "permutation-lm":
+            return AttentionTrace(checkpoint.spec.slug, encoder=encoder)
+        known = [i for i, number in enumerate(inputs.ids[0].tolist()) if number in checkpoint.tokenizer.all_special_ids]
+        content, query = shapes.two_streams(checkpoint.model, inputs.ids, tokens, known)
+        encoder = replace(encoder, label="All words known")
+        return AttentionTrace(checkpoint.spec.slug, encoder=encoder, decoder=content, query=query)
 
 
-def _encoder(checkpoint: Checkpoint, text: str, text_b: str | None) -> AttentionMap:
-    from core.efficiency import bigbird, longformer
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """What a tokeniser makes of one text or two."""
 
-    inputs = _tokenise(checkpoint, text, text_b)
-    tokens = labels(checkpoint.tokenizer, inputs["input_ids"][0].tolist())
-    if checkpoint.model.config.model_type == "big_bird":
-        full = bigbird.encode(checkpoint.model, inputs["input_ids"], mode="full")
-        return _map("encoder", full.attentions, tokens, tokens)
-    if checkpoint.model.config.model_type == "longformer":
-        return _map("encoder", longformer.encode(checkpoint.model, inputs["input_ids"]).attentions, tokens, tokens)
-    language = own_language(checkpoint.model, inputs["input_ids"])
-    outputs = checkpoint.model(**inputs, **language, output_attentions=True)
-    return _map("encoder", outputs.attentions, tokens, tokens)
+    tensors: dict[str, torch.Tensor]
+    second: int | None
+    """The first token of the second text."""
+
+    @property
+    def ids(self) -> torch.Tensor:
+        """(1, n)."""
+        return self.tensors["input_ids"]
 
 
-def _decoder(checkpoint: Checkpoint, text: str) -> AttentionMap:
-    if checkpoint.model.config.model_type == "reformer":
-        raise NoAttentionMatrix(
-            "A Reformer computes no matrix of attention: it sorts the text into buckets and looks within them. Its "
-            "demo shows the buckets of your text."
-        )
-    inputs = _tokenise(checkpoint, text)
-    tokens = labels(checkpoint.tokenizer, inputs["input_ids"][0].tolist())
-    outputs = checkpoint.model(**inputs, output_attentions=True, use_cache=False)
-    return _map("decoder", outputs.attentions, tokens, tokens)
+def _encoder(model: Any, inputs: _Inputs, tokens: tuple[str, ...]) -> AttentionMap:
+    special = {"big_bird": shapes.big_bird, "longformer": shapes.longformer}
+    if (found := special.get(model.config.model_type)) is not None:
+        return replace(found(model, inputs.ids, tokens), second=inputs.second)
+    outputs = model(**inputs.tensors, **own_language(model, inputs.ids), output_attentions=True)
+    return replace(_map("encoder", model, outputs.attentions, tokens, tokens), second=inputs.second)
+
+
+def _decoder(model: Any, ids: torch.Tensor, tokens: tuple[str, ...]) -> AttentionMap:
+    if model.config.model_type == "reformer":
+        return shapes.reformer(model, ids, tokens)
+    if remembers(model):
+        return shapes.transformer_xl(model, ids, tokens)
+    outputs = model(input_ids=ids, attention_mask=ids.new_ones(ids.shape), output_attentions=True, use_cache=False)
+    seen = allowed(model.config, len(tokens))
+    return _map("decoder", model, getattr(outputs, "attentions", None), tokens, tokens, seen)
 
 
 def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None) -> AttentionTrace:
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     inputs = _tokenise(checkpoint, text)
     if target is None:
-        first, *written = model.generate(**inputs, do_sample=False, num_beams=1, max_new_tokens=MAX_NEW_TOKENS)[
+        first, *written = model.generate(**inputs.tensors, do_sample=False, num_beams=1, max_new_tokens=MAX_NEW_TOKENS)[
             0
         ].tolist()
     else:
         first, written = _start_token(model), tokenizer(text_target=clean(target), verbose=False)["input_ids"]
-    return capture_pair(checkpoint, inputs["input_ids"][0].tolist(), [first], written)
+    return capture_pair(checkpoint, inputs.ids[0].tolist(), [first], written)
 
 
 def capture_pair(
@@ -124,14 +139,15 @@ def capture_pair(
             output_attentions=True,
             use_cache=False,
         )
+    model = checkpoint.model
     sources, reads = labels(checkpoint.tokenizer, source), labels(checkpoint.tokenizer, read)
     first = len(prompt) - 1  # the row of the prompt's last token produces the first written one
     crossing = [layer[:, :, first:] for layer in outputs.cross_attentions or () if layer is not None]
     return AttentionTrace(
         checkpoint.spec.slug,
-        encoder=_map("encoder", outputs.encoder_attentions, sources, sources),
-        decoder=_map("decoder", outputs.decoder_attentions, reads, reads),
-        cross=_map("cross", crossing, labels(checkpoint.tokenizer, written), sources),
+        encoder=_map("encoder", model, outputs.encoder_attentions, sources, sources),
+        decoder=_map("decoder", model, outputs.decoder_attentions, reads, reads, mask(causal, len(reads))[None, None]),
+        cross=_map("cross", model, crossing, labels(checkpoint.tokenizer, written), sources),
     )
 
 
@@ -153,7 +169,7 @@ def _start_token(model: Any) -> int:
     raise NoAttentionMatrix("This model does not say which token its decoder starts from, so no target can be read.")
 
 
-def _tokenise(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> dict[str, torch.Tensor]:
+def _tokenise(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> _Inputs:
     """``input_ids`` and their companions, shape (1, n)."""
     import torch
 
@@ -164,7 +180,9 @@ def _tokenise(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> d
     ids = _checked(checkpoint, encoding["input_ids"])
     if set(ids) <= set(tokenizer.all_special_ids) - {tokenizer.unk_token_id, tokenizer.mask_token_id}:
         raise InputEmpty("The tokeniser leaves nothing of this text. Type a few words, or choose a sample.")
-    return {name: torch.tensor([values]) for name, values in encoding.items()}
+    halves = encoding.sequence_ids() if len(pair) > 1 else []
+    second = halves.index(1) if 1 in halves else None
+    return _Inputs({name: torch.tensor([values]) for name, values in encoding.items()}, second)
 
 
 def _checked(checkpoint: Checkpoint, ids: list[int]) -> list[int]:
@@ -178,8 +196,22 @@ def _checked(checkpoint: Checkpoint, ids: list[int]) -> list[int]:
     return ids
 
 
+INSTEAD = {
+    "fnet": "FNet has no attention: it mixes the tokens by a Fourier transform, the same for every text.",
+    "mamba": "Mamba has no attention: it reads the text once and keeps a state of a fixed size.",
+    "mamba2": "Mamba has no attention: it reads the text once and keeps a state of a fixed size.",
+    "rwkv": "RWKV has no attention matrix: it reads the text once and keeps a state of a fixed size.",
+}
+"""What models without a matrix have instead, by ``model_type``."""
+
+
 def _map(
-    kind: MapKind, attentions: Sequence[torch.Tensor] | None, queries: tuple[str, ...], keys: tuple[str, ...]
+    kind: MapKind,
+    model: Any,
+    attentions: Sequence[torch.Tensor] | None,
+    queries: tuple[str, ...],
+    keys: tuple[str, ...],
+    seen: Bools | None = None,
 ) -> AttentionMap:
     """One tensor of shape (1, H, Q, K) for each layer, checked and stacked.
 
@@ -188,16 +220,11 @@ def _map(
     """
     layers = [layer for layer in attentions or () if layer is not None]
     if not layers:
-        raise NoAttentionMatrix("This model gives no attention weights, so there is no matrix to draw.")
+        usual = "This model gives no attention weights, so there is no matrix to draw."
+        raise NoAttentionMatrix(INSTEAD.get(model.config.model_type, usual))
     shape = (1, layers[0].shape[1], len(queries), len(keys))
     if any(tuple(layer.shape) != shape for layer in layers):
         raise NoAttentionMatrix(
             f"This model's attention is no matrix of {len(queries)} by {len(keys)} tokens, so it cannot be drawn."
         )
-    return AttentionMap(kind, queries, keys, frozen(np.stack([layer[0].float().cpu().numpy() for layer in layers])))
-
-
-def frozen(weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The same array, read-only from here on: results are shared between visitors."""
-    weights.setflags(write=False)
-    return weights
+    return AttentionMap(kind, queries, keys, shapes.stacked(layers), seen)

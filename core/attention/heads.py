@@ -1,19 +1,28 @@
-"""What each head of a map does on one text, as plain numbers between 0 and 1.
+"""What each head of a map does, as plain numbers between 0 and 1.
 
-    previous   mean of A[i, i-1]          self    mean of A[i, i]
-    next       mean of A[i, i+1]          first   mean of A[i, 0], the row of the first token left out
-    marks      mean weight on special tokens other than the first ([SEP], </s>, ...)
-    spread     mean entropy of the rows, divided by the entropy of an even row over the keys that may be seen
+For most scores a table says at which keys a query's weight is looked for; the score is the weight found there, averaged
+over the queries that have such a key and may see it.
 
-A head that looks everywhere evenly scores 1/n for one token of n, and 1 for spread. Scores describe weights on this
-text; what the head contributes to the output also depends on its values, which weights do not show.
+    previous      A[i, i-1]            self    A[i, i]
+    next          A[i, i+1]            first   A[i, 0], the row of the first token left out
+    same token    other copies of token i
+    induction     tokens that stand after an earlier copy of token i (maps of decoders)
+    marks         special tokens other than the first ([SEP], </s>, ...)
+    separators    of these, the ones that close a text
+    punctuation   tokens of punctuation marks only
+    spread        entropy of the row, divided by the entropy of an even row over the keys that may be seen
+
+A head that looks everywhere evenly scores 1/n for one token of n, and 1 for spread. Induction heads are those of Olsson
+et al. 2022 (arXiv 2209.11895); core.attention.induction measures them on tokens drawn at random. Scores describe
+weights; what the head contributes to the output also depends on its values, which weights do not show.
 
 numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import unicodedata
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +34,26 @@ SPECIAL = frozenset(
 )  # fmt: skip
 """How the vocabularies of the catalogue write their frame; a trace keeps labels only."""
 
+SEPARATORS = frozenset({"[SEP]", "</s>", "<sep>", "<|endoftext|>"})
+"""Those that stand at the end of a text, or between two."""
+
 MEANING = {
     "previous": "weight on the token before",
     "next": "weight on the token after",
     "self": "weight on the token itself",
+    "same token": "weight on other copies of the token",
+    "induction": "weight on what came after an earlier copy of the token",
     "same place": "weight on the source token at the same place",
     "first": "weight on the first token",
     "last": "weight on the last source token",
     "marks": "weight on special tokens other than the first",
+    "separators": "weight on the special tokens that close a text",
+    "punctuation": "weight on punctuation",
     "spread": "how evenly the weight is spread (1 is even, 0 is all on one token)",
 }
 
 Grid = NDArray[np.float32]  # (L, H)
+Where = NDArray[np.bool_]  # (Q, K)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +61,8 @@ class HeadScores:
     """The scores of every head; each grid has shape (L, H)."""
 
     grids: dict[str, Grid]
+    rows: dict[str, int] = field(default_factory=dict)
+    """How many rows each score is a mean over."""
 
     def strongest(self, name: str, count: int = 3) -> tuple[tuple[int, int, float], ...]:
         """The ``count`` heads with the highest score ``name`` as (layer, head, score), from 0, highest first."""
@@ -52,44 +71,127 @@ class HeadScores:
         return tuple((int(i // grid.shape[1]), int(i % grid.shape[1]), float(grid.flat[i])) for i in order)
 
 
+class HeadSums:
+    """The scores of several maps of one model together: each a mean over the rows of all of them."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, NDArray[np.float64]] = {}
+        self._rows: dict[str, int] = {}
+
+    def add(self, found: AttentionMap) -> None:
+        """Take in a map of the same number of layers and heads as those before."""
+        places = _places(found)
+        where = np.stack([*places.values()])  # (scores, Q, K)
+        # One product of matrices for all scores is tens of times as fast as a masked sum for each.
+        weights = np.asarray(found.weights, dtype=np.float32).reshape(found.layers * found.heads, -1)
+        totals = (where.reshape(len(where), -1).astype(np.float32) @ weights.T).astype(np.float64)
+        for name, total, rows in zip(places, totals, where.any(2).sum(1), strict=True):
+            self._take(name, total.reshape(found.layers, found.heads), int(rows))
+        self._take("spread", *_spread(found))
+
+    def _take(self, name: str, total: NDArray[np.float64], rows: int) -> None:
+        self._sums[name] = self._sums.get(name, 0.0) + total
+        self._rows[name] = self._rows.get(name, 0) + rows
+
+    def scores(self) -> HeadScores:
+        """The means so far; ``spread`` is always there, another score where some row has it."""
+        named = [name for name in MEANING if name == "spread" or self._rows.get(name)]
+        grids = {name: (self._sums[name] / max(1, self._rows[name])).astype(np.float32) for name in named}
+        return HeadScores(grids, {name: self._rows[name] for name in named})
+
+
 def scores(found: AttentionMap) -> HeadScores:
-    """The scores that make sense for this kind of map and this many tokens; ``spread`` is always there."""
-    weights, grids = found.weights, {}
-    queries, keys = weights.shape[2:]
+    """The scores that make sense for this kind of map and these tokens; ``spread`` is always there.
+
+    ``separators`` is left out where it would say the same as ``marks``.
+    """
+    sums = HeadSums()
+    sums.add(found)
+    measured = sums.scores()
+    if "separators" in measured.grids and _marks(found, SPECIAL) == _marks(found, SEPARATORS):
+        del measured.grids["separators"], measured.rows["separators"]
+    return measured
+
+
+def _marks(found: AttentionMap, tokens: frozenset[str]) -> list[int]:
+    return [i for i, token in enumerate(found.key_tokens) if i and token in tokens]
+
+
+def _places(found: AttentionMap) -> dict[str, Where]:
+    """For each score but ``spread`` where a row's weight is looked for."""
+    queries, keys = found.weights.shape[2:]
+    everywhere = np.ones((queries, keys), dtype=np.bool_)
+    at = np.arange(keys)
     if found.kind == "cross":
-        both = min(queries, keys)
-        grids["same place"] = _diagonal(weights[:, :, :both, :both], 0)
-        grids["first"] = weights[..., 0].mean(-1)
-        grids["last"] = weights[..., -1].mean(-1)
-    else:
-        grids["self"] = _diagonal(weights, 0)
-        if queries > 1:
-            grids["previous"] = _diagonal(weights, -1)
-            if found.kind == "encoder":
-                grids["next"] = _diagonal(weights, 1)
-            grids["first"] = weights[:, :, 1:, 0].mean(-1)
-        marks = [i for i, token in enumerate(found.key_tokens) if i and token in SPECIAL]
-        if marks:
-            grids["marks"] = weights[..., marks].sum(-1).mean(-1)
-    grids["spread"] = _spread(found)
-    order = [name for name in MEANING if name in grids]
-    return HeadScores({name: np.ascontiguousarray(grids[name], dtype=np.float32) for name in order})
+        return {
+            "same place": np.eye(queries, keys, dtype=np.bool_),
+            "first": everywhere & (at == 0),
+            "last": everywhere & (at == keys - 1),
+        }
+    start = _start(found)
+    before = np.tri(queries, keys, start - 1, dtype=np.bool_)
+    itself = np.eye(queries, keys, start, dtype=np.bool_)
+    copies = _copies(found)
+    places = {
+        "previous": np.eye(queries, keys, start - 1, dtype=np.bool_),
+        "self": itself,
+        "same token": copies & ~itself,
+        "first": before & (at == 0),
+        "marks": everywhere & np.isin(at, _marks(found, SPECIAL)),
+        "separators": everywhere & np.isin(at, _marks(found, SEPARATORS)),
+        "punctuation": everywhere & np.array([is_punctuation(token) for token in found.key_tokens], dtype=np.bool_),
+    }
+    if found.kind == "encoder":
+        places["next"] = np.eye(queries, keys, 1, dtype=np.bool_)
+    if found.kind == "decoder":
+        # Column j + 1 of what to look for is column j of the earlier copies; the token itself is not "what came after".
+        places["induction"] = np.roll(copies & before, 1, axis=1) & before
+        visible = np.tri(queries, keys, dtype=np.bool_)
+        places = {name: where & visible for name, where in places.items()}
+    if found.kind == "query":  # which does not see the token it stands at
+        places = {name: where & before for name, where in places.items() if name != "self"}
+    return places
 
 
-def _diagonal(weights: NDArray[np.float32], offset: int) -> NDArray[np.float32]:
-    mean: NDArray[np.float32] = np.diagonal(weights, offset, axis1=2, axis2=3).mean(-1)
-    return mean
+def _start(found: AttentionMap) -> int:
+    """The column of the first row's own token: not 0 where the queries are a part of the text."""
+    rows, columns = found.query_tokens, found.key_tokens
+    starts = range(len(columns) - len(rows) + 1)
+    return next((start for start in starts if columns[start : start + len(rows)] == rows), 0)
 
 
-def _spread(found: AttentionMap) -> NDArray[np.float32]:
-    """Rows that may see one key only say nothing about a head and are left out."""
+def _copies(found: AttentionMap) -> Where:
+    """(Q, K) where query and key are the same token of the vocabulary, special ones aside."""
+    labels = {label: number for number, label in enumerate(found.key_tokens) if label not in SPECIAL}
+    queries = np.array([labels.get(label, -1) for label in found.query_tokens])
+    keys = np.array([labels.get(label, -2) for label in found.key_tokens])
+    same: Where = queries[:, None] == keys[None, :]
+    return same
+
+
+def is_punctuation(label: str) -> bool:
+    """Whether a token's label is of punctuation marks only."""
+    text = label.removeprefix("␣")
+    text = text[2:] if text.startswith("##") and len(text) > 2 else text
+    return bool(text) and all(unicodedata.category(character).startswith("P") for character in text)
+
+
+def _spread(found: AttentionMap) -> tuple[NDArray[np.float64], int]:
+    """The sum over rows and their number; rows that may see one key only say nothing about a head and are left out."""
     weights = found.weights.astype(np.float64)
-    queries, keys = weights.shape[2:]
-    visible = np.arange(1, queries + 1) if found.kind == "decoder" else np.full(queries, keys)
-    open_rows = visible > 1
-    if not open_rows.any():
-        return np.zeros(weights.shape[:2], dtype=np.float32)
+    visible = _visible(found)  # (L, H, Q) or what broadcasts to it
     logs = np.log(weights, where=weights > 0, out=np.zeros_like(weights))
-    entropy = -(weights * logs).sum(-1)[..., open_rows]  # (L, H, rows)
-    spread: NDArray[np.float32] = (entropy / np.log(visible[open_rows])).mean(-1).astype(np.float32)
-    return spread
+    entropy = -(weights * logs).sum(-1)  # (L, H, Q)
+    open_rows = np.broadcast_to(visible > 1, entropy.shape)
+    share = np.divide(entropy, np.log(visible.clip(min=2)), where=open_rows, out=np.zeros_like(entropy))
+    count = open_rows.sum(-1)  # (L, H): a head that is hashed has open rows of its own
+    rows = int(count.max(initial=0))
+    return np.asarray(share.sum(-1) / count.clip(min=1) * rows), rows
+
+
+def _visible(found: AttentionMap) -> NDArray[np.int64]:
+    """How many keys each query may see."""
+    if found.allowed is not None:
+        return np.asarray(found.allowed.sum(-1))
+    queries, keys = found.weights.shape[2:]
+    return np.arange(1, queries + 1) if found.kind == "decoder" else np.full(queries, keys)

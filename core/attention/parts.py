@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.capture import frozen
 from core.attention.disentangled import PARTS, read, supported
 from core.attention.tokens import labels
+from core.attention.trace import frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable
 from core.language.fill_mask import HEADS, prepare

@@ -7,12 +7,13 @@ the prompt's tokens and all steps but the last, whose token was produced but not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from core.attention.capture import MAX_TOKENS, frozen
-from core.attention.trace import AttentionMap
+from core.attention.capture import MAX_TOKENS
+from core.attention.patterns import causal, mask
+from core.attention.trace import AttentionMap, Bools, frozen
 from core.errors import InputTooLong, NoAttentionMatrix
 from core.language.types import GenerationStep
 
@@ -23,7 +24,10 @@ _NO_ROWS = (
 
 
 def stitch(
-    steps: Sequence[GenerationStep], prompt_tokens: Sequence[str], generated_tokens: Sequence[str] | None = None
+    steps: Sequence[GenerationStep],
+    prompt_tokens: Sequence[str],
+    generated_tokens: Sequence[str] | None = None,
+    allowed: Callable[[int], Bools] | None = None,
 ) -> AttentionMap:
     """The decoder's self-attention over prompt and generated tokens, (L, H, n, n), zero above the diagonal.
 
@@ -56,7 +60,9 @@ def stitch(
         done = keys
     if done != len(tokens):
         raise NoAttentionMatrix("The steps of this generation do not cover its text, so their attention has gaps.")
-    return AttentionMap("decoder", tokens, tokens, frozen(weights))
+    n = len(tokens)
+    seen = mask(causal, n)[None, None] if allowed is None else allowed(n)
+    return AttentionMap("decoder", tokens, tokens, frozen(weights), seen)
 
 
 def stitch_cross(

@@ -11,7 +11,7 @@ Legend: L layers, H heads, Q query tokens, K key tokens, d width of a head.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,13 @@ from numpy.typing import NDArray
 MapKind = Literal["encoder", "decoder", "cross", "query"]
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
+Array = TypeVar("Array", bound=NDArray[Any])
+
+
+def frozen(values: Array) -> Array:
+    """The same array, read-only from here on: results are shared between visitors."""
+    values.setflags(write=False)
+    return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +42,8 @@ class AttentionMap:
     """Where a weight was computed, of a shape that broadcasts to that of ``weights``; None for everywhere."""
     second: int | None = None
     """The first token of the second sentence, where two were read."""
+    label: str = ""
+    """What this attention is called where ``kind`` says too little; empty otherwise."""
     note: str = ""
     """A sentence on what rows and columns are, or why a row does not sum to one; empty where nothing is unusual."""
     queries: Floats | None = None  # (L, H, Q, d)

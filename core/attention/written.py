@@ -5,13 +5,19 @@ Both write greedily, so the same text gives the same picture.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from core.attention.capture import MAX_NEW_TOKENS, MAX_TOKENS, capture, capture_pair
+from core.attention.causal import allowed
+from core.attention.shapes import reformer, remembered
 from core.attention.stitch import stitch
 from core.attention.tokens import labels
-from core.attention.trace import AttentionTrace
+from core.attention.trace import AttentionMap, AttentionTrace, Bools
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, OutOfRange
 from core.language.generate import generate, prompt_ids
+from core.language.segments import SEGMENT, longest_memory, remembers
 from core.language.translate import prepare, rewrite
 from core.language.types import Decoding
 
@@ -28,7 +34,7 @@ def continued(checkpoint: Checkpoint, text: str, count: int) -> AttentionTrace:
     """
     if not 0 <= count <= MAX_NEW_TOKENS:
         raise OutOfRange(f"From 0 to {MAX_NEW_TOKENS} tokens can be written here, not {count}.")
-    if count == 0 or checkpoint.model.config.model_type == "reformer":  # which has no matrix, as `capture` says
+    if count == 0:
         return capture(checkpoint, text)
     prompt = prompt_ids(checkpoint, text)
     if len(prompt) + count > MAX_TOKENS:
@@ -36,9 +42,26 @@ def continued(checkpoint: Checkpoint, text: str, count: int) -> AttentionTrace:
             f"This text has {len(prompt):,} tokens and {count} more are to follow; attention is drawn for up to "
             f"{MAX_TOKENS}. A shorter text works."
         )
+    if checkpoint.model.config.model_type == "reformer":  # reads the whole text anew for every token: no rows to stitch
+        ids = [*prompt, *(step.token.id for step in generate(checkpoint, text, Decoding(max_new_tokens=count)))]
+        return AttentionTrace(checkpoint.spec.slug, decoder=_read_whole(checkpoint, ids))
     steps = list(generate(checkpoint, text, Decoding(max_new_tokens=count + 1)))
     written = labels(checkpoint.tokenizer, [step.token.id for step in steps])
-    return AttentionTrace(checkpoint.spec.slug, decoder=stitch(steps, labels(checkpoint.tokenizer, prompt), written))
+    found = stitch(steps, labels(checkpoint.tokenizer, prompt), written, partial(_seen, checkpoint.model, len(prompt)))
+    return AttentionTrace(checkpoint.spec.slug, decoder=found)
+
+
+def _read_whole(checkpoint: Checkpoint, ids: list[int]) -> AttentionMap:
+    import torch
+
+    return reformer(checkpoint.model, torch.tensor([ids]), labels(checkpoint.tokenizer, ids))
+
+
+def _seen(model: Any, prompt: int, n: int) -> Bools:
+    """What each of n tokens may look at: a model with a memory reads the prompt in segments, then every token alone."""
+    if not remembers(model):
+        return allowed(model.config, n)
+    return remembered(n, [*range(0, prompt, SEGMENT), *range(prompt, n)], longest_memory(model))
 
 
 def rewritten(checkpoint: Checkpoint, text: str, task: str) -> AttentionTrace:

@@ -45,20 +45,40 @@ def order_of(buckets: Tensor, chunk: int) -> Tensor:
     return torch.sort(pad(buckets, (0, fill), value=int(buckets.max()) + 1), dim=-1, stable=True).indices
 
 
+def counts(buckets: Tensor, chunk: int) -> Tensor:
+    """(r, n) buckets of one head to (n, n): in how many rounds a query (row) meets a key before it.
+
+    A text of one chunk is not hashed.
+    """
+    n = buckets.shape[1]
+    before = torch.ones(n, n).tril(-1)
+    if n <= chunk:
+        return before
+    order = order_of(buckets, chunk)
+    held = torch.zeros(order.numel() // chunk, order.shape[1])  # (chunks, n'): which positions a chunk holds
+    held.scatter_(1, order.reshape(len(held), chunk), 1.0)
+    return (held.T @ (held + held.roll(1, 0)))[:n, :n] * before
+
+
 def seen(buckets: Tensor, chunk: int) -> Tensor:
     """(r, n) buckets of one head to (n, n) True where a query (row) meets a key in some round; causal.
 
-    Itself is left out, but for the first position, which has nothing else. A text of one chunk is not hashed.
+    Itself is left out, but for a position that meets nothing else, as the first.
     """
-    n = buckets.shape[1]
-    met = torch.ones(n, n, dtype=torch.bool).tril(-1)
-    met[0, 0] = True
-    if n > chunk:
-        order = order_of(buckets, chunk)
-        held = torch.zeros(order.numel() // chunk, order.shape[1])  # (chunks, n'): which positions a chunk holds
-        held.scatter_(1, order.reshape(len(held), chunk), 1.0)
-        met &= ((held.T @ (held + held.roll(1, 0))) > 0)[:n, :n]
-    return met
+    met = counts(buckets, chunk) > 0
+    return met | torch.diag(~met.any(-1))
+
+
+def weights(vectors: Tensor, buckets: Tensor, chunk: int) -> Tensor:
+    r"""(n, d) shared vectors and (r, n) buckets of one head to the (n, n) weights of all rounds together.
+
+    Rounds are joined by their sums, so that a key that is met m times counts m times:
+
+    .. math:: a_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
+    """
+    met = counts(buckets, chunk)
+    alone = torch.diag(~(met > 0).any(-1))
+    return torch.softmax(_scores(vectors) + torch.where(alone, 1.0, met).log(), dim=-1)
 
 
 def full_weights(vectors: Tensor) -> Tensor:
@@ -66,10 +86,16 @@ def full_weights(vectors: Tensor) -> Tensor:
 
     Keys are brought to unit mean square and divided by the root of d.
     """
-    n, width = vectors.shape
-    keys = vectors * torch.rsqrt(vectors.square().mean(-1, keepdim=True) + 1e-6) / width**0.5
-    scores = (vectors @ keys.T).masked_fill(torch.eye(n, dtype=torch.bool), ITSELF)
+    n = len(vectors)
+    scores = _scores(vectors).masked_fill(torch.eye(n, dtype=torch.bool), ITSELF)
     return torch.softmax(scores.masked_fill(torch.ones(n, n, dtype=torch.bool).triu(1), -torch.inf), dim=-1)
+
+
+def _scores(vectors: Tensor) -> Tensor:
+    """(n, d) to (n, n)."""
+    keys = vectors * torch.rsqrt(vectors.square().mean(-1, keepdim=True) + 1e-6) / vectors.shape[1] ** 0.5
+    scores: Tensor = vectors @ keys.T
+    return scores
 
 
 def caught(weights: Tensor, met: Tensor) -> Tensor:

@@ -23,7 +23,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 
-from core.efficiency.hashing import buckets_of, rotations
+from core.efficiency.hashing import buckets_of, rotations, seen
+from core.efficiency.hashing import weights as weights_of
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 
 ROUNDS = (1, 2, 4, 8)
@@ -54,7 +55,13 @@ def positions_of(model: Any) -> int:
 
 @torch.inference_mode()
 def states(
-    model: Any, ids: Tensor, *, rounds: int | None = None, seed: int = SEED, keep: dict[int, Hashed] | None = None
+    model: Any,
+    ids: Tensor,
+    *,
+    rounds: int | None = None,
+    seed: int = SEED,
+    keep: dict[int, Hashed] | None = None,
+    read: dict[int, Tensor] | None = None,
 ) -> Tensor:
     """(R, n) ids to (R, n, 2 w) states that the output layer reads.
 
@@ -64,6 +71,7 @@ def states(
         rounds: of hashing; the model's own by default.
         seed: of the rotations; equal in every layer, as in transformers.
         keep: takes what each hashing layer saw of the first row, by the layer's number from 0.
+        read: takes what the projections of every layer read (R, n, w), likewise.
 
     Raises:
         InputEmpty, InputTooLong: no token, or more than the model has positions for.
@@ -77,6 +85,8 @@ def states(
     run = _Run(model, n, int(model.config.num_hashes) if rounds is None else rounds, seed)
     first = second = run.embedded(ids)
     for index, layer in enumerate(model.reformer.encoder.layers):
+        if read is not None:
+            read[index] = layer.attention.layer_norm(second)[:, :n]
         first = first + run.attention(index, second, keep)
         second = second + layer.feed_forward(first)
     hidden: Tensor = model.reformer.encoder.layer_norm(torch.cat([first, second], dim=-1))
@@ -119,6 +129,47 @@ class _Run:
             given = {"num_hashes": self.rounds, "buckets": (buckets + apart).flatten(2) if self.chunked else None}
         added: Tensor = layer.output(layer.self_attention(hidden_states=read, **given).hidden_states)
         return added
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """Every weight of one pass, brought from buckets and chunks to tokens by tokens."""
+
+    weights: tuple[Tensor, ...]  # L tensors (1, H, n, n)
+    met: tuple[Tensor, ...]
+    """Likewise, True where a weight was computed."""
+
+
+@torch.inference_mode()
+def encode(model: Any, ids: Tensor, *, rounds: int | None = None, seed: int = SEED) -> Encoded:
+    """The weights of all layers over one text (1, n); arguments and errors as for :func:`states`."""
+    hashing_layers, heads, chunk, _ = shape_of(model)
+    hashed: dict[int, Hashed] = {}
+    read: dict[int, Tensor] = {}
+    states(model, ids, rounds=rounds, seed=seed, keep=hashed, read=read)
+    weights, met = [], []
+    for index, hidden in read.items():
+        own = model.reformer.encoder.layers[index].attention.self_attention
+        if index in hashing_layers:
+            pairs = list(zip(hashed[index].vectors, hashed[index].buckets, strict=True))
+            weights.append(torch.stack([weights_of(vectors, buckets, chunk) for vectors, buckets in pairs])[None])
+            met.append(torch.stack([seen(buckets, chunk) for _, buckets in pairs])[None])
+        else:
+            query, key = (
+                part(hidden)[0].view(len(hidden[0]), heads, -1).transpose(0, 1) for part in (own.query, own.key)
+            )
+            near = _near(len(hidden[0]), int(model.config.local_attn_chunk_length))
+            scores = (query @ key.transpose(-1, -2)) * query.shape[-1] ** -0.5
+            weights.append(torch.softmax(scores.masked_fill(~near, -torch.inf), dim=-1)[None])
+            met.append(near.expand(1, heads, -1, -1))
+    return Encoded(tuple(weights), tuple(met))
+
+
+def _near(n: int, chunk: int) -> Tensor:
+    """(n, n) True where local attention sees: the own chunk and the one before, nothing ahead; all of a short text."""
+    at = torch.arange(n) // (chunk if n > chunk else n)
+    apart = at[:, None] - at[None, :]
+    return ((apart == 0) | (apart == 1)) & torch.ones(n, n, dtype=torch.bool).tril()
 
 
 def next_scores(model: Any, ids: Tensor) -> Tensor:

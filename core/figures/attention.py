@@ -20,6 +20,7 @@ from core.figures.labels import label
 Theme = Literal["light", "dark"]
 
 _BACKGROUND = {"light": "#ffffff", "dark": "#12161b"}
+_UNSEEN = {"light": "#d3dae1", "dark": "#39424d"}
 _TEXT = {"light": "#1a1f24", "dark": "#e8ecf0"}
 _EVERY_LABEL = 20  # up to here every token is named; beyond, as many as the screen has room for
 _MOST_CELLS = 28  # of a thumbnail's side
@@ -35,12 +36,12 @@ def scale(theme: Theme) -> list[tuple[float, str]]:
 
 
 def heat_map(found: AttentionMap, layer: int, head: int, theme: Theme = "light") -> go.Figure:
-    """One head: queries down, keys across. Layer and head count from 0."""
-    weights = found.weights[layer, head]  # (Q, K)
+    """One head: queries down, keys across; a grey ground where nothing was computed. Layer and head count from 0."""
+    weights, computed = found.weights[layer, head], found.computed(layer, head)  # (Q, K)
     queries, keys = _names(found.query_tokens), _names(found.key_tokens)
     figure = go.Figure(
         go.Heatmap(
-            z=np.round(weights, 4),
+            z=np.where(computed, np.round(weights, 4), np.float32(np.nan)),
             x=keys,
             y=queries,
             zmin=0.0,
@@ -50,8 +51,11 @@ def heat_map(found: AttentionMap, layer: int, head: int, theme: Theme = "light")
             xgap=1 if weights.shape[1] <= 40 else 0,
             ygap=1 if weights.shape[0] <= 40 else 0,
             hovertemplate="<b>%{y}</b> looks at <b>%{x}</b><br>weight %{z:.3f}<extra></extra>",
+            hoverongaps=False,
         )
     )
+    if not computed.all():
+        figure.update_layout(plot_bgcolor=_UNSEEN[theme])
     figure.update_xaxes(side="top", title=_title("key: looked at", theme), **_ticks(found.key_tokens, keys, theme))
     figure.update_xaxes(tickangle=-60 if len(keys) <= _EVERY_LABEL else -90)
     figure.update_yaxes(

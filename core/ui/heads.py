@@ -20,6 +20,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.errors import NoAttentionMatrix
 from core.ui import heads_parts as parts
 from core.ui import heads_pictures as pictures
+from core.ui import heads_samples as texts
 from core.ui.page import accent as branch_colour
 from core.ui.page import plain, sentences
 
@@ -28,24 +29,6 @@ if TYPE_CHECKING:
     from core.ui.links import PageState
 
 VIEWS = {"heat": "Heat map", "bertviz": "bertviz head view", "table": "Table"}
-SAMPLES = {
-    "masked-lm": (
-        "The cat that the dog chased sat on the mat because it was tired.",
-        "She poured water from the jug into the cup until it was full.",
-        "Paris is the capital of France, and Rome is the capital of Italy.",
-    ),
-    "causal-lm": (
-        "Once upon a time there was a little girl who had a red ball. The little girl",
-        "The old man went to the river. The old man sat down. The old man",
-        "Tom gave Anna a book, and Anna gave Tom",
-    ),
-    "seq2seq-lm": (
-        "The cat sleeps on the chair.",
-        "I would like a cup of tea.",
-        "We are going home because it is late.",
-    ),
-}
-SAMPLES |= dict.fromkeys(("replaced-token", "permutation-lm", "adapters"), SAMPLES["masked-lm"])
 CONTINUATIONS = (0, 6, 12, 24, 48)
 
 
@@ -122,7 +105,7 @@ def text_heads(view: BranchView) -> None:
     if spec is None:
         return
     with sentences():
-        samples = SAMPLES[spec.kind]
+        samples = texts.samples(spec)
         slot = state.key(f"heads.text.{spec.kind}")
         st.session_state.setdefault(slot, state.text("text", samples[0]))
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -131,7 +114,9 @@ def text_heads(view: BranchView) -> None:
             with st.popover("Samples"):
                 for number, sample in enumerate(samples):
                     button = state.key(f"heads.sample.{number}")
-                    st.button(plain(sample), key=button, on_click=_take, args=(slot, sample), width="stretch")
+                    st.button(
+                        plain(texts.short(sample)), key=button, on_click=_take, args=(slot, sample), width="stretch"
+                    )
         state.set(text=None if text == samples[0] else text)
         with st.spinner("Running the model"):
             trace = run(text)
@@ -191,7 +176,7 @@ def _kind(maps: dict[str, AttentionMap] | dict, wanted: str | None, key: str) ->
         st.segmented_control(
             "Attention",
             list(maps),
-            format_func=parts.KINDS.__getitem__,
+            format_func=lambda kind: parts.name(maps[kind]),
             default=first,
             required=True,
             key=f"{key}.kind",

@@ -15,11 +15,12 @@ from core.attention.export import to_csv, to_npz
 from core.attention.heads import MEANING, HeadScores
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.figures import attention as figures
+from core.ui.page import plain
 
 Go = Callable[[int, int], None]
 """Opens a layer and a head (from 0); to be used as a callback."""
 
-KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Decoder to encoder"}
+KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Decoder to encoder", "query": "Query stream"}
 
 _PAGES: tuple[tuple[bertviz.View, str], ...] = (("head", "Head view (page)"), ("model", "Model view (page)"))
 
@@ -30,30 +31,40 @@ _TRY = {
     "finds the earlier copy.",
     "cross": "pick a produced token on the left and see which source token has the strongest weight; compare the first "
     "layer with the last.",
+    "query": "hold a row against the same row of the content stream, which knows the token that stands there.",
 }
 _NOTICE = {
     "encoder": "Rows reach in both directions: an encoder sees the whole text at once.",
     "decoder": "The upper right is empty: a token never sees what comes after it, and the first sees itself alone.",
     "cross": "Rows are the produced tokens in their order; a band along the diagonal means that the output keeps the "
     "order of the source.",
+    "query": "The diagonal is empty: a row is to find its token and cannot see it.",
 }
+
+
+def name(found: AttentionMap) -> str:
+    """What a map is called in a menu."""
+    return found.label or KINDS[found.kind]
 
 
 def words(found: AttentionMap, scores: HeadScores, layer: int, head: int) -> None:
     """Two lines below the picture: what to try, what to notice; the numbers are those of this text."""
     st.markdown(f"**Try:** {_TRY[found.kind]}")
-    st.markdown(f"**Notice:** {_NOTICE[found.kind]} {about(scores, layer, head)}")
+    st.markdown(f"**Notice:** {plain(found.note) or _NOTICE[found.kind]} {about(scores, layer, head)}")
 
 
 def about(scores: HeadScores, layer: int, head: int) -> str:
     """A sentence on what this head does on this text, by its scores."""
-    here = {name: float(grid[layer, head]) for name, grid in scores.grids.items()}
-    spread = here.pop("spread")
-    name, value = max(here.items(), key=lambda item: item[1])
+    spread = float(scores.grids["spread"][layer, head])
+    simple = [name for name in scores.grids if name != "spread"]
+    # One repeated word is no habit: a mean over two rows is left to the tables.
+    telling = [name for name in simple if scores.rows[name] > 2] or simple
+    name = max(telling, key=lambda name: float(scores.grids[name][layer, head]))
+    value = float(scores.grids[name][layer, head])
     if spread >= 0.95:
         sentence = "This head spreads its weight almost evenly over all that it may see."
     elif value >= 0.25:
-        sentence = f"This head puts {value:.0%} of its {MEANING[name]}, on average over the rows."
+        sentence = f"This head puts {value:.0%} of its {MEANING[name]}, on average over the rows that can see it."
     else:
         sentence = "This head has no simple place to look at: its rows differ with the words."
     best = next((n for n in ("previous", "same place") if n in scores.grids), name)
@@ -99,7 +110,7 @@ def roles(scores: HeadScores, *, key: str, theme: bertviz.Theme, go: Go) -> None
         "Score", names, default=preferred, required=True, key=f"{key}.score", help="Measured on this text"
     )
     grid = scores.grids[name]
-    st.caption(f"{MEANING[name].capitalize()}, averaged over the rows of this text.")
+    st.caption(f"{MEANING[name].capitalize()}, averaged over the rows of this text that it applies to.")
     with st.container(horizontal=True):
         for layer, head, value in scores.strongest(name):
             st.button(
@@ -134,14 +145,15 @@ def roles(scores: HeadScores, *, key: str, theme: bertviz.Theme, go: Go) -> None
 
 def formula(found: AttentionMap) -> None:
     """The formula and its symbols."""
-    mask = found.kind == "decoder"
+    mask = found.allowed is not None
     st.latex(r"A=\mathrm{softmax}\!\left(\frac{QK^{\top}}{\sqrt{d_k}}" + (r"+M" if mask else "") + r"\right)")
     where = {
         "encoder": "one row for each token of the text; queries and keys come from the same text",
         "decoder": "one row for each token read so far; queries and keys come from the same text",
         "cross": "queries come from the text being produced, keys from the source",
+        "query": "queries know the place alone, keys come from what is known or was found before",
     }[found.kind]
-    masked = "\n- $M$ is 0 where the key is not after the query and −∞ elsewhere: softmax makes that 0." if mask else ""
+    masked = "\n- $M$ is 0 where a query may look and −∞ elsewhere: softmax makes that 0." if mask else ""
     st.markdown(
         "- $Q$ holds the queries, $K$ the keys, both made from the layer's input by the head's own matrices: "
         f"{where}.\n"

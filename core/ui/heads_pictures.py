@@ -23,6 +23,8 @@ def heat_map(found: AttentionMap, layer: int, head: int, theme: bertviz.Theme, k
         f"key tokens. The largest weight is {weights[query, at]:.2f}, from {found.query_tokens[query]} to "
         f"{found.key_tokens[at]}. The table beside it has the strongest keys of every query.",
     )
+    if not found.computed(layer, head).all():
+        st.caption("Grey ground: not computed. A computed weight of zero has the colour of the page.")
 
 
 def head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, theme: bertviz.Theme) -> None:

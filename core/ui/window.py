@@ -111,8 +111,8 @@ def _way(layers: int, side: int, global_at: tuple[int, ...], clue: int, mask: in
     alone, through = layout.steps(side, (), clue, mask), layout.steps(side, global_at, clue, mask)
     enough = "enough" if alone <= layers else "too few"
     said = (
-        f"Clue and mask are {apart:,} tokens apart: {alone} windows, and the model's {layers} layers are {enough} "
-        "for that."
+        f"Clue and mask are {apart:,} tokens apart: {alone} {'window' if alone == 1 else 'windows'}, and the model's "
+        f"{layers} layers are {enough} for that."
     )
     if through < alone:
         said += f" Through a global token it takes {through} {'step' if through == 1 else 'steps'}."

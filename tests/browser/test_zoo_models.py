@@ -85,3 +85,15 @@ def test_ctrl_goes_on_differently_under_each_code(visitor: Visitor) -> None:
     box.press("Control+Enter")
     expect(page.get_by_text("French explains these", exact=False)).to_be_visible()
     expect(page).to_have_url(re.compile("passage="))
+
+
+def test_longformer_makes_a_word_global(visitor: Visitor) -> None:
+    page = visitor.open("/efficient?system=longformer&tokens=512")
+    expect(page.get_by_text("1 of them global", exact=False)).to_be_visible()
+    box = page.get_by_role("textbox", name="Words that become global")
+    box.fill("Max")
+    box.press("Enter")
+    expect(page).to_have_url(re.compile("words=Max"))
+    expect(page.get_by_text(re.compile("[2-9] of them global"))).to_be_visible()
+    expect(page.get_by_text("Your global tokens move", exact=False)).to_be_visible()
+    visitor.settle()

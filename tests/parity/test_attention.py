@@ -219,23 +219,6 @@ def test_stitched_cross_rows_equal_one_pass(t5: Checkpoint) -> None:
     np.testing.assert_allclose(stitch(steps, ["<pad>"]).weights, _stack(direct.decoder_attentions), atol=1e-5)
 
 
-def test_bigbird_gives_full_attention_and_stays_as_it_is(tiny_root: Path) -> None:
-    import torch
-
-    checkpoint = _load(tiny_root / "tiny-bigbird", "masked-lm", positions=None)
-    before = checkpoint.model.bert.attention_type
-    found = capture(checkpoint, SENTENCE).encoder
-    assert checkpoint.model.bert.attention_type == before == "block_sparse"
-    assert found is not None
-    _rows_sum_to_one(found.weights)
-    other = _load(tiny_root / "tiny-bigbird", "masked-lm", positions=None)
-    other.model.bert.set_attention_type("original_full")
-    with torch.no_grad():
-        encoded = other.tokenizer(SENTENCE, return_tensors="pt")
-        direct = _stack(other.model(**encoded, output_attentions=True).attentions)
-    np.testing.assert_allclose(found.weights, direct, atol=1e-5)
-
-
 def test_continuation_is_one_pass_over_prompt_and_written_tokens(gpt2: Checkpoint) -> None:
     import torch
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from core.attention.heads import MEANING, scores
+from core.attention.heads import MEANING, HeadSums, is_punctuation, scores
 from core.attention.trace import AttentionMap, MapKind
 
 
@@ -83,3 +83,73 @@ def test_strongest_heads_come_in_order() -> None:
 
 def test_every_score_is_explained() -> None:
     assert set(scores(_map(ROWS)).grids) <= set(MEANING)
+
+
+LEFT = [[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.1, 0.7, 0.2, 0], [0.1, 0.2, 0.6, 0.1]]
+
+
+def test_other_copies_of_a_token() -> None:
+    found = _map(ROWS, tokens="aba")
+    assert _score(found, "same token") == pytest.approx((0.2 + 0.0) / 2)
+    assert scores(found).rows["same token"] == 2
+    assert "same token" not in scores(_map(ROWS)).grids
+    assert "same token" not in scores(AttentionMap("encoder", ("[SEP]",) * 3, ("[SEP]",) * 3, _map(ROWS).weights)).grids
+
+
+def test_a_decoder_sees_earlier_copies_only() -> None:
+    assert _score(_map(LEFT, "decoder", "abab"), "same token") == pytest.approx((0.1 + 0.2) / 2)
+
+
+def test_what_came_after_an_earlier_copy() -> None:
+    found = _map(LEFT, "decoder", "abab")
+    assert _score(found, "induction") == pytest.approx((0.7 + 0.6) / 2)
+    # The second "a" follows the first at once: what came after is the token itself. The third has one of its own.
+    assert _score(_map(LEFT, "decoder", "aaab"), "induction") == pytest.approx(0.7)
+    assert "induction" not in scores(_map(LEFT, "decoder", "aabc")).grids
+    assert "induction" not in scores(_map(ROWS, tokens="aba")).grids
+
+
+def test_punctuation_is_told_by_its_characters() -> None:
+    assert [is_punctuation(label) for label in ("␣,", "##.", ".", "a", "␣", "##", "[SEP]", "...", "‹f0 9f›", "")] == [
+        True, True, True, False, False, True, False, True, False, False,
+    ]  # fmt: skip
+    tokens = ("␣a", "␣,", ".")
+    found = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights)
+    assert _score(found, "punctuation") == pytest.approx((0.5 + 0.2 + 1.0) / 3)
+    # A decoder's first row sees no punctuation yet.
+    found = AttentionMap("decoder", tokens, tokens, _map([[1, 0, 0], [0.8, 0.2, 0], [0.3, 0.6, 0.1]]).weights)
+    assert _score(found, "punctuation") == pytest.approx((0.2 + 0.7) / 2)
+
+
+def test_separators_are_shown_where_they_are_not_all_the_marks() -> None:
+    tokens = ("a", "<sep>", "<cls>")
+    found = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights)
+    assert _score(found, "separators") == pytest.approx((0.3 + 0.1 + 0.6) / 3)
+    assert _score(found, "marks") == pytest.approx((0.5 + 0.2 + 1.0) / 3)
+    tokens = ("[CLS]", "a", "[SEP]")
+    found = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights)
+    assert "separators" not in scores(found).grids
+    sums = HeadSums()
+    sums.add(found)
+    assert float(sums.scores().grids["separators"][0, 0]) == pytest.approx((0.2 + 0.1 + 0.4) / 3)
+
+
+def test_several_texts_are_a_mean_over_all_their_rows() -> None:
+    sums = HeadSums()
+    sums.add(_map(ROWS))
+    sums.add(_map([[0.5, 0.5], [0.2, 0.8]]))
+    found = sums.scores()
+    assert float(found.grids["previous"][0, 0]) == pytest.approx((0.8 + 0.6 + 0.2) / 3)
+    assert found.rows["previous"] == 3
+    assert found.rows["spread"] == 5
+
+
+def test_a_query_stream_is_scored_from_its_own_places() -> None:
+    weights = np.zeros((1, 1, 2, 4), dtype=np.float32)
+    weights[0, 0] = [[1, 0, 0, 0], [0, 0.5, 0, 0.5]]  # "a" looks at [CLS], "b" at "a" and [SEP]
+    allowed = np.array([[1, 0, 0, 1], [1, 1, 0, 1]], dtype=np.bool_)
+    found = scores(AttentionMap("query", ("a", "b"), ("[CLS]", "a", "b", "[SEP]"), weights, allowed))
+    assert "self" not in found.grids
+    assert found.grids["previous"][0, 0] == pytest.approx(0.75)
+    assert found.grids["first"][0, 0] == pytest.approx(0.5)
+    assert found.grids["spread"][0, 0] == pytest.approx(np.log(2) / np.log(3) / 2)

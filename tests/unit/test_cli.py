@@ -32,7 +32,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 def test_help_names_every_command_and_imports_nothing_heavy() -> None:
     result = run("--help")
     assert result.returncode == 0
-    for command in ("doctor", "fetch", "tree", "train", "evaluate", "bench"):
+    for command in ("doctor", "fetch", "tree", "train", "evaluate", "heads", "bench"):
         assert command in result.stdout
     script = (
         "import sys, core.__main__\n"
@@ -125,7 +125,12 @@ def test_tree_prints_as_torch_prints() -> None:
 
 
 def test_unknown_systems_and_benchmarks_get_a_sentence() -> None:
-    for arguments in (("tree", "no-such-system"), ("bench", "no-such-benchmark"), ("tree",)):
+    for arguments in (
+        ("tree", "no-such-system"),
+        ("bench", "no-such-benchmark"),
+        ("tree",),
+        ("heads", "minilm", "--treebank", "no-such-folder"),
+    ):
         result = run(*arguments)
         assert result.returncode == 1
         assert "Traceback" not in result.stderr

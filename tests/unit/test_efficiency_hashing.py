@@ -45,10 +45,10 @@ def met_by(buckets: list[list[int]], chunk: int) -> list[list[int]]:
 def test_order_and_meetings_by_hand() -> None:
     buckets = [1, 0, 1, 0, 2, 0]
     assert hashing.order_of(torch.tensor([buckets]), 2).tolist() == [[1, 3, 5, 0, 2, 4]]
-    # chunks {1, 3}, {5, 0}, {2, 4}; each sees itself and the one before, the first one the last
-    assert met_by([buckets], 2) == [[0], [], [0], [1, 2], [0, 2], [0, 1, 3]]
+    # chunks {1, 3}, {5, 0}, {2, 4}; each sees itself and the one before, the first the last; 1 meets itself alone
+    assert met_by([buckets], 2) == [[0], [1], [0], [1, 2], [0, 2], [0, 1, 3]]
     # a seventh position is filled up to eight: chunks {1, 3}, {5, 0}, {2, 4}, {6, -}
-    assert met_by([[*buckets, 3]], 2) == [[0], [], [0], [1], [0, 2], [0, 1, 3], [2, 4]]
+    assert met_by([[*buckets, 3]], 2) == [[0], [1], [0], [1], [0, 2], [0, 1, 3], [2, 4]]
     # rounds stand end to end: {0, 1}, {2, 3} and {2, 3}, {0, 1}
     assert met_by([[0, 0, 1, 1]], 2) == [[0], [0], [0, 1], [0, 1, 2]]
     assert met_by([[0, 0, 1, 1], [1, 1, 0, 0]], 1) == [[0], [0], [1], [2]]

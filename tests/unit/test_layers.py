@@ -28,6 +28,8 @@ READS = {
     ),
     "patterns": "import core.attention.patterns",
     "trace": "import core.attention.trace",
+    "treebank": "from core.attention import treebank; assert list(treebank.read(treebank.SHIPPED))",
+    "head roles": "import core.attention.headroles, core.attention.relations",
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
 PAGES = ("home", "about")

@@ -1,0 +1,69 @@
+"""Induction heads: does a head look at what came after the last time this token was read?
+
+Olsson et al. 2022, "In-context Learning and Induction Heads" (arXiv 2209.11895), measure it where nothing else helps:
+25 tokens drawn at random stand four times in a row behind a start token, and the score is the attention from a token to
+the tokens that followed its earlier copies,
+
+    mean over t in repeats 2 to 4 of Σ_{s < t, token s = token t} A[t, s + 1]
+
+averaged over ten such texts. They call it prefix matching and average the single weights; the sum over the copies is
+ours, and says how much of a head's attention goes there. They leave out the most and the least common tokens. Here the
+tokens come from the middle half of the vocabulary, whose numbers run from common to rare where pieces were merged; each
+is drawn once a text. A head that looks evenly at what it may see scores 0.03.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.attention.heads import HeadScores, HeadSums
+from core.attention.trace import AttentionMap
+from core.checkpoints.spec import Checkpoint
+from core.errors import NoAttentionMatrix
+from core.language.limits import max_tokens
+
+LENGTH, REPEATS, EXAMPLES = 25, 4, 10
+
+
+def induction(checkpoint: Checkpoint, *, examples: int = EXAMPLES, seed: int = 0) -> HeadScores:
+    """The score ``induction`` of every head of a causal model, as a grid (L, H); the same for the same ``seed``.
+
+    A model with fewer positions gets fewer tokens a repeat.
+
+    Raises:
+        NoAttentionMatrix: the model is not causal, or gives no attention weights.
+    """
+    import torch
+
+    if checkpoint.spec.kind != "causal-lm" or checkpoint.model.config.model_type == "reformer":
+        raise NoAttentionMatrix(
+            f"{checkpoint.spec.name} does not read from left to right with a matrix of attention; induction is "
+            "measured on decoders."
+        )
+    sums = HeadSums()
+    for ids in repeated(checkpoint, examples, seed):
+        with torch.inference_mode():
+            outputs: Any = checkpoint.model(torch.from_numpy(ids)[None], output_attentions=True, use_cache=False)
+        if not outputs.attentions:
+            raise NoAttentionMatrix("This model gives no attention weights.")
+        tokens = tuple(str(i) for i in ids)
+        weights = np.stack([layer[0].float().cpu().numpy() for layer in outputs.attentions])
+        sums.add(AttentionMap("decoder", tokens, tokens, weights))
+    found = sums.scores()
+    return HeadScores({"induction": found.grids["induction"]}, {"induction": found.rows["induction"]})
+
+
+def repeated(checkpoint: Checkpoint, examples: int, seed: int) -> NDArray[np.int64]:
+    """(examples, tokens): the start token where there is one, then the same random tokens :data:`REPEATS` times."""
+    tokenizer = checkpoint.tokenizer
+    start = [] if tokenizer.bos_token_id is None else [int(tokenizer.bos_token_id)]
+    size = len(tokenizer)
+    ordinary = sorted(set(range(size // 4, 3 * size // 4)) - set(tokenizer.all_special_ids))
+    room = (max_tokens(checkpoint) or 1_000_000) - len(start)
+    length = min(LENGTH, room // REPEATS, len(ordinary))
+    random = np.random.default_rng(seed)
+    drawn = [random.choice(ordinary, length, replace=False).tolist() for _ in range(examples)]
+    return np.array([start + REPEATS * tokens for tokens in drawn], dtype=np.int64)

@@ -1,0 +1,151 @@
+r"""Attention that is no plain square of softmax rows, brought to tokens x tokens in its true shape.
+
+    BigBird         blocks: window, global, random, drawn per layer and head
+    Longformer      a window, and global tokens with projections of their own
+    Reformer        by hashing: what a query meets in any round, each key as often as it is met
+    Transformer-XL  a segment and the memory before it, the segments below each other
+    XLNet           two streams: the content stream sees the token it stands at, the query stream does not
+
+What an architecture does not compute is False in the map's ``allowed``, and its weight is 0.
+
+Legend: L layers, H heads, n tokens, m tokens that are to be found.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.attention.patterns import mask
+from core.attention.trace import AttentionMap, Bools, Floats, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+Tokens = tuple[str, ...]
+
+MEMORY = "Read in segments. What a row sees before its own segment is memory, computed before and not changed since."
+
+
+def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
+    """Blocks as the model's configuration has them, with the seed 0 for the random ones."""
+    from core.efficiency.bigbird import encode
+    from core.efficiency.layout import Sparsity
+
+    sparsity = Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
+    weights = stacked(encode(model, ids, mode="sparse", sparsity=sparsity).attentions)
+    layers, heads, n, _ = weights.shape
+    seen = [[mask(sparsity.pattern(n, layer, head), n) for head in range(heads)] for layer in range(layers)]
+    allowed = np.array(seen)
+    note = (
+        f"{sparsity.count_blocks(n)} blocks of {sparsity.block_size} tokens: so few that every one sees all others."
+        if allowed.all()
+        else f"Blocks of {sparsity.block_size} tokens. Which blocks are drawn at random differs from head to head."
+    )
+    return AttentionMap("encoder", tokens, tokens, weights, frozen(allowed), note=note)
+
+
+def longformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
+    """The model's own window, with the first token as the global one."""
+    from core.efficiency.longformer import GLOBAL, encode, side_of
+    from core.efficiency.windowed import allowed
+
+    weights = stacked(encode(model, ids).attentions)
+    side = side_of(model)
+    note = (
+        f"A window of {side} tokens on each side. The first token sees all and is seen by all; its own row is computed "
+        "with projections of its own."
+    )
+    seen = allowed(len(tokens), side, GLOBAL).numpy()
+    return AttentionMap("encoder", tokens, tokens, weights, frozen(seen[None, None]), note=note)
+
+
+def reformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
+    """Hashing layers and local ones, with the model's own number of rounds and the seed 0."""
+    from core.efficiency.reformer import encode
+
+    found = encode(model, ids)
+    note = (
+        "Layers that hash show what a token met in any round. A token looks at itself only where it meets nothing else."
+    )
+    return AttentionMap(
+        "decoder", tokens, tokens, stacked(found.weights), frozen(stacked(found.met).astype(np.bool_)), note=note
+    )
+
+
+def transformer_xl(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
+    """Segments of the usual length, each with the memory that the model keeps."""
+    from core.language.segments import SEGMENT, longest_memory, read
+
+    n, memory = ids.shape[1], longest_memory(model)
+    weights: Floats | None = None
+    first = 0
+    for out in read(model, ids, output_attentions=True):
+        part = stacked(out.attentions)  # (L, H, q, K), keys: memory, then the segment
+        if weights is None:
+            weights = np.zeros((*part.shape[:2], n, n), dtype=np.float32)
+        last = first + part.shape[2]
+        weights[:, :, first:last, last - part.shape[3] : last] = part
+        first = last
+    assert weights is not None
+    seen = remembered(n, range(0, n, SEGMENT), memory)
+    return AttentionMap("decoder", tokens, tokens, frozen(weights), seen, note=MEMORY)
+
+
+def remembered(n: int, starts: Sequence[int], memory: int | None) -> Bools:
+    """(1, 1, n, n) what a token sees when segments begin at ``starts``: ``memory`` tokens before its own.
+
+    Args:
+        memory: None for everything before.
+    """
+    seen = np.tri(n, dtype=np.bool_)
+    if memory is not None:
+        for start, end in zip(starts, [*starts[1:], n], strict=True):
+            seen[start:end, : max(0, start - memory)] = False
+    return frozen(seen[None, None])
+
+
+def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -> tuple[AttentionMap, AttentionMap]:
+    """The content stream (L, H, n, n) and the query stream (L, H, m, n) of one pass, words found from left to right.
+
+    Args:
+        known: places that are known from the start; all others are found one after the other.
+    """
+    import torch
+
+    from core.language import orders
+
+    n = len(tokens)
+    places = [place for place in range(n) if place not in set(known)]
+    rank = orders.ranks(places, n)
+    blind = orders.blind(rank)
+    where = orders.mapping(np.asarray(places), n)
+    out = model(
+        input_ids=ids,
+        perm_mask=torch.from_numpy(blind).to(torch.float32)[None],
+        target_mapping=torch.from_numpy(where)[None],
+        use_mems=False,
+        output_attentions=True,
+    )
+    content, query = (stacked([streams[i] for streams in out.attentions]) for i in (0, 1))
+    seen = ~blind | np.eye(n, dtype=np.bool_)
+    found = frozen(query[:, :, places])  # the library computes a row for every token, wanted or not
+    order = "Words are found from left to right; special tokens are known from the start."
+    return (
+        AttentionMap(
+            "decoder", tokens, tokens, content, frozen(seen[None, None]), label="Content stream",
+            note=f"{order} Each row knows the token that it stands at.",
+        ),
+        AttentionMap(
+            "query", tuple(tokens[i] for i in places), tokens, found, frozen(~blind[places][None, None]),
+            label="Query stream", note=f"{order} Each row is to find the token that it stands at, and does not see it.",
+        ),
+    )  # fmt: skip
+
+
+def stacked(layers: Sequence[Tensor]) -> Floats:
+    """Tensors of shape (1, H, Q, K), one for each layer, as (L, H, Q, K), read-only."""
+    return frozen(np.stack([layer[0].float().cpu().numpy() for layer in layers]))

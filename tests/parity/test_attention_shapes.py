@@ -1,0 +1,196 @@
+"""Sparse, hashed, remembered and two-stream attention as tokens by tokens: equal to the library, nothing made up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core.attention.capture import capture
+from core.attention.causal import allowed, windows
+from core.attention.trace import AttentionMap
+from core.attention.written import continued
+from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
+from core.efficiency import reformer
+from core.efficiency.layout import Sparsity
+from tests import tiny
+
+LONG = " ".join(["The cat sat on the mat and the dog sat on the log."] * 4)
+
+TWICE = " ".join(LONG.split() + LONG.split()[:20])
+
+
+def load(folder: Path, kind: Kind, positions: int | None = 512) -> Checkpoint:
+    import transformers
+
+    auto = transformers.AutoModelForMaskedLM if kind == "masked-lm" else transformers.AutoModelForCausalLM
+    if kind == "permutation-lm":
+        auto = transformers.XLNetLMHeadModel
+    model = auto.from_pretrained(folder, attn_implementation="eager").eval()
+    spec = CheckpointSpec("x", "X", None, "encoder", kind, "directory", "t", str(folder), True, max_positions=positions)
+    return Checkpoint(model, transformers.AutoTokenizer.from_pretrained(folder), spec)
+
+
+def computed(found: AttentionMap) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    assert found.allowed is not None
+    return np.broadcast_to(found.allowed, found.weights.shape)
+
+
+def sound(found: AttentionMap) -> None:
+    """Rows sum to one over what is computed, and what is not computed is zero."""
+    np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-5)
+    assert not found.weights[~computed(found)].any()
+    assert (found.weights[computed(found)] > 0).mean() > 0.99
+    assert not found.weights.flags.writeable
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("n", [12, 50, 64])
+def test_reformer_mixes_its_values_by_these_weights(tmp_path: Path, n: int, rounds: int) -> None:
+    model = load(tiny.tiny_reformer(tmp_path / "r"), "causal-lm").model
+    ids = torch.randint(2, 258, (1, n), generator=torch.Generator().manual_seed(n))
+    found = reformer.encode(model, ids, rounds=rounds)
+    with torch.inference_mode():
+        run = reformer._Run(model, n, rounds, reformer.SEED)
+        first = second = run.embedded(ids)
+        for index, layer in enumerate(model.reformer.encoder.layers):
+            own = layer.attention
+            value = own.self_attention.value(own.layer_norm(second))[0, :n].view(n, 2, -1).transpose(0, 1)
+            mixed = (found.weights[index][0] @ value).transpose(0, 1).flatten(1)
+            there = run.attention(index, second)
+            torch.testing.assert_close(own.output(mixed)[1:], there[0, 1:n], atol=1e-6, rtol=1e-4)
+            # where nothing but itself is met the library adds up scores of -100,000, which float32 has to 1/128
+            torch.testing.assert_close(own.output(mixed)[0], there[0, 0], atol=1e-4, rtol=2e-2)
+            first = first + there
+            second = second + layer.feed_forward(first)
+
+
+def test_reformer_tells_what_no_round_met(tmp_path: Path) -> None:
+    checkpoint = load(tiny.tiny_reformer(tmp_path / "r"), "causal-lm")
+    found = capture(checkpoint, LONG[:120]).decoder
+    assert found is not None
+    np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-5)
+    assert not found.weights[~computed(found)].any()
+    local, hashed = computed(found)[0, 0], computed(found)[1]
+    assert local[40].nonzero()[0].tolist() == list(range(16, 41))  # chunks of 16: its own and the one before
+    assert (hashed[0] != hashed[1]).any()  # every head has a rotation of its own
+    assert not np.triu(hashed, 1).any()
+
+
+def test_reformer_reads_its_own_continuation_as_one_text(tmp_path: Path) -> None:
+    checkpoint = load(tiny.tiny_reformer(tmp_path / "r"), "causal-lm")
+    found = continued(checkpoint, "The cat sat", 6).decoder
+    assert found is not None
+    assert found.weights.shape[-1] == len("The cat sat") + 6
+
+
+def test_longformer_sees_its_window_and_the_first_token(tmp_path: Path) -> None:
+    checkpoint = load(tiny.tiny_longformer(tmp_path / "l"), "masked-lm")
+    found = capture(checkpoint, LONG).encoder
+    assert found is not None
+    sound(found)
+    seen = computed(found)[0, 0]
+    assert seen[20].nonzero()[0].tolist() == [0, *range(12, 29)]
+    assert seen[0].all()
+
+
+def test_bigbird_sees_its_blocks_and_stays_as_it_is(tmp_path: Path) -> None:
+    checkpoint = load(tiny.tiny_bigbird(tmp_path / "b"), "masked-lm")
+    before = checkpoint.model.bert.attention_type
+    found = capture(checkpoint, LONG).encoder
+    assert checkpoint.model.bert.attention_type == before == "block_sparse"
+    assert found is not None
+    sound(found)
+    config = checkpoint.model.config
+    kinds = Sparsity(block_size=config.block_size, random_blocks=config.num_random_blocks).kinds(
+        len(LONG.split()), 1, 1
+    )
+    size = config.block_size
+    for row, column in np.ndindex(*kinds.shape):
+        if row * size < found.weights.shape[2] and column * size < found.weights.shape[2]:
+            assert computed(found)[1, 1, row * size, column * size] == bool(kinds[row, column])
+
+
+@pytest.mark.parametrize("memory", [96, 16, None])
+def test_transformer_xl_looks_into_its_memory(tmp_path: Path, memory: int | None) -> None:
+    checkpoint = load(tiny.tiny_transformer_xl(tmp_path / "x", memory=memory), "causal-lm", None)
+    found = capture(checkpoint, TWICE).decoder
+    assert found is not None
+    n = found.weights.shape[2]
+    assert n > 80
+    sound(found)
+    seen = computed(found)[0, 0]
+    oldest = 0 if memory is None else max(0, 64 - memory)
+    assert seen[63].nonzero()[0].tolist() == list(range(64))
+    assert seen[64].nonzero()[0].tolist() == list(range(oldest, 65))
+    assert seen[n - 1].nonzero()[0].tolist() == list(range(oldest, n))
+    ids = checkpoint.tokenizer(TWICE, return_tensors="pt")["input_ids"]
+    with torch.no_grad():
+        one = checkpoint.model(input_ids=ids[:, :64], use_mems=True)
+        two = checkpoint.model(input_ids=ids[:, 64:], mems=one.mems, use_mems=True, output_attentions=True)
+    direct = two.attentions[1][0].numpy()
+    np.testing.assert_allclose(found.weights[1, :, 64:, n - direct.shape[-1] :], direct, atol=1e-6)
+
+
+def test_transformer_xl_continues_token_by_token(tmp_path: Path) -> None:
+    checkpoint = load(tiny.tiny_transformer_xl(tmp_path / "x", memory=16), "causal-lm", None)
+    found = continued(checkpoint, TWICE, 8).decoder
+    assert found is not None
+    sound(found)
+    assert computed(found)[0, 0, -1].sum() == 17  # sixteen remembered and itself
+
+
+def test_xlnet_has_two_streams(tmp_path: Path) -> None:
+    checkpoint = load(tiny.tiny_xlnet(tmp_path / "n"), "permutation-lm")
+    trace = capture(checkpoint, "The cat sat on the mat.")
+    whole, content, query = trace.maps
+    assert [whole.kind, content.label, query.label] == ["encoder", "Content stream", "Query stream"]
+    assert whole.allowed is None
+    np.testing.assert_allclose(whole.weights.sum(-1), 1.0, atol=1e-5)
+    sound(content)
+    sound(query)
+    n = len(content.key_tokens)
+    assert query.weights.shape[2:] == (n - 2, n)  # [CLS] and [SEP] are known from the start
+    assert query.query_tokens == content.query_tokens[1:-1]
+    first = computed(query)[0, 0, 0]
+    assert first.nonzero()[0].tolist() == [0, n - 1]
+    assert computed(content)[0, 0, 1].nonzero()[0].tolist() == [0, 1, n - 1]
+
+
+def test_gpt_neo_s_windows_are_what_the_library_computes() -> None:
+    from transformers import GPTNeoConfig, GPTNeoForCausalLM
+
+    torch.manual_seed(0)
+    config = GPTNeoConfig(
+        vocab_size=50, hidden_size=16, num_layers=2, num_heads=2, attention_types=[[["global", "local"], 1]],
+        window_size=8, max_position_embeddings=64,
+    )  # fmt: skip
+    model = GPTNeoForCausalLM._from_config(config, attn_implementation="eager").eval()
+    with torch.no_grad():
+        out = model(torch.randint(0, 50, (1, 30)), output_attentions=True)
+    seen = np.broadcast_to(allowed(model.config, 30), (2, 2, 30, 30))
+    for layer in range(2):
+        np.testing.assert_array_equal(out.attentions[layer][0].numpy() > 0, seen[layer])
+
+
+def test_windows_of_newer_decoders() -> None:
+    from transformers import Gemma2Config, LlamaConfig, MistralConfig, Qwen2Config
+
+    small = {"num_hidden_layers": 2, "hidden_size": 16, "num_attention_heads": 2}
+    assert windows(LlamaConfig(**small)) == (None, None)
+    assert windows(MistralConfig(**small, sliding_window=8)) == (8, 8)
+    assert windows(Qwen2Config(**small, sliding_window=8, use_sliding_window=False)) == (None, None)
+    assert windows(Gemma2Config(**small, sliding_window=8)) == (8, None)
+
+
+def test_a_pair_keeps_its_halves(tmp_path: Path) -> None:
+    checkpoint = load(tiny.tiny_bert(tmp_path / "bert"), "masked-lm")
+    pair, one = capture(checkpoint, "The cat", "the dog").encoder, capture(checkpoint, "The cat").encoder
+    assert pair is not None
+    assert one is not None
+    assert pair.second == 4
+    assert pair.key_tokens[4] == "the"
+    assert one.second is None

@@ -1,0 +1,153 @@
+"""Head roles over treebanks: models of every branch, what is skipped, the files that are kept."""
+
+from __future__ import annotations
+
+import csv
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core import checkpoints
+from core.attention import capture, headroles
+from core.attention.headroles import RANDOM, RELATION_COLUMNS, ROLE_COLUMNS, attention_of, cli_heads, keep, measure
+from core.attention.induction import REPEATS, induction, repeated
+from core.attention.relations import DIRECTIONS, LABELS, links
+from core.attention.treebank import ROOT, SHIPPED, Sentence, read
+from core.errors import AtlasError, InputUnusable, NoAttentionMatrix
+from core.settings import ASSETS
+
+SENTENCES = tuple(islice(read(SHIPPED), 6))
+LONG = Sentence("long", ("dog",) * 300, ("dog",) * 300, ("X",) * 300, (ROOT,) * 300, ("root",) * 300, (True,) * 300)
+
+
+@pytest.mark.parametrize(("slug", "kind"), [("bert", "encoder"), ("gpt2", "decoder"), ("t5", "encoder")])
+def test_tokens_are_those_of_the_trace(checkpoint_dir: Path, slug: str, kind: str) -> None:
+    checkpoint = checkpoints.load(f"dir-tiny-{slug}")
+    found, belongs = attention_of(checkpoint, SENTENCES[0])
+    trace = capture(checkpoint, SENTENCES[0].text, target="The cat" if slug == "t5" else None)
+    assert found.kind == kind
+    assert found.key_tokens == (trace.encoder or trace.decoder).key_tokens  # type: ignore[union-attr]
+    assert np.array_equal(found.weights, (trace.encoder or trace.decoder).weights)  # type: ignore[union-attr]
+    assert belongs.shape == (len(SENTENCES[0].words), len(found.key_tokens))
+    assert (belongs.sum(1) > 0).all()
+
+
+@pytest.mark.parametrize("slug", ["bert", "gpt2", "t5", "bigbird"])
+def test_every_branch_is_measured_and_what_is_too_long_is_counted(checkpoint_dir: Path, slug: str) -> None:
+    control = Sentence("b", ("\x07",), ("b",), ("X",), (ROOT,), ("root",), (True,))
+    found = measure(checkpoints.load(f"dir-tiny-{slug}"), [*SENTENCES, LONG, control])
+    assert (found.sentences, found.skipped) == (len(SENTENCES), 2)
+    causal = slug == "gpt2"
+    assert found.relations.causal is causal
+    assert found.relations.right.shape == (2, len(LABELS), 2, 2)
+    assert (found.relations.right <= found.relations.counts[..., None, None]).all()
+    det = list(LABELS).index("det")
+    here = sum(len(links(sentence)["det"]) for sentence in SENTENCES)
+    assert found.relations.counts[:, det].tolist() == [0 if causal else here, here]
+    assert found.roles.rows["self"] == sum(len(attention_of_tokens(slug, sentence)) for sentence in SENTENCES)
+
+
+def attention_of_tokens(slug: str, sentence: Sentence) -> tuple[str, ...]:
+    return attention_of(checkpoints.load(f"dir-tiny-{slug}"), sentence)[0].key_tokens
+
+
+def test_nothing_to_measure_is_said(checkpoint_dir: Path) -> None:
+    with pytest.raises(InputUnusable, match="could read none of 1 sentences"):
+        measure(checkpoints.load("dir-tiny-bert"), [LONG])
+
+
+def test_random_tokens_stand_four_times_behind_the_start(checkpoint_dir: Path) -> None:
+    checkpoint = checkpoints.load("dir-tiny-gpt2")
+    ids = repeated(checkpoint, 3, seed=1)
+    length = (64 - 1) // REPEATS  # the tiny model has 64 positions
+    assert ids.shape == (3, 1 + REPEATS * length)
+    assert (ids[:, 0] == checkpoint.tokenizer.bos_token_id).all()
+    blocks = ids[:, 1:].reshape(3, REPEATS, length)
+    assert (blocks == blocks[:, :1]).all()
+    assert all(len(set(block[0].tolist())) == length for block in blocks)
+    assert not np.array_equal(blocks[0], blocks[1])
+    assert np.array_equal(ids, repeated(checkpoint, 3, seed=1))
+
+
+def test_untrained_heads_look_evenly_and_score_what_that_gives(checkpoint_dir: Path) -> None:
+    found = induction(checkpoints.load("dir-tiny-gpt2"), examples=2)
+    length = (64 - 1) // REPEATS
+    even = [repeat / (2 + repeat * length + i) for repeat in range(1, REPEATS) for i in range(length)]
+    assert found.rows["induction"] == 2 * len(even)
+    assert found.grids["induction"] == pytest.approx(np.full((2, 2), np.mean(even)), rel=0.05)
+
+
+def test_induction_is_of_decoders(checkpoint_dir: Path) -> None:
+    with pytest.raises(NoAttentionMatrix, match="measured on decoders"):
+        induction(checkpoints.load("dir-tiny-bert"))
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_files_are_tidy_and_treebanks_stand_beside_each_other(
+    checkpoint_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = SHIPPED.read_text()
+    other = tmp_path / "other.conllu"
+    other.write_text(text)
+    for treebank, count in ((None, 4), (other, 2), (None, 3)):
+        cli_heads(["dir-tiny-bert", "dir-tiny-gpt2"], treebank, count, tmp_path / "out")
+    said = capsys.readouterr().out
+    assert "dir-tiny-bert over atlas: 4 sentences\n" in said
+    assert "links to the right are not judged" in said
+    found = rows(tmp_path / "out" / "dir-tiny-bert.csv")
+    assert tuple(found[0]) == RELATION_COLUMNS
+    assert {row["treebank"] for row in found} == {"atlas", "other"}
+    assert {(row["layer"], row["head"]) for row in found} == {(a, b) for a in "12" for b in "12"}
+    det = {row["n"] for row in found if (row["treebank"], row["relation"]) == ("atlas", "det")}
+    assert det == {str(sum(len(links(sentence)["det"]) for sentence in SENTENCES[:3]))}
+    assert {row["direction"] for row in found} == {*DIRECTIONS, "mention to antecedent"}
+    assert all(int(row["right"]) <= int(row["n"]) >= int(row["baseline right"]) for row in found)
+    roles = rows(tmp_path / "out" / "roles" / "dir-tiny-gpt2.csv")
+    assert tuple(roles[0]) == ROLE_COLUMNS
+    assert {row["treebank"] for row in roles} == {"atlas", "other", RANDOM}
+    assert {row["role"] for row in roles if row["treebank"] == RANDOM} == {"induction"}
+
+
+def test_a_folder_is_measured_file_by_file(checkpoint_dir: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.conllu").write_text(SHIPPED.read_text())
+    cli_heads(["dir-tiny-bert"], tmp_path, 2, tmp_path / "out")
+    assert {row["treebank"] for row in rows(tmp_path / "out" / "dir-tiny-bert.csv")} == {"a", "b"}
+
+
+def test_what_cannot_be_written_is_said_before_anything_is_lost(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("my,own\n1,2\n")
+    with pytest.raises(AtlasError, match="with other columns"):
+        keep(tmp_path / "mine.csv", ROLE_COLUMNS, [("a",) * 6])
+    assert (tmp_path / "mine.csv").read_text() == "my,own\n1,2\n"
+    with pytest.raises(AtlasError, match="could not be written"):
+        keep(tmp_path / "mine.csv" / "below.csv", ROLE_COLUMNS, [("a",) * 6])
+
+
+def test_an_unknown_model_is_refused_before_any_is_measured(
+    checkpoint_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(headroles, "measure", never)
+    with pytest.raises(AtlasError, match="no model"):
+        cli_heads(["dir-tiny-bert", "no-such-model"], None, 1, tmp_path)
+
+
+def test_published_heads_are_named_as_here() -> None:
+    found = rows(ASSETS / "headroles" / "published" / "clark-2019.csv")
+    assert len(found) == 16
+    assert {row["atlas relation"] for row in found} <= {*LABELS, ""}
+    assert {row["direction"] for row in found} <= {*DIRECTIONS, "mention to antecedent"}
+    for row in found:
+        assert 1 <= int(row["layer"]) <= 12 >= int(row["head"]) >= 1
+        assert not row["accuracy"] or float(row["accuracy"]) >= float(row["baseline"])
+
+

@@ -1,0 +1,214 @@
+"""Heads against grammar: word-level attention, links and baselines worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from core.attention.relations import DIRECTIONS, LABELS, MEANING, RelationScores, Tally, links, references, wilson
+from core.attention.treebank import ROOT, SHIPPED, Sentence, read
+from core.attention.words import align, word_weights
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.language.tokens import tokenise
+from core.language.types import Token
+from tests import tiny
+
+WORDPIECE, BYTES, META = tiny.wordpiece_tokenizer(), tiny.bytelevel_tokenizer(), tiny.metaspace_tokenizer()
+SPEC = CheckpointSpec("dir-tiny", "tiny", None, "encoder", "masked-lm", "directory", "a test", "-", True)
+
+
+def sentence(
+    words: str, heads: list[int], relations: str, upos: str = "", clusters: tuple[tuple[int, ...], ...] = ()
+) -> Sentence:
+    forms = tuple(words.split())
+    kinds = tuple(upos.split()) or ("X",) * len(forms)
+    spaces = (True,) * len(forms)
+    return Sentence("a", forms, forms, kinds, tuple(heads), tuple(relations.split()), spaces, clusters)
+
+
+DOG = sentence("the old dog", [2, 2, ROOT], "det amod root")
+
+
+def judge(
+    of: Sentence, rows: list[list[float]], *, causal: bool = False, belongs: NDArray[Any] | None = None
+) -> RelationScores:
+    """The scores of a model with one head and these weights."""
+    tally = Tally(1, 1, causal=causal)
+    size = len(of.words)
+    tally.add(of, np.array([[rows]], dtype=np.float32), np.eye(size, dtype=np.float32) if belongs is None else belongs)
+    return tally.scores()
+
+
+def counted(found: RelationScores, relation: str, direction: int = 0) -> tuple[int, int]:
+    """(right, n) of the only head."""
+    r = found.relations.index(relation)
+    return int(found.right[direction, r, 0, 0]), int(found.counts[direction, r])
+
+
+def test_to_a_split_word_is_the_sum_and_from_it_the_mean() -> None:
+    weights = np.array([[[[0.1, 0.2, 0.7], [0.3, 0.4, 0.3], [0.25, 0.5, 0.25]]]], dtype=np.float32)
+    belongs = np.array([[1, 1, 0], [0, 0, 1]], dtype=np.float32)
+    expected = [[(0.1 + 0.2 + 0.3 + 0.4) / 2, (0.7 + 0.3) / 2], [0.75, 0.25]]
+    assert word_weights(weights, belongs)[0, 0] == pytest.approx(np.array(expected))
+
+
+def test_words_without_a_token_have_no_weights() -> None:
+    belongs = np.array([[1, 1], [0, 0]], dtype=np.float32)
+    assert word_weights(np.full((1, 1, 2, 2), 0.5, dtype=np.float32), belongs)[0, 0].tolist() == [[1, 0], [0, 0]]
+
+
+def test_the_strongest_link_is_judged_in_both_directions_without_the_word_itself() -> None:
+    found = judge(DOG, [[0.9, 0.04, 0.06], [0.6, 0.1, 0.3], [0.1, 0.4, 0.5]])
+    # "the" looks at "dog" most of all others; "old" looks at "the".
+    assert counted(found, "det") == (1, 1)
+    assert counted(found, "modifier") == (0, 1)
+    # "the" is looked at most by "old" (0.6), "old" by "dog" (0.4).
+    assert counted(found, "det", 1) == (0, 1)
+    assert counted(found, "modifier", 1) == (1, 1)
+    assert counted(found, "any") == counted(found, "any", 1) == (1, 2)
+    best = found.best("modifier")
+    assert best is not None
+    assert (best.direction, best.accuracy, best.offset, best.baseline) == (DIRECTIONS[1], 1.0, 1, 1.0)
+    assert found.best("obj") is None
+
+
+def test_special_tokens_are_no_choice() -> None:
+    belongs = np.zeros((3, 5), dtype=np.float32)
+    belongs[[0, 1, 2], [1, 2, 3]] = 1
+    row = [0.4, 0.05, 0.02, 0.1, 0.43]
+    found = judge(DOG, [row] * 5, belongs=belongs)
+    assert counted(found, "det") == counted(found, "modifier") == (1, 1)
+
+
+def test_a_weight_of_zero_is_no_link() -> None:
+    first = sentence("dog the", [ROOT, 0], "root det")
+    assert counted(judge(first, [[1, 0], [0, 1]]), "det") == (0, 1)
+    assert counted(judge(first, [[1, 0], [0.1, 0.9]]), "det") == (1, 1)
+
+
+def test_a_causal_model_is_judged_on_links_to_the_left() -> None:
+    # see(0) -> dogs(2) with "big": "see" is left of "dogs", "big" left of its head.
+    see = sentence("see big dogs", [ROOT, 2, 0], "root amod obj")
+    found = judge(see, [[1, 0, 0], [0.5, 0.5, 0], [0.5, 0.3, 0.2]], causal=True)
+    assert counted(found, "obj") == (1, 1)
+    assert counted(found, "obj", 1) == (0, 0)
+    assert counted(found, "modifier") == (0, 0)
+    assert counted(found, "modifier", 1) == (1, 1)
+    assert counted(found, "any") == counted(found, "any", 1) == (1, 1)
+    assert found.causal
+
+
+def test_where_directions_have_links_of_their_own_the_surer_one_is_best() -> None:
+    tally = Tally(1, 1, causal=True)
+    before = sentence("he runs", [1, ROOT], "nsubj root")
+    after = sentence("runs he", [ROOT, 0], "root nsubj")
+    weights = np.array([[[[1, 0], [0.5, 0.5]]]], dtype=np.float32)
+    for _ in range(9):
+        tally.add(before, weights, np.eye(2, dtype=np.float32))
+    tally.add(after, weights, np.eye(2, dtype=np.float32))
+    best = tally.scores().best("nsubj")
+    assert best is not None
+    assert (best.direction, best.n) == (DIRECTIONS[1], 9)
+
+
+def test_an_owners_link_starts_from_its_s_which_is_no_preposition() -> None:
+    ball = sentence("the girl 's ball in town", [1, 3, 1, ROOT, 5, 3], "det nmod:poss case root case nmod")
+    pairs = links(ball)
+    assert pairs["possessor"] == ((2, 3),)
+    assert pairs["preposition"] == ((4, 5),)
+    assert links(sentence("her ball", [1, ROOT], "nmod:poss root"))["possessor"] == ((0, 1),)
+
+
+def test_subtypes_and_punctuation_stay_out() -> None:
+    found = links(sentence("was seen off .", [1, ROOT, 1, 1], "aux:pass root compound:prt punct"))
+    assert found["passive"] == ((0, 1),)
+    assert found["particle"] == ((2, 1),)
+    assert found["aux"] == found["compound"] == ()
+    assert found["any"] == ((0, 1), (2, 1))
+
+
+TOM = sentence(
+    "Tom fed dogs and he called him", [1, ROOT, 1, 5, 5, 1, 5], "nsubj root obj cc nsubj conj obj",
+    "PROPN VERB NOUN CCONJ PRON VERB PRON", ((0, 4), (2, 6)),
+)  # fmt: skip
+
+
+def test_an_antecedent_is_sought_among_the_names_nouns_and_pronouns_before() -> None:
+    assert references(TOM) == ((4, (0, 2), frozenset({0})), (6, (0, 2, 4), frozenset({2})))
+    rows = np.zeros((7, 7))
+    rows[4, [0, 1, 2, 6]] = [0.2, 0.5, 0.1, 0.2]  # the verb and what comes later are no candidates
+    rows[6, [0, 2, 4]] = [0.1, 0.3, 0.6]
+    found = judge(TOM, rows.tolist())
+    assert counted(found, "coreference") == (1, 2)
+    best = found.best("coreference")
+    assert best is not None
+    # One noun back is wrong twice; two nouns back is right twice.
+    assert (best.offset, best.baseline_right) == (-2, 2)
+
+
+def test_any_earlier_mention_is_an_antecedent() -> None:
+    three = sentence("he he he", [ROOT, 0, 0], "root conj conj", "PRON PRON PRON", ((0, 1, 2),))
+    assert [antecedents for _, _, antecedents in references(three)] == [{0}, {0, 1}]
+
+
+@pytest.mark.parametrize(("step", "directions"), [(-1, (-1, 1)), (1, (1, -1))])
+def test_a_perfect_neighbour_head_is_a_fixed_distance(step: int, directions: tuple[int, int]) -> None:
+    """Each word looks at its neighbour: a dependent's own look, and the look that it gets from the other side."""
+    tally = Tally(1, 1, causal=False)
+    expected = np.zeros((2, len(LABELS)), dtype=int)
+    for one in read(SHIPPED):
+        size = len(one.words)
+        weights = np.eye(size, k=step, dtype=np.float32)[None, None]
+        tally.add(one, weights, np.eye(size, dtype=np.float32))
+        for name, pairs in links(one).items():
+            for d, offset in enumerate(directions):
+                expected[d, list(LABELS).index(name)] += sum(t - a == offset for a, t in pairs)
+    found = tally.scores()
+    grammar = slice(0, len(LABELS) - 1)
+    assert (found.right[:, grammar, 0, 0] == expected[:, grammar]).all()
+    for d, offset in enumerate(directions):
+        same = found.offsets[d] == offset
+        same[-1] = False
+        assert same.any()
+        assert (found.baseline[d, same] == found.right[d, same, 0, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "expected"),
+    [(0, 10, (0.0, 0.2775)), (5, 10, (0.2366, 0.7634)), (10, 10, (0.7225, 1.0)), (0, 0, (0.0, 1.0))],
+)
+def test_wilsons_interval(right: int, n: int, expected: tuple[float, float]) -> None:
+    assert wilson(right, n) == pytest.approx(expected, abs=5e-5)
+
+
+def test_every_relation_is_explained() -> None:
+    assert list(MEANING) == list(LABELS)
+
+
+@pytest.mark.parametrize("tokenizer", [WORDPIECE, BYTES, META])
+def test_pieces_make_up_their_words(tokenizer: Any) -> None:
+    words = ("The", "cat", "sat", "on", "Anna", "'s", "gardenmat", ",", "and", "looked", ".")
+    spaces = (True, True, True, True, False, True, False, True, True, False, True)
+    many = (0,) * len(words)
+    one = Sentence("a", words, words, words, many, words, spaces)
+    tokens = tokenise(Checkpoint(None, tokenizer, SPEC), one.text)  # type: ignore[arg-type]
+    belongs = align(one, tokens)
+    assert belongs.shape == (len(words), len(tokens))
+    assert belongs.sum(0).max() == 1
+    assert not belongs[:, [token.special for token in tokens]].any()
+    assert belongs[6].sum() > 1
+    for word, row in zip(words, belongs, strict=True):
+        pieces = "".join(token.text for token, here in zip(tokens, row, strict=True) if here)
+        assert pieces.lower().replace("[unk]", "'").replace("<unk>", "'") == word.lower()
+
+
+def test_a_token_belongs_to_the_word_that_it_begins_in() -> None:
+    not_ = Sentence("a", ("can", "not"), ("can", "not"), ("AUX", "PART"), (ROOT, 0), ("root", "advmod"), (False, True))
+    belongs = align(not_, [Token(1, "cannot", "cannot", 0, 6)])
+    assert belongs.tolist() == [[1], [0]]
+    tally = Tally(1, 1, causal=False)
+    tally.add(not_, np.ones((1, 1, 1, 1), dtype=np.float32), belongs)
+    assert tally.scores().counts.sum() == 0
