@@ -38,8 +38,13 @@ def shape_of(model: Any) -> tuple[int, int, int]:
 
 
 def side_of(model: Any) -> int:
-    """Tokens that the model's window reaches on each side: half of its ``attention_window``."""
+    """Tokens that the window of the model's first layer reaches on each side: half of its ``attention_window``."""
     return int(model.longformer.encoder.layer[0].attention.self.one_sided_attn_window_size)
+
+
+def _reach(own: Any, side: int | None) -> int:
+    """Tokens that a layer's window reaches on each side: ``side``, or what the layer was made with."""
+    return int(own.one_sided_attn_window_size) if side is None else side
 
 
 def states(model: Any, ids: Tensor, global_at: Sequence[int] = GLOBAL, side: int | None = None) -> Tensor:
@@ -53,8 +58,7 @@ def states(model: Any, ids: Tensor, global_at: Sequence[int] = GLOBAL, side: int
     """
 
     def attend(own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        reach = own.one_sided_attn_window_size if side is None else side
-        context = by_blocks(query, key, value, reach, global_at)
+        context = by_blocks(query, key, value, _reach(own, side), global_at)
         if not global_at:
             return context
         return context.index_copy(2, ids.new_tensor(list(global_at)), _of_global(own, hidden, global_at)[0])
@@ -100,7 +104,7 @@ def forward(
         model: the shared instance, in evaluation mode.
         ids: the token ids, special tokens included; no padding.
         positions: where predictions are wanted.
-        side: tokens that the window reaches on each side; the model's own by default.
+        side: tokens that the window reaches on each side; by default each layer's own.
         global_at: positions of the global tokens.
         full: every token sees every other, as if the window were as wide as the text.
         progress: told after every layer.
@@ -112,7 +116,6 @@ def forward(
     """
     _, _, limit = shape_of(model)
     _check(len(ids), limit, (*positions, *global_at))
-    side = side_of(model) if side is None else side
     spent = 0.0
 
     def attend(own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -123,7 +126,7 @@ def forward(
             for head in range(query.shape[1]):  # one after the other: the scores of all at once would not fit
                 context[0, head] = by_mask(query[0, head], key[0, head], value[0, head], None)[0]
         else:
-            context = by_blocks(query, key, value, side, global_at, fused=False)
+            context = by_blocks(query, key, value, _reach(own, side), global_at, fused=False)
         if global_at:
             context[:, :, list(global_at)] = _of_global(own, hidden, global_at)[0]
         spent += perf_counter() - started
@@ -154,11 +157,10 @@ def attention_peak(model: Any, ids: Sequence[int], side: int | None) -> int:
 def encode(model: Any, ids: Tensor, side: int | None = None, global_at: Sequence[int] = GLOBAL) -> Encoded:
     """All attention weights over a short text as whole matrices; ``ids`` is (1, n)."""
     shape_of(model)
-    seen = allowed(ids.shape[1], side_of(model) if side is None else side, global_at)
     kept: list[Tensor] = []
 
     def attend(own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        context, weights = by_mask(query, key, value, seen)
+        context, weights = by_mask(query, key, value, allowed(ids.shape[1], _reach(own, side), global_at))
         if global_at:
             context[:, :, list(global_at)], weights[:, :, list(global_at)] = _of_global(own, hidden, global_at)
         kept.append(weights)

@@ -169,13 +169,20 @@ def at_once(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     return _scores(model, ids, rank, positions)
 
 
+def streams(ids: Tensor, rank: orders.Ints, places: Sequence[int]) -> dict[str, Tensor]:
+    """What the model takes beside ``ids`` (1, n): who sees whom (1, n, n), and where is guessed (1, m, n)."""
+    import torch
+
+    blind = torch.from_numpy(orders.blind(rank)).to(ids.device, torch.float32)
+    where = torch.from_numpy(orders.mapping(np.asarray(places), len(rank))).to(ids.device)
+    return {"perm_mask": blind[None], "target_mapping": where[None]}
+
+
 def _scores(model: Any, ids: Tensor, rank: orders.Ints, places: Sequence[int]) -> Tensor:
     import torch
 
     with torch.inference_mode():
-        blind = torch.from_numpy(orders.blind(rank)).to(ids.device, torch.float32)
-        where = torch.from_numpy(orders.mapping(np.asarray(places), len(rank))).to(ids.device)
-        out = model(input_ids=ids, perm_mask=blind[None], target_mapping=where[None], use_mems=False)
+        out = model(input_ids=ids, **streams(ids, rank, places), use_mems=False)
         scores: Tensor = out.logits[0].float()
         return scores
 

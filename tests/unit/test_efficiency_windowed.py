@@ -82,3 +82,17 @@ def test_a_far_word_reaches_a_token_through_a_global_one_only(model: Any) -> Non
         for global_at, reaches in (((), False), ((0,), True)):
             same = torch.allclose(states(model, ids, global_at)[0, 10], states(model, other, global_at)[0, 10])
             assert same is not reaches, global_at
+
+
+def test_layers_with_windows_of_their_own_keep_them() -> None:
+    from core.efficiency import longformer
+    from tests import tinyfamilies
+
+    model = tinyfamilies.make("longformer", attention_window=[4, 8]).model
+    ids = torch.arange(5, 30)
+    with torch.inference_mode():
+        expected = model.lm_head(longformer.states(model, ids[None]))[0, [3, 20]]
+    found = torch.from_numpy(longformer.forward(model, ids.tolist(), (3, 20)).logits)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+    kept = longformer.encode(model, ids[None]).attentions
+    assert [int((weights[0, 0, 12] > 0).sum()) for weights in kept] == [1 + 5, 1 + 9]

@@ -1,0 +1,112 @@
+"""Query and key vectors as they enter the scores, of every layer and head.
+
+    score(i, j) = factor · q_i · k_j  (+ further terms, by architecture: `core.attention.scores`)
+
+Queries are not divided by anything: the factor stands beside them. They are turned where positions turn them (LLaMA),
+and contain the bias that meets the content where there is one (XLNet), so that ``factor * q @ k.T`` is the score's
+first term everywhere (but in the rows of Longformer's global tokens); :attr:`Vectors.whole` says whether it is the only
+one.
+
+Legend: L layers, H heads, Q query tokens, K key tokens, d width of a head.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.attention.layout import Place, places
+from core.attention.scores import Attended, attended, look
+from core.attention.trace import Floats, MapKind
+from core.attention.watch import Watch, private, run
+from core.checkpoints.spec import Checkpoint
+
+_SHARED = "Several heads share a key; it is shown once for each of them."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """The vectors of one kind of attention; arrays are read-only."""
+
+    kind: MapKind
+    queries: Floats  # (L, H, Q, d)
+    keys: Floats  # (L, H, K, d)
+    factor: tuple[float, ...]
+    """(L,) what the product of a query and a key is multiplied by."""
+    whole: bool
+    """Whether that product is the whole score, but for the mask."""
+    note: str
+    """Sentences on what is unusual about them; empty where nothing is."""
+
+
+def vectors(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, Vectors]:
+    """Queries and keys of one text, by kind of attention.
+
+    Args:
+        checkpoint: its shared model is only read.
+        inputs: tensors of one row, named as the model's forward pass takes them; for XLNet a ``target_mapping`` gives
+            the query stream beside the content's, as kind ``query``.
+
+    Raises:
+        NoAttentionMatrix: an architecture without such vectors, or whose vectors are not known here.
+    """
+    found: dict[MapKind, Vectors] = {}
+    for kind, layers in each(checkpoint, inputs).items():
+        names = layers[0][0].names
+        shared = layers[0][1].before_turn is not None and len(layers[0][1].before_turn[1]) < layers[0][0].heads
+        found[kind] = Vectors(
+            kind,
+            _stacked([seen.query for _, seen in layers]),
+            _stacked([seen.key for _, seen in layers]),
+            tuple(seen.factor for _, seen in layers),
+            all(len(seen.terms) == 1 for _, seen in layers) and names.score != "windowed",
+            " ".join(part for part in (names.note, _SHARED if shared else "") if part),
+        )
+    return found
+
+
+def with_vectors(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, tuple[Floats, Floats]]:
+    """(queries (L, H, Q, d), keys (L, H, K, d)) by kind of attention; arguments and errors as :func:`vectors`."""
+    return {kind: (one.queries, one.keys) for kind, one in vectors(checkpoint, inputs).items()}
+
+
+def scores(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, Floats]:
+    """(L, H, Q, K) scores before the softmax by kind of attention, minus infinity where a key may not be seen.
+
+    They are computed from the vectors, not asked of the model; arguments and errors as :func:`vectors`.
+    """
+    return {
+        kind: _stacked([seen.score for _, seen in layers]) for kind, layers in each(checkpoint, inputs).items()
+    }  # fmt: skip
+
+
+def each(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, list[tuple[Place, Attended]]]:
+    """Every attention of one run, layer by layer, by kind; arguments and errors as :func:`vectors`."""
+    import torch
+
+    all_places = [place for layers in places(checkpoint).values() for place in layers]
+    watch = Watch(private(checkpoint))
+    for place in all_places:
+        look(watch, place)
+    run(watch.model, inputs, output_attentions=True)
+    two_streams = inputs.get("target_mapping") is not None
+    done: dict[MapKind, list[tuple[Place, Attended]]] = {}
+    calls: Counter[str] = Counter()
+    with torch.inference_mode():
+        for place in all_places:
+            count = calls[place.module]
+            calls[place.module] += 1
+            done.setdefault(place.kind, []).append((place, attended(watch, place, count)))
+            if two_streams and place.names.score == "two-stream":
+                done.setdefault("query", []).append((place, attended(watch, place, count, asking=True)))
+    return done
+
+
+def _stacked(layers: list[Any]) -> Floats:
+    made = np.stack([layer.float().cpu().numpy() for layer in layers])
+    made.setflags(write=False)
+    return made

@@ -1,0 +1,167 @@
+"""A head that is switched off is a head whose columns of the output's projection are zero, in every family."""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core.attention import heads as on_maps
+from core.attention.ablate import lost, rank, sharpness, switch_off
+from core.attention.capture import capture
+from core.attention.gates import Gates, Head, heads_of
+from core.attention.layout import places
+from core.attention.question import Reader, Where, ask
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable, OutOfRange
+from tests import tinyfamilies
+from tests.tinyfamilies import MASKED, PLAIN, answer_of, text_for
+
+
+def mutilated(checkpoint: Checkpoint, off: set[Head]) -> Any:
+    """A copy of the model whose projections do not read these heads."""
+    model: Any = copy.deepcopy(checkpoint.model)
+    if model.config.model_type == "albert":  # its layers share one module, so that the copy gets one for each
+        model = copy.deepcopy(tinyfamilies.make("albert", num_hidden_groups=3).model)
+        state = checkpoint.model.state_dict()
+        state = checkpoint.model.state_dict()
+        model.load_state_dict({name: state[re.sub(r"groups\.\d", "groups.0", name)] for name in model.state_dict()})
+    for kind, layer, head in off:
+        place = places(Checkpoint(model, checkpoint.tokenizer, checkpoint.spec))[kind][layer]
+        if not place.names.out:
+            model.get_submodule(place.module).o[:, head] = 0
+            continue
+        projection = model.get_submodule(place.path(place.names.out))
+        across = "Conv1D" in type(projection).__name__
+        weight = projection.weight.T if across else projection.weight  # (out, in)
+        width = weight.shape[1] // place.heads
+        weight[:, head * width : (head + 1) * width] = 0
+    return model
+
+
+@pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
+def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
+    checkpoint = tinyfamilies.make(name)
+    question = ask(checkpoint, text_for(checkpoint))
+    every = heads_of(checkpoint)
+    last_of_each = {head.kind: head for head in every}
+    off = [set(), {every[1]}, set(last_of_each.values()), set(every), {head for head in every if head.layer == 1}]
+    reader = Reader(question)
+    gates = Gates(reader.model, checkpoint)
+    gates.shut(off)
+    found = reader.answers(len(off))
+    for row, heads in enumerate(off):
+        expected = answer_of(mutilated(checkpoint, heads), question)
+        torch.testing.assert_close(found[row], expected, atol=2e-4, rtol=1e-4)
+        assert row == 0 or not torch.allclose(found[row], found[0], atol=1e-4), "nothing was switched off"
+    gates.shut([()])
+    torch.testing.assert_close(reader.answers()[0], answer_of(checkpoint.model, question), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["bert", "albert", "xlnet", "electra-judge", "gpt2", "reformer", "t5", "bert2bert"])
+def test_ranked_effects_are_those_of_one_head_at_a_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = tinyfamilies.make(name)
+    text = text_for(checkpoint)
+    monkeypatch.setattr("core.attention.ablate.AT_ONCE", 45)
+    told: list[tuple[int, int]] = []
+    found = rank(checkpoint, text, progress=lambda done, of: told.append((done, of)))
+    every = heads_of(checkpoint)
+    assert {effect.head for effect in found} == set(every)
+    assert told[-1] == (len(every), len(every))
+    assert len(told) > 1
+    assert [effect.bits for effect in found] == sorted((effect.bits for effect in found), reverse=True)
+    for effect in (found[0], found[-1]):
+        one = switch_off(checkpoint, text, [effect.head])
+        assert one.bits == pytest.approx(effect.bits, abs=1e-5)
+        assert one.after.tokens[0] == effect.answer
+        assert one.before.probabilities[0] == pytest.approx(effect.before, rel=1e-4)
+        top = next(change for change in one.changes if change.id == one.before.ids[0])
+        assert top.after == pytest.approx(effect.after, rel=1e-3)
+    assert (found[0].sharpness is None) == (name == "reformer")
+
+
+def test_bits_by_hand() -> None:
+    before, after = torch.tensor([0.5, 0.5, 0.0]).log(), torch.tensor([0.25, 0.25, 0.5]).log()
+    assert float(lost(before, after)) == pytest.approx(1.0)
+    assert float(lost(before, before)) == 0.0
+    checkpoint = tinyfamilies.make("bert")
+    found = switch_off(checkpoint, MASKED, heads_of(checkpoint, layer=0), k=211)
+    p, q = (np.array([getattr(change, when) for change in found.changes]) for when in ("before", "after"))
+    assert found.bits == pytest.approx(float((p * np.log2(p / q)).sum()), rel=1e-4)
+    assert p.sum() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_only_kept_heads_run() -> None:
+    checkpoint = tinyfamilies.make("bart")
+    kept = [Head("cross", 0, 0), Head("encoder", 1, 3)]
+    found = switch_off(checkpoint, PLAIN, keep=kept)
+    rest = [head for head in heads_of(checkpoint) if head not in kept]
+    assert found == switch_off(checkpoint, PLAIN, rest)
+    assert found.off == tuple(rest)
+    assert switch_off(checkpoint, PLAIN).bits == 0.0
+
+
+def test_the_shared_model_is_as_before() -> None:
+    checkpoint = tinyfamilies.make("gpt2")
+    with torch.inference_mode():
+        before = checkpoint.model(torch.tensor([[5, 6, 7]])).logits
+        rank(checkpoint, PLAIN)
+        after = checkpoint.model(torch.tensor([[5, 6, 7]])).logits
+    torch.testing.assert_close(after, before, atol=0, rtol=0)
+    assert not any(module._forward_pre_hooks or module._forward_hooks for module in checkpoint.model.modules())
+
+
+def test_sharpness_is_one_minus_the_spread_of_the_map() -> None:
+    checkpoint = tinyfamilies.make("gpt2")
+    found = capture(checkpoint, PLAIN).decoder
+    assert found is not None
+    spread = on_maps.scores(found).grids["spread"]
+    for effect in rank(checkpoint, PLAIN):
+        assert effect.sharpness == pytest.approx(1 - spread[effect.head.layer, effect.head.head], abs=1e-5)
+
+
+def test_sharpness_by_hand() -> None:
+    even, sharp = torch.full((1, 3, 4), 0.25), torch.eye(4)[None, :3]
+    assert float(sharpness(even, None)) == pytest.approx(0.0, abs=1e-6)
+    assert float(sharpness(sharp, None)) == pytest.approx(1.0)
+    half = torch.tensor([[[0.5, 0.5, 0.0, 0.0]]])
+    assert float(sharpness(half, None)) == pytest.approx(0.5)
+    assert float(sharpness(half, torch.tensor([[[True, True, False, False]]]))) == pytest.approx(0.0, abs=1e-6)
+    alone = torch.tensor([[[True, False, False, False]]])
+    assert float(sharpness(torch.tensor([[[1.0, 0.0, 0.0, 0.0]]]), alone)) == 0.0
+
+
+def test_other_answers_of_the_same_text() -> None:
+    t5, bert = tinyfamilies.make("t5", num_decoder_layers=2), tinyfamilies.make("bert")
+    assert ask(t5, PLAIN).tokens == ("<pad>",)
+    third = ask(t5, PLAIN, Where(step=2))
+    assert len(third.tokens) == 3
+    with torch.inference_mode():
+        written = t5.model.generate(third.inputs["input_ids"], do_sample=False, max_new_tokens=2, min_new_tokens=2)[0]
+    assert third.inputs["decoder_input_ids"][0].tolist() == written.tolist()
+    hidden = ask(bert, PLAIN, Where(position=2))
+    assert hidden.tokens[2] == "[MASK]"
+    assert ask(bert, MASKED).place == 3
+    judge = tinyfamilies.make("electra-judge")
+    assert ask(judge, PLAIN, Where(position=4)).place == 4
+    assert switch_off(judge, PLAIN).before.tokens[0] in ("replaced", "original")
+
+
+def test_what_cannot_be_asked_is_refused_in_a_sentence() -> None:
+    bert, gpt2, t5 = (tinyfamilies.make(name) for name in ("bert", "gpt2", "t5"))
+    with pytest.raises(InputUnusable, match=r"\[MASK\]"):
+        switch_off(bert, PLAIN)
+    with pytest.raises(InputUnusable, match="marks"):
+        switch_off(bert, PLAIN, where=Where(position=0))
+    with pytest.raises(OutOfRange, match="no head 3 in layer 1"):
+        switch_off(bert, MASKED, [Head("encoder", 0, 2)])
+    with pytest.raises(OutOfRange, match="no head 1 in layer 3 of its cross"):
+        switch_off(bert, MASKED, keep=[Head("cross", 2, 0)])
+    with pytest.raises(OutOfRange, match="no token 99"):
+        rank(gpt2, PLAIN, where=Where(position=99))
+    with pytest.raises(OutOfRange):
+        rank(t5, PLAIN, where=Where(step=10_000))

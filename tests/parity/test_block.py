@@ -1,0 +1,222 @@
+"""Inside the block: the steps follow from each other, and the last one is the state that transformers gives."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core.attention.block import Block, block, inputs_of
+from core.attention.blueprint import TABLE
+from core.attention.layout import ADAPTERS, places
+from core.attention.question import Where
+from core.attention.steps import Step
+from core.checkpoints.adapters import AdapterBert
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputEmpty, NoAttentionMatrix, OutOfRange
+from tests import tinyfamilies
+
+TEXT = "The cat sat on the mat and looked at the dog."
+FAMILIES = [name for name in tinyfamilies.FAMILIES if name != "reformer"]
+
+
+def made(name: str) -> Checkpoint:
+    return tinyfamilies.make(name)
+
+
+def of(found: Block, part: str, name: str) -> Step:
+    return next(one for one in found.steps if (one.part, one.name) == (part, name))
+
+
+def states(checkpoint: Checkpoint, side: str) -> list[np.ndarray[Any, Any]]:
+    """(n, w) after the embedding and after each layer, as transformers gives them."""
+    model: Any = copy.deepcopy(checkpoint.model)
+    if checkpoint.spec.kind == "seq2seq-lm":
+        given = inputs_of(checkpoint, TEXT, Where())
+    else:
+        ids = checkpoint.tokenizer(TEXT, return_tensors="pt")["input_ids"]
+        given = {"input_ids": ids}
+        if model.config.model_type == "xlm":
+            given["langs"] = torch.full_like(ids, 1)
+    if model.config.model_type == "big_bird":
+        model.bert.set_attention_type("original_full")
+    with torch.inference_mode():
+        out = model(**given, output_hidden_states=True)
+    kept = getattr(out, f"{side}_hidden_states", None) or out.hidden_states
+    return [state[0].numpy() for state in kept]
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name != "longformer"])
+def test_the_last_step_is_the_librarys_state(name: str) -> None:
+    checkpoint = made(name)
+    for side in (side for side in ("encoder", "decoder") if side in places(checkpoint)):
+        layers = len(places(checkpoint)[side])
+        for layer in range(layers):
+            found = block(checkpoint, TEXT, layer, side)
+            expected = states(checkpoint, side)
+            assert found.layers == layers == len(expected) - 1
+            np.testing.assert_allclose(found.steps[-1].values, expected[layer + 1], atol=2e-4, rtol=1e-4)
+            first = [one for one in found.steps if one.part == "embedding"]
+            np.testing.assert_allclose(first[-1].values, expected[layer], atol=2e-5, rtol=1e-4)
+
+
+def test_longformers_last_step_is_the_state_that_its_head_reads() -> None:
+    from core.efficiency.longformer import states as windowed
+
+    checkpoint = made("longformer")
+    with torch.inference_mode():
+        expected = windowed(checkpoint.model, checkpoint.tokenizer(TEXT, return_tensors="pt")["input_ids"])[0]
+    found = block(checkpoint, TEXT, 1)
+    np.testing.assert_allclose(found.steps[-1].values, expected.numpy(), atol=1e-4)
+    np.testing.assert_allclose(block(checkpoint, TEXT, 0).steps[-1].values, found.steps[0].values, atol=1e-4)
+    assert of(found, "attention", "global queries").values.shape[1] == 1
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_step_follows_from_those_before_it(name: str) -> None:
+    checkpoint = made(name)
+    for side in (side for side in ("encoder", "decoder") if side in places(checkpoint)):
+        found = block(checkpoint, TEXT, 1, side)
+        parts = [part for part in ("attention", "cross-attention") if any(one.part == part for one in found.steps)]
+        assert len(parts) == 1 + (side == "decoder" and checkpoint.spec.kind == "seq2seq-lm")
+        for part in parts:
+            scores, mask, weights = (of(found, part, key).values for key in ("scores", "mask", "weights"))
+            again = torch.tensor(scores + mask).softmax(-1).numpy()
+            np.testing.assert_allclose(again, weights, atol=1e-5)
+            terms = [one.values for one in found.steps if one.part == part and one.name.startswith("scores: ")]
+            if terms:
+                np.testing.assert_allclose(sum(terms), scores, atol=1e-4)
+            mixed = weights @ of(found, part, "values").values
+            rows = slice(1 if name == "longformer" else 0, None)
+            np.testing.assert_allclose(of(found, part, "mix").values[:, rows], mixed[:, rows], atol=1e-5)
+            queries = len(found.tokens)
+            assert weights.shape[1:] == (queries, len(found.source) if part == "cross-attention" else queries)
+        _streams_add_up(found)
+        _modules_are_there(checkpoint, found)
+
+
+def _streams_add_up(found: Block) -> None:
+    """Every sum is what came in and what the sub-layer gave."""
+    stream = [one for one in found.steps if one.part == "embedding"][-1].values
+    for one, before in zip(found.steps[1:], found.steps, strict=False):
+        if one.name == "residual":
+            np.testing.assert_allclose(one.values, stream + before.values, atol=1e-5)
+            stream = one.values
+        elif one.name == "norm" and before.name == "residual" and one.part == before.part:
+            stream = one.values  # the norm stands after its sub-layer
+
+
+def _modules_are_there(checkpoint: Checkpoint, found: Block) -> None:
+    modules = dict(checkpoint.model.named_modules())
+    for one in found.steps:
+        known = one.path in modules or one.path.endswith("pos_encoding") or not one.path
+        assert known, one.path
+        assert one.formula
+        assert not one.values.flags.writeable
+        assert one.values.dtype == np.float32
+        assert one.shape == one.values.shape
+        assert len(one.axes) == one.values.ndim
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_norms_are_the_models_own(name: str) -> None:
+    """A norm put on the sum by hand is the norm's step where norms stand behind; else the next part reads it."""
+    checkpoint = made(name)
+    side = "encoder" if "encoder" in places(checkpoint) else "decoder"
+    found = block(checkpoint, TEXT, 1, side)
+    for one, after in zip(found.steps, found.steps[1:], strict=False):
+        if after.name in ("norm", "final norm"):
+            module: Any = checkpoint.model.get_submodule(after.path)
+            with torch.inference_mode():
+                expected = module(torch.tensor(one.values)).numpy()
+            np.testing.assert_allclose(after.values, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_bert_begins_with_three_summands_and_an_order_of_its_own() -> None:
+    bert = made("bert")
+    first = block(bert, TEXT, 0)
+    assert [one.name for one in first.steps] == [
+        "token", "position", "segment", "sum", "norm",
+        "queries", "keys", "values", "scores", "mask", "weights", "mix", "projected", "residual", "norm",
+        "inner", "activation", "outer", "residual", "norm",
+    ]  # fmt: skip
+    assert first.tokens[0] == "[CLS]"
+    queries = of(first, "attention", "queries")
+    assert queries.shape == (2, len(first.tokens), 8)
+    assert queries.path == "bert.encoder.layer.0.attention.self.query"
+    assert "b^Q" in queries.formula
+    second = block(bert, TEXT, 1)
+    assert second.steps[0].name == "input"
+    np.testing.assert_allclose(second.steps[0].values, first.steps[-1].values, atol=1e-6)
+
+
+def test_what_is_particular_is_there() -> None:
+    llama = block(made("llama"), TEXT, 1)
+    names = [(one.part, one.name) for one in llama.steps]
+    assert names.index(("attention", "norm")) < names.index(("attention", "queries"))
+    assert ("attention", "keys, turned") in names
+    assert ("feed-forward", "gate") in names
+    assert names[-1] == ("end", "final norm")
+    assert of(llama, "attention", "keys").shape[0] == 2
+    assert of(llama, "attention", "keys, turned").shape[0] == 4
+    assert "square" in of(llama, "attention", "norm").note
+    gate, inner, active = (of(llama, "feed-forward", key).values for key in ("gate", "inner", "activation"))
+    np.testing.assert_allclose(gate / (1 + np.exp(-gate)) * inner, active, atol=1e-5)
+    terms = {one.name for one in block(made("deberta-v2"), TEXT, 0).steps if one.name.startswith("scores: ")}
+    assert terms == {"scores: content to content", "scores: content to position", "scores: position to content"}
+    assert "b^Q" not in of(block(made("t5"), TEXT, 0), "attention", "queries").formula
+    assert of(block(made("t5"), TEXT, 0), "attention", "scores: distance").values[0, 0, 0] == pytest.approx(
+        float(made("t5").model.encoder.block[0].layer[0].SelfAttention.relative_attention_bias.weight[0, 0]), abs=1e-6
+    )
+    local = of(block(made("gpt_neo"), TEXT, 1), "attention", "mask").values[0]
+    assert np.isfinite(local[-1]).sum() == 4
+    assert "language" in {one.name for one in block(made("xlm"), TEXT, 0).steps}
+    assert block(made("deberta-v2-conv"), TEXT, 0).steps[-1].name == "convolution"
+    for name in ("ctrl", "marian"):
+        assert r"\sqrt w" in of(block(made(name), TEXT, 0), "embedding", "token").formula
+    albert = made("albert")
+    ones = [block(albert, TEXT, layer) for layer in (0, 2)]
+    assert len({of(one, "attention", "queries").path for one in ones}) == 1
+    assert not np.allclose(*(of(one, "attention", "queries").values for one in ones))
+
+
+def test_an_encoder_with_adapters_is_its_trunk_where_no_task_runs() -> None:
+    plain = made("bert")
+    adapted = AdapterBert(copy.deepcopy(plain.model.bert), {"mood": 2}, 4).eval().requires_grad_(False)
+    found = block(Checkpoint(adapted, plain.tokenizer, dataclasses.replace(plain.spec, kind="adapters")), TEXT, 1)
+    expected = block(plain, TEXT, 1)
+    assert [one.name for one in found.steps] == [one.name for one in expected.steps]
+    for one, other in zip(found.steps, expected.steps, strict=True):
+        np.testing.assert_allclose(one.values, other.values, atol=1e-6)
+    assert found.steps[-1].path == "trunk.encoder.layer.1.output.output.LayerNorm"
+
+
+def test_a_decoder_reads_as_much_of_its_output_as_it_is_told() -> None:
+    t5 = tinyfamilies.make("t5", num_decoder_layers=2)
+    two = block(t5, TEXT, 1, "decoder", Where(step=2))
+    assert len(two.tokens) == 3
+    assert of(two, "cross-attention", "weights").shape == (2, 3, len(two.source))
+
+
+def test_every_architecture_of_the_table_is_tested() -> None:
+    kinds: set[str] = set()
+    for name in FAMILIES:
+        checkpoint = made(name)
+        kinds |= {place.stack.type for found in places(checkpoint).values() for place in found}
+    assert set(TABLE) - {ADAPTERS} == kinds
+
+
+def test_what_is_not_there_is_refused_in_a_sentence() -> None:
+    bert = made("bert")
+    with pytest.raises(OutOfRange, match="2 layers"):
+        block(bert, TEXT, 2)
+    with pytest.raises(OutOfRange, match="0 layers on the side of its decoder"):
+        block(bert, TEXT, 0, "decoder")
+    with pytest.raises(InputEmpty):
+        block(bert, "  ", 0)
+    with pytest.raises(NoAttentionMatrix, match="“reformer”"):
+        block(made("reformer"), TEXT, 0)

@@ -1,0 +1,82 @@
+"""The lens over every family: the last layer is the model's answer, an earlier one that of a model cut off there."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+
+from core.attention.layout import places
+from core.attention.lens import by_layer, lens
+from core.attention.question import Reader, Where, ask
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable
+from core.language.depth import guesses_by_layer
+from core.language.fill_mask import prepare
+from tests import tinyfamilies
+from tests.tinyfamilies import MASKED, PLAIN, answer_of, text_for
+
+
+def cut(checkpoint: Checkpoint, layers: int) -> Any:
+    """A copy of the model with only the first layers, on the side that answers."""
+    model: Any = copy.deepcopy(checkpoint.model)
+    kind = model.config.model_type
+    if kind == "albert":
+        model.albert.encoder.config.num_hidden_layers = layers
+        return model
+    if kind == "xlm":
+        model.transformer.n_layers = layers
+        return model
+    place = next(found for side, found in reversed(places(checkpoint).items()) if side != "cross")[0]
+    parent, _, name = (place.stack.prefix + place.names.module.partition(".{i}")[0]).rpartition(".")
+    setattr(model.get_submodule(parent), name, getattr(model.get_submodule(parent), name)[:layers])
+    return model
+
+
+@pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
+def test_each_reading_is_the_answer_of_a_model_cut_off_there(name: str) -> None:
+    checkpoint = tinyfamilies.make(name)
+    question = ask(checkpoint, text_for(checkpoint))
+    found = by_layer(question, 4)
+    layers = len(found) - 1
+    for layer in range(1, layers + 1):
+        expected = answer_of(cut(checkpoint, layer), question)
+        best = expected.topk(min(4, len(expected)))
+        assert found[layer].layer == layer
+        assert found[layer].ids == tuple(best.indices.tolist())
+        assert found[layer].probabilities == pytest.approx(best.values.exp().tolist(), rel=1e-3)
+    whole = Reader(question).answers()[0]
+    assert found[-1].probabilities[0] == pytest.approx(float(whole.exp().max()), rel=1e-5)
+
+
+def test_the_embeddings_are_read_as_well() -> None:
+    checkpoint = tinyfamilies.make("gpt2")
+    first = lens(checkpoint, PLAIN, k=400)[0]
+    model: Any = checkpoint.model
+    ids = checkpoint.tokenizer(PLAIN)["input_ids"]
+    with torch.inference_mode():
+        state = model.transformer.wte.weight[ids[-1]] + model.transformer.wpe.weight[len(ids) - 1]
+        expected = model.lm_head(model.transformer.ln_f(state)).softmax(-1)
+    assert first.layer == 0
+    assert first.ids[0] == int(expected.argmax())
+    assert sum(first.probabilities) == pytest.approx(1.0, abs=1e-5)
+    assert first.probabilities[0] == pytest.approx(float(expected.max()), rel=1e-4)
+
+
+def test_other_places_have_other_answers() -> None:
+    bart = tinyfamilies.make("bart")
+    assert len(lens(bart, PLAIN, Where(step=3))) == 1 + 3
+    gpt2 = tinyfamilies.make("gpt2")
+    assert lens(gpt2, PLAIN, Where(position=2)) != lens(gpt2, PLAIN)
+
+
+def test_the_demo_of_shared_layers_reads_the_same() -> None:
+    albert = tinyfamilies.make("albert")
+    assert guesses_by_layer(albert, prepare(albert, MASKED), k=5) == lens(albert, MASKED)
+    with pytest.raises(InputUnusable, match=r"\[MASK\]"):
+        lens(albert, PLAIN)
+    albert.model.config.model_type = "fnet"
+    with pytest.raises(InputUnusable, match="no head"):
+        lens(albert, MASKED)

@@ -1,0 +1,176 @@
+"""Queries and keys taken out of every family: the softmax of the scores made of them is what the model attends to."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core.attention import vectors as module
+from core.attention.capture import capture
+from core.attention.layout import ADAPTERS, TABLE
+from core.attention.vectors import scores, vectors, with_vectors
+from core.checkpoints.adapters import AdapterBert
+from core.checkpoints.spec import Checkpoint
+from core.errors import NoAttentionMatrix
+from tests import tinyfamilies
+
+IDS = torch.randint(5, 100, (1, 14), generator=torch.Generator().manual_seed(1))
+FAMILIES = [name for name in tinyfamilies.FAMILIES if name != "reformer"]
+DIRECT = [name for name in FAMILIES if name not in ("big_bird", "longformer")]
+
+
+def inputs_of(checkpoint: Checkpoint) -> dict[str, Any]:
+    """One row for any family; two segments and a language where there are some."""
+    config = checkpoint.model.config
+    given: dict[str, Any] = {"input_ids": IDS, "attention_mask": torch.ones_like(IDS)}
+    if config.model_type in ("bert", "electra", "albert", "xlnet"):
+        given["token_type_ids"] = (torch.arange(IDS.shape[1]) > 8).long()[None]
+    if config.model_type == "xlm":
+        given["langs"] = torch.full_like(IDS, 2)
+    if config.is_encoder_decoder:
+        given["decoder_input_ids"] = IDS[:, 3:10]
+    return given
+
+
+def softmax(found: Any) -> Any:
+    return torch.tensor(found).softmax(-1).numpy()
+
+
+def of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, Any]:
+    """(L, H, Q, K) weights by kind, as transformers returns them."""
+    with torch.inference_mode():
+        out = checkpoint.model(**given, output_attentions=True)
+    if checkpoint.model.config.is_encoder_decoder:
+        kept = {
+            "encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions
+        }  # fmt: skip
+    elif "target_mapping" in given:
+        kept = {"encoder": [one for one, _ in out.attentions], "query": [other for _, other in out.attentions]}
+    else:
+        kept = {"decoder" if checkpoint.spec.kind == "causal-lm" else "encoder": out.attentions}
+    return {kind: torch.cat(tuple(layers)).numpy() for kind, layers in kept.items()}
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_the_softmax_of_the_scores_is_what_the_model_attends_to(name: str) -> None:
+    checkpoint = tinyfamilies.make(name)
+    given = inputs_of(checkpoint)
+    expected = of_the_library(checkpoint, given)
+    found = scores(checkpoint, given)
+    assert found.keys() == expected.keys()
+    for kind, weights in expected.items():
+        assert found[kind].shape == weights.shape
+        np.testing.assert_allclose(softmax(found[kind]), weights, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["big_bird", "longformer"])
+def test_sparse_families_are_read_as_their_maps_are_drawn(name: str) -> None:
+    checkpoint = tinyfamilies.make(name)
+    given = dict(checkpoint.tokenizer(tinyfamilies.PLAIN, return_tensors="pt"))
+    drawn = capture(checkpoint, tinyfamilies.PLAIN).encoder
+    assert drawn is not None
+    np.testing.assert_allclose(softmax(scores(checkpoint, given)["encoder"]), drawn.weights, atol=1e-5)
+    if name == "big_bird":
+        assert checkpoint.model.bert.attention_type == "block_sparse"
+
+
+def test_xlnets_query_stream_has_queries_of_its_own_and_the_contents_keys() -> None:
+    checkpoint = tinyfamilies.make("xlnet")
+    length = IDS.shape[1]
+    hidden, where = torch.zeros(1, length, length), torch.zeros(1, 2, length)
+    hidden[:, :, [4, 9]] = 1
+    where[0, 0, 4] = where[0, 1, 9] = 1
+    given = inputs_of(checkpoint) | {"perm_mask": hidden, "target_mapping": where}
+    found, expected = scores(checkpoint, given), of_the_library(checkpoint, given)
+    for kind in ("encoder", "query"):
+        np.testing.assert_allclose(softmax(found[kind]), expected[kind], atol=1e-5)
+    both = with_vectors(checkpoint, given)
+    np.testing.assert_array_equal(both["query"][1], both["encoder"][1])
+    assert not np.allclose(both["query"][0][:, :, 4], both["encoder"][0][:, :, 4])
+
+
+def test_a_memory_gives_keys_before_the_first_token() -> None:
+    checkpoint = tinyfamilies.make("xlnet-left")
+    with torch.inference_mode():
+        before = checkpoint.model(input_ids=IDS[:, :6], use_mems=True).mems
+    given = {"input_ids": IDS[:, 6:], "mems": before}
+    found = scores(checkpoint, given)["decoder"]
+    assert found.shape[2:] == (8, 14)
+    np.testing.assert_allclose(softmax(found), of_the_library(checkpoint, given)["decoder"], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_factor_times_query_times_key_is_the_score_where_it_is_said_to_be(name: str) -> None:
+    checkpoint = tinyfamilies.make(name)
+    given = inputs_of(checkpoint)
+    whole = scores(checkpoint, given)
+    for kind, found in vectors(checkpoint, given).items():
+        assert found.queries.dtype == np.float32
+        assert not found.queries.flags.writeable
+        product = found.queries @ found.keys.swapaxes(-1, -2) * np.array(found.factor)[:, None, None, None]
+        seen = np.isfinite(whole[kind])
+        agrees = np.allclose(product[seen], whole[kind][seen], atol=1e-4)
+        assert agrees == found.whole, kind
+        assert found.whole or found.note, "what is missing from the product is said"
+
+
+def test_grouped_queries_share_keys_and_it_is_said() -> None:
+    found = vectors(tinyfamilies.make("llama"), {"input_ids": IDS})["decoder"]
+    assert found.queries.shape == found.keys.shape == (2, 4, 14, 4)
+    np.testing.assert_array_equal(found.keys[:, 0], found.keys[:, 1])
+    assert not np.allclose(found.keys[:, 1], found.keys[:, 2])
+    assert "share a key" in found.note
+    assert "turn" in found.note
+    assert "share" not in vectors(tinyfamilies.make("llama", num_key_value_heads=4), {"input_ids": IDS})["decoder"].note
+
+
+def test_queries_of_bert_by_hand() -> None:
+    checkpoint = tinyfamilies.make("bert")
+    given = inputs_of(checkpoint)
+    with torch.inference_mode():
+        states = checkpoint.model(**given, output_hidden_states=True).hidden_states
+    queries, keys = with_vectors(checkpoint, given)["encoder"]
+    for layer in range(2):
+        own: Any = checkpoint.model.bert.encoder.layer[layer].attention.self
+        for head in range(2):
+            rows = slice(8 * head, 8 * head + 8)
+            for part, got in ((own.query, queries), (own.key, keys)):
+                expected = states[layer][0] @ part.weight[rows].T + part.bias[rows]
+                np.testing.assert_allclose(got[layer, head], expected.numpy(), atol=1e-5)
+
+
+def test_every_architecture_of_the_table_is_tested() -> None:
+    made = {tinyfamilies.make(name).model.config.model_type for name in tinyfamilies.FAMILIES}
+    assert set(TABLE) - {ADAPTERS} <= made
+
+
+def test_an_encoder_with_adapters_is_its_trunk() -> None:
+    plain = tinyfamilies.make("bert")
+    adapted = AdapterBert(copy.deepcopy(plain.model.bert), {"mood": 2}, 4).eval().requires_grad_(False)
+    spec = dataclasses.replace(plain.spec, kind="adapters")
+    found = scores(Checkpoint(adapted, plain.tokenizer, spec), inputs_of(plain))["encoder"]
+    np.testing.assert_array_equal(found, scores(plain, inputs_of(plain))["encoder"])
+
+
+def test_what_has_no_queries_is_refused_in_a_sentence() -> None:
+    checkpoint = tinyfamilies.make("bert")
+    checkpoint.model.config.model_type = "fnet"
+    with pytest.raises(NoAttentionMatrix, match="“fnet”"):
+        vectors(checkpoint, {"input_ids": IDS})
+    with pytest.raises(NoAttentionMatrix, match="buckets"):
+        vectors(tinyfamilies.make("reformer"), {"input_ids": IDS})
+    part = tinyfamilies.make("deberta-v2", pos_att_type=["c2p"])
+    with pytest.raises(NoAttentionMatrix, match="taken apart"):
+        module.scores(part, {"input_ids": IDS})
+
+
+def test_deberta_without_distances_has_one_term() -> None:
+    checkpoint = tinyfamilies.make("deberta-v2", relative_attention=False, pos_att_type=[])
+    found = scores(checkpoint, {"input_ids": IDS})["encoder"]
+    expected = of_the_library(checkpoint, {"input_ids": IDS})["encoder"]
+    np.testing.assert_allclose(softmax(found), expected, atol=1e-5)

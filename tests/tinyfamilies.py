@@ -1,0 +1,206 @@
+"""A tiny random model of every live family, in memory: for tests that one rule holds for all of them.
+
+Every number is drawn, biases and norms included, so that a bias that is left out or a norm that is taken for another
+one shows. ``FAMILIES`` maps a name to how it is made; ``make(name)`` builds it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
+from tests import tiny
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from core.attention.question import Question
+
+POSITIONS = 64
+PLAIN = "The cat sat on the mat and looked at the dog."
+MASKED = "The cat [MASK] on the mat and looked at the dog."
+
+_ENCODER: dict[str, Any] = {
+    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
+    "max_position_embeddings": POSITIONS,
+}  # fmt: skip
+_GPT: dict[str, Any] = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": POSITIONS}
+_T5: dict[str, Any] = {
+    "d_model": 16, "d_kv": 6, "d_ff": 24, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 2,
+    "relative_attention_num_buckets": 8, "relative_attention_max_distance": 12,
+    "pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0,
+}  # fmt: skip
+_BART: dict[str, Any] = {
+    "d_model": 16, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
+    "decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 20, "max_position_embeddings": POSITIONS,
+    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1, "decoder_start_token_id": 1, "forced_eos_token_id": None,
+}  # fmt: skip
+_DEBERTA: dict[str, Any] = {
+    "relative_attention": True, "position_biased_input": False, "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0,
+    "max_relative_positions": 8, "norm_rel_ebd": "layer_norm",
+}  # fmt: skip
+_XLNET: dict[str, Any] = {
+    "d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 24, "mem_len": None,
+    "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3,
+}  # fmt: skip
+
+
+class Family(NamedTuple):
+    """How a model is made."""
+
+    model: str
+    """transformers' class, or one of the app's."""
+    kind: Kind
+    settings: dict[str, Any]
+
+
+FAMILIES: dict[str, Family] = {
+    "bert": Family("BertForMaskedLM", "masked-lm", _ENCODER),
+    "roberta": Family("RobertaForMaskedLM", "masked-lm", _ENCODER | {"max_position_embeddings": POSITIONS + 2}),
+    "bert-sentence": Family("SentenceBert", "masked-lm", _ENCODER | {"mask_token_id": 4}),
+    "camembert": Family("CamembertForMaskedLM", "masked-lm", _ENCODER | {"max_position_embeddings": POSITIONS + 2}),
+    "xlm-roberta": Family("XLMRobertaForMaskedLM", "masked-lm", _ENCODER | {"max_position_embeddings": POSITIONS + 2}),
+    "electra": Family("ElectraForMaskedLM", "masked-lm", _ENCODER | {"embedding_size": 8}),
+    "electra-judge": Family("ElectraForPreTraining", "replaced-token", _ENCODER | {"embedding_size": 16}),
+    "albert": Family("AlbertForMaskedLM", "masked-lm", _ENCODER | {"embedding_size": 8, "num_hidden_layers": 3}),
+    "distilbert": Family(
+        "DistilBertForMaskedLM", "masked-lm",
+        {"dim": 16, "hidden_dim": 24, "n_layers": 2, "n_heads": 2, "max_position_embeddings": POSITIONS},
+    ),
+    "big_bird": Family(
+        "BigBirdForMaskedLM", "masked-lm",
+        _ENCODER | {"block_size": 4, "num_random_blocks": 1, "attention_type": "block_sparse",
+                    "max_position_embeddings": 128, "rescale_embeddings": True},
+    ),
+    "longformer": Family(
+        "LongformerForMaskedLM", "masked-lm",
+        _ENCODER | {"attention_window": [4, 6], "max_position_embeddings": POSITIONS + 1, "type_vocab_size": 1},
+    ),
+    "deberta-v2": Family("DebertaV2ForMaskedLM", "masked-lm", _ENCODER | _DEBERTA),
+    "deberta-v2-conv": Family(
+        "DebertaV2ForMaskedLM", "masked-lm",
+        _ENCODER | _DEBERTA | {"share_att_key": True, "position_buckets": 6, "max_relative_positions": 32,
+                               "conv_kernel_size": 3, "conv_act": "gelu", "type_vocab_size": 2,
+                               "position_biased_input": True},
+    ),
+    "xlm": Family(
+        "XLMWithLMHeadModel", "masked-lm",
+        {"emb_dim": 16, "n_layers": 2, "n_heads": 2, "n_langs": 3, "use_lang_emb": True, "lang_id": 1, "causal": False,
+         "max_position_embeddings": POSITIONS, "pad_index": 0, "pad_token_id": 0},
+    ),
+    "xlnet": Family("XLNetLMHeadModel", "permutation-lm", _XLNET),
+    "xlnet-left": Family("XLNetLMHeadModel", "causal-lm", _XLNET | {"attn_type": "uni", "mem_len": 32}),
+    "gpt2": Family("GPT2LMHeadModel", "causal-lm", _GPT | {"scale_attn_by_inverse_layer_idx": True}),
+    "gpt_neo": Family(
+        "GPTNeoForCausalLM", "causal-lm",
+        {"hidden_size": 16, "num_layers": 2, "num_heads": 2, "attention_types": [[["global", "local"], 1]],
+         "window_size": 4, "max_position_embeddings": POSITIONS},
+    ),
+    "ctrl": Family("CTRLLMHeadModel", "causal-lm", _GPT | {"dff": 24}),
+    "reformer": Family(
+        "ReformerModelWithLMHead", "causal-lm",
+        {"hidden_size": 16, "num_attention_heads": 2, "attention_head_size": 8, "attn_layers": ["local", "lsh"],
+         "feed_forward_size": 24, "hidden_act": "gelu", "lsh_attn_chunk_length": 8, "local_attn_chunk_length": 8,
+         "num_buckets": 4, "num_hashes": 2, "axial_pos_shape": (8, 8), "axial_pos_embds_dim": (8, 8),
+         "max_position_embeddings": POSITIONS, "is_decoder": True, "pad_token_id": 0, "eos_token_id": 1,
+         "tie_word_embeddings": False},
+    ),
+    "llama": Family("LlamaForCausalLM", "causal-lm", _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2}),
+    "mistral": Family(
+        "MistralForCausalLM", "causal-lm",
+        _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": 5, "head_dim": 6},
+    ),
+    "qwen2": Family("Qwen2ForCausalLM", "causal-lm", _ENCODER | {"num_key_value_heads": 1}),
+    "t5": Family("T5ForConditionalGeneration", "seq2seq-lm", _T5),
+    "t5-gated": Family(
+        "T5ForConditionalGeneration", "seq2seq-lm",
+        _T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+    ),
+    "bart": Family("BartForConditionalGeneration", "seq2seq-lm", _BART),
+    "m2m_100": Family("M2M100ForConditionalGeneration", "seq2seq-lm", _BART | {"bos_token_id": 2}),
+    "mbart": Family("MBartForConditionalGeneration", "seq2seq-lm", _BART),
+    "marian": Family("MarianMTModel", "seq2seq-lm", _BART | {"scale_embedding": True}),
+    "bert2bert": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER),
+    "bert2gpt2": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER | {"decoder": _GPT}),
+}  # fmt: skip
+
+
+def tokenizer_of(kind: Kind) -> Any:
+    """WordPiece for models that fill masks, bytes for those that continue, Unigram for those that rewrite."""
+    if kind == "causal-lm":
+        return tiny.bytelevel_tokenizer(POSITIONS)
+    return tiny.metaspace_tokenizer(POSITIONS) if kind == "seq2seq-lm" else tiny.wordpiece_tokenizer(POSITIONS)
+
+
+def make(name: str, **settings: Any) -> Checkpoint:
+    """A random checkpoint of a family, in evaluation mode with eager attention; the same numbers every time.
+
+    Tokenisers are learnt anew, and which of two equally frequent pieces has which id is not the same every time.
+    """
+    import torch
+
+    family = FAMILIES[name]
+    tokenizer = tokenizer_of(family.kind)
+    torch.manual_seed(0)
+    model = build(family, family.settings | settings | {"vocab_size": len(tokenizer)})
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(0.0, 0.3)
+    model.eval().requires_grad_(False)
+    spec = CheckpointSpec(name, name, None, "encoder", family.kind, "directory", "a test", "-", True)
+    return Checkpoint(model, tokenizer, spec)
+
+
+def build(family: Family, settings: dict[str, Any]) -> Any:
+    """The model of a family at other settings."""
+    import transformers
+
+    if family.model == "EncoderDecoderModel":
+        behind = settings.pop("decoder", None)
+        half = transformers.BertConfig(**settings)
+        other = transformers.BertConfig(**(settings | {"num_hidden_layers": 3, "num_attention_heads": 4}))
+        if behind is not None:
+            other = transformers.GPT2Config(**behind, vocab_size=settings["vocab_size"])
+        config = transformers.EncoderDecoderConfig.from_encoder_decoder_configs(half, other)
+        config.decoder_start_token_id, config.pad_token_id, config.eos_token_id = 0, 0, 1
+        config._attn_implementation = "eager"
+        return transformers.EncoderDecoderModel(config)
+    if family.model == "SentenceBert":
+        from core.checkpoints.sentence_head import SentenceBert
+
+        return SentenceBert._from_config(transformers.BertConfig(**settings), attn_implementation="eager")
+    model_class = getattr(transformers, family.model)
+    if family.model.startswith("XLM") and "emb_dim" in settings:
+        settings = settings | {"n_words": settings["vocab_size"]}
+    return model_class._from_config(model_class.config_class(**settings), attn_implementation="eager")
+
+
+def text_for(checkpoint: Checkpoint) -> str:
+    """A text with a mask for a model that fills masks, one without for others."""
+    return MASKED if checkpoint.spec.kind in ("masked-lm", "permutation-lm") else PLAIN
+
+
+def answer_of(model: Any, question: Question) -> Tensor:
+    """(V,) log-probabilities of the answer to a question as the demos of each kind compute them."""
+    import torch
+
+    from core.language.fill_mask import masked_logits
+    from core.language.permuted import at_once
+
+    ids, place = question.inputs["input_ids"], question.place
+    with torch.inference_mode():
+        match question.checkpoint.spec.kind:
+            case "masked-lm":
+                scores = masked_logits(model, ids, (place,))[0]
+            case "permutation-lm":
+                scores = at_once(model, ids, (place,))[0]
+            case "replaced-token":
+                verdict = model(**question.inputs).logits[0, place]
+                scores = torch.stack([verdict, torch.zeros(())])
+            case _ if model.config.model_type == "reformer":
+                from core.efficiency.reformer import next_scores
+
+                scores = next_scores(model, ids)[0]
+            case _:
+                scores = model(**question.inputs).logits[0, -1]
+    return scores.log_softmax(-1)
