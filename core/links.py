@@ -120,7 +120,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "task": Choice(),
     },
     "attention": {
-        "tab": Choice("heads", ("heads", "grammar")),
+        "tab": Choice("heads", ("heads", "off", "grammar")),
         "model": Choice(),
         "text": Text(),
         "second": Text(),
@@ -130,6 +130,8 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "map": Choice(allowed=("encoder", "decoder", "cross", "query")),
         "view": Choice(),
         "relation": Choice(),
+        "asked": Text(),
+        "off": Words(most=300),
     },
     "zoo": {
         "tab": Choice("models", ("models", "compare", "curves")),

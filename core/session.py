@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 import streamlit as st
 
 if TYPE_CHECKING:
+    from core.attention.ablate import Ablation, HeadEffect
+    from core.attention.gates import Head
     from core.attention.trace import AttentionTrace
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
     from core.efficiency.compare import Comparison, LongText
@@ -55,6 +57,24 @@ def rewritten_trace(slug: str, text: str, task: str) -> AttentionTrace:
     from core.attention.written import rewritten
 
     return rewritten(checkpoint(slug), text, task)
+
+
+@st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
+def head_effects(slug: str, text: str, task: str | None) -> tuple[HeadEffect, ...]:
+    """What each head is worth to the answer of ``slug`` to ``text``, one switched off at a time."""
+    from core.attention.ablate import rank
+    from core.attention.question import Where
+
+    return rank(checkpoint(slug), text, where=Where(task=task))
+
+
+@st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
+def without_heads(slug: str, text: str, off: tuple[Head, ...], task: str | None) -> Ablation:
+    """The answer of ``slug`` to ``text`` with all heads and without those that are ``off``."""
+    from core.attention.ablate import switch_off
+    from core.attention.question import Where
+
+    return switch_off(checkpoint(slug), text, off, where=Where(task=task))
 
 
 Progress = Callable[[float, str], None]

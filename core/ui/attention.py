@@ -17,7 +17,7 @@ from core.ui.page import BRANCH_TITLES, header
 from core.ui.picker import SOURCES
 
 START = "minilm"
-SECTIONS = {"heads": "One head", "grammar": "Grammar"}
+SECTIONS = {"heads": "One head", "off": "Switch off", "grammar": "Grammar"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def attention_frame() -> AttentionView | None:
             help="What really runs here, and where its weights come from",
         )  # fmt: skip
     if slug != state.text("model", first):
-        state.set(layer=None, head=None, map=None, task=None)
+        state.set(layer=None, head=None, map=None, task=None, off=None)
     state.set(model=None if slug == first else slug)
     with right:
         section = st.segmented_control(
@@ -66,13 +66,23 @@ def show(view: AttentionView) -> None:
     Raises:
         AtlasError: what the text or the model does not allow, as a sentence.
     """
-    drawn: dict[str, Callable[[AttentionView], None]] = {"heads": _one_head, "grammar": _grammar}
+    drawn: dict[str, Callable[[AttentionView], None]] = {
+        "heads": _one_head,
+        "off": _switch_off,
+        "grammar": _grammar,
+    }
     drawn[view.section](view)
 
 
 def _one_head(view: AttentionView) -> None:
     trace = text_trace(view.spec, view.state, pairs=True)
     link_heads(trace, view.state, view.spec.branch)
+
+
+def _switch_off(view: AttentionView) -> None:
+    from core.ui.attention_off import switch_off
+
+    switch_off(view.spec, view.state)
 
 
 def _grammar(view: AttentionView) -> None:

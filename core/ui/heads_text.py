@@ -62,17 +62,23 @@ def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[[str], Atte
         )  # fmt: skip
         return partial(session.continued_trace, spec.slug, count=count)
     if spec.kind == "seq2seq-lm":
-        from core.language.tasks import tasks
-
-        labels = {task.slug: task.label for task in tasks(session.checkpoint(spec.slug))}
-        wanted = state.text("task")
-        task = st.selectbox(
-            "Task", list(labels), index=list(labels).index(wanted) if wanted in labels else 0,
-            format_func=labels.__getitem__, key=state.key(f"heads.task.{spec.slug}"), width=280,
-        )  # fmt: skip
-        state.set(task=None if task == next(iter(labels)) else task)
+        task = task_menu(spec, state)
         return partial(session.rewritten_trace, spec.slug, task=task)
     return partial(session.trace, spec.slug)
+
+
+def task_menu(spec: CheckpointSpec, state: PageState) -> str:
+    """What an encoder-decoder is asked to do."""
+    from core.language.tasks import tasks
+
+    labels = {task.slug: task.label for task in tasks(session.checkpoint(spec.slug))}
+    wanted = state.text("task")
+    task = st.selectbox(
+        "Task", list(labels), index=list(labels).index(wanted) if wanted in labels else 0,
+        format_func=labels.__getitem__, key=state.key(f"heads.task.{spec.slug}"), width=280,
+    )  # fmt: skip
+    state.set(task=None if task == next(iter(labels)) else task)
+    return str(task)
 
 
 def _take(slot: str, sample: str) -> None:
