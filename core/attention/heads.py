@@ -13,6 +13,7 @@ numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,8 @@ SPECIAL = frozenset(
     {"[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>", "<cls>", "<sep>", "<|endoftext|>", "<unk>", "[UNK]"}
 )  # fmt: skip
 """How the vocabularies of the catalogue write their frame; a trace keeps labels only."""
+
+UNKNOWN = frozenset({"<unk>", "[UNK]"})
 
 MEANING = {
     "previous": "weight on the token before",
@@ -93,3 +96,8 @@ def _spread(found: AttentionMap) -> NDArray[np.float32]:
     entropy = -(weights * logs).sum(-1)[..., open_rows]  # (L, H, rows)
     spread: NDArray[np.float32] = (entropy / np.log(visible[open_rows])).mean(-1).astype(np.float32)
     return spread
+
+
+def specials(tokens: Sequence[str]) -> tuple[int, ...]:
+    """Where special tokens stand. An unknown word is a word of the text, though its token is on the list."""
+    return tuple(i for i, token in enumerate(tokens) if token in SPECIAL and token not in UNKNOWN)
