@@ -51,9 +51,11 @@ def by_head(values: Floats, bits: Bits = 8, *, signed: bool = False) -> dict[str
     Without ``signed`` the values must not be negative.
     """
     kind, top = (_SIGNED if signed else _AMOUNT)[bits]
-    largest = np.abs(values).max(axis=(2, 3), initial=0.0)  # (L, H)
+    largest = values.max(axis=(2, 3), initial=0.0)  # (L, H)
+    if signed:
+        largest = np.maximum(largest, -values.min(axis=(2, 3), initial=0.0))
     step = np.where(largest > 0, largest, 1.0).astype(np.float64) / top
-    steps = values / step[:, :, None, None].astype(np.float32)
+    steps = values * (1 / step[:, :, None, None]).astype(np.float32)
     np.rint(steps, out=steps)
     np.clip(steps, -top if signed else 0, top, out=steps)
     return {

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from core.attention import bertviz
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
+from tests.browser.alone import open_alone
 from tests.browser.conftest import WAIT_MS, Visitor
 
 TOKENS = ("[CLS]", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "&lt;", "[SEP]")
@@ -23,21 +24,8 @@ def _trace() -> AttentionTrace:
     return AttentionTrace("x", encoder=encoder, cross=AttentionMap("cross", TOKENS[:2], TOKENS, weights[:, :, :2]))
 
 
-def _open(chromium: Browser, html: str) -> tuple[Page, list[str]]:
-    """The page in a frame of its own, as the app shows it, and everything that went wrong or was asked for."""
-    page = chromium.new_page()
-    page.set_default_timeout(WAIT_MS)
-    trouble: list[str] = []
-    page.on("request", lambda request: None if request.url.startswith("data:") else trouble.append(request.url))
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("dialog", lambda dialog: (trouble.append("dialog"), dialog.dismiss()))
-    page.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
-    page.goto(bertviz.data_url(html))
-    return page, trouble
-
-
 def test_head_view_draws_offline_and_switches(chromium: Browser) -> None:
-    page, trouble = _open(chromium, bertviz.render(_trace(), layer=1, heads=[2], kind="encoder"))
+    page, trouble = open_alone(chromium, bertviz.render(_trace(), layer=1, heads=[2], kind="encoder"))
     expect(page.locator("#layer")).to_have_value("2")
     expect(page.locator("line")).to_have_count(3 * 25)
     # Head 3 of layer 2 alone is on, and each token looks at the one after it.
@@ -55,7 +43,7 @@ def test_head_view_draws_offline_and_switches(chromium: Browser) -> None:
 
 
 def test_model_view_draws_offline_and_opens_a_thumbnail(chromium: Browser) -> None:
-    page, trouble = _open(chromium, bertviz.render(_trace(), "model", theme="dark"))
+    page, trouble = open_alone(chromium, bertviz.render(_trace(), "model", theme="dark"))
     expect(page.locator(".attn_background")).to_have_count(6)
     page.locator(".attn_background").nth(5).click(force=True)
     expect(page.locator("text.detail")).to_have_text("Layer 2, Head 3")
@@ -78,7 +66,7 @@ def test_neuron_view_draws_offline_and_shows_a_computation(chromium: Browser) ->
     assert trace.decoder is not None
     assert trace.decoder.queries is not None
     assert trace.decoder.keys is not None
-    page, trouble = _open(chromium, bertviz.render(trace, "neuron", theme="dark", count=90))
+    page, trouble = open_alone(chromium, bertviz.render(trace, "neuron", theme="dark", count=90))
     expect(page.get_by_label("Layer").locator("option")).to_have_text(["1"])
     expect(page.locator("#vis > svg")).to_have_attribute("height", f"{70 * 26 + 60}px")
     expect(page.locator("#atlas")).to_have_css("background-color", "rgb(18, 22, 27)")
@@ -104,7 +92,7 @@ def test_neuron_view_draws_offline_and_shows_a_computation(chromium: Browser) ->
 
 def test_a_long_text_is_shown_by_parts(chromium: Browser) -> None:
     trace = _long("encoder")
-    page, trouble = _open(chromium, bertviz.render(trace, "model", count=90))
+    page, trouble = open_alone(chromium, bertviz.render(trace, "model", count=90))
     expect(page.get_by_label("Left")).to_be_hidden()  # one head of 90 tokens can be drawn at once
     page.close()
     assert trace.encoder is not None
@@ -115,7 +103,7 @@ def test_a_long_text_is_shown_by_parts(chromium: Browser) -> None:
         np.repeat(trace.encoder.weights, 12, 1),
         second=70,
     )
-    page, more = _open(chromium, bertviz.render(AttentionTrace("x", encoder=many), count=90))
+    page, more = open_alone(chromium, bertviz.render(AttentionTrace("x", encoder=many), count=90))
     parts = ["tokens 1 to 64", "tokens 65 to 90", "second sentence"]
     expect(page.get_by_label("Left").locator("option")).to_have_text(parts)
     page.get_by_label("Left").select_option(label="tokens 65 to 90")
