@@ -120,6 +120,27 @@ def test_differences_have_a_colour_for_each_sign(chromium: Browser) -> None:
     page.close()
 
 
+def test_sixteen_bits_have_more_decimals(chromium: Browser) -> None:
+    page, trouble = open_alone(chromium, grid.render(_map(), layer=1, head=2, bits=16))
+    page.locator("#one").press("ArrowDown")
+    expect(page.get_by_role("status")).to_contain_text("looks most at “\u2068[CLS]\u2069” 0.7500")
+    assert trouble == []
+    page.close()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 1), (1, 3), (2, 3)])
+def test_each_head_has_its_own_gaps(chromium: Browser, shape: tuple[int, int]) -> None:
+    allowed = np.random.default_rng(0).random((*shape, 8, 8)) < 0.5
+    found = AttentionMap("encoder", TOKENS, TOKENS, _map().weights, allowed=allowed)
+    page, trouble = open_alone(chromium, grid.render(found))
+    told = page.evaluate(
+        "Array.from({ length: 2 * 3 * 8 * 8 }, (_, i) => computed(Math.floor(i / 64), Math.floor((i % 64) / 8), i % 8))"
+    )
+    assert (np.reshape(told, (2, 3, 8, 8)) == np.broadcast_to(allowed, (2, 3, 8, 8))).all()
+    assert trouble == []
+    page.close()
+
+
 def test_special_tokens_can_be_hidden(chromium: Browser) -> None:
     page, trouble = open_alone(chromium, grid.render(_map(), layer=1, head=2))
     said = page.get_by_text("the rows that are left no longer sum to one")

@@ -61,6 +61,16 @@ def _long(kind: MapKind = "decoder") -> AttentionTrace:
     return AttentionTrace("x", **{kind: AttentionMap(kind, tokens, tokens, weights, queries=queries, keys=keys)})
 
 
+def test_sixteen_bits_are_unpacked(chromium: Browser) -> None:
+    weights = np.array([[[[0.3, 0.7], [0.12345, 0.87655]]]], dtype=np.float32)
+    trace = AttentionTrace("x", encoder=AttentionMap("encoder", ("a", "b"), ("a", "b"), weights))
+    page, trouble = open_alone(chromium, bertviz.render(trace, bits=16))
+    seen = page.locator("line").evaluate_all("lines => lines.map((line) => +line.getAttribute('stroke-opacity'))")
+    np.testing.assert_allclose(seen, weights.ravel(), atol=1 / 131_070 + 1e-7)
+    assert trouble == []
+    page.close()
+
+
 def test_neuron_view_draws_offline_and_shows_a_computation(chromium: Browser) -> None:
     trace = _long()
     assert trace.decoder is not None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from core.attention import packed
+from core.attention.tokens import short
 from core.attention.trace import AttentionMap, MapKind
 
 
@@ -16,6 +17,24 @@ def _back(kept: dict[str, Any]) -> np.ndarray[Any, Any]:
     kind = f"<{'i' if kept['signed'] else 'u'}{kept['bits'] // 8}"
     whole = np.frombuffer(base64.b64decode(kept["bytes"]), dtype=kind).reshape(kept["shape"])
     return whole * np.reshape(kept["scale"], (*kept["shape"][:2], 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("token", "shown"),
+    [
+        ("cat", "cat"),
+        ("abcdef", "abcdef"),
+        ("abcdefg", "abcde…"),
+        ("日本語", "日本語"),  # two columns each
+        ("日本語学", "日本…"),
+        ("a\u202eb", "a‹u+2…"),
+        ("\n", "⏎"),
+        ("", ""),
+        ("x" * 10_000, "xxxxx…"),
+    ],
+)
+def test_labels_fit_their_columns(token: str, shown: str) -> None:
+    assert short(token, 6) == shown
 
 
 def test_weights_are_rounded_to_the_nearest_step() -> None:

@@ -28,6 +28,7 @@ READS = {
     ),
     "patterns": "import core.attention.patterns",
     "trace": "import core.attention.trace",
+    "pictures of attention": "import core.attention.bertviz, core.attention.combine, core.attention.grid",
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
 PAGES = ("home", "about")
