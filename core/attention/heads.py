@@ -22,6 +22,7 @@ numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,6 +37,8 @@ SPECIAL = frozenset(
 
 SEPARATORS = frozenset({"[SEP]", "</s>", "<sep>", "<|endoftext|>"})
 """Those that stand at the end of a text, or between two."""
+
+UNKNOWN = frozenset({"<unk>", "[UNK]"})
 
 MEANING = {
     "previous": "weight on the token before",
@@ -195,3 +198,8 @@ def _visible(found: AttentionMap) -> NDArray[np.int64]:
         return np.asarray(found.allowed.sum(-1))
     queries, keys = found.weights.shape[2:]
     return np.arange(1, queries + 1) if found.kind == "decoder" else np.full(queries, keys)
+
+
+def specials(tokens: Sequence[str]) -> tuple[int, ...]:
+    """Where special tokens stand. An unknown word is a word of the text, though its token is on the list."""
+    return tuple(i for i, token in enumerate(tokens) if token in SPECIAL and token not in UNKNOWN)

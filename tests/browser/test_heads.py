@@ -8,7 +8,8 @@ import numpy as np
 from playwright.sync_api import Browser, Page, expect
 
 from core.attention import bertviz
-from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.trace import AttentionMap, AttentionTrace, MapKind
+from tests.browser.alone import open_alone
 from tests.browser.conftest import WAIT_MS, Visitor
 
 TOKENS = ("[CLS]", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "&lt;", "[SEP]")
@@ -23,21 +24,8 @@ def _trace() -> AttentionTrace:
     return AttentionTrace("x", encoder=encoder, cross=AttentionMap("cross", TOKENS[:2], TOKENS, weights[:, :, :2]))
 
 
-def _open(chromium: Browser, html: str) -> tuple[Page, list[str]]:
-    """The page in a frame of its own, as the app shows it, and everything that went wrong or was asked for."""
-    page = chromium.new_page()
-    page.set_default_timeout(WAIT_MS)
-    trouble: list[str] = []
-    page.on("request", lambda request: None if request.url.startswith("data:") else trouble.append(request.url))
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("dialog", lambda dialog: (trouble.append("dialog"), dialog.dismiss()))
-    page.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
-    page.goto(bertviz.data_url(html))
-    return page, trouble
-
-
 def test_head_view_draws_offline_and_switches(chromium: Browser) -> None:
-    page, trouble = _open(chromium, bertviz.render(_trace(), layer=1, heads=[2], kind="encoder"))
+    page, trouble = open_alone(chromium, bertviz.render(_trace(), layer=1, heads=[2], kind="encoder"))
     expect(page.locator("#layer")).to_have_value("2")
     expect(page.locator("line")).to_have_count(3 * 25)
     # Head 3 of layer 2 alone is on, and each token looks at the one after it.
@@ -55,11 +43,90 @@ def test_head_view_draws_offline_and_switches(chromium: Browser) -> None:
 
 
 def test_model_view_draws_offline_and_opens_a_thumbnail(chromium: Browser) -> None:
-    page, trouble = _open(chromium, bertviz.render(_trace(), "model", theme="dark"))
+    page, trouble = open_alone(chromium, bertviz.render(_trace(), "model", theme="dark"))
     expect(page.locator(".attn_background")).to_have_count(6)
     page.locator(".attn_background").nth(5).click(force=True)
     expect(page.locator("text.detail")).to_have_text("Layer 2, Head 3")
     assert trouble == []
+    page.close()
+
+
+def _long(kind: MapKind = "decoder") -> AttentionTrace:
+    """One head over 90 tokens, each of which looks at the one before it alone."""
+    tokens = tuple(f"t{i + 1}" for i in range(90))
+    weights = np.roll(np.eye(90, dtype=np.float32), -1, axis=1)[None, None]
+    weights[..., 0, :] = np.eye(90, dtype=np.float32)[0]
+    rng = np.random.default_rng(0)
+    queries, keys = (rng.normal(size=(1, 1, 90, 8)).astype(np.float32) for _ in range(2))
+    return AttentionTrace("x", **{kind: AttentionMap(kind, tokens, tokens, weights, queries=queries, keys=keys)})
+
+
+def test_sixteen_bits_are_unpacked(chromium: Browser) -> None:
+    weights = np.array([[[[0.3, 0.7], [0.12345, 0.87655]]]], dtype=np.float32)
+    trace = AttentionTrace("x", encoder=AttentionMap("encoder", ("a", "b"), ("a", "b"), weights))
+    page, trouble = open_alone(chromium, bertviz.render(trace, bits=16))
+    seen = page.locator("line").evaluate_all("lines => lines.map((line) => +line.getAttribute('stroke-opacity'))")
+    np.testing.assert_allclose(seen, weights.ravel(), atol=1 / 131_070 + 1e-7)
+    assert trouble == []
+    page.close()
+
+
+def test_neuron_view_draws_offline_and_shows_a_computation(chromium: Browser) -> None:
+    trace = _long()
+    assert trace.decoder is not None
+    assert trace.decoder.queries is not None
+    assert trace.decoder.keys is not None
+    page, trouble = open_alone(chromium, bertviz.render(trace, "neuron", theme="dark", count=90))
+    expect(page.get_by_label("Layer").locator("option")).to_have_text(["1"])
+    expect(page.locator("#vis > svg")).to_have_attribute("height", f"{70 * 26 + 60}px")
+    expect(page.locator("#atlas")).to_have_css("background-color", "rgb(18, 22, 27)")
+    token = page.locator("#collapsed #leftText > g").nth(4)
+    token.hover()
+    token.locator("rect").nth(1).click()
+    expect(page.locator("#expanded")).to_have_attribute("visibility", "visible")
+    # q · k over the root of the head's width, for the keys up to the query.
+    shown = page.locator("#dotproducts rect").evaluate_all(
+        "all => all.filter((one) => one.style.opacity === '1').map((one) => +one.dataset.value)"
+    )
+    expected = trace.decoder.keys[0, 0, :5] @ trace.decoder.queries[0, 0, 4] / np.sqrt(8)
+    assert len(shown) == 5
+    np.testing.assert_allclose(shown, expected, atol=0.05)
+    # The other part of the text: one menu moves both sides.
+    page.get_by_label("Part of the text").select_option(label="tokens 71 to 90")
+    expect(page.locator("#expanded #leftText text").first).to_have_text("t71")
+    expect(page.locator("#expanded #rightText text").last).to_have_text("t90")
+    expect(page.get_by_label("Right")).to_be_hidden()
+    assert trouble == []
+    page.close()
+
+
+def test_a_long_text_is_shown_by_parts(chromium: Browser) -> None:
+    trace = _long("encoder")
+    page, trouble = open_alone(chromium, bertviz.render(trace, "model", count=90))
+    expect(page.get_by_label("Left")).to_be_hidden()  # one head of 90 tokens can be drawn at once
+    page.close()
+    assert trace.encoder is not None
+    many = AttentionMap(
+        "encoder",
+        trace.encoder.query_tokens,
+        trace.encoder.key_tokens,
+        np.repeat(trace.encoder.weights, 12, 1),
+        second=70,
+    )
+    page, more = open_alone(chromium, bertviz.render(AttentionTrace("x", encoder=many), count=90))
+    parts = ["tokens 1 to 64", "tokens 65 to 90", "second sentence"]
+    expect(page.get_by_label("Left").locator("option")).to_have_text(parts)
+    page.get_by_label("Left").select_option(label="tokens 65 to 90")
+    expect(page.locator("#left text").first).to_have_text("t65")
+    expect(page.locator("#right text").last).to_have_text("t90")  # both sides move together
+    page.get_by_label("Right").select_option(label="tokens 1 to 64")
+    expect(page.locator("#left text").last).to_have_text("t90")
+    expect(page.locator("#right text").last).to_have_text("t64")
+    # t65 looks at t64: the last line of the first row of the first head.
+    expect(page.locator("line").nth(63)).to_have_attribute("stroke-opacity", str(1 / 12))
+    page.get_by_label("Left").select_option(label="second sentence")
+    expect(page.locator("#left text").first).to_have_text("t71")
+    assert trouble + more == []
     page.close()
 
 

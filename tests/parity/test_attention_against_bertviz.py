@@ -55,8 +55,28 @@ def test_parameters_equal_bertviz_own(view: ours.View, call: str) -> None:
         assert packed["shape"] == list(np.shape(reference["attn"]))
 
 
-@pytest.mark.parametrize("name", ["head_view.js", "model_view.js"])
-def test_the_page_holds_the_installed_script_unchanged(name: str) -> None:
-    script = (Path(theirs.__file__).parent / name).read_text(encoding="utf-8")
-    map_ = AttentionMap("encoder", ("a",), ("a",), np.ones((1, 1, 1, 1), dtype=np.float32))
-    assert script in ours.render(AttentionTrace("x", map_), "head" if name == "head_view.js" else "model")
+@pytest.mark.parametrize("view", ["head", "model", "neuron"])
+def test_the_page_holds_the_installed_script_unchanged(view: ours.View) -> None:
+    script = (Path(theirs.__file__).parent / f"{view}_view.js").read_text(encoding="utf-8")
+    one = np.ones((1, 1, 1, 1), dtype=np.float32)
+    map_ = AttentionMap("encoder", ("a",), ("a",), one, queries=one, keys=one)
+    assert script in ours.render(AttentionTrace("x", map_), view)
+
+
+def test_the_neuron_view_is_given_what_bertviz_gives_it() -> None:
+    """bertviz's own function runs old copies of models; the names that its script reads are what can be compared."""
+    folder = Path(theirs.__file__).parent
+    script = (folder / "neuron_view.js").read_text(encoding="utf-8")
+    assert "const params = window.bertviz_params" in script
+    asked = set(re.findall(r"params\['(\w+)'\]", script))
+    asked_of_a_map = set(
+        re.findall(r"(?:attnData|attentionFilter)(?:\.|\[')(attn|queries|keys|left_text|right_text)", script)
+    )
+    assert asked_of_a_map == {"attn", "queries", "keys", "left_text", "right_text"}
+    two = np.full((2, 1, 2, 2), 0.5, dtype=np.float32)
+    map_ = AttentionMap("decoder", ("a", "b"), ("a", "b"), two, queries=two, keys=two)
+    page = ours.render(AttentionTrace("x", decoder=map_), "neuron")
+    mine = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))  # type: ignore[union-attr]
+    assert asked <= set(mine)
+    # For GPT-2 bertviz says the same; see ``show`` in its neuron_view.py.
+    assert mine["bidirectional"] is False

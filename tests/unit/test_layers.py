@@ -30,6 +30,7 @@ READS = {
     "trace": "import core.attention.trace",
     "treebank": "from core.attention import treebank; assert list(treebank.read(treebank.SHIPPED))",
     "head roles": "import core.attention.headroles, core.attention.relations",
+    "pictures of attention": "import core.attention.bertviz, core.attention.combine, core.attention.grid",
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
 PAGES = ("home", "about")

@@ -1,0 +1,231 @@
+"""Maps made of maps: differences, one map for many heads, and attention followed down through the layers.
+
+    mean, maximum       over the heads of a layer; after a maximum rows sum to more than one
+    difference          D = A - B, with a sign
+    rollout             R_l = Â_l R_(l-1),  R_0 = 1,  Â = ½ A + ½ 1 with rows summing to one, A the mean over heads
+    flow                F_l[i, j] = maximum flow from token i above layer l to token j below layer 1, through a network
+                        in which the edge from i above a layer to j below it has the capacity Â[i, j] of that layer
+
+Rollout and flow: Abnar & Zuidema 2020, "Quantifying Attention Flow in Transformers", arXiv:2005.00928. The ½ stands for
+the residual connection, which carries a token past the attention. Rollout multiplies along paths and adds them up; flow
+asks how much gets through where each edge carries no more than its weight: a path is as wide as its narrowest edge.
+
+Every result is an `AttentionMap`, so whatever draws a map draws it. numpy alone, but for `flow`, which needs scipy.
+Legend: L layers, H heads, Q query tokens, K key tokens, n tokens of a text that looks at itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from core.attention.heads import specials
+from core.attention.packed import computed
+from core.attention.trace import AttentionMap, Bools, Floats
+from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
+
+MOST_FOR_FLOW = 32
+"""Tokens of a text whose flow is computed: it takes a network of (L + 1)·n nodes and L·n² edges, and n² questions."""
+
+UNITS = 2**28
+"""Capacity of an edge of weight one. scipy takes whole 32-bit numbers, so each weight is rounded to 1 / UNITS."""
+
+
+def part(found: AttentionMap, *, layer: int | None = None, head: int | None = None) -> AttentionMap:
+    """One layer, or one head of every layer, or one head: (1 or L, 1 or H, Q, K). From 0.
+
+    Raises:
+        OutOfRange: no such layer or head.
+    """
+    for name, number, size in (("layer", layer, found.layers), ("head", head, found.heads)):
+        if number is not None and not 0 <= number < size:
+            raise OutOfRange(f"There is no {name} {number + 1}; this model has {size} in this place.")
+    rows = slice(None) if layer is None else slice(layer, layer + 1)
+    columns = slice(None) if head is None else slice(head, head + 1)
+    known = computed(found)
+    if known is not None:
+        known = known[rows if known.shape[0] > 1 else slice(None), columns if known.shape[1] > 1 else slice(None)]
+    return replace(
+        found,
+        weights=found.weights[rows, columns],
+        allowed=known,
+        queries=None if found.queries is None else found.queries[rows, columns],
+        keys=None if found.keys is None else found.keys[rows, columns],
+    )
+
+
+def difference(first: AttentionMap, second: AttentionMap) -> AttentionMap:
+    """``first`` minus ``second``, between -1 and 1, where both computed a weight; elsewhere 0 and not allowed.
+
+    Layers and heads are taken pair by pair; a map with one of them is taken from all of the other.
+
+    Raises:
+        InputUnusable: the tokens, or the numbers of layers and heads, do not fit together.
+    """
+    if (first.query_tokens, first.key_tokens) != (second.query_tokens, second.key_tokens):
+        raise InputUnusable(
+            "A difference needs the same tokens in both: these two maps have other ones, perhaps because their models "
+            "cut the text in different places. Take two heads, layers or runs of one model over one text."
+        )
+    try:
+        shape = np.broadcast_shapes(first.weights.shape, second.weights.shape)
+    except ValueError:
+        raise InputUnusable(
+            f"These maps have {first.layers} and {second.layers} layers and {first.heads} and {second.heads} heads, so "
+            "they cannot be taken from each other head by head. Choose one head of each, or their means."
+        ) from None
+    known = _both(computed(first), computed(second))
+    weights = np.subtract(first.weights, second.weights, dtype=np.float32)
+    assert weights.shape == shape
+    if known is not None:
+        weights = weights * known
+    note = "Differences: positive where the first looks more, negative where the second does."
+    if not first.note and not second.note and _same(computed(first), computed(second)):
+        note += " Every row sums to zero."
+    return replace(first, weights=_kept(weights), allowed=known, note=note, queries=None, keys=None)
+
+
+def mean(found: AttentionMap) -> AttentionMap:
+    """The mean over the heads of each layer, (L, 1, Q, K); its rows sum to what theirs sum to."""
+    weights = found.weights.mean(axis=1, keepdims=True, dtype=np.float32)
+    return _over_heads(found, weights, found.note)
+
+
+def maximum(found: AttentionMap) -> AttentionMap:
+    """The largest weight of any head of each layer, (L, 1, Q, K)."""
+    note = "The largest weight of any head, so rows sum to more than one." if found.heads > 1 else found.note
+    return _over_heads(found, found.weights.max(axis=1, keepdims=True), note)
+
+
+def rollout(found: AttentionMap) -> AttentionMap:
+    """Attention rolled out, (L, 1, n, n): above each layer, how much of every token of the input a token holds.
+
+    Rows sum to one. ``allowed`` says what a token can reach through the layers up to this one.
+
+    Raises:
+        NoAttentionMatrix: not a text that looks at itself.
+    """
+    steps, opened = _with_residual(found)
+    held = np.eye(steps.shape[-1])
+    reach = np.eye(steps.shape[-1], dtype=np.int64)
+    out, seen = np.empty(steps.shape, np.float32), np.empty(opened.shape, np.bool_)
+    for layer, (step, open_) in enumerate(zip(steps, opened, strict=True)):
+        held, reach = step @ held, (open_.astype(np.int64) @ reach > 0).astype(np.int64)
+        out[layer], seen[layer] = held, reach.astype(np.bool_)
+    note = "Rolled out from the input up to each layer, residual connections included; rows sum to one."
+    return _new(found, out[:, None], None if seen.all() else seen[:, None], note)
+
+
+def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
+    """The flow of attention from above ``layer`` (from 0; the last when not given) down to the input, (1, 1, n, n).
+
+    No flow is more than one; rows sum to more than one, because each token is asked for by itself. Weights are rounded
+    to 1 / `UNITS`: that moves a flow by at most half of that for each edge that a cut goes through, which for 12 layers
+    of 32 tokens is less than 0.00003.
+
+    Raises:
+        InputTooLong: more than `MOST_FOR_FLOW` tokens.
+        NoAttentionMatrix: not a text that looks at itself.
+        OutOfRange: no such layer.
+    """
+    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    steps, opened = _with_residual(found)
+    n = steps.shape[-1]
+    if n > MOST_FOR_FLOW:
+        raise InputTooLong(
+            f"This text has {n:,} tokens; flow is computed for up to {MOST_FOR_FLOW}, because it asks for the widest "
+            "way from every token to every other. Rollout follows the layers of longer texts."
+        )
+    top = found.layers if layer is None else layer + 1
+    if not 1 <= top <= found.layers:
+        raise OutOfRange(f"There is no layer {top}; this model has {found.layers} in this place.")
+    # Node l·n + i is token i above layer l; 0 is the input. Edges run down.
+    below, upper, lower = np.nonzero(opened[:top])
+    capacity = np.rint(steps[below, upper, lower] * UNITS).astype(np.int32)
+    size = (top + 1) * n
+    network = csr_array(coo_array((capacity, ((below + 1) * n + upper, below * n + lower)), shape=(size, size)))
+    weights = np.zeros((1, 1, n, n), np.float32)
+    for query in range(n):
+        for key in range(n):
+            weights[0, 0, query, key] = maximum_flow(network, top * n + query, key).flow_value / UNITS
+    reach = np.eye(n, dtype=np.int64)
+    for open_ in opened[:top]:
+        reach = (open_.astype(np.int64) @ reach > 0).astype(np.int64)
+    note = f"The flow from above layer {top} down to the input, each pair of tokens by itself; rows do not sum to one."
+    return _new(found, weights, None if reach.all() else reach.astype(np.bool_)[None, None], note)
+
+
+def without_specials(found: AttentionMap) -> AttentionMap:
+    """``found`` without the rows and columns of special tokens; the rest of each row stays as it is.
+
+    Raises:
+        InputEmpty: nothing else is there.
+    """
+    rows, columns = (
+        [i for i in range(len(tokens)) if i not in specials(tokens)]
+        for tokens in (found.query_tokens, found.key_tokens)
+    )
+    if len(rows) == len(found.query_tokens) and len(columns) == len(found.key_tokens):
+        return found
+    if not rows or not columns:
+        raise InputEmpty("This text consists of special tokens alone, so nothing is left without them.")
+    known = computed(found)
+    pick = np.ix_(range(found.layers), range(found.heads), rows, columns)
+    second = None if found.second is None else sum(1 for column in columns if column < found.second)
+    return replace(
+        found,
+        query_tokens=tuple(found.query_tokens[i] for i in rows),
+        key_tokens=tuple(found.key_tokens[i] for i in columns),
+        weights=_kept(found.weights[pick]),
+        allowed=None if known is None else known[:, :, rows][..., columns],
+        second=second if second and second < len(columns) else None,
+        note=" ".join(filter(None, (found.note, "Special tokens are left out, so rows no longer sum to one."))),
+        queries=None if found.queries is None else found.queries[:, :, rows],
+        keys=None if found.keys is None else found.keys[:, :, columns],
+    )
+
+
+def _with_residual(found: AttentionMap) -> tuple[np.ndarray, Bools]:  # type: ignore[type-arg]
+    """(L, n, n) the mean over heads with its residual, rows summing to one; and where an edge is."""
+    if found.kind not in ("encoder", "decoder") or found.query_tokens != found.key_tokens:
+        raise NoAttentionMatrix(
+            "Following attention through the layers needs a text that looks at itself. Between two texts, or in "
+            "XLNet's second stream, the tokens of one layer are not those that the next one looks at."
+        )
+    n = len(found.query_tokens)
+    same = np.eye(n)
+    steps = 0.5 * found.weights.mean(axis=1, dtype=np.float64) + 0.5 * same
+    steps /= steps.sum(axis=-1, keepdims=True)
+    known = computed(found)
+    opened = np.ones((1, n, n), np.bool_) if known is None else known.any(axis=1) | same.astype(np.bool_)
+    return steps, np.broadcast_to(opened, steps.shape)
+
+
+def _over_heads(found: AttentionMap, weights: Floats, note: str) -> AttentionMap:
+    known = computed(found)
+    any_head: Bools | None = None if known is None else np.logical_or.reduce(known, axis=1, keepdims=True)
+    return _new(found, weights, any_head, note)
+
+
+def _new(found: AttentionMap, weights: Floats, known: Bools | None, note: str) -> AttentionMap:
+    return replace(found, weights=_kept(weights), allowed=known, note=note, queries=None, keys=None)
+
+
+def _kept(weights: Floats) -> Floats:
+    weights.setflags(write=False)
+    return weights
+
+
+def _both(first: Bools | None, second: Bools | None) -> Bools | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second
+
+
+def _same(first: Bools | None, second: Bools | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return bool((first == second).all())

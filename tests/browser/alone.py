@@ -1,0 +1,23 @@
+"""Pages that stand alone: opened in a browser, with an ear for everything that goes wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Browser, Page
+
+from core.attention.page import data_url
+from tests.browser.conftest import WAIT_MS
+
+
+def open_alone(chromium: Browser, html: str, **window: Any) -> tuple[Page, list[str]]:
+    """The page as the app shows it, from a ``data:`` address; and what it asked for, complained of, or put up."""
+    page = chromium.new_page(**window)
+    page.set_default_timeout(WAIT_MS)
+    trouble: list[str] = []
+    page.on("request", lambda request: None if request.url.startswith("data:") else trouble.append(request.url))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("dialog", lambda dialog: (trouble.append("dialog"), dialog.dismiss()))
+    page.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
+    page.goto(data_url(html))
+    return page, trouble

@@ -1,0 +1,94 @@
+"""Numbers as bytes: they come back within the error that is stated, and what was not computed stays apart from zero."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.attention import packed
+from core.attention.tokens import short
+from core.attention.trace import AttentionMap, MapKind
+
+
+def _back(kept: dict[str, Any]) -> np.ndarray[Any, Any]:
+    kind = f"<{'i' if kept['signed'] else 'u'}{kept['bits'] // 8}"
+    whole = np.frombuffer(base64.b64decode(kept["bytes"]), dtype=kind).reshape(kept["shape"])
+    return whole * np.reshape(kept["scale"], (*kept["shape"][:2], 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("token", "shown"),
+    [
+        ("cat", "cat"),
+        ("abcdef", "abcdef"),
+        ("abcdefg", "abcde…"),
+        ("日本語", "日本語"),  # two columns each
+        ("日本語学", "日本…"),
+        ("a\u202eb", "a‹u+2…"),
+        ("\n", "⏎"),
+        ("", ""),
+        ("x" * 10_000, "xxxxx…"),
+    ],
+)
+def test_labels_fit_their_columns(token: str, shown: str) -> None:
+    assert short(token, 6) == shown
+
+
+def test_weights_are_rounded_to_the_nearest_step() -> None:
+    values = np.array([0.0, 0.5 / 255 - 1e-5, 0.5 / 255 + 1e-5, 0.5, 1.0, 1.0 + 1e-7], np.float32)
+    assert packed.weights(values).tolist() == [0, 0, 1, 128, 255, 255]
+    assert packed.weights(values, 16).tolist() == [0, 128, 129, 32768, 65535, 65535]
+
+
+@pytest.mark.parametrize(("bits", "error"), [(8, 1 / 510), (16, 1 / 131_070)])
+def test_weights_keep_to_the_stated_error(bits: packed.Bits, error: float) -> None:
+    values = np.random.default_rng(0).random((2, 2, 9, 9), dtype=np.float32)
+    top = 2**bits - 1
+    assert np.abs(packed.weights(values, bits) / top - values).max() <= error + 1e-7
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_each_head_has_steps_of_its_own(bits: packed.Bits) -> None:
+    values = np.array([[[[0.01, 0.002]], [[-3.0, 1.0]], [[0.0, 0.0]]]], np.float32)  # (1, 3, 1, 2)
+    kept = packed.by_head(values, bits, signed=True)
+    error = np.abs(_back(kept) - values).max(axis=(0, 2, 3))
+    top = 2 ** (bits - 1) - 1
+    assert (error <= np.array([0.01, 3.0, 0.0]) / top * 0.51 + 1e-9).all()
+    assert _back(kept)[0, 1, 0, 0] == pytest.approx(-3.0, rel=1e-6)
+
+
+def test_flags_are_eight_a_byte() -> None:
+    known = np.array([[[[True, False, True], [True, True, True], [False, False, True]]]])
+    kept = packed.flags(known)
+    assert kept["shape"] == [1, 1, 3, 3]
+    assert list(base64.b64decode(kept["bytes"])) == [0b10111100, 0b10000000]
+
+
+def _found(kind: MapKind, allowed: Any = None) -> AttentionMap:
+    return AttentionMap(kind, ("a", "b"), ("a", "b"), np.full((2, 3, 2, 2), 0.5, np.float32), allowed=allowed)
+
+
+def test_what_was_computed_is_told_for_as_few_heads_as_it_takes() -> None:
+    lower = np.array([[True, False], [True, True]])
+    assert packed.computed(_found("encoder")) is None
+    assert packed.computed(_found("encoder", np.ones((1, 1, 2, 2), bool))) is None
+    for found in (_found("decoder"), _found("encoder", lower), _found("query", lower[None, None])):
+        known = packed.computed(found)
+        assert known is not None
+        assert known.shape == (1, 1, 2, 2)
+        assert (known == lower).all()
+    each = np.stack([lower, np.ones((2, 2), bool)])[:, None]
+    known = packed.computed(_found("encoder", each))
+    assert known is not None
+    assert known.shape == (2, 1, 2, 2)
+
+
+def test_a_decoder_that_sees_ahead_is_not_causal() -> None:
+    lower = np.array([[True, False], [True, True]])
+    assert packed.causal(_found("decoder"))
+    assert packed.causal(_found("query", lower))
+    assert not packed.causal(_found("encoder"))
+    assert not packed.causal(_found("decoder", ~lower))
