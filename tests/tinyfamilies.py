@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from core.attention.question import Question
 
 POSITIONS = 64
+UNBOUNDED = 2_000_000
+"""Of the tokenisers: what bounds a text is the model."""
 PLAIN = "The cat sat on the mat and looked at the dog."
 MASKED = "The cat [MASK] on the mat and looked at the dog."
 
@@ -128,8 +130,8 @@ FAMILIES: dict[str, Family] = {
 def tokenizer_of(kind: Kind) -> Any:
     """WordPiece for models that fill masks, bytes for those that continue, Unigram for those that rewrite."""
     if kind == "causal-lm":
-        return tiny.bytelevel_tokenizer(POSITIONS)
-    return tiny.metaspace_tokenizer(POSITIONS) if kind == "seq2seq-lm" else tiny.wordpiece_tokenizer(POSITIONS)
+        return tiny.bytelevel_tokenizer(UNBOUNDED)
+    return tiny.metaspace_tokenizer(UNBOUNDED) if kind == "seq2seq-lm" else tiny.wordpiece_tokenizer(UNBOUNDED)
 
 
 def make(name: str, **settings: Any) -> Checkpoint:

@@ -16,15 +16,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.attention.blueprint import of
-from core.attention.capture import MAX_TOKENS
 from core.attention.layout import Place, places
-from core.attention.question import Where
+from core.attention.question import Where, check_size
 from core.attention.scores import attended, look
 from core.attention.steps import Part, Scene, Step, attention, exists, feed_forward, norm, step
 from core.attention.tokens import labels
-from core.attention.watch import Watch, private, run
+from core.attention.watch import Watch, drawn, private
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputTooLong, OutOfRange
+from core.errors import OutOfRange
 from core.language import translate
 from core.language.fill_mask import prepare
 from core.language.generate import prompt_ids
@@ -83,17 +82,14 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     names = {
         key: labels(checkpoint.tokenizer, ids[0].tolist()) for key, ids in inputs.items() if key.endswith("input_ids")
     }
-    if (longest := max(map(len, names.values()))) > MAX_TOKENS:
-        raise InputTooLong(
-            f"This text has {longest:,} tokens; up to {MAX_TOKENS} are looked into. A shorter one works."
-        )
+    check_size(checkpoint, max(map(len, names.values())))
     place = own[layer]
     count = sum(1 for before in own[:layer] if before.module == place.module)
     crossing = found["cross"][layer] if side == "decoder" and "cross" in found else None
     watch = Watch(private(checkpoint))
     scene = Scene(watch, plan, place, count)
     _look(scene, crossing)
-    run(watch.model, inputs, output_attentions=True)
+    drawn(watch.model, inputs)
     with torch.inference_mode():
         steps = tuple(_steps(scene, crossing, last=layer == len(own) - 1, inputs=inputs))
     reads = names["decoder_input_ids"] if side == "decoder" and crossing else names["input_ids"]

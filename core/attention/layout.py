@@ -16,7 +16,7 @@ from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 
-Score = Literal["plain", "biased", "local", "turned", "disentangled", "two-stream", "windowed", "hashed"]
+Score = Literal["plain", "biased", "local", "turned", "disentangled", "two-stream", "windowed", "blocks", "hashed"]
 Scale = Literal["root", "one", "own"]
 
 
@@ -90,7 +90,7 @@ TABLE: dict[str, dict[str, Attends]] = {
     "xlm-roberta": _BERT,
     "camembert": _BERT,
     "electra": _BERT,
-    "big_bird": {"encoder": _bert()},
+    "big_bird": {"encoder": _bert(score="blocks")},
     "longformer": {
         "encoder": _bert(
             score="windowed",

@@ -24,6 +24,7 @@ from core.language.fill_mask import MaskedText, prepare
 from core.language.generate import prompt_ids
 from core.language.langs import own_language
 from core.language.replaced import judge_own
+from core.language.segments import SEGMENT, remembers
 from core.language.tasks import tasks
 from core.language.tokens import label
 from core.language.types import Decoding, MaskPrediction
@@ -87,13 +88,19 @@ def ask(checkpoint: Checkpoint, text: str, where: Where | None = None) -> Questi
             raise InputUnusable(
                 f"{checkpoint.spec.name} sorts texts and predicts no word. Choose a model that predicts words."
             )
-    longest = max(len(asked.tokens), len(asked.source))
-    if longest > MAX_TOKENS:
-        raise InputTooLong(
-            f"This text has {longest:,} tokens; up to {MAX_TOKENS} are looked into. A text of about "
-            f"{MAX_TOKENS * 2 // 3} words or fewer works."
-        )
+    check_size(checkpoint, max(len(asked.tokens), len(asked.source)))
     return asked
+
+
+def check_size(checkpoint: Checkpoint, count: int) -> None:
+    """Raises :class:`InputTooLong` for more tokens than are looked into; a Transformer-XL is, one segment at a time."""
+    most = SEGMENT if remembers(checkpoint.model) else MAX_TOKENS
+    if count > most:
+        why = f", which {checkpoint.spec.name} reads as one segment" if most == SEGMENT else ""
+        raise InputTooLong(
+            f"This text has {count:,} tokens; up to {most} are looked into{why}. A text of about {most * 2 // 3} words "
+            "or fewer works."
+        )
 
 
 def _masked(checkpoint: Checkpoint, text: str, where: Where) -> Question:

@@ -12,6 +12,7 @@ disentangled    content and distance by themselves: `core.attention.disentangled
 two-stream      content, distance, segment, with biases: `core.attention.relative`
 windowed        :math:`q_i \cdot k_j / \sqrt d` in a window, :math:`q^g_i \cdot k^g_j / \sqrt d` in the row of a global
                 token (Longformer: Beltagy et al. 2020)
+blocks          :math:`q_i \cdot k_j / \sqrt d` in blocks near, global and drawn (BigBird: Zaheer et al. 2020)
 ==============  ====================================================================================================
 
 Legend: H heads, Q queries, K keys, d width of a head, w width of all heads.
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from core.attention.disentangled import PARTS, position_scores
 from core.attention.layout import Place, Score
 from core.attention.relative import stream
-from core.attention.watch import Call, Watch
+from core.attention.watch import Call, Watch, blocks_of
 from core.errors import NoAttentionMatrix
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def attended(watch: Watch, place: Place, count: int = 0, *, asking: bool = False
         NoAttentionMatrix: a variant whose scores are not known here.
     """
     calls = watch.calls(place.module)
-    call = calls[count] if calls else Call({}, (None,))  # Longformer's parts are called one by one
+    call = calls[count] if calls else Call({}, (None,))  # parts of sparse attention are called one by one
     if place.names.score == "two-stream":
         return _two_stream(_module(watch, place), call, asking=asking)
     made = [_made(watch, place, name, count) for name in place.names.parts.split()]
@@ -96,7 +97,7 @@ def attended(watch: Watch, place: Place, count: int = 0, *, asking: bool = False
         _seen(call.given.get(place.names.mask)),
         call.back[-1][0] if call.back[-1] is not None else None,
         factor,
-        next(iter(watch.calls(place.path(place.names.out))[count].given.values()))[0],
+        _row(next(iter(watch.calls(place.path(place.names.out))[count].given.values()))),
     )
     return _FINISHED[place.names.score](met, call, watch, place)
 
@@ -108,11 +109,16 @@ def _module(watch: Watch, place: Place) -> Any:
 def _made(watch: Watch, place: Place, name: str, count: int) -> Tensor:
     """(n, w) what a projection gave for the first row."""
     name, _, part = name.partition(":")
-    whole: Tensor = watch.calls(f"{place.module}.{name}")[count].back[0]
+    whole = _row(watch.calls(f"{place.module}.{name}")[count].back)
     if not part:
         return whole
     number, parts = (int(n) for n in part.split("/"))
     return whole.chunk(parts, dim=-1)[number]
+
+
+def _row(tensor: Tensor) -> Tensor:
+    """The first row of a batch; BigBird in blocks reads one text without such an axis."""
+    return tensor[0] if tensor.dim() > 2 else tensor
 
 
 def _split(vectors: Tensor, width: int) -> Tensor:
@@ -206,14 +212,39 @@ def _windowed(met: Attended, call: Call, watch: Watch, place: Place) -> Attended
     return replace(made, weights=made.score.softmax(-1))
 
 
+def _blocks(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    """Which blocks are drawn differs from head to head; the weights are not kept by the pass and computed here."""
+    import torch
+
+    from core.attention.patterns import mask
+
+    sparsity, n = blocks_of(watch.model), met.query.shape[1]
+    seen = [torch.from_numpy(mask(sparsity.pattern(n, place.layer, head), n)) for head in range(place.heads)]
+    made = replace(met, seen=torch.stack(seen))
+    return replace(made, weights=made.score.softmax(-1))
+
+
 def _two_stream(own: Any, call: Call, *, asking: bool) -> Attended:
+    """Of the query stream only the rows that are asked for."""
     found = stream(own, call.given, asking=asking)
     weights: Tensor | None = None
     if len(call.back) > 2:
         both = call.back[2]
         kept = both if not isinstance(both, tuple) else both[int(asking)]
         weights = kept.permute(2, 3, 0, 1)[0]
-    return Attended(found.query, found.key, found.value, found.terms, found.seen, weights, float(own.scale))
+    asked = call.given.get("target_mapping") if asking else None
+    if asked is None:
+        return Attended(found.query, found.key, found.value, found.terms, found.seen, weights, float(own.scale))
+    rows = asked[..., 0].argmax(-1)  # (m, n, 1 row) ones where a target stands
+    return Attended(
+        found.query[:, rows],
+        found.key,
+        found.value,
+        {name: term[:, rows] for name, term in found.terms.items()},
+        None if found.seen is None else found.seen[:, rows],
+        None if weights is None else weights[:, rows],
+        float(own.scale),
+    )
 
 
 _FINISHED: dict[Score, Callable[[Attended, Call, Watch, Place], Attended]] = {
@@ -223,4 +254,5 @@ _FINISHED: dict[Score, Callable[[Attended, Call, Watch, Place], Attended]] = {
     "turned": _turned,
     "disentangled": _disentangled,
     "windowed": _windowed,
+    "blocks": _blocks,
 }

@@ -49,18 +49,19 @@ def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
 
 
 def longformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
-    """The model's own window, with the first token as the global one."""
-    from core.efficiency.longformer import GLOBAL, encode, side_of
+    """The windows of the model's layers, with the first token as the global one."""
+    from core.efficiency.longformer import GLOBAL, encode, sides_of
     from core.efficiency.windowed import allowed
 
     weights = stacked(encode(model, ids).attentions)
-    side = side_of(model)
+    sides = sides_of(model)
+    width = str(sides[0]) if len(set(sides)) == 1 else f"{min(sides)} to {max(sides)}, by layer,"
     note = (
-        f"A window of {side} tokens on each side. The first token sees all and is seen by all; its own row is computed "
-        "with projections of its own."
+        f"A window of {width} tokens on each side. The first token sees all and is seen by all; its own row is "
+        "computed with projections of its own."
     )
-    seen = allowed(len(tokens), side, GLOBAL).numpy()
-    return AttentionMap("encoder", tokens, tokens, weights, frozen(seen[None, None]), note=note)
+    seen = np.stack([allowed(len(tokens), side, GLOBAL).numpy() for side in sides])  # (L, n, n)
+    return AttentionMap("encoder", tokens, tokens, weights, frozen(seen[:, None]), note=note)
 
 
 def reformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:

@@ -22,8 +22,9 @@ import numpy as np
 from core.attention.layout import Place, places
 from core.attention.scores import Attended, attended, look
 from core.attention.trace import Floats, MapKind
-from core.attention.watch import Watch, private, run
+from core.attention.watch import Watch, drawn, private
 from core.checkpoints.spec import Checkpoint
+from core.language.segments import SEGMENT, read, remembers
 
 _SHARED = "Several heads share a key; it is shown once for each of them."
 
@@ -48,8 +49,10 @@ def vectors(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, 
 
     Args:
         checkpoint: its shared model is only read.
-        inputs: tensors of one row, named as the model's forward pass takes them; for XLNet a ``target_mapping`` gives
-            the query stream beside the content's, as kind ``query``.
+        inputs: tensors of one row, named as the model's forward pass takes them. Kinds and rows are those of the maps
+            that `core.attention.capture` draws, but for a cross-attention's rows, which are here all of the decoder's:
+            with a ``target_mapping`` XLNet's streams are ``decoder`` and ``query``, the latter with a row for each
+            target; a long text of a Transformer-XL is read in segments.
 
     Raises:
         NoAttentionMatrix: an architecture without such vectors, or whose vectors are not known here.
@@ -85,25 +88,63 @@ def scores(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, F
 
 
 def each(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, list[tuple[Place, Attended]]]:
-    """Every attention of one run, layer by layer, by kind; arguments and errors as :func:`vectors`."""
+    """Every attention of one pass, layer by layer, by kind; arguments and errors as :func:`vectors`."""
     import torch
 
     all_places = [place for layers in places(checkpoint).values() for place in layers]
     watch = Watch(private(checkpoint))
     for place in all_places:
         look(watch, place)
-    run(watch.model, inputs, output_attentions=True)
-    two_streams = inputs.get("target_mapping") is not None
+    n, two_streams = inputs["input_ids"].shape[1], inputs.get("target_mapping") is not None
     done: dict[MapKind, list[tuple[Place, Attended]]] = {}
+    if remembers(watch.model) and inputs.get("mems") is None and n > SEGMENT:
+        with torch.inference_mode():
+            count = sum(1 for _ in read(watch.model, inputs["input_ids"], output_attentions=True))
+            for place in all_places:
+                pieces = [attended(watch, place, number) for number in range(count)]
+                done.setdefault(place.kind, []).append((place, _joined(pieces, n)))
+        return done
+    drawn(watch.model, inputs)
     calls: Counter[str] = Counter()
     with torch.inference_mode():
         for place in all_places:
             count = calls[place.module]
             calls[place.module] += 1
-            done.setdefault(place.kind, []).append((place, attended(watch, place, count)))
-            if two_streams and place.names.score == "two-stream":
+            kind: MapKind = "decoder" if two_streams else place.kind
+            done.setdefault(kind, []).append((place, attended(watch, place, count)))
+            if two_streams:
                 done.setdefault("query", []).append((place, attended(watch, place, count, asking=True)))
     return done
+
+
+def _joined(pieces: list[Attended], n: int) -> Attended:
+    """Segments below each other: what is remembered has the keys that it had when it was read."""
+    import torch
+
+    device = pieces[0].query.device
+    starts = np.cumsum([0, *(piece.query.shape[1] for piece in pieces)]).tolist()
+
+    def placed(values: list[torch.Tensor], like: torch.dtype) -> torch.Tensor:
+        whole = torch.zeros(len(values[0]), n, n, dtype=like, device=device)
+        for first, last, part in zip(starts, starts[1:], values, strict=False):
+            whole[:, first:last, last - part.shape[-1] : last] = part
+        return whole
+
+    def seen_in(piece: Attended) -> torch.Tensor:
+        everywhere = torch.ones(1, *piece.terms["content"].shape[1:], dtype=torch.bool, device=device)
+        return everywhere if piece.seen is None else everywhere & piece.seen
+
+    own = [(piece, piece.query.shape[1]) for piece in pieces]
+    weights = [piece.weights for piece in pieces if piece.weights is not None]
+    return Attended(
+        torch.cat([piece.query for piece in pieces], dim=1),
+        torch.cat([piece.key[:, -size:] for piece, size in own], dim=1),
+        torch.cat([piece.value[:, -size:] for piece, size in own], dim=1),
+        {name: placed([piece.terms[name] for piece in pieces], torch.float32) for name in pieces[0].terms},
+        placed([seen_in(piece) for piece in pieces], torch.bool),
+        placed(weights, torch.float32) if len(weights) == len(pieces) else None,
+        pieces[0].factor,
+    )
 
 
 def _stacked(layers: list[Any]) -> Floats:

@@ -1,7 +1,7 @@
 """Hooks on a twin: what went into its modules and what came out, call by call.
 
-One run of :func:`run` is one forward pass in the way in which the app computes that architecture: BigBird with full
-attention and Longformer with its first token global (as `core.attention.capture` and the demos have them).
+One pass is computed as the app computes that architecture: a Longformer with its first token global, a BigBird with
+full attention where it answers (:func:`run`) and in blocks where its maps are drawn (:func:`drawn`).
 """
 
 from __future__ import annotations
@@ -84,14 +84,14 @@ def run(model: Any, inputs: Mapping[str, Any], **asked: Any) -> Any:
     """What a model of one's own returns for ``inputs``, named as its forward pass takes them.
 
     Raises:
-        NoAttentionMatrix: the architecture computes no matrix of attention.
+        NoAttentionMatrix: the architecture has no matrix of queries and keys.
     """
     import torch
 
     kind = model.config.model_type
     if kind == "reformer":
         raise NoAttentionMatrix(
-            "A Reformer computes no matrix of attention: it sorts the text into buckets and looks within them. Its "
+            "A Reformer makes no matrix of queries and keys: it sorts the text into buckets and looks within them. Its "
             "demo shows the buckets of your text."
         )
     given = dict(inputs) | asked
@@ -105,6 +105,27 @@ def run(model: Any, inputs: Mapping[str, Any], **asked: Any) -> Any:
         elif "use_cache" in inspect.signature(model.forward).parameters:
             given["use_cache"] = False
         return model(**given)
+
+
+def drawn(model: Any, inputs: Mapping[str, Any]) -> None:
+    """One pass over ``inputs`` in the shape in which `core.attention.capture` draws it, for hooks to look at.
+
+    Raises:
+        NoAttentionMatrix: as :func:`run`.
+    """
+    if model.config.model_type == "big_bird":
+        from core.efficiency.bigbird import forward
+
+        forward(model, inputs["input_ids"][0].tolist(), [], blocks_of(model))
+    else:
+        run(model, inputs, output_attentions=True)
+
+
+def blocks_of(model: Any) -> Any:
+    """BigBird's blocks as its configuration has them, with the seed 0 for the random ones."""
+    from core.efficiency.layout import Sparsity
+
+    return Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,11 @@ def side_of(model: Any) -> int:
     return int(model.longformer.encoder.layer[0].attention.self.one_sided_attn_window_size)
 
 
+def sides_of(model: Any) -> tuple[int, ...]:
+    """The same of every layer."""
+    return tuple(_reach(layer.attention.self, None) for layer in model.longformer.encoder.layer)
+
+
 def _reach(own: Any, side: int | None) -> int:
     """Tokens that a layer's window reaches on each side: ``side``, or what the layer was made with."""
     return int(own.one_sided_attn_window_size) if side is None else side

@@ -12,12 +12,13 @@ import torch
 
 from core.attention.block import Block, block, inputs_of
 from core.attention.blueprint import TABLE
+from core.attention.capture import capture
 from core.attention.layout import ADAPTERS, places
 from core.attention.question import Where
 from core.attention.steps import Step
 from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputEmpty, NoAttentionMatrix, OutOfRange
+from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from tests import tinyfamilies
 
 TEXT = "The cat sat on the mat and looked at the dog."
@@ -134,6 +135,18 @@ def test_norms_are_the_models_own(name: str) -> None:
             with torch.inference_mode():
                 expected = module(torch.tensor(one.values)).numpy()
             np.testing.assert_allclose(after.values, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_bigbird_shows_its_blocks_and_a_transformer_xl_one_segment() -> None:
+    text = " ".join([TEXT] * 4)
+    checkpoint = made("big_bird")
+    drawn = capture(checkpoint, text).encoder
+    assert drawn is not None
+    found = block(checkpoint, text, 1)
+    np.testing.assert_allclose(of(found, "attention", "weights").values, drawn.weights[1], atol=1e-5)
+    assert np.isneginf(of(found, "attention", "mask").values).any()
+    with pytest.raises(InputTooLong, match="one segment"):
+        block(made("xlnet-left"), " ".join([TEXT] * 9), 0)
 
 
 def test_bert_begins_with_three_summands_and_an_order_of_its_own() -> None:

@@ -17,6 +17,8 @@ from core.attention.vectors import scores, vectors, with_vectors
 from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
+from core.language.orders import ranks
+from core.language.permuted import streams
 from tests import tinyfamilies
 
 IDS = torch.randint(5, 100, (1, 14), generator=torch.Generator().manual_seed(1))
@@ -50,7 +52,8 @@ def of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, A
             "encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions
         }  # fmt: skip
     elif "target_mapping" in given:
-        kept = {"encoder": [one for one, _ in out.attentions], "query": [other for _, other in out.attentions]}
+        rows = given["target_mapping"][0].argmax(-1)
+        kept = {"decoder": [one for one, _ in out.attentions], "query": [one[:, :, rows] for _, one in out.attentions]}
     else:
         kept = {"decoder" if checkpoint.spec.kind == "causal-lm" else "encoder": out.attentions}
     return {kind: torch.cat(tuple(layers)).numpy() for kind, layers in kept.items()}
@@ -69,14 +72,48 @@ def test_the_softmax_of_the_scores_is_what_the_model_attends_to(name: str) -> No
 
 
 @pytest.mark.parametrize("name", ["big_bird", "longformer"])
-def test_sparse_families_are_read_as_their_maps_are_drawn(name: str) -> None:
+@pytest.mark.parametrize("times", [1, 4])
+def test_sparse_families_are_read_as_their_maps_are_drawn(name: str, times: int) -> None:
     checkpoint = tinyfamilies.make(name)
-    given = dict(checkpoint.tokenizer(tinyfamilies.PLAIN, return_tensors="pt"))
-    drawn = capture(checkpoint, tinyfamilies.PLAIN).encoder
+    text = " ".join([tinyfamilies.PLAIN] * times)
+    given = dict(checkpoint.tokenizer(text, return_tensors="pt"))
+    drawn = capture(checkpoint, text).encoder
     assert drawn is not None
-    np.testing.assert_allclose(softmax(scores(checkpoint, given)["encoder"]), drawn.weights, atol=1e-5)
+    found = scores(checkpoint, given)["encoder"]
+    np.testing.assert_allclose(softmax(found), drawn.weights, atol=1e-5)
+    assert drawn.allowed is not None
+    np.testing.assert_array_equal(np.isfinite(found), np.broadcast_to(drawn.allowed, found.shape))
+    assert (times == 1 and name == "big_bird") == bool(drawn.allowed.all())
     if name == "big_bird":
         assert checkpoint.model.bert.attention_type == "block_sparse"
+
+
+def test_a_long_text_of_a_transformer_xl_is_read_in_segments_as_its_map_is_drawn() -> None:
+    checkpoint = tinyfamilies.make("xlnet-left")
+    text = " ".join([tinyfamilies.PLAIN] * 9)
+    drawn = capture(checkpoint, text).decoder
+    assert drawn is not None
+    n = len(drawn.query_tokens)
+    assert n > 64 + 32
+    given = {"input_ids": checkpoint.tokenizer(text, return_tensors="pt")["input_ids"]}
+    found = vectors(checkpoint, given)["decoder"]
+    assert found.queries.shape == found.keys.shape == (2, 2, n, 8)
+    whole = scores(checkpoint, given)["decoder"]
+    np.testing.assert_allclose(softmax(whole), drawn.weights, atol=1e-5)
+    assert np.isfinite(whole)[0, 0, -1].sum() < n
+
+
+def test_the_streams_of_xlnet_have_the_kinds_and_rows_of_their_maps() -> None:
+    checkpoint = tinyfamilies.make("xlnet")
+    trace = capture(checkpoint, tinyfamilies.PLAIN)
+    ids = checkpoint.tokenizer(tinyfamilies.PLAIN, return_tensors="pt")["input_ids"]
+    places = [i for i, one in enumerate(ids[0].tolist()) if one not in checkpoint.tokenizer.all_special_ids]
+    given = {"input_ids": ids, **streams(ids, ranks(places, ids.shape[1]), places)}
+    found = scores(checkpoint, given)
+    for kind, drawn in (("decoder", trace.decoder), ("query", trace.query)):
+        assert drawn is not None
+        assert found[kind].shape == drawn.weights.shape
+        np.testing.assert_allclose(softmax(found[kind]), drawn.weights, atol=1e-5)
 
 
 def test_xlnets_query_stream_has_queries_of_its_own_and_the_contents_keys() -> None:
@@ -87,11 +124,12 @@ def test_xlnets_query_stream_has_queries_of_its_own_and_the_contents_keys() -> N
     where[0, 0, 4] = where[0, 1, 9] = 1
     given = inputs_of(checkpoint) | {"perm_mask": hidden, "target_mapping": where}
     found, expected = scores(checkpoint, given), of_the_library(checkpoint, given)
-    for kind in ("encoder", "query"):
+    for kind in ("decoder", "query"):
         np.testing.assert_allclose(softmax(found[kind]), expected[kind], atol=1e-5)
     both = with_vectors(checkpoint, given)
-    np.testing.assert_array_equal(both["query"][1], both["encoder"][1])
-    assert not np.allclose(both["query"][0][:, :, 4], both["encoder"][0][:, :, 4])
+    np.testing.assert_array_equal(both["query"][1], both["decoder"][1])
+    assert both["query"][0].shape == (2, 2, 2, 8)
+    assert not np.allclose(both["query"][0], both["decoder"][0][:, :, [4, 9]])
 
 
 def test_a_memory_gives_keys_before_the_first_token() -> None:
