@@ -36,27 +36,27 @@ def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
 
 
 @st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
-def trace(slug: str, text: str, text_b: str | None = None) -> AttentionTrace:
+def trace(slug: str, text: str, text_b: str | None = None, *, vectors: bool = False) -> AttentionTrace:
     """Attention of checkpoint ``slug`` over ``text``, with a second sentence for an encoder."""
     from core.attention.capture import capture
 
-    return capture(checkpoint(slug), text, text_b)
+    return capture(checkpoint(slug), text, text_b, vectors=vectors)
 
 
 @st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
-def continued_trace(slug: str, text: str, count: int) -> AttentionTrace:
+def continued_trace(slug: str, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:
     """Attention of a decoder over ``text`` and ``count`` tokens of its greedy continuation."""
     from core.attention.written import continued
 
-    return continued(checkpoint(slug), text, count)
+    return continued(checkpoint(slug), text, count, vectors=vectors)
 
 
 @st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
-def rewritten_trace(slug: str, text: str, task: str) -> AttentionTrace:
+def rewritten_trace(slug: str, text: str, task: str, *, vectors: bool = False) -> AttentionTrace:
     """Attention of an encoder-decoder over ``text`` and its greedy answer to ``task``."""
     from core.attention.written import rewritten
 
-    return rewritten(checkpoint(slug), text, task)
+    return rewritten(checkpoint(slug), text, task, vectors=vectors)
 
 
 @st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)

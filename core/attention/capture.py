@@ -39,36 +39,54 @@ MAX_NEW_TOKENS = 64
 """How far an encoder-decoder writes on its own when no target is given."""
 
 
-def capture(checkpoint: Checkpoint, text: str, text_b: str | None = None, target: str | None = None) -> AttentionTrace:
+def capture(
+    checkpoint: Checkpoint,
+    text: str,
+    text_b: str | None = None,
+    target: str | None = None,
+    *,
+    vectors: bool = False,
+) -> AttentionTrace:
     """Every attention weight of ``checkpoint`` over ``text``.
 
     ``text_b`` is a second sentence for an encoder. ``target`` is what an encoder-decoder is made to write; without it,
-    its own greedy output is used. The shared model is not changed.
+    its own greedy output is used. With ``vectors`` the maps have their queries and keys, for which the model runs once
+    more. The shared model is not changed.
 
     Raises:
         InputEmpty: there is no text, or no token is left of it.
         InputTooLong: more tokens than the model has positions or than :data:`MAX_TOKENS`.
-        NoAttentionMatrix: the architecture, or this mode of it, computes no attention matrix.
+        NoAttentionMatrix: the architecture, or this mode of it, computes no attention matrix, or its queries and keys
+            are not known.
     """
     import torch
+
+    from core.attention.vectors import attach
 
     kind = checkpoint.spec.kind
     if kind in ("causal-lm", "seq2seq-lm"):
         _refuse_switching(checkpoint.model)
     with torch.inference_mode():
         if kind == "seq2seq-lm":
-            return _encoder_decoder(checkpoint, text, target)
+            return _encoder_decoder(checkpoint, text, target, vectors=vectors)
         inputs = _tokenise(checkpoint, text, None if kind == "causal-lm" else text_b)
         tokens = labels(checkpoint.tokenizer, inputs.ids[0].tolist())
         if kind == "causal-lm":
-            return AttentionTrace(checkpoint.spec.slug, decoder=_decoder(checkpoint.model, inputs.ids, tokens))
+            trace = AttentionTrace(checkpoint.spec.slug, decoder=_decoder(checkpoint.model, inputs.ids, tokens))
+            return attach(trace, checkpoint, {"input_ids": inputs.ids}) if vectors else trace
         encoder = _encoder(checkpoint.model, inputs, tokens)
+        trace = AttentionTrace(checkpoint.spec.slug, encoder=encoder)
+        if vectors:
+            trace = attach(trace, checkpoint, {**inputs.tensors, **own_language(checkpoint.model, inputs.ids)})
         if kind != "permutation-lm":
-            return AttentionTrace(checkpoint.spec.slug, encoder=encoder)
+            return trace
         known = [i for i, number in enumerate(inputs.ids[0].tolist()) if number in checkpoint.tokenizer.all_special_ids]
         content, query = shapes.two_streams(checkpoint.model, inputs.ids, tokens, known)
-        encoder = replace(encoder, label="All words known")
-        return AttentionTrace(checkpoint.spec.slug, encoder=encoder, decoder=content, query=query)
+        streams = AttentionTrace(checkpoint.spec.slug, decoder=content, query=query)
+        if vectors:
+            streams = attach(streams, checkpoint, shapes.stream_inputs(inputs.ids, known))
+        assert trace.encoder is not None
+        return replace(streams, encoder=replace(trace.encoder, label="All words known"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +121,7 @@ def _decoder(model: Any, ids: torch.Tensor, tokens: tuple[str, ...]) -> Attentio
     return _map("decoder", model, getattr(outputs, "attentions", None), tokens, tokens, seen)
 
 
-def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None) -> AttentionTrace:
+def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None, *, vectors: bool) -> AttentionTrace:
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     inputs = _tokenise(checkpoint, text)
     if target is None:
@@ -112,11 +130,16 @@ def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None) -> A
         ].tolist()
     else:
         first, written = _start_token(model), tokenizer(text_target=clean(target), verbose=False)["input_ids"]
-    return capture_pair(checkpoint, inputs.ids[0].tolist(), [first], written)
+    return capture_pair(checkpoint, inputs.ids[0].tolist(), [first], written, vectors=vectors)
 
 
 def capture_pair(
-    checkpoint: Checkpoint, source: Sequence[int], prompt: Sequence[int], written: Sequence[int]
+    checkpoint: Checkpoint,
+    source: Sequence[int],
+    prompt: Sequence[int],
+    written: Sequence[int],
+    *,
+    vectors: bool = False,
 ) -> AttentionTrace:
     """The three maps of an encoder-decoder that reads ``source`` and writes ``written``, all as ids.
 
@@ -128,27 +151,25 @@ def capture_pair(
     """
     import torch
 
+    from core.attention.vectors import attach
+
     _refuse_switching(checkpoint.model)
     read = _checked(checkpoint, [*prompt, *written][:-1])
     ids = torch.tensor([_checked(checkpoint, list(source))])
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "decoder_input_ids": torch.tensor([read])}
     with torch.inference_mode():
-        outputs = checkpoint.model(
-            input_ids=ids,
-            attention_mask=torch.ones_like(ids),
-            decoder_input_ids=torch.tensor([read]),
-            output_attentions=True,
-            use_cache=False,
-        )
+        outputs = checkpoint.model(**inputs, output_attentions=True, use_cache=False)
     model = checkpoint.model
     sources, reads = labels(checkpoint.tokenizer, source), labels(checkpoint.tokenizer, read)
     first = len(prompt) - 1  # the row of the prompt's last token produces the first written one
     crossing = [layer[:, :, first:] for layer in outputs.cross_attentions or () if layer is not None]
-    return AttentionTrace(
+    trace = AttentionTrace(
         checkpoint.spec.slug,
         encoder=_map("encoder", model, outputs.encoder_attentions, sources, sources),
         decoder=_map("decoder", model, outputs.decoder_attentions, reads, reads, mask(causal, len(reads))[None, None]),
         cross=_map("cross", model, crossing, labels(checkpoint.tokenizer, written), sources),
     )
+    return attach(trace, checkpoint, inputs, first) if vectors else trace
 
 
 def _refuse_switching(model: Any) -> None:

@@ -115,22 +115,11 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
     Args:
         known: places that are known from the start; all others are found one after the other.
     """
-    import torch
-
-    from core.language import orders
-
+    inputs = stream_inputs(ids, known)
+    out = model(**inputs, use_mems=False, output_attentions=True)
+    blind = inputs["perm_mask"][0].bool().numpy()
     n = len(tokens)
     places = [place for place in range(n) if place not in set(known)]
-    rank = orders.ranks(places, n)
-    blind = orders.blind(rank)
-    where = orders.mapping(np.asarray(places), n)
-    out = model(
-        input_ids=ids,
-        perm_mask=torch.from_numpy(blind).to(torch.float32)[None],
-        target_mapping=torch.from_numpy(where)[None],
-        use_mems=False,
-        output_attentions=True,
-    )
     content, query = (stacked([streams[i] for streams in out.attentions]) for i in (0, 1))
     seen = ~blind | np.eye(n, dtype=np.bool_)
     found = frozen(query[:, :, places])  # the library computes a row for every token, wanted or not
@@ -145,6 +134,15 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
             label="Query stream", note=f"{order} Each row is to find the token that it stands at, and does not see it.",
         ),
     )  # fmt: skip
+
+
+def stream_inputs(ids: Tensor, known: Sequence[int]) -> dict[str, Tensor]:
+    """What XLNet takes to find all but the ``known`` places of (1, n) ids from left to right."""
+    from core.language import orders, permuted
+
+    n = ids.shape[1]
+    places = [place for place in range(n) if place not in set(known)]
+    return {"input_ids": ids, **permuted.streams(ids, orders.ranks(places, n), places)}
 
 
 def stacked(layers: Sequence[Tensor]) -> Floats:

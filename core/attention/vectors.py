@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from core.attention.layout import Place, places
 from core.attention.scores import Attended, attended, look
-from core.attention.trace import Floats, MapKind
+from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind
 from core.attention.watch import Watch, drawn, private
 from core.checkpoints.spec import Checkpoint
 from core.language.segments import SEGMENT, read, remembers
@@ -75,6 +75,27 @@ def vectors(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, 
 def with_vectors(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, tuple[Floats, Floats]]:
     """(queries (L, H, Q, d), keys (L, H, K, d)) by kind of attention; arguments and errors as :func:`vectors`."""
     return {kind: (one.queries, one.keys) for kind, one in vectors(checkpoint, inputs).items()}
+
+
+def attach(trace: AttentionTrace, checkpoint: Checkpoint, inputs: Mapping[str, Any], first: int = 0) -> AttentionTrace:
+    """``trace`` with the queries and keys of its maps, where they are known.
+
+    Args:
+        inputs: what the trace was made from, as for :func:`vectors`.
+        first: the decoder's row that is the first of the trace's cross-attention.
+    """
+    found = with_vectors(checkpoint, inputs)
+
+    def kept(one: AttentionMap | None) -> AttentionMap | None:
+        if one is None or one.kind not in found:
+            return one
+        queries, keys = found[one.kind]
+        if one.kind == "cross":
+            queries = queries[:, :, first : first + len(one.query_tokens)]
+        return replace(one, queries=queries, keys=keys)
+
+    maps = (trace.encoder, trace.decoder, trace.cross, trace.query)
+    return AttentionTrace(trace.checkpoint, *(kept(one) for one in maps))
 
 
 def scores(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, Floats]:

@@ -15,27 +15,28 @@ from core.attention.stitch import stitch
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputTooLong, OutOfRange
+from core.errors import InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.generate import generate, prompt_ids
 from core.language.segments import SEGMENT, longest_memory, remembers
 from core.language.translate import prepare, rewrite
 from core.language.types import Decoding
 
 
-def continued(checkpoint: Checkpoint, text: str, count: int) -> AttentionTrace:
+def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:
     """The decoder's map over ``text`` and ``count`` tokens that it wrote after it, stitched from the steps.
 
     One step more is run than tokens are shown, because a token's row is computed when it is read. Fewer tokens are
     shown where the model ends its text.
 
     Raises:
+        NoAttentionMatrix: queries and keys are asked for of a model that read the text in pieces.
         OutOfRange: ``count`` is negative or above :data:`MAX_NEW_TOKENS`.
         InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`core.attention.capture.capture`.
     """
     if not 0 <= count <= MAX_NEW_TOKENS:
         raise OutOfRange(f"From 0 to {MAX_NEW_TOKENS} tokens can be written here, not {count}.")
     if count == 0:
-        return capture(checkpoint, text)
+        return capture(checkpoint, text, vectors=vectors)
     prompt = prompt_ids(checkpoint, text)
     if len(prompt) + count > MAX_TOKENS:
         raise InputTooLong(
@@ -44,11 +45,26 @@ def continued(checkpoint: Checkpoint, text: str, count: int) -> AttentionTrace:
         )
     if checkpoint.model.config.model_type == "reformer":  # reads the whole text anew for every token: no rows to stitch
         ids = [*prompt, *(step.token.id for step in generate(checkpoint, text, Decoding(max_new_tokens=count)))]
-        return AttentionTrace(checkpoint.spec.slug, decoder=_read_whole(checkpoint, ids))
+        trace = AttentionTrace(checkpoint.spec.slug, decoder=_read_whole(checkpoint, ids))
+        return _with_vectors(trace, checkpoint, ids) if vectors else trace
     steps = list(generate(checkpoint, text, Decoding(max_new_tokens=count + 1)))
     written = labels(checkpoint.tokenizer, [step.token.id for step in steps])
     found = stitch(steps, labels(checkpoint.tokenizer, prompt), written, partial(_seen, checkpoint.model, len(prompt)))
-    return AttentionTrace(checkpoint.spec.slug, decoder=found)
+    trace = AttentionTrace(checkpoint.spec.slug, decoder=found)
+    return _with_vectors(trace, checkpoint, [*prompt, *(step.token.id for step in steps)][:-1]) if vectors else trace
+
+
+def _with_vectors(trace: AttentionTrace, checkpoint: Checkpoint, ids: list[int]) -> AttentionTrace:
+    import torch
+
+    from core.attention.vectors import attach
+
+    if remembers(checkpoint.model):
+        raise NoAttentionMatrix(
+            f"{checkpoint.spec.name} read its continuation token by token, with a memory that went along; its queries "
+            "and keys can be shown over a text alone. Let it continue by 0 tokens."
+        )
+    return attach(trace, checkpoint, {"input_ids": torch.tensor([ids])})
 
 
 def _read_whole(checkpoint: Checkpoint, ids: list[int]) -> AttentionMap:
@@ -64,7 +80,7 @@ def _seen(model: Any, prompt: int, n: int) -> Bools:
     return remembered(n, [*range(0, prompt, SEGMENT), *range(prompt, n)], longest_memory(model))
 
 
-def rewritten(checkpoint: Checkpoint, text: str, task: str) -> AttentionTrace:
+def rewritten(checkpoint: Checkpoint, text: str, task: str, *, vectors: bool = False) -> AttentionTrace:
     """The three maps of an encoder-decoder over ``text`` and its answer to ``task``.
 
     Raises:
@@ -72,4 +88,4 @@ def rewritten(checkpoint: Checkpoint, text: str, task: str) -> AttentionTrace:
     """
     request = prepare(checkpoint, text, task)
     steps = list(rewrite(checkpoint, text, task, Decoding(max_new_tokens=MAX_NEW_TOKENS)))
-    return capture_pair(checkpoint, request.source, request.prompt, [step.token.id for step in steps])
+    return capture_pair(checkpoint, request.source, request.prompt, [step.token.id for step in steps], vectors=vectors)

@@ -22,11 +22,12 @@ PAIRS = frozenset({"masked-lm", "replaced-token", "adapters"})
 """Kinds of models that read two sentences at once."""
 
 
-def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False) -> AttentionTrace:
+def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, vectors: bool = False) -> AttentionTrace:
     """Draw the controls, run the model, return its trace; the text is kept in the state.
 
     Args:
         pairs: offer a second sentence where the model can read one.
+        vectors: with queries and keys.
 
     Raises:
         AtlasError: whatever the text or the model does not allow, as a sentence.
@@ -50,10 +51,12 @@ def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False) -
                 st.button(plain(texts.short(sample)), key=button, on_click=_take, args=(slot, sample), width="stretch")
     state.set(text=None if text == samples[0] else text)
     with st.spinner("Running the model"):
-        return session.trace(spec.slug, text, second) if second else run(text)
+        if second:
+            return session.trace(spec.slug, text, second, vectors=vectors)
+        return run(text, vectors=vectors)
 
 
-def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[[str], AttentionTrace]:
+def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[..., AttentionTrace]:
     """The menu that this kind of model needs before its text, and what to do with the text."""
     if spec.kind == "causal-lm":
         count = st.selectbox(

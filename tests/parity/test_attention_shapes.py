@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 import torch
 
+from core import checkpoints
 from core.attention.capture import capture
 from core.attention.causal import allowed, windows
 from core.attention.trace import AttentionMap
-from core.attention.written import continued
+from core.attention.written import continued, rewritten
+from core.checkpoints import available
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
 from core.efficiency import reformer
 from core.efficiency.layout import Sparsity
+from core.language.tasks import tasks
 from tests import tiny
 
 LONG = " ".join(["The cat sat on the mat and the dog sat on the log."] * 4)
@@ -194,3 +197,22 @@ def test_a_pair_keeps_its_halves(tmp_path: Path) -> None:
     assert pair.second == 4
     assert pair.key_tokens[4] == "the"
     assert one.second is None
+
+
+@pytest.mark.parametrize("slug", [spec.slug for spec in available() if spec.ready])
+def test_queries_and_keys_of_every_live_model_fit_its_maps(slug: str) -> None:
+    checkpoint = checkpoints.load(slug)
+    text = "The cat sat on the mat."
+    if checkpoint.spec.kind == "causal-lm":
+        trace = continued(checkpoint, text, 0, vectors=True)
+    elif checkpoint.spec.kind == "seq2seq-lm":
+        trace = rewritten(checkpoint, text, tasks(checkpoint)[0].slug, vectors=True)
+    else:
+        trace = capture(checkpoint, text, vectors=True)
+    for found in trace.maps:
+        assert found.queries is not None
+        assert found.keys is not None
+        assert found.queries.shape[:3] == found.weights.shape[:3]
+        assert found.keys.shape[:3] == (*found.weights.shape[:2], found.weights.shape[3])
+        sums = found.weights.sum(-1)
+        np.testing.assert_allclose(sums, 1.0, atol=1e-4)
