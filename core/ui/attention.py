@@ -17,7 +17,13 @@ from core.ui.page import BRANCH_TITLES, header
 from core.ui.picker import SOURCES
 
 START = "minilm"
-SECTIONS = {"heads": "One head", "off": "Switch off", "grammar": "Grammar"}
+SECTIONS = {
+    "heads": "One head",
+    "all": "All heads",
+    "bertviz": "bertviz",
+    "off": "Switch off",
+    "grammar": "Grammar",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,7 @@ def attention_frame() -> AttentionView | None:
         "Every head of every live model: where it looks, what it looks for, and what the answer becomes without it.",
     )
     specs = {spec.slug: spec for spec in _ordered(checkpoints.available())}
-    choices: dict[str, Collection[str]] = {"model": specs, "view": VIEWS, "relation": LABELS}
+    choices: dict[str, Collection[str]] = {"model": specs, "view": VIEWS, "relation": LABELS, "with": specs}
     state = open_page("attention", choices)
     if not specs:
         return None
@@ -68,6 +74,8 @@ def show(view: AttentionView) -> None:
     """
     drawn: dict[str, Callable[[AttentionView], None]] = {
         "heads": _one_head,
+        "all": _all,
+        "bertviz": _bertviz,
         "off": _switch_off,
         "grammar": _grammar,
     }
@@ -77,6 +85,18 @@ def show(view: AttentionView) -> None:
 def _one_head(view: AttentionView) -> None:
     trace = text_trace(view.spec, view.state, pairs=True)
     link_heads(trace, view.state, view.spec.branch)
+
+
+def _all(view: AttentionView) -> None:
+    from core.ui.attention_maps import all_maps
+
+    all_maps(view.spec, view.state)
+
+
+def _bertviz(view: AttentionView) -> None:
+    from core.ui.attention_bertviz import bertviz_views
+
+    bertviz_views(view.spec, view.state)
 
 
 def _switch_off(view: AttentionView) -> None:

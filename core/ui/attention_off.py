@@ -58,7 +58,11 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
     )
     slot = state.key(f"off.heads.{spec.slug}")
     if slot not in st.session_state:
-        st.session_state[slot] = [code for code in state.words("off") or () if _head(code) in every]
+        asked = state.words(
+            "off"
+        )  # a link without it opens with the head that matters most off, so that one sees what is meant
+        codes_asked = [_code(ranked[0].head)] if asked is None else asked
+        st.session_state[slot] = [code for code in codes_asked if _head(code) in every]
     off = tuple(head for code in st.session_state[slot] if (head := _head(code)) in every)
     with st.spinner("Asking without them"):
         found = session.without_heads(spec.slug, text, off, task)
@@ -72,7 +76,8 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
     codes = {_code(head): f"{KINDS[head.kind] + ', ' if len(kinds) > 1 else ''}layer {head.layer + 1}, head "
              f"{head.head + 1}" for head in sorted(every)}  # fmt: skip
     st.multiselect("Off", list(codes), format_func=codes.__getitem__, key=slot, placeholder="no head is off")
-    state.set(off=tuple(st.session_state[slot]) or None)
+    now = tuple(st.session_state[slot])
+    state.set(off=None if now == (_code(ranked[0].head),) else now)
     st.markdown("**Try** the head that matters most, then one that looks sharply and does nothing. Then a whole layer.")
     st.markdown(
         "**Notice** that most heads can go without a trace, one by one: others do the same work. Together they cannot. "
@@ -135,13 +140,13 @@ def _buttons(ranked: tuple[HeadEffect, ...], kind: str, off: tuple[Head, ...], s
     strongest = own[0]
     with st.container(horizontal=True):
         st.button(
-            f"Switch off {strongest.layer + 1}-{strongest.head + 1}, which matters most", key=state.key("off.most"),
+            f"{strongest.layer + 1}-{strongest.head + 1} matters most", key=state.key("off.most"),
             on_click=_put, args=(slot, [_code(strongest)]),
         )  # fmt: skip
         idle = next((effect for effect in sorted(ranked, key=_idle) if effect.head.kind == kind), None)
         if idle is not None and idle.sharpness is not None:
             st.button(
-                f"Switch off {idle.head.layer + 1}-{idle.head.head + 1}, sharp but idle", key=state.key("off.idle"),
+                f"{idle.head.layer + 1}-{idle.head.head + 1} is sharp and idle", key=state.key("off.idle"),
                 on_click=_put, args=(slot, [_code(idle.head)]),
             )  # fmt: skip
         with st.popover("A whole layer"):
