@@ -6,6 +6,7 @@ one shows. ``FAMILIES`` maps a name to how it is made; ``make(name)`` builds it.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
@@ -127,6 +128,7 @@ FAMILIES: dict[str, Family] = {
 }  # fmt: skip
 
 
+@lru_cache
 def tokenizer_of(kind: Kind) -> Any:
     """WordPiece for models that fill masks, bytes for those that continue, Unigram for those that rewrite."""
     if kind == "causal-lm":
@@ -135,10 +137,7 @@ def tokenizer_of(kind: Kind) -> Any:
 
 
 def make(name: str, **settings: Any) -> Checkpoint:
-    """A random checkpoint of a family, in evaluation mode with eager attention; the same numbers every time.
-
-    Tokenisers are learnt anew, and which of two equally frequent pieces has which id is not the same every time.
-    """
+    """A random checkpoint of a family, in evaluation mode with eager attention; the same numbers every time."""
     import torch
 
     family = FAMILIES[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ TEXT = "The cat sat on the mat and looked at the dog."
 FAMILIES = [name for name in tinyfamilies.FAMILIES if name != "reformer"]
 
 
+@lru_cache
 def made(name: str) -> Checkpoint:
     return tinyfamilies.make(name)
 
@@ -56,9 +58,9 @@ def test_the_last_step_is_the_librarys_state(name: str) -> None:
     checkpoint = made(name)
     for side in (side for side in ("encoder", "decoder") if side in places(checkpoint)):
         layers = len(places(checkpoint)[side])
+        expected = states(checkpoint, side)
         for layer in range(layers):
             found = block(checkpoint, TEXT, layer, side)
-            expected = states(checkpoint, side)
             assert found.layers == layers == len(expected) - 1
             np.testing.assert_allclose(found.steps[-1].values, expected[layer + 1], atol=2e-4, rtol=1e-4)
             first = [one for one in found.steps if one.part == "embedding"]

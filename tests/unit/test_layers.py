@@ -28,6 +28,10 @@ READS = {
     ),
     "patterns": "import core.attention.patterns",
     "trace": "import core.attention.trace",
+    "looking inside": (
+        "import core.attention.ablate, core.attention.block, core.attention.lens, core.attention.twin\n"
+        "import core.attention.vectors, core.language.depth"
+    ),
     "treebank": "from core.attention import treebank; assert list(treebank.read(treebank.SHIPPED))",
     "head roles": "import core.attention.headroles, core.attention.relations",
     "pictures of attention": "import core.attention.bertviz, core.attention.combine, core.attention.grid",
