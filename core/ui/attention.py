@@ -21,6 +21,7 @@ SECTIONS = {
     "heads": "One head",
     "all": "All heads",
     "bertviz": "bertviz",
+    "block": "Inside a block",
     "off": "Switch off",
     "grammar": "Grammar",
 }
@@ -46,7 +47,7 @@ def attention_frame() -> AttentionView | None:
     state = open_page("attention", choices)
     if not specs:
         return None
-    left, right = st.columns([1.3, 2.7], vertical_alignment="bottom")
+    left, right = st.columns([1, 3.3], vertical_alignment="bottom")
     first = START if START in specs else next(iter(specs))
     with left:
         slug = st.selectbox(
@@ -55,7 +56,7 @@ def attention_frame() -> AttentionView | None:
             help="What really runs here, and where its weights come from",
         )  # fmt: skip
     if slug != state.text("model", first):
-        state.set(layer=None, head=None, map=None, task=None, off=None)
+        state.set(layer=None, head=None, map=None, task=None, off=None, side=None, step=None)
     state.set(model=None if slug == first else slug)
     with right:
         section = st.segmented_control(
@@ -76,6 +77,7 @@ def show(view: AttentionView) -> None:
         "heads": _one_head,
         "all": _all,
         "bertviz": _bertviz,
+        "block": _block,
         "off": _switch_off,
         "grammar": _grammar,
     }
@@ -97,6 +99,12 @@ def _bertviz(view: AttentionView) -> None:
     from core.ui.attention_bertviz import bertviz_views
 
     bertviz_views(view.spec, view.state)
+
+
+def _block(view: AttentionView) -> None:
+    from core.ui.attention_block import inside
+
+    inside(view.spec, view.state)
 
 
 def _switch_off(view: AttentionView) -> None:
