@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -16,6 +17,7 @@ from core.ui.links import PageState, link_row, open_page
 from core.ui.page import BRANCH_TITLES, header, plain, sentences
 from core.ui.picker import card_panel, checkpoint_picker, hub_panel
 from core.ui.tree import tree_panel
+from core.ui.tree_inside import inside_link
 
 SECTIONS = {
     "demo": "Demo",
@@ -83,8 +85,8 @@ def reading_sections(view: BranchView) -> None:
     if view.section == "tree":
         with sentences():
             wanted = {name: state.text(name) or None for name in ("size", "node", "drawing")}
-            layer = state.number("layer") or None
-            size, node, drawing = tree_panel(slug, key=state.key(f"tree.{slug}"), layer=layer, **wanted)
+            below = partial(inside_link, view.system, state.number("layer") or None)
+            size, node, drawing = tree_panel(slug, key=state.key(f"tree.{slug}"), below=below, **wanted)
             state.set(size=size, node=node, drawing=drawing)
     elif view.section == "facts":
         with sentences():

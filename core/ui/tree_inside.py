@@ -11,7 +11,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.ui.page import plain
 
 
-def inside_link(system: System, size: str, node: str, layer: int | None) -> None:
+def inside_link(system: System, layer: int | None, size: str, node: str) -> None:
     """A link to the step that shows what the module at ``node`` gives, where a model of the system runs here.
 
     Args:

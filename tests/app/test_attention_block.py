@@ -1,0 +1,165 @@
+"""Inside a block, on the page Attention: it opens filled, every step opens, and what cannot be is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints
+from core.attention.block import block
+from core.attention.wiring import wires
+from tests.app.test_branches import NASTY, opened, shown
+
+
+def page(**query: str) -> AppTest:
+    at = opened("attention", tab="block", **query)
+    assert not at.exception
+    return at
+
+
+def widget(elements: object, label: str) -> object:
+    return next(element for element in elements if element.label == label)  # type: ignore[attr-defined]
+
+
+def title(at: AppTest) -> str:
+    """The name of the step that is shown large."""
+    return str(at.subheader[0].value)
+
+
+def formula(at: AppTest) -> str:
+    return str(at.latex[0].value).strip("$\n")
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    widget(at.button, label).click().run()  # type: ignore[attr-defined]
+    assert not at.exception
+    return at
+
+
+@pytest.mark.parametrize("model", ["minilm", "atlas-gpt-2", "atlas-t5", "atlas-xlnet", "atlas-electra"])
+def test_it_opens_filled(model: str) -> None:
+    at = page(model=model)
+    assert not at.warning
+    assert title(at) == "Weights"
+    assert formula(at) == r"A = \mathrm{softmax}(S + M)"
+    assert len(at.get("plotly_chart")) == 3  # the step, the answers by layer, the way of the last one
+    assert "Every row sums to one\\." in shown(at)
+    assert "**Notice**" in shown(at)
+
+
+def test_a_decoder_says_where_its_norms_stand() -> None:
+    assert "(pre-norm)" in shown(page(model="atlas-gpt-2"))
+    assert "(post-norm)" in shown(page(model="atlas-bert"))
+
+
+def test_every_step_of_a_block_opens_with_next_and_goes_back() -> None:
+    found = block(checkpoints.load("atlas-t5"), "The cat sleeps on the chair.", 0, "decoder")
+    slugs = [wire.slug for wire in wires(found.steps)]
+    at = page(model="atlas-t5", side="decoder", step=slugs[0])
+    for number, slug in enumerate(slugs):
+        assert at.query_params.get("step", "attention-weights") == slug
+        assert not at.warning
+        assert title(at).lower() == found.steps[number].name
+        assert formula(at) == found.steps[number].formula
+        assert f"Step {number + 1} of {len(slugs)}, " in shown(at)
+        if number + 1 < len(slugs):
+            press(at, "Next")
+    assert widget(at.button, "Next").disabled  # type: ignore[attr-defined]
+    press(at, "Back")
+    assert at.query_params["step"] == slugs[-2]
+
+
+def test_a_head_of_its_own_and_one_that_is_not_there() -> None:
+    at = page(model="atlas-bert", step="attention-queries", head="2")
+    assert not at.warning
+    assert "Head 2: mean" in shown(at)
+    widget(at.selectbox, "Head").set_value(5).run()  # type: ignore[attr-defined]
+    assert "Head 5: mean" in shown(at)
+    assert at.query_params["head"] == "5"
+    assert "There is no head 99 here: this step has 6." in page(model="atlas-bert", head="99").warning[0].value
+
+
+def test_what_a_link_asks_for_in_vain_is_said() -> None:
+    at = page(model="atlas-bert", layer="77")
+    assert "There is no layer 77 here\\: this encoder has 4\\." in at.warning[0].value
+    assert widget(at.selectbox, "Layer").value == 4  # type: ignore[attr-defined]
+    at = page(model="atlas-bert", step="no-such-step")
+    assert "There is no step “no\\-such\\-step” in this block" in at.warning[0].value
+    assert title(at) == "Weights"
+    at = page(model="atlas-bert", layer="2", step="embedding-position")
+    assert "It shows “embedding\\-input”" in at.warning[0].value
+    assert title(at) == "Input"
+    at = page(model="atlas-bert", side="decoder")
+    assert "Atlas BERT has one side, its encoder" in at.warning[0].value
+
+
+def test_a_final_norm_without_a_layer_is_that_of_the_last() -> None:
+    at = page(model="atlas-gpt-2", step="end-final-norm")
+    assert not at.warning
+    assert title(at) == "Final norm"
+    assert widget(at.selectbox, "Layer").value == 4  # type: ignore[attr-defined]
+
+
+def test_another_layer_and_another_side_keep_what_they_can() -> None:
+    at = page(model="atlas-t5", side="decoder", step="cross-attention-scores")
+    widget(at.selectbox, "Layer").set_value(2).run()  # type: ignore[attr-defined]
+    assert title(at) == "Scores"
+    assert at.query_params["step"] == "cross-attention-scores"
+    widget(at.get("button_group"), "Side").set_value("encoder").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert not at.warning
+    assert title(at) == "Scores"
+    assert at.query_params["step"] == "attention-scores"
+    assert "side" not in at.query_params
+
+
+def test_a_step_leads_to_its_module_and_the_module_to_the_step() -> None:
+    at = page(model="atlas-bert", step="attention-queries", layer="3")
+    (link,) = [one.proto for one in at.get("page_link")]
+    assert "encoder.layer.0-11.attention.self.query" in link.label.replace("\\", "")
+    tree = opened("encoder", system="bert", tab="tree", node="encoder.layer.0-11.attention.self.query", layer="3")
+    (back,) = [one.proto for one in tree.get("page_link")]
+    assert "layer 3 of Atlas BERT" in back.label
+    assert "step=attention-queries" in back.query_string
+    assert "layer=3" in back.query_string
+    assert not page(model="atlas-bert", step="attention-mask").get("page_link")
+
+
+def test_a_tree_without_a_live_model_has_no_link() -> None:
+    assert not opened("decoder", system="gpt-3", tab="tree", node="transformer.h.0-95.attn").get("page_link")
+    assert not opened("encoder", system="bert", tab="tree", node="pooler.dense").get("page_link")
+
+
+def test_the_lens_has_a_text_of_its_own() -> None:
+    at = page(model="minilm")
+    widget(at.text_input, "Text with a [MASK]").set_value("Paris is the capital of [MASK].").run()  # type: ignore[attr-defined]
+    assert "**“france”**" in shown(at)
+    widget(at.text_input, "Text with a [MASK]").set_value("There is nothing hidden.").run()  # type: ignore[attr-defined]
+    assert "There is no mask in this text\\." in at.warning[0].value
+    assert title(at) == "Weights"  # the block is still there
+
+
+def test_a_model_that_predicts_no_word_has_a_block_and_no_lens() -> None:
+    at = page(model="atlas-adapter-bert")
+    assert not at.warning
+    assert title(at) == "Weights"
+    assert "predicts no word" in shown(at)
+    assert "the adapters of this model add nothing" in shown(at)
+
+
+@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("model", ["dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5"])
+def test_nasty_text_is_data(checkpoint_dir: Path, model: str, text: str) -> None:
+    at = page(model=model, text=text, asked=text)
+    assert not at.error
+
+
+def test_long_words_of_a_sparse_model_are_drawn_light() -> None:
+    at = page(model="atlas-longformer", step="feed-forward-inner")
+    assert not at.warning
+    assert "Each cell stands for" in shown(at)
+    assert len(at.get("plotly_chart")[0].proto.spec) < 600_000
+    at = page(model="atlas-longformer", step="attention-scores")
+    assert "Grey: not computed." in shown(at)

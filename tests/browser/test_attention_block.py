@@ -1,0 +1,140 @@
+"""Inside a block in a browser: walked by keyboard, to the module tree and back; its list alone, without a server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from core.attention.steps import Step
+from core.attention.wiring import wires
+from core.ui import block_list
+from tests.browser.conftest import WAIT_MS, Visitor
+from tests.unit.test_block_pictures import steps
+
+MOUNT = """
+async ([html, css, js, data]) => {
+  const host = document.createElement("div");
+  document.body.replaceChildren(host);
+  const parentElement = host.attachShadow({ mode: "open" });
+  parentElement.innerHTML = `<style>${css}</style>` + html;
+  const url = URL.createObjectURL(new Blob([js], { type: "text/javascript" }));
+  const draw = (await import(url)).default;
+  window.sent = [];
+  window.again = (data) => draw({ data, parentElement, setTriggerValue: (name, value) => window.sent.push(value) });
+  window.again(data);
+}
+"""
+
+
+def data_of(found: list[Step], chosen: str, count: int = 0) -> dict[str, Any]:
+    data = block_list.component_data(found, wires(found), chosen=chosen, label="Steps of a block")
+    return data | {"accent": "#0072B2", "count": count}
+
+
+@pytest.fixture
+def alone(chromium: Browser) -> Iterator[Page]:
+    page = chromium.new_page(viewport={"width": 420, "height": 700})
+    page.goto("about:blank")
+    yield page
+    page.close()
+
+
+def mount(page: Page, data: dict[str, Any]) -> None:
+    css, js = ((block_list.ASSETS / f"block.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    page.evaluate(MOUNT, [block_list.HTML, css, js, data])
+
+
+def test_arrows_choose_and_only_the_last_is_sent(alone: Page) -> None:
+    mount(alone, data_of(steps(before=True), "attention-scores"))
+    box = alone.get_by_role("listbox", name="Steps of a block")
+    expect(box.get_by_role("option")).to_have_count(18)
+    expect(box.get_by_role("group", name="Attention")).to_be_visible()
+    chosen = box.get_by_role("option", selected=True)
+    expect(chosen).to_have_attribute("aria-label", "scores, step 8 of 18, 2 by 3 by 3, from queries, keys")
+    chosen.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowDown"):
+        alone.keyboard.press(key)
+    expect(chosen).to_contain_text("weights")
+    alone.wait_for_function("window.sent.length > 0")
+    assert alone.evaluate("window.sent") == [{"step": "attention-weights", "count": 4}]
+    # the answer to an older click passes by, a newer one counts
+    alone.evaluate("data => window.again(data)", data_of(steps(before=True), "attention-scores", 2))
+    expect(chosen).to_contain_text("weights")
+    alone.evaluate("data => window.again(data)", data_of(steps(before=True), "attention-mix", 4))
+    expect(chosen).to_contain_text("mix")
+    alone.keyboard.press("End")
+    expect(chosen).to_have_attribute("aria-label", re.compile("^residual, step 18 of 18"))
+    alone.keyboard.press("Home")
+    expect(chosen).to_have_attribute("aria-label", re.compile("^token, step 1 of 18"))
+    assert alone.locator("[role=option][tabindex='0']").count() == 1
+
+
+def test_lines_lead_to_the_chosen_step_and_rows_stand_where_they_are_drawn(alone: Page) -> None:
+    found = steps(before=False)
+    mount(alone, data_of(found, "attention-scores"))
+    expect(alone.locator(".line.into")).to_have_count(2)
+    expect(alone.locator(".mark.chosen")).to_have_count(1)
+    assert alone.locator(".box").count() == 2
+    marks = alone.locator("svg .mark").evaluate_all(
+        "all => all.map((one) => { const box = one.getBoundingClientRect(); return box.top + box.height / 2; })"
+    )
+    rows = alone.get_by_role("option").evaluate_all(
+        "all => all.map((one) => { const box = one.getBoundingClientRect(); return box.top + box.height / 2; })"
+    )
+    np.testing.assert_allclose(marks, rows, atol=1.6)
+    alone.get_by_role("option", name="mask, step").click()
+    expect(alone.locator(".line.into")).to_have_count(0)
+    assert alone.evaluate("window.sent.at(-1)")["step"] == "attention-mask"
+    assert alone.evaluate("document.documentElement.scrollWidth") <= 420
+
+
+def test_names_are_text(alone: Page) -> None:
+    evil = "<img src=x onerror=window.hit=1>"
+    found = [Step("embedding", evil, "X", ("token", "width"), np.ones((1, 1), dtype=np.float32))]
+    mount(alone, data_of(found, "x"))
+    assert alone.locator("img").count() == 0
+    assert alone.evaluate("window.hit") is None
+    expect(alone.get_by_role("option")).to_contain_text(evil)
+
+
+def test_a_block_is_walked_by_keyboard_and_leads_to_the_tree_and_back(visitor: Visitor) -> None:
+    page = visitor.open("/attention?tab=block&model=atlas-bert&layer=2&text=The+cat+sat")
+    title = page.get_by_role("heading", level=3).first
+    expect(title).to_have_text("Weights", timeout=4 * WAIT_MS)
+    box = page.get_by_role("listbox", name="Steps of layer 2 of 4, Atlas BERT, encoder")
+    box.get_by_role("option", selected=True).focus()
+    page.keyboard.press("Home")
+    expect(title).to_have_text("Input")
+    page.keyboard.press("ArrowDown")
+    expect(title).to_have_text("Queries")
+    expect(page).to_have_url(re.compile("step=attention-queries"))
+    page.get_by_role("button", name="Next").press("Enter")
+    expect(title).to_have_text("Keys")
+    expect(box.get_by_role("option", selected=True)).to_contain_text("keys")
+    visitor.settle()
+
+    page.get_by_role("link", name="encoder.layer.0-11.attention.self.key").press("Enter")
+    expect(page).to_have_url(re.compile(r"/encoder\?.*node=encoder\.layer\.0-11\.attention\.self\.key"))
+    expect(page.get_by_role("treeitem", selected=True)).to_have_attribute("aria-label", re.compile("^key: Linear"))
+    page.get_by_role("link", name="See it at work: layer 2 of Atlas BERT").press("Enter")
+    expect(page).to_have_url(re.compile(r"/attention\?.*step=attention-keys"))
+    expect(title).to_have_text("Keys")
+    expect(box.get_by_role("option", selected=True)).to_contain_text("keys")
+    visitor.settle()
+
+
+def test_the_lens_answers_below(visitor: Visitor) -> None:
+    page = visitor.open("/attention?tab=block&model=atlas-bert&text=The+cat+sat")
+    field = page.get_by_role("textbox", name="Text with a [MASK]")
+    expect(field).to_be_visible(timeout=4 * WAIT_MS)
+    field.fill("The old man sat down on the [MASK].")
+    field.press("Enter")
+    expect(page).to_have_url(re.compile("asked=The"))
+    expect(page.get_by_text("After the last layer:")).to_be_visible()
+    page.get_by_text("As a table").last.click()
+    expect(page.get_by_role("table", name="Answers after each layer").get_by_role("row")).to_have_count(6)
