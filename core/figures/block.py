@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor, isfinite, log10
 
 import numpy as np
 import plotly.graph_objects as go
@@ -107,6 +107,15 @@ def numbers(values: Floats) -> Numbers:
     )  # fmt: skip
 
 
+def written(number: float, digits: int = 3) -> str:
+    """A number with so many digits and never with an exponent, which plotly would read as one of its own."""
+    if number == 0 or not isfinite(number):
+        return "0" if number == 0 else str(number)
+    places = digits - 1 - floor(log10(abs(number)))
+    text = f"{round(number, places):.{max(0, places)}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
+
+
 def vectors(values: Floats, tokens: Sequence[str], accent: str, theme: Theme = "light") -> go.Figure:
     """Token x width as a heat map around zero, and beside each row a bar as long as the vector."""
     found, ends = fold(values), limit(values).at
@@ -140,7 +149,7 @@ def vectors(values: Floats, tokens: Sequence[str], accent: str, theme: Theme = "
         title={"text": f"{values.shape[1]:,} numbers", **title},
     )  # fmt: skip
     figure.update_xaxes(
-        title={"text": "norm", **title}, tickvals=[longest], ticktext=[f"{longest:.2g}"], range=[0, 1.15 * longest],
+        title={"text": "norm", **title}, tickvals=[longest], ticktext=[written(longest)], range=[0, 1.15 * longest],
         tickangle=0, col=2,
     )  # fmt: skip
     figure.update_yaxes(autorange="reversed", fixedrange=True, **_ticks(rows, tokens, found.down, theme))
@@ -252,7 +261,7 @@ def _frame(theme: Theme) -> dict[str, object]:
 def _colorbar(title: str, ends: tuple[float, float], theme: Theme) -> dict[str, object]:
     ticks = [ends[0], (ends[0] + ends[1]) / 2, ends[1]]
     return {
-        "tickvals": ticks, "ticktext": [f"{tick:.2g}".replace("-", "−") for tick in ticks],
+        "tickvals": ticks, "ticktext": [written(tick, 2) for tick in ticks],
         "orientation": "h", "thickness": 10, "len": 0.6, "x": 0.0, "xanchor": "left", "y": 0.0, "yanchor": "top",
         "ypad": 12, "tickangle": 0, "outlinewidth": 0, "tickfont": {"color": _TEXT[theme]},
         "title": {"text": title, "side": "right", "font": {"color": _TEXT[theme]}},

@@ -35,14 +35,14 @@ def answers(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
     for row, guess in enumerate(way.guesses):
         for column, (token, probability) in enumerate(zip(guess.tokens, guess.probabilities, strict=True)):
             shown[row, column] = probability
-            texts[row][column] = f"{label(_short(token))}<br>{label(percent(probability))}"
+            texts[row][column] = f"{label(_short(token))}<br>{label(percent(probability).replace('< ', '<'))}"
             whole[row][column] = label(token)
     rows = layer_names(len(way.guesses))
     figure = go.Figure(
         go.Heatmap(
             z=shown, x=[str(i + 1) for i in range(k)], y=rows, zmin=0.0, zmax=max(0.1, float(np.nanmax(shown))),
             colorscale=scale(theme), text=texts, customdata=whole, texttemplate="%{text}", xgap=3, ygap=3,
-            textfont={"family": _MONO, "size": 12}, showscale=False,
+            textfont={"family": _MONO, "size": 11}, showscale=False,
             hovertemplate="%{y}, answer %{x}: <b>%{customdata}</b><br>probability %{z:.3f}<extra></extra>",
         )
     )  # fmt: skip
@@ -114,4 +114,4 @@ def said(way: Way, names: Sequence[str]) -> str:
 
 
 def _short(token: str) -> str:
-    return token if len(token) <= 9 else token[:8] + "…"
+    return token if len(token) <= 8 else token[:7] + "…"

@@ -58,8 +58,9 @@ def chosen_step(
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch", gap=None):
             st.subheader(step.name[:1].upper() + step.name[1:], anchor=False)
-        head, heads = _head(step, spec, state)
-        _buttons(wires, at, slot, state)
+        with st.container(horizontal=True, width="content", gap="small"):
+            head, heads = _head(step, spec, state)
+            _buttons(wires, at, slot, state)
     words = told(step)
     st.markdown(f":small[{words.text} {plain(step.note)}]")
     shown = _shown(found, step, head, heads, sparse)
@@ -167,7 +168,7 @@ def _legend(shown: Shown) -> str:
         told.insert(0, "Blue is below zero, orange above; the background is zero.")
         if ends.beyond:
             many = f"{ends.beyond:,} number lies" if ends.beyond == 1 else f"{ends.beyond:,} numbers lie"
-            told.append(f"Colours end at ±{ends.at:.2g}; {many} beyond.")
+            told.append(f"Colours end at ±{figures.written(ends.at, 2)}; {many} beyond.")
     if shown.seen is not None and step.name != "mask" and not shown.seen.all():
         told.append("Grey: not computed.")
     return " ".join(part for part in told if part)
@@ -181,25 +182,21 @@ def _numbers(shown: Shown) -> None:
         return
     found = figures.numbers(shown.values if shown.seen is None else np.where(shown.seen, shown.values, np.nan))
     parts = [
-        f"mean **{_number(found.mean)}**", f"spread **{_number(found.spread)}**",
-        f"largest **{_number(found.largest)}** {_at(shown, found.largest_at)}",
+        f"mean **{figures.written(found.mean)}**", f"spread **{figures.written(found.spread)}**",
+        f"largest **{figures.written(found.largest)}** {_at(shown, found.largest_at)}",
     ]  # fmt: skip
     if shown.step.name != "weights":
-        parts.append(f"smallest **{_number(found.smallest)}** {_at(shown, found.smallest_at)}")
+        parts.append(f"smallest **{figures.written(found.smallest)}** {_at(shown, found.smallest_at)}")
     if not shown.columns:
         norms = np.linalg.norm(shown.values, axis=-1)
-        longest, shortest = int(norms.argmax()), int(norms.argmin())
-        parts.append(
-            f"norm from **{norms[shortest]:.3g}** (“{plain(shown.rows[shortest])}”) to **{norms[longest]:.3g}** "
-            f"(“{plain(shown.rows[longest])}”)"
+        ends = (
+            f"**{figures.written(float(norms[row]))}** (“{plain(shown.rows[row])}”)"
+            for row in (int(norms.argmin()), int(norms.argmax()))
         )
+        parts.append(f"norm from {' to '.join(ends)}")
     which = f"Head {shown.head + 1}: " if shown.heads > 1 else ""
     text = which + " · ".join(parts)
     st.markdown(text[0].upper() + text[1:])
-
-
-def _number(number: float) -> str:
-    return f"{number:.3g}".replace("-", "−")
 
 
 def _at(shown: Shown, place: tuple[int, int]) -> str:
@@ -217,7 +214,7 @@ def _tree_link(step: Step, found: Block, spec: CheckpointSpec) -> None:
     if node is not None:
         st.page_link(
             f"pages/{system.branch}.py",
-            label=plain(f"{node} in the module tree of {system.name}"),
+            label=plain(f"In the module tree of {system.name}: {node}"),
             icon=":material/account_tree:",
             query_params={"system": system.slug, "tab": "tree", "node": node, "layer": str(found.layer + 1)},
         )
@@ -231,11 +228,11 @@ def _table(shown: Shown) -> Table:
     if not shown.columns:
         norms = np.linalg.norm(shown.values, axis=-1)
         rows = [
-            (place, *(_number(number) for number in (norm, row.mean(), row.std(), row.min(), row.max())))
+            (place, *(figures.written(float(number)) for number in (norm, row.mean(), row.min(), row.max())))
             for place, norm, row in zip(places, norms, shown.values, strict=True)
         ]
-        headings = ("Token", "Norm", "Mean", "Spread", "Smallest", "Largest")
-        return Table(headings, rows, caption, (30, 14, 14, 14, 14, 14), (1, 2, 3, 4, 5))
+        headings = ("Token", "Norm", "Mean", "Smallest", "Largest")
+        return Table(headings, rows, caption, (28, 18, 18, 18, 18), (1, 2, 3, 4))
     if shown.step.name == "mask":
         seen = np.isfinite(shown.values)
         rows = [(place, f"{int(row.sum())} of {len(row)}") for place, row in zip(places, seen, strict=True)]
@@ -243,7 +240,7 @@ def _table(shown: Shown) -> Table:
     known = shown.values if shown.seen is None else np.where(shown.seen, shown.values, -np.inf)
     order = np.argsort(-known, axis=-1, kind="stable")[:, :_STRONGEST]
     rows = [
-        (place, *(f"{shown.columns[key]} {_number(row[key])}" if np.isfinite(row[key]) else "" for key in keys))
+        (place, *(f"{shown.columns[key]} {figures.written(row[key])}" if np.isfinite(row[key]) else "" for key in keys))
         for place, row, keys in zip(places, known, order, strict=True)
     ]
     best = ("Strongest", "Second", "Third")[: order.shape[1]]

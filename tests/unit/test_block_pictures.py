@@ -194,6 +194,14 @@ def test_numbers_leave_out_what_was_not_computed() -> None:
     assert (found.smallest, found.smallest_at) == (-4.0, (1, 1))
 
 
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0.0, "0"), (265.3, "265"), (1234.5, "1230"), (-0.01234, "−0.0123"), (9.9999, "10"), (2e-7, "0.0000002")],
+)
+def test_numbers_are_written_without_an_exponent(number: float, text: str) -> None:
+    assert figures.written(number) == text
+
+
 def test_vectors_are_drawn_around_zero_beside_their_norms() -> None:
     values = np.array([[3, -4], [0, 0], [0, 1]], dtype=np.float32)
     heat, bars = figures.vectors(values, TOKENS, "#0072B2").data

@@ -151,7 +151,8 @@ export default function (component) {
     view.count = Math.max(view.count, data.count);
   }
   const at = mark(view);
-  requestAnimationFrame(() => bringIntoView(view, view.rows[at])); // once there is a layout to measure
+  if (fresh || view.shown !== view.chosen) requestAnimationFrame(() => bringIntoView(view, view.rows[at])); // has a layout
+  view.shown = view.chosen;
   view.list.onclick = (event) => {
     const row = event.target.closest("[role=option]");
     if (!row) return;
