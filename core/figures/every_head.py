@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _TEXT = {"light": "#1a1f24", "dark": "#e8ecf0"}
-_SHAPES = ("circle", "diamond", "square", "triangle-up")
+SHAPES = ("circle", "diamond", "square", "triangle-up", "cross")
 """A branch has a shape as well as a colour."""
 _SIZE = 9
 QUARTERS = 4
@@ -32,6 +32,7 @@ class Dots:
     score: Sequence[float]
     names: Sequence[str]
     """What a dot is called under the pointer."""
+    shape: str = SHAPES[0]
 
 
 def means(depth: Sequence[float], score: Sequence[float]) -> list[float | None]:
@@ -41,7 +42,7 @@ def means(depth: Sequence[float], score: Sequence[float]) -> list[float | None]:
     return [float(values[quarter == q].mean()) if (quarter == q).any() else None for q in range(QUARTERS)]
 
 
-def depth_dots(groups: Sequence[Dots], title: str, theme: Theme = "light") -> go.Figure:
+def depth_dots(groups: Sequence[Dots], theme: Theme = "light") -> go.Figure:
     """One dot a head, a trace for each group in the given order, and the mean of every quarter of the depth.
 
     Curve i is group i, and its point j the group's j-th head.
@@ -50,11 +51,11 @@ def depth_dots(groups: Sequence[Dots], title: str, theme: Theme = "light") -> go
 
     ink = _TEXT[theme]
     figure = go.Figure()
-    for number, dots in enumerate(groups):
+    for dots in groups:
         figure.add_scatter(
             x=[round(value, 4) for value in dots.depth], y=[round(value, 4) for value in dots.score], mode="markers",
             name=dots.title, text=[label(name) for name in dots.names],
-            marker={"size": _SIZE, "color": dots.colour, "opacity": 0.72, "symbol": _SHAPES[number % len(_SHAPES)],
+            marker={"size": _SIZE, "color": dots.colour, "opacity": 0.72, "symbol": dots.shape,
                     "line": {"width": 0.5, "color": ink}},
             selected={"marker": {"opacity": 1.0, "size": _SIZE + 4}}, unselected={"marker": {"opacity": 0.72}},
             hovertemplate="%{text}<br>%{y:.3f}<extra></extra>",
@@ -70,14 +71,13 @@ def depth_dots(groups: Sequence[Dots], title: str, theme: Theme = "light") -> go
     )  # fmt: skip
     highest = max((value for dots in groups for value in dots.score), default=1.0)
     figure.update_layout(
-        height=380, margin={"l": 8, "r": 8, "t": 8, "b": 8}, font={"color": ink}, dragmode=False,
+        height=380, margin={"l": 8, "r": 26, "t": 8, "b": 8}, font={"color": ink}, dragmode=False,
         clickmode="event+select", plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": {"size": 13, "color": ink},
                 "itemclick": False, "itemdoubleclick": False},
-        xaxis={"title": {"text": "depth: input on the left, output on the right", "font": {"color": ink}},
-               "range": [-0.01, 1.01], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%", "fixedrange": True,
+        xaxis={"title": {"text": "from the input to the output", "font": {"color": ink}},
+               "range": [-0.015, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%", "fixedrange": True,
                "zeroline": False, "tickfont": {"color": ink}},
-        yaxis={"title": {"text": label(title), "font": {"color": ink}}, "fixedrange": True, "rangemode": "tozero",
-               "range": [-0.03 * highest, 1.06 * highest], "tickfont": {"color": ink}},
+        yaxis={"fixedrange": True, "range": [-0.03 * highest, 1.06 * highest], "tickfont": {"color": ink}},
     )  # fmt: skip
     return figure

@@ -90,11 +90,12 @@ def test_quarters_of_the_depth() -> None:
 
 def test_dots_keep_their_order_and_hostile_names_stay_text() -> None:
     figure = depth_dots(
-        [Dots("Encoder", "#0072B2", [0.1], [0.5], ["<b>x</b>"]), Dots("Decoder", "#D55E00", [0.9], [0.1], ["y"])],
-        "weight <on>",
+        [
+            Dots("Encoder", "#0072B2", [0.1], [0.5], ["<b>x</b>"]),
+            Dots("Decoder", "#D55E00", [0.9], [0.1], ["y"], "square"),
+        ]
     )
     assert [trace.name for trace in figure.data] == ["Encoder", "Decoder", "mean of a quarter"]
     assert figure.data[0].text == ("&lt;b&gt;x&lt;/b&gt;",)
-    assert figure.data[0].marker.symbol != figure.data[1].marker.symbol
-    assert figure.layout.yaxis.title.text == "weight &lt;on&gt;"
+    assert (figure.data[0].marker.symbol, figure.data[1].marker.symbol) == ("circle", "square")
     assert list(figure.data[2].y[:2]) == [0.5, 0.5]
