@@ -142,6 +142,10 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "branch": Choice(),
         "kind": Choice(None, ("encoder", "decoder", "cross", "query")),
         "models": Words(most=100),
+        "beside": Words(most=3),
+        "role": Choice(),
+        "word": Integer(None, 1, 40),
+        "at": Integers(high=256, most=6),
     },
     "zoo": {
         "tab": Choice("models", ("models", "compare", "curves")),

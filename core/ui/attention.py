@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core import checkpoints
+from core.attention.beside import ROLES
 from core.attention.everyhead import SCORES
 from core.attention.relations import LABELS
 from core.checkpoints.spec import CheckpointSpec
@@ -49,7 +50,7 @@ def attention_frame() -> AttentionView | None:
     specs = {spec.slug: spec for spec in _ordered(checkpoints.available())}
     choices: dict[str, Collection[str]] = {
         "model": specs, "view": VIEWS, "relation": LABELS, "with": specs, "score": SCORES, "branch": BRANCH_TITLES,
-        "models": specs,
+        "models": specs, "beside": specs, "role": ROLES,
     }  # fmt: skip
     state = open_page("attention", choices)
     if not specs:
@@ -85,6 +86,7 @@ def show(view: AttentionView) -> None:
         "off": _switch_off,
         "grammar": _grammar,
         "every": _every,
+        "beside": _beside,
     }
     drawn[view.section](view)
 
@@ -122,6 +124,12 @@ def _every(view: AttentionView) -> None:
     from core.ui.attention_every import every_head
 
     every_head(view.state, _ordered(checkpoints.available()))
+
+
+def _beside(view: AttentionView) -> None:
+    from core.ui.attention_beside import beside
+
+    beside(view.state, _ordered(checkpoints.available()))
 
 
 def _ordered(specs: Collection[CheckpointSpec]) -> list[CheckpointSpec]:

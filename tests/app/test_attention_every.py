@@ -83,7 +83,7 @@ def test_nonsense_in_a_link_is_named_and_the_table_stands(name: str, value: str)
     assert len(at.dataframe) == 1
 
 
-@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
 def test_nasty_links_are_data(text: str) -> None:
     at = every(branch=text, models=text)
     assert not at.exception
