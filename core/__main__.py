@@ -1,4 +1,4 @@
-"""The command line: ``python -m core doctor | fetch | tree | train | evaluate | heads | bench``.
+"""The command line: ``python -m core doctor | fetch | tree | train | evaluate | heads | effects | bench``.
 
 Every command imports what it needs when it runs, so that help is quick.
 """
@@ -129,6 +129,17 @@ def heads(
     from core.attention.headroles import cli_heads
 
     cli_heads(slugs, treebank, sentences, output)
+
+
+@app.command()
+def effects(
+    slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
+    output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/headroles.")] = None,
+) -> None:
+    """Measure what each attention head is worth: the bits that answers lose without it, over a fixed set of texts."""
+    from core.attention.effects import cli_effects
+
+    cli_effects(slugs, output)
 
 
 @app.command()

@@ -47,7 +47,7 @@ class Integer:
 class Real:
     """A number from ``low`` to ``high``."""
 
-    default: float
+    default: float | None
     low: float
     high: float
 
@@ -120,7 +120,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "task": Choice(),
     },
     "attention": {
-        "tab": Choice("heads", ("heads", "all", "bertviz", "block", "off", "grammar")),
+        "tab": Choice("heads", ("heads", "all", "bertviz", "block", "off", "grammar", "every", "beside")),
         "model": Choice(),
         "text": Text(),
         "second": Text(),
@@ -139,6 +139,15 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "step": Choice(),
         "asked": Text(),
         "off": Words(most=300),
+        "score": Choice(),
+        "least": Real(None, -1.0, 100.0),
+        "branch": Choice(),
+        "kind": Choice(None, ("encoder", "decoder", "cross", "query")),
+        "models": Words(most=100),
+        "beside": Words(most=3),
+        "role": Choice(),
+        "word": Integer(None, 1, 40),
+        "at": Integers(high=256, most=6),
     },
     "zoo": {
         "tab": Choice("models", ("models", "compare", "curves")),

@@ -15,6 +15,7 @@ import streamlit as st
 
 if TYPE_CHECKING:
     from core.attention.ablate import Ablation, HeadEffect
+    from core.attention.beside import WordLook
     from core.attention.block import Block, Side
     from core.attention.gates import Head
     from core.attention.lens import Way
@@ -61,6 +62,14 @@ def rewritten_trace(slug: str, text: str, task: str, *, vectors: bool = False) -
     from core.attention.written import rewritten
 
     return rewritten(checkpoint(slug), text, task, vectors=vectors)
+
+
+@st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
+def word_look(slug: str, text: str, task: str | None) -> WordLook:
+    """How ``slug`` looks over ``text``, word by word; ``task`` is for an encoder-decoder."""
+    from core.attention.beside import look
+
+    return look(checkpoint(slug), text, task)
 
 
 @st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)

@@ -111,7 +111,7 @@ def render(
 def height(found: AttentionMap) -> int:
     """How many pixels the page needs in a frame about 1,000 pixels wide; on a phone it scrolls."""
     cell = min(130, 600 // found.heads)
-    return max(620, min(1_200, 230 + found.layers * (cell + 5)))
+    return max(670, min(1_200, 230 + found.layers * (cell + 5)))
 
 
 def scale(theme: Theme, signed: bool = False) -> list[tuple[float, str]]:

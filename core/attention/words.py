@@ -29,16 +29,26 @@ Membership = NDArray[np.float32]  # (n, T)
 
 def align(sentence: Sentence, tokens: Sequence[Token]) -> Membership:
     """(n, T), 1 where a token of ``sentence.text`` begins in a word; special tokens begin in none."""
-    starts = [start for start, _ in sentence.spans]
+    return belonging([start for start, _ in sentence.spans], tokens)
+
+
+def belonging(starts: Sequence[int], tokens: Sequence[Token]) -> Membership:
+    """As :func:`align`, for words of any text that begin at ``starts``; a token before the first belongs to none."""
     found = np.zeros((len(starts), len(tokens)), dtype=np.float32)
     for index, token in enumerate(tokens):
-        if token.start >= 0 and not token.special:
+        if starts and token.start >= starts[0] and not token.special:
             found[bisect_right(starts, token.start) - 1, index] = 1
     return found
 
 
-def word_weights(weights: NDArray[np.float32], belongs: Membership) -> NDArray[np.float32]:
-    """(L, H, n, n) from ``weights`` of shape (L, H, T, T); rows of words without a token are zero."""
+def word_weights(
+    weights: NDArray[np.float32], belongs: Membership, looked_at: Membership | None = None
+) -> NDArray[np.float32]:
+    """(L, H, n, n) from ``weights`` of shape (L, H, T, T); rows of words without a token are zero.
+
+    ``looked_at`` is the membership of the keys where they are of another text: (L, H, n, m) from (L, H, T, S).
+    """
     pieces = belongs.sum(1, keepdims=True)
-    found: NDArray[np.float32] = (belongs / np.maximum(pieces, 1)) @ weights @ belongs.T
+    keys = belongs if looked_at is None else looked_at
+    found: NDArray[np.float32] = (belongs / np.maximum(pieces, 1)) @ weights @ keys.T
     return found

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core import checkpoints
+from core.attention.beside import ROLES
+from core.attention.everyhead import SCORES
 from core.attention.relations import LABELS
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.heads import VIEWS, link_heads
@@ -24,7 +26,11 @@ SECTIONS = {
     "block": "Inside a block",
     "off": "Switch off",
     "grammar": "Grammar",
+    "every": "Every head",
+    "beside": "Side by side",
 }
+OF_ALL = ("every", "beside")
+"""Sections about several models, which need no menu of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +49,28 @@ def attention_frame() -> AttentionView | None:
         "Every head of every live model: where it looks, what it looks for, and what the answer becomes without it.",
     )
     specs = {spec.slug: spec for spec in _ordered(checkpoints.available())}
-    choices: dict[str, Collection[str]] = {"model": specs, "view": VIEWS, "relation": LABELS, "with": specs}
+    choices: dict[str, Collection[str]] = {
+        "model": specs, "view": VIEWS, "relation": LABELS, "with": specs, "score": SCORES, "branch": BRANCH_TITLES,
+        "models": specs, "beside": specs, "role": ROLES,
+    }  # fmt: skip
     state = open_page("attention", choices)
     if not specs:
         return None
-    left, right = st.columns([1, 3.3], vertical_alignment="bottom")
+    section = st.segmented_control(
+        "Show", list(SECTIONS), format_func=SECTIONS.__getitem__, key=state.key("tab"),
+        default=state.text("tab", "heads"), required=True, label_visibility="collapsed",
+    )  # fmt: skip
+    state.set(tab=section)
     first = START if START in specs else next(iter(specs))
-    with left:
+    slug = state.text("model", first)
+    if section not in OF_ALL:
         slug = st.selectbox(
-            "Live model", list(specs), index=list(specs).index(state.text("model", first)),
-            format_func=lambda slug: _named(specs[slug]), key=state.key("model"),
-            help="What really runs here, and where its weights come from",
+            "Live model", list(specs), index=list(specs).index(slug), format_func=lambda slug: _named(specs[slug]),
+            key=state.key("model"), help="What really runs here, and where its weights come from", width=460,
         )  # fmt: skip
     if slug != state.text("model", first):
         state.set(layer=None, head=None, map=None, task=None, off=None, side=None, step=None)
     state.set(model=None if slug == first else slug)
-    with right:
-        section = st.segmented_control(
-            "Show", list(SECTIONS), format_func=SECTIONS.__getitem__, key=state.key("tab"),
-            default=state.text("tab", "heads"), required=True, label_visibility="collapsed",
-        )  # fmt: skip
-    state.set(tab=section)
     return AttentionView(state, specs[slug], str(section))
 
 
@@ -80,6 +87,8 @@ def show(view: AttentionView) -> None:
         "block": _block,
         "off": _switch_off,
         "grammar": _grammar,
+        "every": _every,
+        "beside": _beside,
     }
     drawn[view.section](view)
 
@@ -117,6 +126,18 @@ def _grammar(view: AttentionView) -> None:
     from core.ui.attention_grammar import grammar
 
     grammar(view.spec, view.state)
+
+
+def _every(view: AttentionView) -> None:
+    from core.ui.attention_every import every_head
+
+    every_head(view.state, _ordered(checkpoints.available()))
+
+
+def _beside(view: AttentionView) -> None:
+    from core.ui.attention_beside import beside
+
+    beside(view.state, _ordered(checkpoints.available()))
 
 
 def _ordered(specs: Collection[CheckpointSpec]) -> list[CheckpointSpec]:

@@ -48,7 +48,7 @@ def test_another_model_starts_with_heads_of_its_own(checkpoint_dir: Path) -> Non
     assert "Continue by" in [box.label for box in at.selectbox]
 
 
-@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
 def test_nasty_text_is_data(checkpoint_dir: Path, text: str) -> None:
     at = page(model="dir-tiny-bert", text=text)
     assert not at.exception

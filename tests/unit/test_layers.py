@@ -34,6 +34,9 @@ READS = {
     ),
     "treebank": "from core.attention import treebank; assert list(treebank.read(treebank.SHIPPED))",
     "head roles": "import core.attention.headroles, core.attention.relations",
+    "every head": (
+        "from core import checkpoints\nfrom core.attention.everyhead import rows\nassert rows(checkpoints.available())"
+    ),
     "pictures of attention": "import core.attention.bertviz, core.attention.combine, core.attention.grid",
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
@@ -44,6 +47,7 @@ VIEWS = {
     "encoder-decoder": ("tree", "facts"),
     "efficient": ("tree", "facts"),
     "zoo": ("models", "curves"),
+    "attention": ("every",),
 }
 
 

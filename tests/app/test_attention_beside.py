@@ -1,0 +1,103 @@
+"""Three models side by side: filled at once, words and heads travel in the link, one refusal leaves the others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.attention.beside import look, strongest
+from core.errors import InputUnusable
+from tests.app.test_attention_page import page, widget
+from tests.app.test_branches import NASTY, shown
+
+TINY = "dir-tiny-bert,dir-tiny-gpt2,dir-tiny-t5"
+
+
+def beside(**query: str) -> AppTest:
+    return page(tab="beside", **query)
+
+
+def test_it_opens_with_a_map_of_each_kind_and_a_word_in_all() -> None:
+    at = beside()
+    assert not at.warning
+    assert len(at.get("plotly_chart")) == 5  # three maps, the bars, the cross map
+    assert "Live model" not in [box.label for box in at.selectbox]
+    assert "**Where “it” looks**" in shown(at)
+    assert "upper right of the decoder is grey" in shown(at)
+    assert not at.query_params.get("at")
+    # The heads are those with the most weight on the token before, in every model.
+    from core import checkpoints
+
+    for slug in ("minilm", "atlas-gpt-2"):
+        best = strongest(look(checkpoints.load(slug), "The cat sat."), "previous")
+        assert best is not None
+        boxes = [box.value for box in at.selectbox if box.key and f".{slug}." in box.key]
+        assert boxes == [best[0] + 1, best[1] + 1]
+
+
+def test_models_words_and_heads_travel_in_the_link(checkpoint_dir: Path) -> None:
+    at = beside(beside=TINY, text="The cat sat on the mat.", word="2", at="2.1.0.0.1.2")
+    assert not at.warning
+    assert "**Where “cat” looks**" in shown(at)
+    heads = {box.key: box.value for box in at.selectbox if box.label in ("Layer", "Head")}
+    assert [value for key, value in heads.items() if "bert" in str(key)] == [2, 1]
+    assert [value for key, value in heads.items() if "t5" in str(key)] == [1, 2]
+    table = next(html.value for html in at.get("html") if "atlas-table" in html.value)  # type: ignore[attr-defined]
+    assert re.findall(r'scope="row">([^<]*)<', table) == [
+        "1 The", "2 cat", "3 sat", "4 on", "5 the", "6 mat", "7 .", "elsewhere",
+    ]  # fmt: skip
+    assert "not computed" in table
+    widget(at.selectbox, "Encoder").set_value("minilm").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert at.query_params["beside"] == "minilm,dir-tiny-gpt2,dir-tiny-t5"
+    assert at.query_params.get("at", "").startswith("0.0.") or "at" not in at.query_params
+
+
+def test_another_kind_of_head_starts_with_the_strongest(checkpoint_dir: Path) -> None:
+    at = beside(beside=TINY, text="The cat sat.", at="2.1.2.1.2.1")
+    widget(at.selectbox, "Heads with the most").set_value("next").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert at.query_params["role"] == "next"
+    assert "at" not in at.query_params
+    assert "never has weight on the token after" in shown(at)
+
+
+def test_one_model_that_cannot_leaves_the_others(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from core import session
+
+    real = session.word_look
+
+    def without(slug: str, text: str, task: str | None) -> object:
+        if slug == "dir-tiny-gpt2":
+            raise InputUnusable("No places here.")
+        return real(slug, text, task)
+
+    monkeypatch.setattr(session, "word_look", without)
+    at = beside(beside=TINY, text="The cat sat.")
+    assert at.warning[0].value == "No places here\\."
+    assert len(at.get("plotly_chart")) >= 3
+
+
+@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
+def test_nasty_sentences_are_data(checkpoint_dir: Path, text: str) -> None:
+    at = beside(beside=TINY, text=text)
+    assert not at.exception
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("beside", "nobody"), ("role", "kindness"), ("word", "0"), ("at", "1.x"), ("at", "1.2.3.4.5.6.7")],
+)
+def test_nonsense_in_a_link_is_named(checkpoint_dir: Path, name: str, value: str) -> None:
+    at = beside(**({"beside": TINY, "text": "The cat sat."} | {name: value}))
+    assert name in at.warning[0].value
+    assert not at.exception
+
+
+def test_numbers_that_a_model_lacks_are_passed_over(checkpoint_dir: Path) -> None:
+    at = beside(beside=TINY, text="The cat sat.", word="40", at="200.200.200.200.200.200")
+    assert not at.exception
+    assert "**Where “\\.” looks**" in shown(at)

@@ -1,0 +1,116 @@
+"""The sections of the page Attention that change or combine heads: opened, changed, and given nonsense."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app.test_branches import NASTY, opened, shown
+
+MODELS = ("dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird")
+
+
+def page(**query: str) -> AppTest:
+    at = opened("attention", **query)
+    assert not at.exception
+    return at
+
+
+def widget(elements: object, label: str) -> object:
+    return next(element for element in elements if element.label == label)  # type: ignore[attr-defined]
+
+
+def click(at: AppTest, label: str) -> None:
+    widget(at.button, label).click().run()  # type: ignore[attr-defined]
+    assert not at.exception
+
+
+def test_switching_off_opens_with_the_head_that_matters_most() -> None:
+    at = page(tab="off")
+    assert not at.warning
+    ranked = at.dataframe[0].value
+    assert ranked["bits lost"].is_monotonic_decreasing
+    assert widget(at.multiselect, "Off").value == [f"e{ranked['layer'][0]}-{ranked['head'][0]}"]  # type: ignore[attr-defined]
+    assert f"Without 1 head the answer loses **{ranked['bits lost'][0]:.2f} bits**" in shown(at)
+    assert "off" not in at.query_params
+    click(at, "All on")
+    assert "All heads are on." in shown(at)
+    assert at.query_params["off"] == ""
+
+
+def test_a_link_switches_heads_off_and_passes_over_those_that_are_not_there(checkpoint_dir: Path) -> None:
+    at = page(tab="off", model="dir-tiny-bert", asked="The cat [MASK].", off="e1-2,e9-9,x1-1,e0-1")
+    assert widget(at.multiselect, "Off").value == ["e1-2"]  # type: ignore[attr-defined]
+    click(at, "Keep only these")
+    assert sorted(widget(at.multiselect, "Off").value) == ["e1-1", "e2-1", "e2-2"]  # type: ignore[attr-defined]
+    click(at, "Layer 2")
+    assert sorted(widget(at.multiselect, "Off").value) == ["e2-1", "e2-2"]  # type: ignore[attr-defined]
+    assert "Without 2 heads" in shown(at)
+
+
+def test_a_text_without_a_mask_is_told_what_would_work(checkpoint_dir: Path) -> None:
+    at = page(tab="off", model="dir-tiny-bert", asked="no mask here")
+    assert "[MASK]" in at.warning[0].value.replace("\\", "")
+    assert at.text_input[0].value == "no mask here"
+
+
+def test_a_model_that_predicts_no_word_says_so() -> None:
+    at = page(tab="off", model="atlas-adapter-bert")
+    assert "predicts no word" in at.warning[0].value
+
+
+@pytest.mark.parametrize("tab", ["off", "all", "bertviz"])
+@pytest.mark.parametrize("model", MODELS)
+def test_every_kind_of_model_opens(checkpoint_dir: Path, tab: str, model: str) -> None:
+    at = page(tab=tab, model=model)
+    assert not at.warning, [warning.value for warning in at.warning]
+
+
+@pytest.mark.parametrize("tab", ["off", "all", "bertviz"])
+@pytest.mark.parametrize("text", NASTY)
+def test_nasty_text_is_data(checkpoint_dir: Path, tab: str, text: str) -> None:
+    page(tab=tab, model="dir-tiny-bert", text=text, asked=text)
+
+
+@pytest.mark.parametrize("together", ["all", "mean", "maximum", "rollout", "flow", "heads", "layers"])
+@pytest.mark.parametrize("model", ["dir-tiny-bert", "dir-tiny-gpt2"])
+def test_maps_made_of_maps(checkpoint_dir: Path, together: str, model: str) -> None:
+    at = page(tab="all", model=model, together=together, text="The cat sat on the mat.")
+    assert not at.warning
+    assert len(at.get("iframe")) == 1
+    assert "**Notice**" in shown(at)
+
+
+def test_flow_of_a_long_text_points_to_the_rollout(checkpoint_dir: Path) -> None:
+    at = page(tab="all", model="dir-tiny-bert", together="flow", text="the cat sat on the mat " * 6)
+    assert "Rollout follows the layers of longer texts" in at.warning[0].value.replace("\\", "")
+
+
+def test_two_texts_of_one_length(checkpoint_dir: Path) -> None:
+    at = page(tab="all", model="dir-tiny-bert", together="texts", text="The cat sat.")
+    assert "Type the same sentence with one word changed." in shown(at)
+    other = widget(at.text_input, "Other text, of as many tokens")
+    other.set_value("The dog sat.").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert len(at.get("iframe")) == 1
+    widget(at.text_input, "Other text, of as many tokens").set_value("The dog sat on it.").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert "Change single words" in at.warning[0].value.replace("\\", "")
+
+
+def test_two_models_of_one_tokeniser() -> None:
+    at = page(tab="all", model="atlas-bert", together="models")
+    widget(at.selectbox, "With").set_value("atlas-albert").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert at.query_params["with"] == "atlas-albert"
+    assert not at.warning
+    assert len(at.get("iframe")) == 1
+
+
+def test_the_neuron_view_of_a_real_model() -> None:
+    at = page(tab="bertviz", bertviz="neuron", model="atlas-gpt-2")
+    assert not at.warning
+    assert len(at.get("iframe")) == 1
+    assert "**Try** the plus sign" in shown(at)

@@ -1,0 +1,127 @@
+"""One sentence for three models: words over tokens by hand, what belongs to no word, which head is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from core import checkpoints
+from core.attention import beside, capture, rolefiles
+from core.attention.beside import WordLook, look, sharpest, strongest, words_of, written_words
+from core.attention.trace import AttentionMap
+from core.attention.words import belonging, word_weights
+from core.errors import InputEmpty, InputTooLong, InputUnusable
+from core.figures.word_looks import Looks, word_looks
+from core.language.types import Token
+
+TEXT = "The cat sat."
+
+
+def token(text: str, start: int, *, special: bool = False, continues: bool = False) -> Token:
+    return Token(1, text, text, start, start + len(text), special, continues)
+
+
+def test_marks_are_words_and_many_words_are_refused() -> None:
+    assert [word.text for word in words_of(" The  cat's mat. ")] == ["The", "cat's", "mat", "."]
+    with pytest.raises(InputTooLong, match="41 words and marks"):
+        words_of("a " * 41)
+    with pytest.raises(InputEmpty):
+        words_of(" \n ")
+
+
+def test_what_stands_before_the_sentence_belongs_to_no_word() -> None:
+    # "do: " is a task; of "unkind" two pieces begin in the word.
+    tokens = [token("do", 0), token(":", 2), token("un", 4), token("kind", 6), token("man", 11)]
+    found = belonging([4, 11], [*tokens, token("</s>", -1, special=True)])
+    assert found.tolist() == [[0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 0]]
+
+
+def test_weights_of_pieces_are_summed_and_their_rows_averaged() -> None:
+    weights = np.array([[[[0.5, 0.25, 0.25], [0.1, 0.3, 0.6], [0.2, 0.2, 0.6]]]], dtype=np.float32)
+    belongs = np.array([[1, 1, 0], [0, 0, 1]], dtype=np.float32)
+    expected = [[(0.75 + 0.4) / 2, (0.25 + 0.6) / 2], [0.4, 0.6]]
+    assert word_weights(weights, belongs)[0, 0] == pytest.approx(np.array(expected))
+    # The same rows over another text of two words, of which the middle token is none.
+    other = np.array([[1, 0, 0], [0, 0, 1]], dtype=np.float32)
+    assert word_weights(weights, belongs, other)[0, 0] == pytest.approx(np.array([[0.3, 0.425], [0.2, 0.6]]))
+
+
+def test_the_rest_and_what_was_never_computed() -> None:
+    weights = np.array([[[[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.5, 0.2, 0.3]]]], dtype=np.float32)
+    causal = np.tri(3, dtype=np.bool_)[None, None]
+    found = AttentionMap("decoder", ("<s>", "a", "b"), ("<s>", "a", "b"), weights, causal)
+    checkpoint = SimpleNamespace(spec=SimpleNamespace(slug="x"))
+    belongs = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=np.float32)  # no token begins in the third word
+    made = beside._look(checkpoint, found, words_of("a b c"), belongs)  # type: ignore[arg-type]
+    assert made.found.weights[0, 0] == pytest.approx(np.array([[0.6, 0, 0], [0.2, 0.3, 0], [0, 0, 0]]))
+    assert made.found.computed(0, 0).tolist() == [[True, False, False], [True, True, False], [False] * 3]
+    assert made.rest[0, 0] == pytest.approx([0.4, 0.5, 0.0])
+
+
+def test_words_of_an_output_are_joined_pieces_without_special_tokens() -> None:
+    tokens = [token("un", -1), token("kind", -1, continues=True), token(".", -1), token("</s>", -1, special=True)]
+    texts, belongs = written_words(tokens)
+    assert texts == ("unkind", ".")
+    assert belongs.tolist() == [[1, 1, 0, 0], [0, 0, 1, 0]]
+    assert written_words([])[0] == ()
+
+
+@pytest.mark.parametrize(("slug", "kind"), [("bert", "encoder"), ("gpt2", "decoder"), ("t5", "encoder")])
+def test_every_branch_has_the_words_of_the_sentence_as_axes(checkpoint_dir: Path, slug: str, kind: str) -> None:
+    checkpoint = checkpoints.load(f"dir-tiny-{slug}")
+    made = look(checkpoint, TEXT)
+    assert made.found.kind == kind
+    assert made.found.key_tokens == made.found.query_tokens == ("The", "cat", "sat", ".")
+    rows = made.found.weights.sum(-1) + made.rest
+    known = made.found.computed(0, 0).any(1)
+    assert rows[..., known] == pytest.approx(1, abs=1e-5)
+    trace = capture(checkpoint, TEXT, target=TEXT if slug == "t5" else None)
+    assert made.found.weights.shape[:2] == trace.maps[0].weights.shape[:2]
+    upper = np.triu_indices(4, 1)
+    assert made.found.computed(0, 0)[upper].any() == (kind == "encoder")
+
+
+def test_an_encoder_decoder_with_a_task_has_a_cross_map(checkpoint_dir: Path) -> None:
+    made = look(checkpoints.load("dir-tiny-t5"), TEXT, "text")
+    if made.cross is not None:  # an untrained model may write special tokens alone
+        assert made.cross.key_tokens == ("The", "cat", "sat", ".")
+        assert made.cross.weights.sum(-1).max() <= 1 + 1e-5
+    assert made.found.key_tokens == ("The", "cat", "sat", ".")
+
+
+def test_a_tokeniser_without_places_is_told(checkpoint_dir: Path) -> None:
+    checkpoint = checkpoints.load("dir-tiny-bert")
+    slow = SimpleNamespace(tokenizer=SimpleNamespace(is_fast=False), spec=checkpoint.spec)
+    with pytest.raises(InputUnusable, match="does not say where in the text its tokens stand"):
+        look(slow, TEXT)  # type: ignore[arg-type]
+
+
+def test_the_strongest_head_is_the_measured_one_or_that_of_the_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 4
+    weights = np.full((1, 2, n, n), 1 / n, dtype=np.float32)
+    weights[0, 1] = np.roll(np.eye(n), -1, axis=1)  # head 2 looks at the word before
+    words = tuple("abcd")
+    made = WordLook("nobody", AttentionMap("encoder", words, words, weights), np.zeros((1, 2, n), dtype=np.float32))
+    assert strongest(made, "previous") == (0, 1)
+    assert sharpest(made.found) == (0, 1)
+    monkeypatch.setattr(rolefiles, "roles", lambda _: {"previous": np.array([[0.9, 0.1]])})
+    assert strongest(made, "previous") == (0, 0)
+    monkeypatch.setattr(rolefiles, "roles", lambda _: {"previous": np.zeros((3, 3))})  # of another model
+    assert strongest(made, "previous") == (0, 1)
+    lower = AttentionMap("decoder", words, words, np.tri(n, dtype=np.float32)[None, None] / n)
+    assert strongest(WordLook("nobody", lower, made.rest), "next") is None
+
+
+def test_bars_stand_over_the_same_words_and_text_stays_text() -> None:
+    rows = [
+        Looks("A <b>", "#0072B2", np.array([0.2, 0.5]), np.array([True, True]), 0.3),
+        Looks("B", "#D55E00", np.array([1.0, 0.0]), np.array([True, False]), 0.0),
+    ]
+    figure = word_looks(["<i>the</i>", "cat"], 0, rows)
+    assert [list(bar.y) for bar in figure.data[::2]] == [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]
+    assert list(figure.data[0].x) == ["1 · &lt;i&gt;the&lt;/i&gt;", "2 · cat", "elsewhere"]
+    assert list(figure.data[3].x) == ["2 · cat"]  # never computed in B
+    assert figure.layout.annotations[0].text == "<b>A &lt;b&gt;</b>"

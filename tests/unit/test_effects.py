@@ -1,0 +1,112 @@
+"""What heads are worth over a set of texts: the set itself, what is counted, the files that are kept."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from core import checkpoints
+from core.attention import rolefiles
+from core.attention.ablate import rank
+from core.attention.effects import COLUMNS, GAP, STEP, cli_effects, measure, sentences, texts
+from core.attention.gates import Head, heads_of
+from core.attention.question import Where
+from core.checkpoints.registry import bundled_root
+from core.errors import AtlasError, InputUnusable
+from core.settings import ASSETS
+
+BUNDLED = sorted(path.parent.name for path in bundled_root().glob("*/card.toml"))
+
+
+def test_the_set_is_of_our_own_sentences() -> None:
+    cloze: dict[str, list[str]] = {}
+    for path in (ASSETS / "cloze").glob("*.tsv"):
+        with path.open(newline="") as file:
+            cloze |= {row["sentence"]: row["answers"].split() for row in csv.DictReader(file, delimiter="\t")}
+    assert len(sentences()) == len({one.gap for one in sentences()}) == 20
+    for one in sentences():
+        assert one.gap.count(GAP) == 1
+        assert one.right.lower() in cloze[one.gap]
+        assert one.odd.lower() not in cloze[one.gap]
+
+
+def test_each_kind_is_asked_what_it_can_answer() -> None:
+    first = {kind: texts(kind)[0] for kind in ("masked-lm", "causal-lm", "replaced-token", "seq2seq-lm")}  # type: ignore[arg-type]
+    assert first == {
+        "masked-lm": "The rider put a saddle on the [MASK].",
+        "causal-lm": "The rider put a saddle on the",
+        "replaced-token": "The rider put a saddle on the soup.",
+        "seq2seq-lm": "The rider put a saddle on the horse.",
+    }
+    assert texts("adapters") == ()
+
+
+@pytest.mark.parametrize(("slug", "asked"), [("bert", "The cat sat on the [MASK]."), ("gpt2", "The cat sat on the")])
+def test_bits_are_those_of_one_text_after_the_other(checkpoint_dir: Path, slug: str, asked: str) -> None:
+    checkpoint = checkpoints.load(f"dir-tiny-{slug}")
+    other = asked.replace("cat", "dog")
+    done: list[int] = []
+    lost = measure(checkpoint, [asked, "", other], lambda: done.append(1))
+    assert len(done) == 3
+    expected = [
+        {effect.head: effect.bits for effect in rank(checkpoint, text, where=Where(step=STEP))}
+        for text in (asked, other)
+    ]
+    assert lost.keys() == set(heads_of(checkpoint))
+    for head, bits in lost.items():
+        assert bits == pytest.approx([found[head] for found in expected])
+
+
+def test_a_model_that_cannot_be_asked_is_told_with_the_reason(checkpoint_dir: Path) -> None:
+    checkpoint = checkpoints.load("dir-tiny-bert")
+    with pytest.raises(InputUnusable, match="predicts no word"):
+        measure(checkpoint, [])
+    with pytest.raises(InputUnusable, match=r"none of 1 texts: There is no mask"):
+        measure(checkpoint, ["no gap here"])
+
+
+def test_files_hold_means_and_are_read_back(
+    checkpoint_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli_effects(["dir-tiny-t5", "dir-tiny-bert"], tmp_path)
+    assert "dir-tiny-bert, 4 heads over 20 texts: encoder " in capsys.readouterr().out
+    with (tmp_path / "effects" / "dir-tiny-bert.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == COLUMNS
+    assert [(row["layer"], row["head"]) for row in rows] == [("1", "1"), ("1", "2"), ("2", "1"), ("2", "2")]
+    lost = measure(checkpoints.load("dir-tiny-bert"), texts("masked-lm"))
+    found = rolefiles.effects("dir-tiny-bert", tmp_path)
+    for head, effect in found.items():
+        assert effect.texts == 20
+        assert effect.mean == pytest.approx(fmean(lost[head]), abs=1e-4)
+        assert effect.largest == pytest.approx(max(lost[head]), abs=1e-4)
+    kinds = [head.kind for head in rolefiles.effects("dir-tiny-t5", tmp_path)]
+    assert list(dict.fromkeys(kinds)) == ["encoder", "decoder", "cross"]
+    assert rolefiles.effects("nothing", tmp_path) == {}
+
+
+def test_one_refused_model_does_not_stop_the_others(
+    checkpoint_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("core.attention.effects.texts", lambda kind: () if kind == "causal-lm" else ("A [MASK].",))
+    cli_effects(["dir-tiny-gpt2", "dir-tiny-bert"], tmp_path)
+    assert "dir-tiny-gpt2 was not measured: " in capsys.readouterr().out
+    assert [path.stem for path in (tmp_path / "effects").iterdir()] == ["dir-tiny-bert"]
+    with pytest.raises(AtlasError, match="No model was measured"):
+        cli_effects(["dir-tiny-gpt2"], tmp_path)
+
+
+@pytest.mark.parametrize("slug", BUNDLED)
+def test_every_bundled_model_that_predicts_words_was_measured(slug: str) -> None:
+    spec = checkpoints.get(slug)
+    found = rolefiles.effects(slug)
+    if not texts(spec.kind) or slug == "atlas-reformer":  # predicts no word; makes no matrix
+        assert not found
+        return
+    kinds = {head.kind for head in found}
+    assert kinds == ({"encoder", "decoder", "cross"} if spec.kind == "seq2seq-lm" else kinds)
+    assert all(0 < effect.texts <= 20 and 0 <= effect.mean <= effect.largest for effect in found.values())
+    assert Head(next(iter(kinds)), 0, 0) in found

@@ -1,0 +1,101 @@
+"""Every head as a row: what is read, the best relation by hand, the order, the file."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from core import checkpoints
+from core.attention import everyhead, rolefiles
+from core.attention.everyhead import COLUMNS, EFFECT, GRAMMAR, SCORES, HeadRow, chosen, rows, to_csv
+from core.attention.rolefiles import Counted, Effect
+from core.errors import AtlasError
+from core.figures.every_head import Dots, depth_dots, means
+
+
+def head(slug: str, layer: int, number: int, **more: object) -> HeadRow:
+    return HeadRow(slug, slug.upper(), "encoder", "encoder", layer, 2, number, 2, False, **more)  # type: ignore[arg-type]
+
+
+ROWS = (
+    head("a", 1, 1, roles={"previous": 0.2}, effect=Effect(20, 0.5, 1.0)),
+    head("a", 2, 2, roles={"previous": 0.9}, relation="obj", right=0.7, beyond=0.2),
+    head("b", 1, 2, effect=Effect(20, 0.1, 0.3)),
+)
+
+
+def test_a_head_stands_within_its_layer() -> None:
+    assert [row.depth for row in ROWS] == [0.125, 0.875, 0.375]
+
+
+def test_what_fits_comes_first_and_what_was_not_measured_last() -> None:
+    assert chosen(ROWS, "previous") == [ROWS[1], ROWS[0], ROWS[2]]
+    assert chosen(ROWS, "previous", least=0.2) == [ROWS[1], ROWS[0]]
+    assert chosen(ROWS, EFFECT) == [ROWS[0], ROWS[2], ROWS[1]]
+    assert chosen(ROWS, GRAMMAR, least=0.0) == [ROWS[1]]
+    assert chosen(ROWS, "previous", models=["b"]) == [ROWS[2]]
+    assert chosen(ROWS, "previous", branch="decoder") == []
+    assert chosen(ROWS, "previous", attention="cross") == []
+
+
+def test_the_relation_is_the_one_that_is_surely_beyond_the_distance() -> None:
+    def counted(relation: str, n: int, right: int, baseline: int) -> Counted:
+        return Counted(relation, "dependent to head", n, np.array([[right, 0]]), -1, baseline)
+
+    # 90 of 100 begins at 77 %, 27 beyond 50 %; 9 of 10 begins at 47 %, 37 beyond 10 %; "any" has no name of its own.
+    found = everyhead._grammar(
+        [counted("obj", 100, 90, 50), counted("det", 10, 9, 1), counted("any", 1000, 990, 1), counted("aux", 4, 4, 4)]
+    )
+    assert found == {(0, 0): ("det", 0.9, pytest.approx(0.8))}
+
+
+def test_the_file_has_every_column() -> None:
+    read = list(csv.DictReader(io.StringIO(to_csv(ROWS).decode())))
+    assert tuple(read[0]) == COLUMNS
+    assert read[0]["previous"] == "0.2000"
+    assert (read[0]["mean bits lost"], read[0]["relation"], read[0]["next"]) == ("0.5000", "", "")
+    assert (read[1]["relation"], read[1]["right"], read[1]["beyond fixed distance"]) == ("obj", "0.7000", "0.2000")
+
+
+def test_every_bundled_head_has_its_row() -> None:
+    specs = [spec for spec in checkpoints.available() if spec.source in ("bundled", "package")]
+    every = rows(specs)
+    assert {row.slug for row in every} >= {spec.slug for spec in specs if rolefiles.roles(spec.slug)}
+    one = next(row for row in every if (row.slug, row.layer, row.head) == ("minilm", 1, 3))
+    assert one.score("previous") == pytest.approx(float(rolefiles.roles("minilm")["previous"][0, 2]))
+    assert (one.layers, one.heads, one.several) == (6, 12, False)
+    cross = [row for row in every if row.attention == "cross"]
+    assert cross
+    assert all(row.several and not row.roles and row.relation is None and row.effect for row in cross)
+    for row in every:
+        assert set(row.roles) <= SCORES.keys()
+        assert row.beyond is None or row.beyond > 0
+
+
+def test_a_damaged_file_is_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object) -> None:
+        raise AtlasError("no table")
+
+    monkeypatch.setattr(rolefiles, "roles", damaged)
+    with pytest.raises(AtlasError, match="no table"):
+        rows(checkpoints.available())
+
+
+def test_quarters_of_the_depth() -> None:
+    assert means([0.1, 0.2, 0.6, 1.0], [0.2, 0.4, 0.5, 1.0]) == [pytest.approx(0.3), None, 0.5, 1.0]
+
+
+def test_dots_keep_their_order_and_hostile_names_stay_text() -> None:
+    figure = depth_dots(
+        [
+            Dots("Encoder", "#0072B2", [0.1], [0.5], ["<b>x</b>"]),
+            Dots("Decoder", "#D55E00", [0.9], [0.1], ["y"], "square"),
+        ]
+    )
+    assert [trace.name for trace in figure.data] == ["Encoder", "Decoder", "mean of a quarter"]
+    assert figure.data[0].text == ("&lt;b&gt;x&lt;/b&gt;",)
+    assert (figure.data[0].marker.symbol, figure.data[1].marker.symbol) == ("circle", "square")
+    assert list(figure.data[2].y[:2]) == [0.5, 0.5]
