@@ -94,6 +94,7 @@ _COMMON: dict[str, Parameter] = {
     "head": Integer(None, 1, 256),
     "view": Choice(),
     "map": Choice(allowed=("encoder", "decoder", "cross", "query")),
+    "count": Integer(None, 0, 48),
 }
 _DECODING: dict[str, Parameter] = {
     "strategy": Choice("greedy", ("greedy", "sample", "beam")),
@@ -125,6 +126,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "text": Text(),
         "second": Text(),
         "task": Choice(),
+        "count": Integer(None, 0, 48),
         "layer": Integer(None, 1, 200),
         "head": Integer(None, 1, 256),
         "map": Choice(allowed=("encoder", "decoder", "cross", "query")),

@@ -1,6 +1,7 @@
 """Attention: which tokens look at which, in every live model, and what that looking does."""
 
 from core.ui.attention import attention_frame, show
+from core.ui.attention_recipe import recipe_row
 from core.ui.links import close_page, link_row
 from core.ui.page import sentences
 from core.ui.zoo import no_models
@@ -12,5 +13,6 @@ if view is None:
 else:
     with sentences():
         show(view)
+    recipe_row(view)
     link_row(view.state)
     close_page(view.state)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -60,6 +61,50 @@ def step_csv(step: Step, rows: Sequence[str], columns: Sequence[str] | None = No
         for place, (token, numbers) in enumerate(zip(rows, matrix, strict=True)):
             start = [head + 1] if several else []
             writer.writerow([*start, place + 1, token, *(f"{number:.6g}" for number in numbers)])
+    return out.getvalue().encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One query's weight on one key; places count from 1."""
+
+    from_place: int
+    from_token: str
+    to_place: int
+    to_token: str
+    weight: float
+
+
+def strongest_links(found: AttentionMap, layer: int, head: int, count: int = 10) -> tuple[Link, ...]:
+    """The ``count`` largest weights of one head (of a difference: the furthest from zero), largest first; never zeros.
+
+    Layer and head count from 0.
+    """
+    weights = found.weights[layer, head]  # (Q, K)
+    sizes = np.abs(weights)
+    order = np.argsort(-sizes, axis=None, kind="stable")[:count]
+    places = [divmod(int(i), weights.shape[1]) for i in order]
+    return tuple(
+        Link(query + 1, found.query_tokens[query], key + 1, found.key_tokens[key], float(weights[query, key]))
+        for query, key in places
+        if sizes[query, key] > 0
+    )
+
+
+def to_long_csv(found: AttentionMap) -> bytes:
+    """All heads as tidy CSV (UTF-8), one weight a line; what was not computed is left out. Everything counts from 1."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["layer", "head", "query", "query token", "key", "key token", "weight"])
+    for layer in range(found.layers):
+        for head in range(found.heads):
+            weights, computed = found.weights[layer, head].tolist(), found.computed(layer, head).tolist()
+            for query, token in enumerate(found.query_tokens):
+                writer.writerows(
+                    (layer + 1, head + 1, query + 1, token, key + 1, found.key_tokens[key], f"{weight:.6f}")
+                    for key, weight in enumerate(weights[query])
+                    if computed[query][key]
+                )
     return out.getvalue().encode()
 
 

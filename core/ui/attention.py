@@ -40,6 +40,8 @@ class AttentionView:
     state: PageState
     spec: CheckpointSpec
     section: str
+    choices: dict[str, Collection[str]]
+    """What a link, or a recipe, may name."""
 
 
 def attention_frame() -> AttentionView | None:
@@ -71,7 +73,7 @@ def attention_frame() -> AttentionView | None:
     if slug != state.text("model", first):
         state.set(layer=None, head=None, map=None, task=None, off=None, side=None, step=None)
     state.set(model=None if slug == first else slug)
-    return AttentionView(state, specs[slug], str(section))
+    return AttentionView(state, specs[slug], str(section), choices)
 
 
 def show(view: AttentionView) -> None:

@@ -18,6 +18,7 @@ from core.errors import AtlasError
 from core.figures import attention as figures
 from core.figures.word_looks import ELSEWHERE, Looks, word_looks
 from core.ui.chips import token_chips
+from core.ui.heads_pictures import saved_as
 from core.ui.heads_text import task_menu
 from core.ui.page import accent, plain
 from core.ui.tables import Table, table
@@ -152,6 +153,7 @@ def _one(
         look = session.word_look(spec.slug, text, task if spec.kind == "seq2seq-lm" else None)
     best = strongest(look, role)
     layer, head = best or strongest(look, USUAL) or (0, 0)
+    place = st.container()
     layer, head = _menus(spec, look, number, role, (layer, head), state)
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
     figure = figures.heat_map(look.found, layer, head, theme)
@@ -162,9 +164,8 @@ def _one(
     figure.update_layout(height=360)
     figure.update_xaxes(title=None, tickangle=-90)
     figure.update_yaxes(title=None)
-    st.plotly_chart(
-        figure, key=state.key(f"beside.map.{number}"),
-        config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
+    place.plotly_chart(
+        figure, key=state.key(f"beside.map.{number}"), config=saved_as(f"{spec.slug}-{layer + 1}-{head + 1}"),
         alt=f"{spec.name}, layer {layer + 1}, head {head + 1}: {len(look.found.key_tokens)} words down and across. "
         "The table below has the row of the chosen word.",
     )  # fmt: skip
@@ -270,7 +271,7 @@ def _cross(shown: Sequence[_Shown], text: str, task: str | None, state: PageStat
     st.markdown(f"**What {plain(one.spec.name)} wrote, and where each word of it came from**")
     st.plotly_chart(
         figures.heat_map(found, layer, head, theme), key=state.key("beside.cross"),
-        config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
+        config=saved_as(f"{one.spec.slug}-cross"),
         alt=f"From {len(found.query_tokens)} written words to {len(found.key_tokens)} words of the sentence, in layer "
         f"{layer + 1}, head {head + 1} of the cross-attention.",
     )  # fmt: skip

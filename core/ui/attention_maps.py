@@ -10,7 +10,9 @@ import streamlit as st
 
 from core import checkpoints, session
 from core.attention import combine, grid
+from core.attention.export import to_long_csv, to_npz
 from core.attention.page import Theme, data_url
+from core.attention.svg import all_svg, head_svg
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.heads_parts import name
@@ -32,6 +34,8 @@ TOGETHER = {
     "texts": "Difference of two texts",
     "models": "Difference of two models",
 }
+MOST_LINES = 300_000
+"""More weights than these go into an archive, not into a table."""
 _NOTICE = {
     "all": "how the first layers keep to places (lines along the diagonal) and later ones to few tokens (columns).",
     "mean": "what the mean hides: a head that looks at one word disappears among many that look at none.",
@@ -84,12 +88,39 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
         "and see how much weight is left."
     )
     st.markdown(f"**Notice** {_NOTICE[str(together)]}" + (f" {plain(shown.note)}" if shown.note else ""))
-    with st.container(horizontal=True):
+    _files(shown, f"{spec.slug}-{together}", title, theme, state)
+
+
+def _files(shown: AttentionMap, stem: str, title: str, theme: Theme, state: PageState) -> None:
+    """What is drawn as a page, as a picture and as numbers; made only when asked for."""
+    alone = shown.layers == shown.heads == 1
+    few = shown.weights.size <= MOST_LINES
+
+    def page() -> bytes:
+        return grid.render(shown, theme="light", title=title).encode()
+
+    def picture() -> bytes:
+        drawn = head_svg(shown, 0, 0, theme=theme, title=title) if alone else all_svg(shown, theme=theme, title=title)
+        return drawn.encode()
+
+    def numbers() -> bytes:
+        return to_long_csv(shown) if few else to_npz(AttentionTrace(stem, **{shown.kind: shown}))
+
+    kind = "csv" if few else "npz"
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
-            "This page (HTML)", lambda: grid.render(shown, theme="light", title=title).encode(),
-            f"{spec.slug}-{together}.html", "text/html", key=state.key("maps.page"), on_click="ignore",
+            "This page (HTML)", page, f"{stem}.html", "text/html", key=state.key("maps.page"), on_click="ignore",
         )  # fmt: skip
-        st.caption("One file that works without a network, with every weight in 256 steps.")
+        st.download_button(
+            "This picture (SVG)", picture, f"{stem}.svg", "image/svg+xml", key=state.key("maps.svg"), on_click="ignore",
+        )  # fmt: skip
+        st.download_button(
+            f"These numbers ({kind.upper() if few else kind})", numbers, f"{stem}.{kind}",
+            "text/csv" if few else "application/octet-stream", key=state.key(f"maps.numbers.{kind}"), on_click="ignore",
+        )  # fmt: skip
+    st.caption(
+        "All of them work without a network. The page holds every weight in 256 steps and saves what it shows as PNG."
+    )
 
 
 def _map(trace: AttentionTrace, state: PageState, spec: CheckpointSpec) -> AttentionMap:

@@ -90,6 +90,7 @@ def heads_view(
         with right:
             pictures.table(found, at_layer, at_head, count=3 if lines else 2)
     parts.words(found, measured, at_layer, at_head)
+    pictures.strongest(found, at_layer, at_head)
     _tabs(trace, found, measured, at_layer, at_head, key=key, slots=slots, colour=colour, theme=theme)
     return HeadsChoice(at_layer + 1, at_head + 1, chosen_kind, chosen_view)
 

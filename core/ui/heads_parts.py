@@ -13,6 +13,7 @@ import streamlit as st
 from core.attention import bertviz
 from core.attention.export import to_csv, to_npz
 from core.attention.heads import MEANING, HeadScores
+from core.attention.svg import head_svg
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.figures import attention as figures
 from core.ui.page import plain
@@ -169,12 +170,21 @@ def downloads(
     trace: AttentionTrace, found: AttentionMap, layer: int, head: int, *, key: str, theme: bertviz.Theme
 ) -> None:
     """This head, all heads, and bertviz's views as pages that need no network; made only when asked for."""
-    name = f"{trace.checkpoint}-{found.kind}"
+    stem = f"{trace.checkpoint}-{found.kind}"
+    title = f"{trace.checkpoint}, {name(found).lower()}, layer {layer + 1}, head {head + 1}"
     with st.container(horizontal=True):
+        st.download_button(
+            "This picture (SVG)",
+            lambda: head_svg(found, layer, head, theme=theme, title=title).encode(),
+            f"{stem}-layer{layer + 1}-head{head + 1}.svg",
+            "image/svg+xml",
+            key=f"{key}.svg",
+            on_click="ignore",
+        )
         st.download_button(
             "This head (CSV)",
             lambda: to_csv(found, layer, head),
-            f"{name}-layer{layer + 1}-head{head + 1}.csv",
+            f"{stem}-layer{layer + 1}-head{head + 1}.csv",
             "text/csv",
             key=f"{key}.csv",
             on_click="ignore",
@@ -191,14 +201,15 @@ def downloads(
             st.download_button(
                 label,
                 partial(_standalone, trace, view, found.kind, layer, head, theme),
-                f"{name}-{view}-view.html",
+                f"{stem}-{view}-view.html",
                 "text/html",
                 key=f"{key}.{view}",
                 on_click="ignore",
             )
     st.caption(
-        "The pages are bertviz's views; each is one file that works without a network. The npz file holds the weights "
-        "of all layers and heads as 32-bit numbers, the pages hold them in 256 steps."
+        "The camera above the heat map saves it as PNG. The pages are bertviz's views; each is one file that works "
+        "without a network. The npz file holds the weights of all layers and heads as 32-bit numbers, the pages hold "
+        "them in 256 steps."
     )
 
 

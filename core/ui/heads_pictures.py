@@ -5,9 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from core.attention import bertviz
-from core.attention.export import top_keys
+from core.attention.export import strongest_links, top_keys
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.figures import attention as figures
+from core.ui.tables import Table
+from core.ui.tables import table as drawn_table
 
 _FRAME_LIMIT = 720  # px: longer head views scroll inside their frame
 
@@ -18,13 +20,42 @@ def heat_map(found: AttentionMap, layer: int, head: int, theme: bertviz.Theme, k
     st.plotly_chart(
         figures.heat_map(found, layer, head, theme),
         key=f"{key}.heat",
-        config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
+        config=saved_as(f"attention-layer{layer + 1}-head{head + 1}"),
         alt=f"Heat map of layer {layer + 1}, head {head + 1}: {weights.shape[0]} query tokens by {weights.shape[1]} "
         f"key tokens. The largest weight is {weights[query, at]:.2f}, from {found.query_tokens[query]} to "
         f"{found.key_tokens[at]}. The table beside it has the strongest keys of every query.",
     )
     if not found.computed(layer, head).all():
         st.caption("Grey ground: not computed. A computed weight of zero has the colour of the page.")
+
+
+def saved_as(name: str) -> dict[str, object]:
+    """A toolbar with one button: the browser saves the picture as PNG, in twice the pixels of the screen."""
+    return {
+        "displaylogo": False,
+        "modeBarButtons": [["toImage"]],
+        "toImageButtonOptions": {"format": "png", "scale": 2, "filename": name},
+    }
+
+
+def strongest(found: AttentionMap, layer: int, head: int) -> None:
+    """The ten strongest links in words, as a table that is read aloud in order."""
+    rows = [
+        (f"{link.from_token} ({link.from_place})", f"{link.to_token} ({link.to_place})", f"{link.weight:.3f}")
+        for link in strongest_links(found, layer, head)
+    ]
+    looks, looked_at = ("written", "source") if found.kind == "cross" else ("from", "to")
+    with st.expander("The ten strongest links, as a table"):
+        drawn_table(
+            Table(
+                (f"{looks.capitalize()} token", f"{looked_at.capitalize()} token", "Weight"),
+                rows,
+                caption=f"The strongest links of layer {layer + 1}, head {head + 1}, the largest weight first; the "
+                "number behind a token is its place in the text",
+                widths=(42, 42, 16),
+                numeric=(2,),
+            )
+        )
 
 
 def head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, theme: bertviz.Theme) -> None:

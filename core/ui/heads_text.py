@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from core.ui.links import PageState
 
 CONTINUATIONS = (0, 6, 12, 24, 48)
+CONTINUED = 12
+"""How many tokens follow where nobody has chosen."""
 PAIRS = frozenset({"masked-lm", "replaced-token", "adapters"})
 """Kinds of models that read two sentences at once."""
 
@@ -56,10 +58,14 @@ def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, v
 def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[..., AttentionTrace]:
     """The menu that this kind of model needs before its text, and what to do with the text."""
     if spec.kind == "causal-lm":
+        wanted = state.number("count", CONTINUED)
+        wanted = min(CONTINUATIONS, key=lambda offered: abs(offered - wanted))
         count = st.selectbox(
-            "Continue by", CONTINUATIONS, index=2, format_func=lambda n: f"{n} tokens", key=state.key("heads.count"),
-            width=130, help="Tokens that the model writes after your text, greedily; their rows are stitched on",
+            "Continue by", CONTINUATIONS, index=CONTINUATIONS.index(wanted), format_func=lambda n: f"{n} tokens",
+            key=state.key("heads.count"), width=130,
+            help="Tokens that the model writes after your text, greedily; their rows are stitched on",
         )  # fmt: skip
+        state.set(count=None if count == CONTINUED else count)
         return partial(session.continued_trace, spec.slug, count=count)
     if spec.kind == "seq2seq-lm":
         task = task_menu(spec, state)

@@ -125,6 +125,18 @@ def close_page(state: PageState) -> None:
     slot["widgets"] = _widgets(state.page, state.epoch)
 
 
+def take_up(page: str, values: Mapping[str, Value], memory: Mapping[str, object] | None = None) -> None:
+    """Make ``values`` the page's state from the next run on, as a link would; all widgets start afresh from them.
+
+    For what no link can carry, and for callbacks; the URL follows when the page has run. ``memory`` outlives the rerun.
+    """
+    kept = st.session_state[f"links.{page}"]
+    st.session_state["links.epoch"] = kept["epoch"] = st.session_state.get("links.epoch", 0) + 1
+    kept["values"], kept["memory"], kept["refused"] = dict(values), dict(memory or {}), ()
+    if kept["said"] is None:
+        kept["said"] = kept["query"]
+
+
 def _stale(kept: Mapping[str, Any], query: dict[str, str]) -> bool:
     """True when ``query`` is one that was replaced before the browser had seen its successor.
 

@@ -6,8 +6,9 @@ import csv
 import io
 
 import numpy as np
+import pytest
 
-from core.attention.export import to_csv, to_npz, top_keys
+from core.attention.export import strongest_links, to_csv, to_long_csv, to_npz, top_keys
 from core.attention.trace import AttentionMap, AttentionTrace
 
 WEIGHTS = np.array([[[[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.5, 0.3]]]], dtype=np.float32)
@@ -39,3 +40,28 @@ def test_npz_reads_back_without_pickle() -> None:
     kept = np.load(io.BytesIO(to_npz(AttentionTrace("x", decoder=FOUND))), allow_pickle=False)
     np.testing.assert_array_equal(kept["decoder"], WEIGHTS)
     assert tuple(kept["decoder_keys"]) == FOUND.key_tokens
+
+
+def test_strongest_links_are_told_with_their_places() -> None:
+    weights = np.array([[[[0.1, 0.9], [0.7, 0.3]]]], dtype=np.float32)
+    found = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights)
+    links = strongest_links(found, 0, 0, 3)
+    assert [(link.from_place, link.from_token, link.to_place, link.to_token) for link in links] == [
+        (1, "a", 2, "b"),
+        (2, "b", 1, "a"),
+        (2, "b", 2, "b"),
+    ]
+    assert [link.weight for link in links] == pytest.approx([0.9, 0.7, 0.3])
+    alone = AttentionMap("encoder", ("a", "b"), ("a", "b"), np.eye(2, dtype=np.float32)[None, None])
+    assert len(strongest_links(alone, 0, 0)) == 2  # never a zero
+
+
+def test_all_heads_as_lines_leave_out_what_was_not_computed() -> None:
+    weights = np.array([[[[1, 0], [0.25, 0.75]]]], dtype=np.float32)
+    found = AttentionMap("decoder", ("a", 'b"'), ("a", 'b"'), weights, np.tri(2, dtype=np.bool_)[None, None])
+    assert to_long_csv(found).decode().splitlines() == [
+        "layer,head,query,query token,key,key token,weight",
+        "1,1,1,a,1,a,1.000000",
+        '1,1,2,"b""",1,a,0.250000',
+        '1,1,2,"b""",2,"b""",0.750000',
+    ]

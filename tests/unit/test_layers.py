@@ -37,7 +37,11 @@ READS = {
     "every head": (
         "from core import checkpoints\nfrom core.attention.everyhead import rows\nassert rows(checkpoints.available())"
     ),
-    "pictures of attention": "import core.attention.bertviz, core.attention.combine, core.attention.grid",
+    "pictures of attention": (
+        "import core.attention.bertviz, core.attention.combine, core.attention.grid, core.attention.svg"
+    ),
+    "recipes": "from core.attention import recipe; recipe.write('every', {}, None)",
+    "side by side": "import core.attention.beside",
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
 PAGES = ("home", "about")

@@ -1,0 +1,148 @@
+"""A view saved as a recipe opens again, whatever is open by then; files that are none are answered and lose nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.attention import recipe
+from core.ui import attention_recipe
+from tests.app.test_attention_page import page, widget
+from tests.app.test_branches import NASTY, shown
+
+
+@pytest.fixture
+def saved(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The recipe of every run, as its button would save it."""
+    kept: list[bytes] = []
+    real = attention_recipe.explicit
+
+    def kept_too(view: attention_recipe.AttentionView) -> object:
+        settings = real(view)
+        spec = None if view.section in attention_recipe.OF_ALL else view.spec
+        kept.append(attention_recipe._file(view.section, settings, spec))
+        return settings
+
+    monkeypatch.setattr(attention_recipe, "explicit", kept_too)
+    return kept
+
+
+def opened_with(at: AppTest, data: bytes) -> AppTest:
+    at.file_uploader[0].set_value(("a.recipe.json", data, "application/json")).run()
+    assert not at.exception
+    return at
+
+
+QUERIES: dict[str, dict[str, str]] = {
+    "a head": {"model": "dir-tiny-bert", "text": "The cat sat.", "layer": "2", "head": "1", "view": "table"},
+    "a pair": {"model": "dir-tiny-bert", "text": "The cat sat.", "second": "The dog ran.", "layer": "1", "head": "2"},
+    "a continued text": {"model": "dir-tiny-gpt2", "text": "The cat", "count": "6", "layer": "1", "head": "1"},
+    "a task": {"model": "dir-tiny-t5", "text": "The cat sat.", "map": "encoder", "layer": "1", "head": "1"},
+    "all heads": {"tab": "all", "model": "dir-tiny-bert", "text": "The cat sat.", "together": "mean"},
+    "bertviz": {"tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "bertviz": "neuron"},
+    "heads that are off": {"tab": "off", "model": "dir-tiny-bert", "asked": "The [MASK] sat.", "off": "e1-1,e2-2"},
+    "every head": {"tab": "every", "score": "effect", "least": "0.2", "kind": "cross"},
+    "side by side": {
+        "tab": "beside",
+        "beside": "dir-tiny-bert,dir-tiny-gpt2,dir-tiny-t5",
+        "word": "2",
+        "text": "A cat.",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def test_a_view_opens_again_from_its_recipe(checkpoint_dir: Path, saved: list[bytes], query: dict[str, str]) -> None:
+    at = page(**query)
+    data, url = saved[-1], dict(at.query_params)
+    widgets = {box.label: box.value for box in (*at.selectbox, *at.text_input, *at.button_group)}
+    other = page(model="dir-tiny-gpt2", text="Something else", view="table")
+    opened_with(other, data)
+    assert "The recipe is open." in shown(other).replace("\\", "")
+    assert "It was made with" not in shown(other)
+    assert dict(other.query_params) == url
+    assert {box.label: box.value for box in (*other.selectbox, *other.text_input, *other.button_group)} == widgets
+
+
+def test_a_recipe_spells_the_usual_text_out(saved: list[bytes]) -> None:
+    page()
+    settings = json.loads(saved[-1])["settings"]
+    assert settings["text"] == "The cat that the dog chased sat on the mat because it was tired."
+    assert (settings["layer"], settings["head"], settings["view"]) == (1, 3, "heat")
+
+
+def test_a_text_too_long_for_a_link_travels_in_a_recipe(checkpoint_dir: Path, saved: list[bytes]) -> None:
+    text = "cat " * 700
+    page(model="dir-tiny-bert", text=text)
+    data = saved[-1]
+    at = opened_with(page(), data)
+    assert widget(at.text_input, "Text").value == text  # type: ignore[attr-defined]
+    assert "text" not in at.query_params
+
+
+def test_other_weights_are_told(checkpoint_dir: Path, saved: list[bytes]) -> None:
+    page(model="dir-tiny-bert", text="The cat sat.")
+    whole = json.loads(saved[-1])
+    whole["model"]["weights"][0]["sha256"] = "0" * 64
+    whole["versions"]["torch"] = "1.0"
+    said = shown(opened_with(page(), json.dumps(whole).encode())).replace("\\", "")
+    assert "made with other weights of this model" in said
+    assert "torch 1.0 (here " in said
+
+
+REFUSED = {"no recipe": b"{}", "no text": b"\xff\xfe", "huge": b" " * 30_000, "nothing": b""}
+
+
+@pytest.mark.parametrize("data", REFUSED.values(), ids=REFUSED)
+def test_a_file_that_is_none_loses_nothing(checkpoint_dir: Path, data: bytes) -> None:
+    at = page(model="dir-tiny-bert", text="The cat sat.", layer="2", head="2")
+    before = dict(at.query_params)
+    opened_with(at, data)
+    assert len(at.warning) == 1
+    assert dict(at.query_params) == before
+    assert len(at.get("plotly_chart")) == 2
+
+
+def test_a_model_that_is_not_here_is_named(checkpoint_dir: Path, saved: list[bytes]) -> None:
+    page(model="dir-tiny-bert", text="The cat sat.")
+    data = saved[-1].replace(b"dir-tiny-bert", b"dir-tiny-gone")
+    at = opened_with(page(), data)
+    assert "model “dir-tiny-gone”" in at.warning[0].value.replace("\\", "")
+
+
+@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
+def test_hostile_texts_in_a_recipe_are_data(checkpoint_dir: Path, text: str) -> None:
+    data = json.dumps(
+        {
+            "format": recipe.FORMAT, "version": 1, "page": "attention", "section": "heads",
+            "model": {"slug": "dir-tiny-bert"}, "settings": {"text": text, "second": text}, "seed": 0, "versions": {},
+        }
+    ).encode()  # fmt: skip
+    opened_with(page(model="dir-tiny-bert"), data)
+
+
+def test_the_strongest_links_are_a_table_in_words(checkpoint_dir: Path) -> None:
+    at = page(model="dir-tiny-bert", text="The cat sat.", layer="1", head="2")
+    table = next(html.value for html in at.get("html") if "strongest links" in html.value)  # type: ignore[attr-defined]
+    assert table.count("<tr>") == 11
+    assert "From token" in table
+
+
+@pytest.mark.parametrize("together", ["all", "mean", "rollout"])
+def test_all_heads_can_be_taken_away(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch, together: str) -> None:
+    files: dict[str, bytes] = {}
+
+    def taken(label: str, data: object, name: str, *_: object, **__: object) -> None:
+        files[name] = data() if callable(data) else data  # type: ignore[assignment]
+
+    monkeypatch.setattr("core.ui.attention_maps.st.download_button", taken)
+    page(tab="all", model="dir-tiny-bert", text="The cat sat.", together=together)
+    stem = f"dir-tiny-bert-{together}"
+    assert files[f"{stem}.svg"].startswith(b"<?xml")
+    lines = files[f"{stem}.csv"].decode().splitlines()
+    heads = {"all": 4, "mean": 2, "rollout": 2}[together]
+    assert len(lines) == 1 + heads * 6 * 6  # [CLS] the cat sat . [SEP]
+    assert files[f"{stem}.html"].startswith(b"<!DOCTYPE html>")

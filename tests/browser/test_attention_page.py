@@ -1,0 +1,92 @@
+"""The page Attention in Chromium: from a table of heads to one, a word in three models, a recipe there and back."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import WAIT_MS, Visitor
+
+TINY = "dir-tiny-bert,dir-tiny-gpt2,dir-tiny-t5"
+
+
+def chosen(page: Page, label: str, option: str) -> None:
+    """Take an option of one of Streamlit's menus."""
+    page.get_by_role("combobox", name=label).first.click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def test_from_the_table_of_all_heads_to_one(visitor: Visitor) -> None:
+    page = visitor.open("/attention?tab=every&score=effect&kind=cross")
+    expect(page.get_by_text(re.compile(r"^\d+ of \d+ heads$"))).to_be_visible(timeout=2 * WAIT_MS)
+    chosen(page, "Branch", "Encoder-decoder")
+    expect(page).to_have_url(re.compile("branch=encoder-decoder"))
+    visitor.settle()
+    link = page.get_by_role("link", name=re.compile(r"^Layer \d+ of \d+, head \d+$")).first
+    layer, head = re.findall(r"Layer (\d+) of \d+, head (\d+)", link.inner_text())[0]
+    link.click()
+    expect(page.get_by_text("Where each produced token looks")).to_be_visible(timeout=4 * WAIT_MS)
+    visitor.settle()
+    assert {f"layer={layer}", f"head={head}", "map=cross"} <= set(visitor.query.split("&"))
+    expect(page.get_by_role("radio", name="Decoder to encoder")).to_be_checked()
+
+
+def test_a_word_is_picked_in_three_models_at_once(visitor: Visitor) -> None:
+    page = visitor.open(f"/attention?tab=beside&beside={TINY}&text=The+cat+sat+on+the+mat.&word=2")
+    expect(page.locator("strong", has_text="Where “cat” looks")).to_be_visible(timeout=4 * WAIT_MS)
+    page.get_by_role("button", name=re.compile(r"^mat\b")).click()
+    expect(page.locator("strong", has_text="Where “mat” looks")).to_be_visible()
+    expect(page).to_have_url(re.compile("word=6"))
+    visitor.settle()
+    page.get_by_text("As a table", exact=True).click()
+    rows = page.get_by_role("table", name="Where “mat” looks").get_by_role("row")
+    expect(rows.last.get_by_role("rowheader")).to_have_text("elsewhere")
+    decoder = rows.nth(7).get_by_role("cell").nth(1)  # the mark behind the word comes later
+    expect(decoder).to_have_text("not computed")
+
+
+def test_a_recipe_is_saved_and_opens_again(visitor: Visitor, tmp_path: Path) -> None:
+    page = visitor.open("/attention?model=dir-tiny-t5&text=The+cat+sat.&map=encoder&layer=2&head=1")
+    save = page.get_by_role("button", name="Save as a recipe (JSON)")
+    expect(save).to_be_visible(timeout=4 * WAIT_MS)
+    visitor.settle()
+    with page.expect_download() as waiting:
+        save.click()
+    file = tmp_path / waiting.value.suggested_filename
+    waiting.value.save_as(file)
+    made = json.loads(file.read_text())
+    assert made["model"]["slug"] == "dir-tiny-t5"
+    assert re.fullmatch("[0-9a-f]{64}", made["model"]["weights"][0]["sha256"])
+    page.get_by_role("tab", name="Download").click()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="This picture (SVG)").click()
+    assert Path(waiting.value.path()).read_text().startswith("<?xml")
+    asked = sorted(visitor.query.split("&"))
+    # Another view is open when the recipe comes.
+    page = visitor.open("/attention?model=dir-tiny-bert&tab=all&text=A+dog.")
+    page.get_by_role("button", name="Open a recipe").click()
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.get_by_text("The recipe is open.")).to_be_visible(timeout=2 * WAIT_MS)
+    visitor.settle()
+    assert sorted(visitor.query.split("&")) == asked
+    expect(page.get_by_role("textbox", name="Text")).to_have_value("The cat sat.")
+    # A damaged one is answered in words, and the view stays.
+    file.write_text(json.dumps(made | {"model": {"slug": "gone"}}))
+    page.get_by_role("button", name="Open a recipe").click()
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.get_by_text("model “gone”, but it must be one of")).to_be_visible()
+    assert sorted(visitor.query.split("&")) == asked
+
+
+def test_the_picture_of_all_heads_is_saved_by_the_browser(visitor: Visitor) -> None:
+    page = visitor.open("/attention?tab=all&model=dir-tiny-bert&text=The+cat+sat.")
+    frame = page.frame_locator("iframe[title^='All heads']")
+    button = frame.get_by_role("button", name="Save this picture (PNG)")
+    expect(button).to_be_visible(timeout=4 * WAIT_MS)
+    with page.expect_download() as waiting:
+        button.click()
+    assert waiting.value.suggested_filename == "attention-all-heads.png"
+    assert Path(waiting.value.path()).read_bytes().startswith(b"\x89PNG")
