@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import checkpoints
 from core.attention.beside import ROLES
@@ -42,6 +43,8 @@ class AttentionView:
     section: str
     choices: dict[str, Collection[str]]
     """What a link, or a recipe, may name."""
+    row: DeltaGenerator
+    """Where the menu of models stands, with room for more beside it."""
 
 
 def attention_frame() -> AttentionView | None:
@@ -65,15 +68,17 @@ def attention_frame() -> AttentionView | None:
     state.set(tab=section)
     first = START if START in specs else next(iter(specs))
     slug = state.text("model", first)
+    row = st.container(horizontal=True, vertical_alignment="bottom")
     if section not in OF_ALL:
-        slug = st.selectbox(
+        slug = row.selectbox(
             "Live model", list(specs), index=list(specs).index(slug), format_func=lambda slug: _named(specs[slug]),
-            key=state.key("model"), help="What really runs here, and where its weights come from", width=460,
+            key=state.key("model"), help="What really runs here, and where its weights come from",
+            width=300 if section == "block" else 460,
         )  # fmt: skip
     if slug != state.text("model", first):
         state.set(layer=None, head=None, map=None, task=None, off=None, side=None, step=None)
     state.set(model=None if slug == first else slug)
-    return AttentionView(state, specs[slug], str(section), choices)
+    return AttentionView(state, specs[slug], str(section), choices, row)
 
 
 def show(view: AttentionView) -> None:
@@ -115,7 +120,7 @@ def _bertviz(view: AttentionView) -> None:
 def _block(view: AttentionView) -> None:
     from core.ui.attention_block import inside
 
-    inside(view.spec, view.state)
+    inside(view.spec, view.state, view.row)
 
 
 def _switch_off(view: AttentionView) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import session
 from core.attention.wiring import norm_first, wires
@@ -39,17 +40,17 @@ class Asked:
     """Whether the model computes no score where the mask forbids one."""
 
 
-def inside(spec: CheckpointSpec, state: PageState) -> None:
-    """Draw the whole section; reads and writes text, task, side, layer, step, head and asked."""
+def inside(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> None:
+    """Draw the whole section, its menus in ``row``; reads and writes text, task, side, layer, step, head and asked."""
     with sentences():
-        _block(spec, state)
+        _block(spec, state, row)
     st.divider()
     with sentences():
         logit_lens(spec, state)
 
 
-def _block(spec: CheckpointSpec, state: PageState) -> None:
-    asked = _controls(spec, state)
+def _block(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> None:
+    asked = _controls(spec, state, row)
     with st.spinner("Running the model"):
         found = session.block(spec.slug, asked.text, asked.layer, asked.side, asked.task)
     steps, hang = found.steps, wires(found.steps)
@@ -74,7 +75,7 @@ def _block(spec: CheckpointSpec, state: PageState) -> None:
     _words(found, spec)
 
 
-def _controls(spec: CheckpointSpec, state: PageState) -> Asked:
+def _controls(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> Asked:
     """Text, task, side and layer in one row.
 
     Raises:
@@ -90,21 +91,24 @@ def _controls(spec: CheckpointSpec, state: PageState) -> Asked:
     samples = heads_samples.samples(spec)
     slot = state.key(f"block.text.{spec.kind}")
     st.session_state.setdefault(slot, state.text("text", samples[0]))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    refused: list[str] = []
+    with row:
         task = task_menu(spec, state) if spec.kind == "seq2seq-lm" else None
         text = st.text_input("Text", key=slot, help="Up to 256 tokens are looked into") or ""
         sample_menu(samples, slot, state)
-        side = _side(sides, spec, state)
-        layer = _layer(len(found[side]), side, spec, state)
+        side = _side(sides, spec, state, refused)
+        layer = _layer(len(found[side]), side, spec, state, refused)
+    for sentence in refused:
+        _refuse(sentence)
     state.set(text=None if text == samples[0] else text)
     return Asked(text, task, side, layer, found[side][layer].names.score in _SPARSE)
 
 
-def _side(sides: list[Side], spec: CheckpointSpec, state: PageState) -> Side:
+def _side(sides: list[Side], spec: CheckpointSpec, state: PageState, refused: list[str]) -> Side:
     wanted, slot = state.text("side"), state.key(f"block.side.{spec.slug}")
     if len(sides) == 1:
         if wanted not in ("", sides[0]):
-            _refuse(f"{spec.name} has one side, its {sides[0]}.")
+            refused.append(f"{spec.name} has one side, its {sides[0]}.")
         state.set(side=None)
         return sides[0]
     first = next((side for side in sides if side == wanted), sides[0])
@@ -113,13 +117,13 @@ def _side(sides: list[Side], spec: CheckpointSpec, state: PageState) -> Side:
     return chosen
 
 
-def _layer(layers: int, side: Side, spec: CheckpointSpec, state: PageState) -> int:
+def _layer(layers: int, side: Side, spec: CheckpointSpec, state: PageState, refused: list[str]) -> int:
     """From 0. A step that only the last layer has asks for it where the link names none."""
     slot = state.key(f"block.layer.{spec.slug}.{side}")
     if slot not in st.session_state:
         wanted = state.number("layer", layers if state.text("step").startswith("end-final") else 1)
         if wanted > layers:
-            _refuse(f"There is no layer {wanted} here: this {side} has {layers}. Layer {layers} is shown.")
+            refused.append(f"There is no layer {wanted} here: this {side} has {layers}. Layer {layers} is shown.")
         st.session_state[slot] = min(wanted, layers)
     chosen = int(st.selectbox("Layer", range(1, layers + 1), key=slot, width=96))
     state.set(layer=None if chosen == 1 else chosen)
@@ -160,5 +164,7 @@ def _words(found: Block, spec: CheckpointSpec) -> None:
     st.markdown(f"**Notice** {told}")
     if spec.kind == "adapters":
         st.caption("No task is chosen here, so the adapters of this model add nothing: the block is its encoder’s own.")
+    if spec.kind == "permutation-lm":
+        st.caption("This is the stream that knows every token. A second one, which guesses hidden words, is not shown.")
     if found.source:
         st.caption("The decoder reads what the model itself writes for this text, up to 24 tokens.")
