@@ -121,7 +121,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "task": Choice(),
     },
     "attention": {
-        "tab": Choice("heads", ("heads", "all", "bertviz", "off", "grammar", "every", "beside")),
+        "tab": Choice("heads", ("heads", "all", "bertviz", "block", "off", "grammar", "every", "beside")),
         "model": Choice(),
         "text": Text(),
         "second": Text(),
@@ -137,6 +137,8 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "other": Text(),
         **{f"{name}{number}": Integer(None, 1, 256) for name in ("layer", "head") for number in (1, 2)},
         "bertviz": Choice(None, ("head", "model", "neuron")),
+        "side": Choice(None, ("encoder", "decoder")),
+        "step": Choice(),
         "asked": Text(),
         "off": Words(most=300),
         "score": Choice(),

@@ -16,7 +16,9 @@ import streamlit as st
 if TYPE_CHECKING:
     from core.attention.ablate import Ablation, HeadEffect
     from core.attention.beside import WordLook
+    from core.attention.block import Block, Side
     from core.attention.gates import Head
+    from core.attention.lens import Way
     from core.attention.trace import AttentionTrace
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
     from core.efficiency.compare import Comparison, LongText
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 _HOUR = 3600.0
 _TRACES_KEPT = 12
 """A trace of 256 tokens has up to 38 MB; its arrays are read-only, so visitors share it and nobody gets a copy."""
+_BLOCKS_KEPT = 8
+"""A block of 256 tokens, 12 heads and a width of 384 has about 20 MB, read-only as well."""
 
 
 def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
@@ -84,6 +88,24 @@ def without_heads(slug: str, text: str, off: tuple[Head, ...], task: str | None)
     from core.attention.question import Where
 
     return switch_off(checkpoint(slug), text, off, where=Where(task=task))
+
+
+@st.cache_resource(max_entries=_BLOCKS_KEPT, ttl=_HOUR, show_spinner=False)
+def block(slug: str, text: str, layer: int, side: Side, task: str | None) -> Block:
+    """One layer of ``slug`` over ``text``, tensor by tensor."""
+    from core.attention.block import block
+    from core.attention.question import Where
+
+    return block(checkpoint(slug), text, layer, side, Where(task=task))
+
+
+@st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
+def way(slug: str, text: str, task: str | None) -> Way:
+    """What each layer of ``slug`` would already answer to ``text``."""
+    from core.attention.lens import way
+    from core.attention.question import Where
+
+    return way(checkpoint(slug), text, Where(task=task))
 
 
 Progress = Callable[[float, str], None]

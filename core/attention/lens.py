@@ -43,6 +43,47 @@ class LayerGuess:
     ids: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a model comes to its answer, layer by layer; entry 0 stands for the embeddings."""
+
+    guesses: tuple[LayerGuess, ...]
+    answer: str
+    """What the last layer holds most probable."""
+    probabilities: tuple[float, ...]
+    """(L + 1,) of that answer after each layer."""
+    ranks: tuple[int, ...]
+    """(L + 1,) its place among all answers, from 1; as many answers as are more probable stand before it."""
+    answers: int
+    """V."""
+    tokens: tuple[str, ...]
+    """Labels of what is read on the side that answers."""
+    place: int
+    """Where among them the answer is read."""
+
+
+def way(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int = 5) -> Way:
+    """:func:`lens`, and what becomes of the model's own answer on the way to it.
+
+    Raises:
+        As :func:`lens`.
+    """
+    question = ask(checkpoint, text, where)
+    logs = Reader(question).answers_of(states(question))
+    guesses = _guesses(question, logs, k)
+    own = logs[:, guesses[-1].ids[0]]
+    before = (logs > own[:, None]).sum(-1)
+    return Way(
+        guesses,
+        guesses[-1].tokens[0],
+        tuple(own.exp().tolist()),
+        tuple(int(count) + 1 for count in before),
+        logs.shape[-1],
+        question.tokens,
+        question.place,
+    )
+
+
 def lens(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int = 5) -> tuple[LayerGuess, ...]:
     """The ``k`` best answers to ``text`` after each layer, embeddings first.
 
@@ -58,7 +99,10 @@ def lens(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int =
 
 def by_layer(question: Question, k: int) -> tuple[LayerGuess, ...]:
     """:func:`lens` for a question that is already asked."""
-    logs = Reader(question).answers_of(states(question))
+    return _guesses(question, Reader(question).answers_of(states(question)), k)
+
+
+def _guesses(question: Question, logs: Tensor, k: int) -> tuple[LayerGuess, ...]:
     found = (best(question, row, k) for row in logs)
     return tuple(LayerGuess(i, one.tokens, one.probabilities, one.ids) for i, one in enumerate(found))
 

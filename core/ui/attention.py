@@ -23,6 +23,7 @@ SECTIONS = {
     "heads": "One head",
     "all": "All heads",
     "bertviz": "bertviz",
+    "block": "Inside a block",
     "off": "Switch off",
     "grammar": "Grammar",
     "every": "Every head",
@@ -70,7 +71,7 @@ def attention_frame() -> AttentionView | None:
             key=state.key("model"), help="What really runs here, and where its weights come from", width=460,
         )  # fmt: skip
     if slug != state.text("model", first):
-        state.set(layer=None, head=None, map=None, task=None, off=None)
+        state.set(layer=None, head=None, map=None, task=None, off=None, side=None, step=None)
     state.set(model=None if slug == first else slug)
     return AttentionView(state, specs[slug], str(section), choices)
 
@@ -85,6 +86,7 @@ def show(view: AttentionView) -> None:
         "heads": _one_head,
         "all": _all,
         "bertviz": _bertviz,
+        "block": _block,
         "off": _switch_off,
         "grammar": _grammar,
         "every": _every,
@@ -108,6 +110,12 @@ def _bertviz(view: AttentionView) -> None:
     from core.ui.attention_bertviz import bertviz_views
 
     bertviz_views(view.spec, view.state)
+
+
+def _block(view: AttentionView) -> None:
+    from core.ui.attention_block import inside
+
+    inside(view.spec, view.state)
 
 
 def _switch_off(view: AttentionView) -> None:

@@ -83,7 +83,8 @@ def reading_sections(view: BranchView) -> None:
     if view.section == "tree":
         with sentences():
             wanted = {name: state.text(name) or None for name in ("size", "node", "drawing")}
-            size, node, drawing = tree_panel(slug, key=state.key(f"tree.{slug}"), **wanted)
+            layer = state.number("layer") or None
+            size, node, drawing = tree_panel(slug, key=state.key(f"tree.{slug}"), layer=layer, **wanted)
             state.set(size=size, node=node, drawing=drawing)
     elif view.section == "facts":
         with sentences():

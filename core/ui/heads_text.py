@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -47,10 +47,7 @@ def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, v
                 help="Read together with the first, as a pair", width=260,
             )  # fmt: skip
             state.set(second=second or None)
-        with st.popover("Samples"):
-            for number, sample in enumerate(samples):
-                button = state.key(f"heads.sample.{number}")
-                st.button(plain(texts.short(sample)), key=button, on_click=_take, args=(slot, sample), width="stretch")
+        sample_menu(samples, slot, state)
     state.set(text=None if text == samples[0] else text)
     with st.spinner("Running the model"):
         if second:
@@ -88,6 +85,14 @@ def task_menu(spec: CheckpointSpec, state: PageState) -> str:
     )  # fmt: skip
     state.set(task=None if task == next(iter(labels)) else task)
     return str(task)
+
+
+def sample_menu(samples: Sequence[str], slot: str, state: PageState) -> None:
+    """Texts to begin with, one click away; ``slot`` is where the text lives."""
+    with st.popover("Samples"):
+        for number, sample in enumerate(samples):
+            button = state.key(f"heads.sample.{number}")
+            st.button(plain(texts.short(sample)), key=button, on_click=_take, args=(slot, sample), width="stretch")
 
 
 def _take(slot: str, sample: str) -> None:

@@ -16,6 +16,7 @@ from core.catalogue.schema import System
 from core.errors import OutOfRange
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent, short
+from core.ui.tree_inside import inside_link
 from core.ui.tree_view import walkable_tree
 
 VIEWS = {
@@ -33,12 +34,18 @@ _CONFIG = {
 
 
 def tree_panel(
-    slug: str, *, key: str, size: str | None = None, node: str | None = None, drawing: str | None = None
+    slug: str,
+    *,
+    key: str,
+    size: str | None = None,
+    node: str | None = None,
+    drawing: str | None = None,
+    layer: int | None = None,
 ) -> tuple[str | None, str | None, str]:
     """Draw everything that can be seen of a system's tree; returns (size, node path, drawing) as chosen.
 
     The arguments are what a link asks for; size and node are None for the defaults. A size that the system lacks is
-    named in a sentence and passed over.
+    named in a sentence and passed over. ``layer``, from 1, is the one that is meant where a node stands for several.
     """
     system = catalogue.get(slug)
     try:
@@ -72,7 +79,7 @@ def tree_panel(
     st.caption(_counted(system, name, root.parameters))
     picked = node or ""
     if view == "tree":
-        picked = _walk(system, name, root, key, picked)
+        picked = _walk(system, name, root, key, picked, layer)
     elif view in ("treemap", "sunburst"):
         _picture(system, name, root, key, view)
     elif view == "text":
@@ -82,7 +89,7 @@ def tree_panel(
     return (None if name == system.default_size.name else name), (picked or None), view
 
 
-def _walk(system: System, size: str, root: ModuleNode, key: str, picked: str) -> str:
+def _walk(system: System, size: str, root: ModuleNode, key: str, picked: str, layer: int | None) -> str:
     """The walkable tree, and beside it what is known about the chosen node."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -94,6 +101,7 @@ def _walk(system: System, size: str, root: ModuleNode, key: str, picked: str) ->
         )
     with right:
         details(root, picked)
+        inside_link(system, size, picked, layer)
     return picked
 
 

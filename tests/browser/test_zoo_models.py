@@ -112,3 +112,18 @@ def test_transformer_xl_tells_what_its_memory_saves(visitor: Visitor) -> None:
     page.get_by_role("radio", name="Token by token").click()
     expect(page).to_have_url(re.compile("demo=text"))
     visitor.settle()
+
+
+def test_m2m_100_goes_by_way_of_english(visitor: Visitor) -> None:
+    page = visitor.open(f"/encoder-decoder?{urlencode({'system': 'm2m-100', 'task': 'fr-de'})}")
+    expect(page.get_by_text("At once, and by way of English")).to_be_visible()
+    box = page.get_by_role("textbox", name="Text in")
+    box.fill("Tu viens avec nous ?")
+    box.press("Control+Enter")
+    expect(page.get_by_text("Are you coming with us?", exact=False).first).to_be_visible()
+    expect(page.get_by_text("The two answers differ.")).to_be_visible()
+    page.get_by_role("combobox", name="Task").click()
+    page.get_by_role("option", name="Translate English to German").click()
+    expect(page).to_have_url(re.compile("task=en-de|system=m2m-100"))
+    expect(page.get_by_text("At once, and by way of English")).to_have_count(0)
+    visitor.settle()

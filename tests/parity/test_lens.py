@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from core.attention.layout import places
-from core.attention.lens import by_layer, lens
+from core.attention.lens import by_layer, lens, way
 from core.attention.question import Reader, Where, ask
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
@@ -80,3 +80,19 @@ def test_the_demo_of_shared_layers_reads_the_same() -> None:
     albert.model.config.model_type = "fnet"
     with pytest.raises(InputUnusable, match="no head"):
         lens(albert, MASKED)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "electra-judge"])
+def test_the_way_of_the_final_answer(name: str) -> None:
+    """Its probability and its place after each layer, against all answers sorted."""
+    checkpoint = tinyfamilies.make(name)
+    text = text_for(checkpoint)
+    found, everything = way(checkpoint, text), lens(checkpoint, text, k=10_000)
+    final = everything[-1].ids[0]
+    assert found.answer == everything[-1].tokens[0]
+    assert found.ranks[-1] == 1
+    assert found.answers == len(everything[-1].ids)
+    assert [guess.ids for guess in found.guesses] == [guess.ids[:5] for guess in everything]
+    for rank, probability, guess in zip(found.ranks, found.probabilities, everything, strict=True):
+        assert probability == pytest.approx(guess.probabilities[guess.ids.index(final)], rel=1e-4)
+        assert guess.probabilities[rank - 1] == pytest.approx(probability, rel=1e-4)

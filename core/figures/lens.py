@@ -1,0 +1,117 @@
+"""The logit lens as pictures: what each layer would answer, and how the final answer comes up through the layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from core.figures.attention import Theme, scale
+from core.figures.labels import label
+from core.figures.predictions import percent
+
+if TYPE_CHECKING:
+    from core.attention.lens import Way
+
+_TEXT = {"light": "#1a1f24", "dark": "#e8ecf0"}
+_MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+
+def layer_names(count: int) -> list[str]:
+    """What the rows are called: the embeddings, then each layer from 1."""
+    return ["embeddings", *(f"layer {i}" for i in range(1, count))]
+
+
+def answers(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
+    """Layers down, their best answers across, the most probable first; the final answer is framed wherever it is."""
+    k = max(len(guess.tokens) for guess in way.guesses)
+    shown = np.full((len(way.guesses), k), np.nan, dtype=np.float32)
+    texts = [[""] * k for _ in way.guesses]
+    whole = [[""] * k for _ in way.guesses]
+    for row, guess in enumerate(way.guesses):
+        for column, (token, probability) in enumerate(zip(guess.tokens, guess.probabilities, strict=True)):
+            shown[row, column] = probability
+            texts[row][column] = f"{label(_short(token))}<br>{label(percent(probability))}"
+            whole[row][column] = label(token)
+    rows = layer_names(len(way.guesses))
+    figure = go.Figure(
+        go.Heatmap(
+            z=shown, x=[str(i + 1) for i in range(k)], y=rows, zmin=0.0, zmax=max(0.1, float(np.nanmax(shown))),
+            colorscale=scale(theme), text=texts, customdata=whole, texttemplate="%{text}", xgap=3, ygap=3,
+            textfont={"family": _MONO, "size": 12}, showscale=False,
+            hovertemplate="%{y}, answer %{x}: <b>%{customdata}</b><br>probability %{z:.3f}<extra></extra>",
+        )
+    )  # fmt: skip
+    final = way.guesses[-1].ids[0]
+    for row, guess in enumerate(way.guesses):
+        if final in guess.ids:
+            column = guess.ids.index(final)
+            figure.add_shape(
+                type="rect", x0=column - 0.47, x1=column + 0.47, y0=row - 0.45, y1=row + 0.45,
+                line={"color": accent, "width": 3},
+            )  # fmt: skip
+    figure.update_xaxes(
+        side="top", type="category", fixedrange=True, showgrid=False,
+        title={"text": "answers, the most probable first", "standoff": 6, "font": {"color": _TEXT[theme]}},
+    )  # fmt: skip
+    figure.update_yaxes(
+        autorange="reversed", type="category", fixedrange=True, showgrid=False, automargin=True,
+        tickfont={"color": _TEXT[theme]},
+    )  # fmt: skip
+    figure.update_layout(
+        height=80 + 42 * len(rows), margin={"l": 8, "r": 8, "t": 8, "b": 8}, font={"color": _TEXT[theme]},
+        dragmode=False, hoverlabel={"font": {"family": _MONO}},
+    )  # fmt: skip
+    return figure
+
+
+def path(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
+    """The final answer's probability and, below it, its place among all answers, over the layers."""
+    figure = make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.12, row_heights=[0.55, 0.45])
+    layers = list(range(len(way.probabilities)))
+    line = {"mode": "lines+markers", "line": {"color": accent, "width": 2}, "showlegend": False, "cliponaxis": False}
+    figure.add_scatter(
+        x=layers, y=way.probabilities, marker={"size": 8, "color": accent},
+        hovertemplate="after layer %{x}<br>probability %{y:.4f}<extra></extra>", row=1, col=1, **line,
+    )  # fmt: skip
+    figure.add_scatter(
+        x=layers, y=way.ranks, marker={"size": 8, "color": accent, "symbol": "square"},
+        hovertemplate="after layer %{x}<br>place %{y:,} of " + f"{way.answers:,}<extra></extra>", row=2, col=1, **line,
+    )  # fmt: skip
+    ink = {"color": _TEXT[theme]}
+    ends = math.log10(max(way.ranks) * 1.5)
+    top = max(0.1, *way.probabilities)
+    figure.update_yaxes(
+        title={"text": "probability", "font": ink}, range=[-0.04 * top, 1.06 * top], nticks=4, row=1, col=1
+    )
+    figure.update_yaxes(
+        title={"text": "place", "font": ink}, type="log", range=[max(ends, 0.7), -0.12], row=2, col=1,
+        tickvals=[10**i for i in range(math.ceil(math.log10(max(way.answers, 2))) + 1)], tickformat=",",
+    )  # fmt: skip
+    figure.update_xaxes(
+        title={"text": "after layer (0: embeddings)", "font": ink}, dtick=1 if len(layers) <= 13 else None, row=2, col=1
+    )
+    figure.update_xaxes(fixedrange=True, zeroline=False, showgrid=False)
+    figure.update_yaxes(fixedrange=True, zeroline=False, automargin=True)
+    figure.update_layout(height=340, margin={"l": 8, "r": 12, "t": 8, "b": 8}, font=ink, dragmode=False)
+    return figure
+
+
+def said(way: Way, names: Sequence[str]) -> str:
+    """The path in a sentence: since when the final answer stands first."""
+    since = len(way.ranks)
+    while since and way.ranks[since - 1] == 1:
+        since -= 1
+    if since == 0:
+        return "It stands first from the embeddings on."
+    names = ["the embeddings" if name == "embeddings" else name for name in names]
+    worst = max(range(len(way.ranks)), key=way.ranks.__getitem__)
+    return f"It stands first from {names[since]} on; after {names[worst]} it was number {way.ranks[worst]:,}."
+
+
+def _short(token: str) -> str:
+    return token if len(token) <= 9 else token[:8] + "…"

@@ -1,0 +1,85 @@
+"""How the steps of a block hang together, for every family: sums are what they are drawn to be the sum of."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from core.attention import blueprint
+from core.attention.block import Block, block
+from core.attention.layout import places
+from core.attention.told import told
+from core.attention.wiring import norm_first, wires
+from core.checkpoints.spec import Checkpoint
+from core.figures.flow import lane_of
+from tests import tinyfamilies
+
+TEXT = "The cat sat on the mat and looked at the dog."
+FAMILIES = [name for name in tinyfamilies.FAMILIES if name != "reformer"]
+_COMMANDS = re.compile(r"\\(text\{[^}]*\}|[A-Za-z]+)")
+
+
+@lru_cache
+def made(name: str) -> Checkpoint:
+    return tinyfamilies.make(name)
+
+
+def blocks(name: str) -> list[Block]:
+    """Every block of a family."""
+    checkpoint = made(name)
+    sides = [side for side in ("encoder", "decoder") if side in places(checkpoint)]
+    return [block(checkpoint, TEXT, layer, side) for side in sides for layer in range(len(places(checkpoint)[side]))]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_sums_and_terms_are_those_of_their_sources(name: str) -> None:
+    for found in blocks(name):
+        hang = wires(found.steps)
+        assert len({wire.slug for wire in hang}) == len(hang)
+        for i, (step, wire) in enumerate(zip(found.steps, hang, strict=True)):
+            assert all(source < i for source in wire.of)
+            assert wire.of or wire.outside, wire.slug
+            several = step.name == "scores" and any(one.name.startswith("scores: ") for one in found.steps)
+            if step.name in ("residual", "sum") or (several and step.part == "attention"):
+                total = sum(found.steps[source].values for source in wire.of)
+                np.testing.assert_allclose(step.values, total, atol=1e-4, err_msg=wire.slug)
+        used = {source for wire in hang for source in wire.of}
+        assert used == set(range(len(hang) - 1)), [hang[i].slug for i in set(range(len(hang) - 1)) - used]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_lines_run_down_where_no_step_stands(name: str) -> None:
+    for found in blocks(name):
+        hang = wires(found.steps)
+        widest = max(wire.lane for wire in hang)
+        for end, wire in enumerate(hang):
+            for start in wire.of:
+                lane = lane_of(hang, start, end)
+                assert lane not in [hang[row].lane for row in range(start + 1, end)]
+                assert lane in (hang[start].lane, wire.lane) or (wire.slug == "end-convolution" and lane == widest + 1)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_where_norms_stand_is_what_the_architecture_says(name: str) -> None:
+    checkpoint = made(name)
+    for found in blocks(name):
+        assert norm_first(found.steps) == blueprint.of(places(checkpoint)[found.side][0]).before
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_letter_of_a_formula_is_named(name: str) -> None:
+    for found in blocks(name):
+        for step in found.steps:
+            words = told(step)
+            assert words.text.endswith(".")
+            rest = step.formula
+            for latex, meaning in sorted(words.symbols, key=lambda symbol: -len(symbol[0])):
+                assert meaning
+                rest = rest.replace(latex, " ") if len(latex) > 1 else rest
+            rest = _COMMANDS.sub(" ", rest.replace(r"\sum_i", " "))
+            for latex, _ in words.symbols:
+                rest = rest.replace(latex, " ") if len(latex) == 1 else rest
+            assert not re.search("[A-Za-z]", rest), (step.formula, rest)
