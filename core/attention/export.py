@@ -45,25 +45,6 @@ def to_csv(found: AttentionMap, layer: int, head: int) -> bytes:
     return out.getvalue().encode()
 
 
-def step_csv(step: Step, rows: Sequence[str], columns: Sequence[str] | None = None) -> bytes:
-    """A step of a block as CSV (UTF-8), with six digits a number, one line for each row of each head.
-
-    Args:
-        rows: the tokens of the rows.
-        columns: the tokens of the columns, where the step is a map; columns are numbered where they are none.
-    """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    several = step.values.ndim == 3
-    named = columns if step.axes == MAPS and columns is not None else range(1, step.shape[-1] + 1)
-    writer.writerow([*(["head"] if several else []), "#", step.axes[-2], *named])
-    for head, matrix in enumerate(step.values if several else step.values[None]):
-        for place, (token, numbers) in enumerate(zip(rows, matrix, strict=True)):
-            start = [head + 1] if several else []
-            writer.writerow([*start, place + 1, token, *(f"{number:.6g}" for number in numbers)])
-    return out.getvalue().encode()
-
-
 @dataclass(frozen=True, slots=True)
 class Link:
     """One query's weight on one key; places count from 1."""
@@ -105,6 +86,25 @@ def to_long_csv(found: AttentionMap) -> bytes:
                     for key, weight in enumerate(weights[query])
                     if computed[query][key]
                 )
+    return out.getvalue().encode()
+
+
+def step_csv(step: Step, rows: Sequence[str], columns: Sequence[str] | None = None) -> bytes:
+    """A step of a block as CSV (UTF-8), with six digits a number, one line for each row of each head.
+
+    Args:
+        rows: the tokens of the rows.
+        columns: the tokens of the columns, where the step is a map; columns are numbered where they are none.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    several = step.values.ndim == 3
+    named = columns if step.axes == MAPS and columns is not None else range(1, step.shape[-1] + 1)
+    writer.writerow([*(["head"] if several else []), "#", step.axes[-2], *named])
+    for head, matrix in enumerate(step.values if several else step.values[None]):
+        for place, (token, numbers) in enumerate(zip(rows, matrix, strict=True)):
+            start = [head + 1] if several else []
+            writer.writerow([*start, place + 1, token, *(f"{number:.6g}" for number in numbers)])
     return out.getvalue().encode()
 
 

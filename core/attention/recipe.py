@@ -47,6 +47,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
         "head2",
     ),
     "bertviz": ("text", "second", "task", "count", "map", "bertviz", "layer"),
+    "block": ("text", "task", "side", "layer", "step", "head", "asked"),
     "off": ("asked", "task", "off"),
     "grammar": ("relation",),
     "every": ("score", "least", "branch", "kind", "models"),

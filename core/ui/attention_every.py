@@ -77,14 +77,14 @@ def _filtered(every: Sequence[HeadRow], state: PageState) -> tuple[str, list[Hea
     kinds = [ANY, *(kind for kind in KINDS if any(row.attention == kind for row in every))]
     names = {row.slug: row.name for row in every}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        score = _menu("Score", list(SCORES), state, "score", USUAL, NAMES, 170)
+        score = _menu("Score", list(SCORES), state, "score", USUAL, NAMES, 150)
         least = st.number_input(
             "At least", -1.0, 100.0, _real(state.values.get("least")), 0.05, key=state.key("every.least"),
-            placeholder="any", width=130, help=f"Of the chosen score: {SCORES[score]}",
+            placeholder="any", width=115, help=f"Of the chosen score: {SCORES[score]}",
         )  # fmt: skip
         state.set(least=None if least is None else float(least))
-        branch = _menu("Branch", branches, state, "branch", ANY, {ANY: "All branches", **BRANCH_TITLES}, 180)
-        kind = _menu("Attention", kinds, state, "kind", ANY, {ANY: "All kinds", **KINDS}, 190)
+        branch = _menu("Branch", branches, state, "branch", ANY, {ANY: "All branches", **BRANCH_TITLES}, 155)
+        kind = _menu("Attention", kinds, state, "kind", ANY, {ANY: "All kinds", **KINDS}, 160)
         asked = state.words("models")
         models = st.multiselect(
             "Models", list(names), [slug for slug in asked or () if slug in names], format_func=names.__getitem__,
@@ -163,8 +163,8 @@ def _halves(scored: Sequence[tuple[float, HeadRow]]) -> str:
     if not low or not high:
         return f"There are {len(scored)} heads here, all in one half of the layers."
     return (
-        f"{len(scored)} heads: those of the lower half of the layers have {fmean(low):.2f} on average, those of the "
-        f"upper half {fmean(high):.2f}."
+        f"{len(scored)} heads: those of the lower half of the layers have {fmean(low):.2g} on average, those of the "
+        f"upper half {fmean(high):.2g}."
     )
 
 

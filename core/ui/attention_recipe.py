@@ -50,8 +50,9 @@ def explicit(view: AttentionView) -> dict[str, Value]:
     """The page's values with those spelled out that stand open, so that the recipe outlives other defaults."""
     values, spec = dict(view.state.values), view.spec
     usual: dict[str, Value] = {}
-    if view.section in ("heads", "all", "bertviz"):
-        usual = {"text": samples(spec)[0]} | ({"count": CONTINUED} if spec.kind == "causal-lm" else {})
+    if view.section in ("heads", "all", "bertviz", "block"):
+        usual = {"text": samples(spec)[0]}
+        usual |= {"count": CONTINUED} if spec.kind == "causal-lm" and view.section != "block" else {}
     elif view.section == "off":
         usual = {"asked": SAMPLES.get(spec.kind, SAMPLES["masked-lm"])}
     elif view.section == "beside":
@@ -59,7 +60,7 @@ def explicit(view: AttentionView) -> dict[str, Value]:
     usual |= {"heads": {"view": "heat"}, "all": {"together": "all"}, "bertviz": {"bertviz": "head"}}.get(
         view.section, {}
     )
-    if spec.tasks and view.section in ("heads", "all", "bertviz", "off"):
+    if spec.tasks and view.section in ("heads", "all", "bertviz", "block", "off"):
         usual |= {"task": spec.tasks[0]} if spec.kind == "seq2seq-lm" else {}
     return {name: value if value is not None else usual.get(name) for name, value in (usual | values).items()}
 

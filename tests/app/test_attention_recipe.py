@@ -43,6 +43,7 @@ QUERIES: dict[str, dict[str, str]] = {
     "a task": {"model": "dir-tiny-t5", "text": "The cat sat.", "map": "encoder", "layer": "1", "head": "1"},
     "all heads": {"tab": "all", "model": "dir-tiny-bert", "text": "The cat sat.", "together": "mean"},
     "bertviz": {"tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "bertviz": "neuron"},
+    "inside a block": {"tab": "block", "model": "dir-tiny-bert", "text": "The cat sat.", "layer": "2", "head": "2"},
     "heads that are off": {"tab": "off", "model": "dir-tiny-bert", "asked": "The [MASK] sat.", "off": "e1-1,e2-2"},
     "every head": {"tab": "every", "score": "effect", "least": "0.2", "kind": "cross"},
     "side by side": {
