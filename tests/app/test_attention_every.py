@@ -101,9 +101,11 @@ def test_models_without_measurements_are_named(checkpoint_dir: Path) -> None:
 
 
 def test_what_is_saved_is_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[Callable[[], bytes]] = []
-    monkeypatch.setattr("core.ui.attention_every.st.download_button", lambda _, data, *__, **___: kept.append(data))
+    kept: dict[str, Callable[[], bytes]] = {}
+    monkeypatch.setattr(
+        "core.ui.attention_every.st.download_button", lambda label, data, *_, **__: kept.update({label: data})
+    )
     at = every(models="atlas-t5")
-    read_back = list(csv.DictReader(io.StringIO(kept[-1]().decode())))
+    read_back = list(csv.DictReader(io.StringIO(kept["These heads (CSV)"]().decode())))
     assert len(read_back) == len(at.dataframe[0].value) == 24
     assert {row["attention"] for row in read_back} == {"encoder", "decoder", "cross"}

@@ -149,5 +149,3 @@ def test_published_heads_are_named_as_here() -> None:
     for row in found:
         assert 1 <= int(row["layer"]) <= 12 >= int(row["head"]) >= 1
         assert not row["accuracy"] or float(row["accuracy"]) >= float(row["baseline"])
-
-
