@@ -127,3 +127,15 @@ def test_m2m_100_goes_by_way_of_english(visitor: Visitor) -> None:
     expect(page).to_have_url(re.compile("task=en-de|system=m2m-100"))
     expect(page.get_by_text("At once, and by way of English")).to_have_count(0)
     visitor.settle()
+
+
+def test_reformer_meets_more_with_more_rounds(visitor: Visitor) -> None:
+    page = visitor.open("/efficient?system=reformer")
+    expect(page.get_by_text("With 1 round a byte meets", exact=False)).to_be_visible()
+    page.get_by_role("combobox", name="Rounds").click()
+    page.get_by_role("option", name="8", exact=True).click()
+    expect(page).to_have_url(re.compile("rounds=8"))
+    expect(page.get_by_text("With 8 rounds a byte meets", exact=False)).to_be_visible()
+    page.get_by_role("radio", name="What more reading helps").click()
+    expect(page).to_have_url(re.compile("demo=reading"))
+    visitor.settle()
