@@ -95,6 +95,8 @@ class Trainer:
         self.saved: int | None = None
         """Step of the state on the disk."""
         self.interrupt = Interrupt()
+        self.stopping = False
+        """Whether the processes agreed, in the last step, to stop: one may have been asked after the others were."""
         self._mark = clock()
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -142,7 +144,7 @@ class Trainer:
         for optimizer in self.optimizers:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-        self.interrupt.asked = bool(asked)
+        self.stopping = bool(asked)
         done.step += 1
         done.batches += processes.count
         done.tokens += round(tokens)
@@ -191,7 +193,7 @@ class Trainer:
             if self._mark != now:
                 pace.pause(self._mark - now)
             report.show(now, pace, sum(recent) / len(recent), done.step, last=self.used() >= 1.0)
-            if self.interrupt.asked and self.used() < 1.0:
+            if self.stopping and self.used() < 1.0:
                 self.save()
                 raise Interrupted(f"Stopped after step {done.step:,}, as asked. {self._way_back('The same command')}")
         self.save()

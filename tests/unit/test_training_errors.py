@@ -349,6 +349,20 @@ def test_a_signal_saves_after_the_step_and_says_how_to_go_on(tmp_path: Path, num
     assert rest.run(quiet=True) == pytest.approx(whole[8:], rel=1e-6)
 
 
+def test_a_signal_while_the_weights_change_is_not_forgotten(tmp_path: Path) -> None:
+    trainer = Trainer(toy(), Line(), tmp_path / "run", steps=20)
+    first, change = trainer.optimizers[0], trainer.optimizers[0].step
+
+    def signalled(*arguments: Any) -> Any:
+        if trainer.progress.step == 7:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return change(*arguments)
+
+    first.step = signalled
+    with pytest.raises(Interrupted, match="Stopped after step 9, as asked"):
+        trainer.run(quiet=True)
+
+
 def test_a_second_interrupt_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from core.training import interrupt
 
