@@ -217,4 +217,7 @@ def _standalone(
     trace: AttentionTrace, view: bertviz.View, kind: MapKind, layer: int, head: int, theme: bertviz.Theme
 ) -> bytes:
     title = f"Attention of {trace.checkpoint}"
-    return bertviz.render(trace, view, layer=layer, heads=[head], kind=kind, theme=theme, title=title).encode()
+    longest = max(max(found.weights.shape[2:]) for found in trace.maps)  # parts of a long text are chosen on the page
+    return bertviz.render(
+        trace, view, layer=layer, heads=[head], kind=kind, theme=theme, title=title, count=longest
+    ).encode()

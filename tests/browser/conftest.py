@@ -36,6 +36,21 @@ WAIT_MS = int(os.environ.get("BROWSER_WAIT_MS", "45000"))
 HERE = ("127.0.0.1", "localhost")
 # Streamlit's client looks for its server below the page's path first, and finds it one step up.
 PROBES = ("/_stcore/health", "/_stcore/host-config")
+MOUNT = """
+async ([html, css, js, data]) => {
+  const host = document.createElement("div");
+  document.body.replaceChildren(host);
+  const parentElement = host.attachShadow({ mode: "open" });
+  parentElement.innerHTML = `<style>${css}</style>` + html;
+  const url = URL.createObjectURL(new Blob([js], { type: "text/javascript" }));
+  const draw = (await import(url)).default;
+  window.sent = [];
+  const send = (name, value) => window.sent.push(value);
+  window.again = (data) => draw({ data, parentElement, setStateValue: send, setTriggerValue: send });
+  window.again(data);
+}
+"""
+"""A component alone in a page: its values arrive in ``window.sent``, ``window.again(data)`` draws it anew."""
 expect.set_options(timeout=WAIT_MS)
 
 

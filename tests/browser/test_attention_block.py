@@ -13,22 +13,8 @@ from playwright.sync_api import Browser, Page, expect
 from core.attention.steps import Step
 from core.attention.wiring import wires
 from core.ui import block_list
-from tests.browser.conftest import WAIT_MS, Visitor
+from tests.browser.conftest import MOUNT, WAIT_MS, Visitor
 from tests.unit.test_block_pictures import steps
-
-MOUNT = """
-async ([html, css, js, data]) => {
-  const host = document.createElement("div");
-  document.body.replaceChildren(host);
-  const parentElement = host.attachShadow({ mode: "open" });
-  parentElement.innerHTML = `<style>${css}</style>` + html;
-  const url = URL.createObjectURL(new Blob([js], { type: "text/javascript" }));
-  const draw = (await import(url)).default;
-  window.sent = [];
-  window.again = (data) => draw({ data, parentElement, setTriggerValue: (name, value) => window.sent.push(value) });
-  window.again(data);
-}
-"""
 
 
 def data_of(found: list[Step], chosen: str, count: int = 0) -> dict[str, Any]:

@@ -11,20 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from core import anatomy
 from core.anatomy.node import ModuleNode
 from core.ui import tree_view
-
-MOUNT = """
-async ([html, css, js, data]) => {
-  const host = document.createElement("div");
-  document.body.replaceChildren(host);
-  const parentElement = host.attachShadow({ mode: "open" });
-  parentElement.innerHTML = `<style>${css}</style>` + html;
-  const url = URL.createObjectURL(new Blob([js], { type: "text/javascript" }));
-  const draw = (await import(url)).default;
-  window.sent = [];
-  window.again = (data) => draw({ data, parentElement, setStateValue: (name, value) => window.sent.push(value) });
-  window.again(data);
-}
-"""
+from tests.browser.conftest import MOUNT
 
 
 def data_of(root: ModuleNode, selected: str = "", label: str = "a tree") -> dict[str, Any]:
