@@ -27,11 +27,12 @@ import numpy as np
 from _harness import compare, goal, report
 
 from core import checkpoints
-from core.attention import bertviz, capture, grid
+from core.attention import bertviz, capture
 from core.attention.capture import MAX_TOKENS
 from core.attention.stitch import stitch
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.views import grid
 from core.checkpoints.spec import Checkpoint
 from core.language.generate import generate, prompt_ids
 from core.language.types import Decoding

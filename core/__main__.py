@@ -126,7 +126,7 @@ def heads(
     output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/headroles.")] = None,
 ) -> None:
     """Measure what each attention head does: how well it follows grammar, and the simple places it looks at."""
-    from core.attention.headroles import cli_heads
+    from core.attention.roles.headroles import cli_heads
 
     cli_heads(slugs, treebank, sentences, output)
 
@@ -137,7 +137,7 @@ def effects(
     output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/headroles.")] = None,
 ) -> None:
     """Measure what each attention head is worth: the bits that answers lose without it, over a fixed set of texts."""
-    from core.attention.effects import cli_effects
+    from core.attention.ablation.effects import cli_effects
 
     cli_effects(slugs, output)
 

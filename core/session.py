@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 import streamlit as st
 
 if TYPE_CHECKING:
-    from core.attention.ablate import Ablation, HeadEffect
+    from core.attention.ablation.ablate import Ablation, HeadEffect
+    from core.attention.ablation.gates import Head
     from core.attention.beside import WordLook
-    from core.attention.block import Block, Side
-    from core.attention.gates import Head
-    from core.attention.lens import Way
+    from core.attention.inside.block import Block, Side
+    from core.attention.inside.lens import Way
     from core.attention.trace import AttentionTrace
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
     from core.efficiency.compare import Comparison, LongText
@@ -75,8 +75,8 @@ def word_look(slug: str, text: str, task: str | None) -> WordLook:
 @st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
 def head_effects(slug: str, text: str, task: str | None) -> tuple[HeadEffect, ...]:
     """What each head is worth to the answer of ``slug`` to ``text``, one switched off at a time."""
-    from core.attention.ablate import rank
-    from core.attention.question import Where
+    from core.attention.ablation.ablate import rank
+    from core.attention.ablation.question import Where
 
     return rank(checkpoint(slug), text, where=Where(task=task))
 
@@ -84,8 +84,8 @@ def head_effects(slug: str, text: str, task: str | None) -> tuple[HeadEffect, ..
 @st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
 def without_heads(slug: str, text: str, off: tuple[Head, ...], task: str | None) -> Ablation:
     """The answer of ``slug`` to ``text`` with all heads and without those that are ``off``."""
-    from core.attention.ablate import switch_off
-    from core.attention.question import Where
+    from core.attention.ablation.ablate import switch_off
+    from core.attention.ablation.question import Where
 
     return switch_off(checkpoint(slug), text, off, where=Where(task=task))
 
@@ -93,8 +93,8 @@ def without_heads(slug: str, text: str, off: tuple[Head, ...], task: str | None)
 @st.cache_resource(max_entries=_BLOCKS_KEPT, ttl=_HOUR, show_spinner=False)
 def block(slug: str, text: str, layer: int, side: Side, task: str | None) -> Block:
     """One layer of ``slug`` over ``text``, tensor by tensor."""
-    from core.attention.block import block
-    from core.attention.question import Where
+    from core.attention.ablation.question import Where
+    from core.attention.inside.block import block
 
     return block(checkpoint(slug), text, layer, side, Where(task=task))
 
@@ -102,8 +102,8 @@ def block(slug: str, text: str, layer: int, side: Side, task: str | None) -> Blo
 @st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
 def way(slug: str, text: str, task: str | None) -> Way:
     """What each layer of ``slug`` would already answer to ``text``."""
-    from core.attention.lens import way
-    from core.attention.question import Where
+    from core.attention.ablation.question import Where
+    from core.attention.inside.lens import way
 
     return way(checkpoint(slug), text, Where(task=task))
 

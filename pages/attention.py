@@ -1,10 +1,10 @@
 """Attention: which tokens look at which, in every live model, and what that looking does."""
 
-from core.ui.attention import attention_frame, show
-from core.ui.attention_recipe import recipe_row
+from core.ui.attention.frame import attention_frame, show
+from core.ui.attention.recipe import recipe_row
 from core.ui.links import close_page, link_row
 from core.ui.page import sentences
-from core.ui.zoo import no_models
+from core.ui.zoo.frame import no_models
 
 view = attention_frame()
 

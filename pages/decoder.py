@@ -1,10 +1,10 @@
 """The decoder branch: write token by token, see every alternative, step back and choose another."""
 
 from core.ui.branch import branch_frame, foot, no_model, reading_sections
-from core.ui.decoder_demos import decoder_demo
-from core.ui.decoding import decoding_of
-from core.ui.generated_heads import generated_heads
-from core.ui.heads import text_heads
+from core.ui.demos.decoder_demos import decoder_demo
+from core.ui.demos.decoding import decoding_of
+from core.ui.heads.generated import generated_heads
+from core.ui.heads.panel import text_heads
 from core.ui.links import close_page
 from core.ui.page import sentences
 

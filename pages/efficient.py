@@ -1,8 +1,8 @@
 """The efficient branch: a long text through sparse and through full attention of the same model."""
 
 from core.ui.branch import branch_frame, foot, no_model, reading_sections
-from core.ui.efficient_demos import efficient_demo
-from core.ui.heads import text_heads
+from core.ui.demos.efficient_demos import efficient_demo
+from core.ui.heads.panel import text_heads
 from core.ui.links import close_page
 from core.ui.page import sentences
 

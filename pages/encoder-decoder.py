@@ -1,10 +1,10 @@
 """The encoder-decoder branch: text in, text out, and where each new token looked in the input."""
 
 from core.ui.branch import branch_frame, foot, no_model, reading_sections
-from core.ui.heads import text_heads
+from core.ui.demos.rewrite import rewrite_demo
+from core.ui.heads.panel import text_heads
 from core.ui.links import close_page
 from core.ui.page import sentences
-from core.ui.rewrite import rewrite_demo
 
 view = branch_frame(
     "encoder-decoder",

@@ -1,8 +1,8 @@
 """The encoder branch: what each encoder was trained to do, its heads, and the trees."""
 
 from core.ui.branch import branch_frame, foot, no_model, reading_sections
-from core.ui.encoder_demos import encoder_demo
-from core.ui.heads import text_heads
+from core.ui.demos.encoder_demos import encoder_demo
+from core.ui.heads.panel import text_heads
 from core.ui.links import close_page
 
 view = branch_frame(

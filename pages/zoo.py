@@ -2,10 +2,10 @@
 
 from core.ui.links import close_page, link_row
 from core.ui.page import sentences
-from core.ui.zoo import no_models, zoo_frame
-from core.ui.zoo_compare import side_by_side
-from core.ui.zoo_curves import curves_picture
-from core.ui.zoo_table import measure_models, models_table
+from core.ui.zoo.compare import side_by_side
+from core.ui.zoo.curves import curves_picture
+from core.ui.zoo.frame import no_models, zoo_frame
+from core.ui.zoo.table import measure_models, models_table
 
 view = zoo_frame()
 places = None

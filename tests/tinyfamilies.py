@@ -15,7 +15,7 @@ from tests import tiny
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from core.attention.question import Question
+    from core.attention.ablation.question import Question
 
 POSITIONS = 64
 UNBOUNDED = 2_000_000

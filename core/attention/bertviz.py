@@ -4,9 +4,9 @@ The views are the scripts of the installed bertviz package (Jesse Vig, 2019, arX
 come from ``assets/vendor``. What differs from bertviz's own output is how they get their data:
 
 * no script comes from a CDN, and require.js, whose work is to load others, is replaced by a few lines;
-* numbers travel as bytes (`core.attention.packed`), because bertviz draws them as opacity and a screen has 256 steps of
-  that; as JSON text with 17 digits the same numbers need more than ten times the space;
-* tokens travel as JSON and are drawn as text: a token cannot become markup (`core.attention.page`);
+* numbers travel as bytes (`core.attention.views.packed`), because bertviz draws them as opacity and a screen has 256
+  steps of that; as JSON text with 17 digits the same numbers need more than ten times the space;
+* tokens travel as JSON and are drawn as text: a token cannot become markup (`core.attention.views.page`);
 * what a browser cannot draw at once is shown by parts of the text, which menus of the page offer.
 
 bertviz makes its neuron view from its own old copies of BERT, GPT-2, XLNet and RoBERTa; here any map will do that keeps
@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from core.attention import packed
-from core.attention.limits import MAX_LINES, Carried, View, carries, shown_tokens
-from core.attention.packed import Bits
-from core.attention.page import Theme, colours, data_url, kept, own, page
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind
+from core.attention.views import packed
+from core.attention.views.limits import MAX_LINES, Carried, View, carries, shown_tokens
+from core.attention.views.packed import Bits
+from core.attention.views.page import Theme, colours, data_url, kept, own, page
 from core.errors import NoAttentionMatrix, OutOfRange
 from core.settings import ASSETS
 

@@ -1,8 +1,8 @@
 """One sentence in words, for models that cut it into tokens of their own: their maps with the same axes.
 
 Words are those of `core.language.side_by_side.split`: letters and digits together, every mark for itself. A token's
-weight goes to the word that it begins in (`core.attention.words`); what special tokens get, and the words of a task
-that stand before the sentence, belongs to no word and is told apart:
+weight goes to the word that it begins in (`core.attention.roles.words`); what special tokens get, and the words of a
+task that stand before the sentence, belongs to no word and is told apart:
 
     rest[i] = 1 - Σ_j W[i, j]
 
@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.attention import rolefiles
 from core.attention.capture import MAX_NEW_TOKENS, capture, capture_pair
 from core.attention.heads import scores
+from core.attention.roles import rolefiles
+from core.attention.roles.words import Membership, belonging, word_weights
 from core.attention.trace import AttentionMap, Bools, Floats, frozen
-from core.attention.words import Membership, belonging, word_weights
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language import translate

@@ -4,9 +4,9 @@
 
 Encoders give one square map, decoders one lower-triangular map, encoder-decoders three: encoder, decoder, cross. XLNet
 gives three as well: the whole text known, and its two streams. Sparse, hashed and remembered attention comes in its
-true shape (:mod:`core.attention.shapes`). In a cross map row i belongs to the token that is *produced* at step i, so
-that "chat" points at "cat"; in the decoder's own map row i belongs to the token that is *read* at step i (the start
-token first, the last produced token never).
+true shape (:mod:`core.attention.architectures.shapes`). In a cross map row i belongs to the token that is *produced* at
+step i, so that "chat" points at "cat"; in the decoder's own map row i belongs to the token that is *read* at step i
+(the start token first, the last produced token never).
 
 Legend: L layers, H heads, n tokens, S source tokens, T target tokens.
 """
@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.attention import shapes
-from core.attention.causal import allowed
+from core.attention.architectures import shapes
+from core.attention.architectures.causal import allowed
 from core.attention.patterns import causal, mask
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, MapKind
@@ -61,7 +61,7 @@ def capture(
     """
     import torch
 
-    from core.attention.vectors import attach
+    from core.attention.architectures.vectors import attach
 
     kind = checkpoint.spec.kind
     if kind in ("causal-lm", "seq2seq-lm"):
@@ -151,7 +151,7 @@ def capture_pair(
     """
     import torch
 
-    from core.attention.vectors import attach
+    from core.attention.architectures.vectors import attach
 
     _refuse_switching(checkpoint.model)
     read = _checked(checkpoint, [*prompt, *written][:-1])

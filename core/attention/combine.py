@@ -21,8 +21,8 @@ from dataclasses import replace
 import numpy as np
 
 from core.attention.heads import specials
-from core.attention.packed import computed
 from core.attention.trace import AttentionMap, Bools, Floats
+from core.attention.views.packed import computed
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
 
 MOST_FOR_FLOW = 32

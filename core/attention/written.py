@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from core.attention.architectures.causal import allowed
+from core.attention.architectures.shapes import reformer, remembered
 from core.attention.capture import MAX_NEW_TOKENS, MAX_TOKENS, capture, capture_pair
-from core.attention.causal import allowed
-from core.attention.shapes import reformer, remembered
 from core.attention.stitch import stitch
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools
@@ -57,7 +57,7 @@ def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = 
 def _with_vectors(trace: AttentionTrace, checkpoint: Checkpoint, ids: list[int]) -> AttentionTrace:
     import torch
 
-    from core.attention.vectors import attach
+    from core.attention.architectures.vectors import attach
 
     if remembers(checkpoint.model):
         raise NoAttentionMatrix(

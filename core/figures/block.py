@@ -16,8 +16,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from core.attention.grid import scale as signed_scale
 from core.attention.trace import Floats
+from core.attention.views.grid import scale as signed_scale
 from core.figures.attention import Theme, scale
 from core.figures.labels import label
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from core.attention.steps import Step
-from core.attention.wiring import ENCODER, Wire
+from core.attention.inside.steps import Step
+from core.attention.inside.wiring import ENCODER, Wire
 
 ROW, HEADING, LANE, LEFT, BEND = 27, 27, 13, 12, 9
 Shape = Literal["step", "sum", "norm"]

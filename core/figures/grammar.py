@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from core.attention.rolefiles import Counted
+    from core.attention.roles.rolefiles import Counted
 
 _ROW = 34
 """Pixels of one relation."""

@@ -15,7 +15,7 @@ from core.figures.labels import label
 from core.figures.predictions import percent
 
 if TYPE_CHECKING:
-    from core.attention.lens import Way
+    from core.attention.inside.lens import Way
 
 _TEXT = {"light": "#1a1f24", "dark": "#e8ecf0"}
 _MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"

@@ -1,9 +1,9 @@
-"""What a masked-word head would already answer after each layer: `core.attention.lens` for a text with masks."""
+"""What a masked-word head would already answer after each layer: `core.attention.inside.lens` for a text with masks."""
 
 from __future__ import annotations
 
-from core.attention.lens import LayerGuess, by_layer
-from core.attention.question import masked_question
+from core.attention.ablation.question import masked_question
+from core.attention.inside.lens import LayerGuess, by_layer
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.fill_mask import MaskedText

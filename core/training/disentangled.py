@@ -1,4 +1,4 @@
-"""DeBERTa's attention, faster to train: the same scores, read off as views (`core.attention.disentangled`).
+"""DeBERTa's attention, faster to train: the scores of `core.attention.architectures.disentangled`, read off as views.
 
 transformers looks up every pair's distance in both position terms, and on a processor the way back through that look-up
 takes longer than the products. The weights and their names stay the library's, and what is shipped is its own class.
@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from core.attention.disentangled import position_scores, supported
+from core.attention.architectures.disentangled import position_scores, supported
 
 
 def hasten(model: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from core.attention.disentangled import PARTS, read
+from core.attention.architectures.disentangled import PARTS, read
 from core.checkpoints.spec import Checkpoint
 from core.training import corpus as corpora
 from core.training import documents, masking, measures

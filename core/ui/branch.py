@@ -12,12 +12,12 @@ from core import catalogue, checkpoints
 from core.catalogue import Branch, System
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.facts import facts_panel
-from core.ui.heads import VIEWS
+from core.ui.heads.panel import VIEWS
 from core.ui.links import PageState, link_row, open_page
 from core.ui.page import BRANCH_TITLES, header, plain, sentences
 from core.ui.picker import card_panel, checkpoint_picker, hub_panel
-from core.ui.tree import tree_panel
-from core.ui.tree_inside import inside_link
+from core.ui.tree.inside import inside_link
+from core.ui.tree.panel import tree_panel
 
 SECTIONS = {
     "demo": "Demo",

@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.attention.block import block
-from core.attention.wiring import wires
+from core.attention.inside.block import block
+from core.attention.inside.wiring import wires
 from tests.app.test_branches import NASTY, opened, shown
 
 

@@ -12,8 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.attention import rolefiles
-from core.attention.everyhead import rows
+from core.attention.roles import rolefiles
+from core.attention.roles.everyhead import rows
 from core.links import read
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import NASTY, shown
@@ -103,7 +103,7 @@ def test_models_without_measurements_are_named(checkpoint_dir: Path) -> None:
 def test_what_is_saved_is_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: dict[str, Callable[[], bytes]] = {}
     monkeypatch.setattr(
-        "core.ui.attention_every.st.download_button", lambda label, data, *_, **__: kept.update({label: data})
+        "core.ui.attention.every.st.download_button", lambda label, data, *_, **__: kept.update({label: data})
     )
     at = every(models="atlas-t5")
     read_back = list(csv.DictReader(io.StringIO(kept["These heads (CSV)"]().decode())))

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, settings
-from core.attention import rolefiles
+from core.attention.roles import rolefiles
 from tests.app.test_branches import NASTY, opened, shown
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.attention import recipe
-from core.ui import attention_recipe
+from core.attention.views import recipe
+from core.ui.attention import recipe as attention_recipe
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import NASTY, shown
 
@@ -139,7 +139,7 @@ def test_all_heads_can_be_taken_away(checkpoint_dir: Path, monkeypatch: pytest.M
     def taken(label: str, data: object, name: str, *_: object, **__: object) -> None:
         files[name] = data() if callable(data) else data  # type: ignore[assignment]
 
-    monkeypatch.setattr("core.ui.attention_maps.st.download_button", taken)
+    monkeypatch.setattr("core.ui.attention.maps.st.download_button", taken)
     page(tab="all", model="dir-tiny-bert", text="The cat sat.", together=together)
     stem = f"dir-tiny-bert-{together}"
     assert files[f"{stem}.svg"].startswith(b"<?xml")

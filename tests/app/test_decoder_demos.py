@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from core import settings
 from core.checkpoints.spec import CheckpointSpec
 from core.language.codes import listed
-from core.ui.decoder_demos import demos_of
+from core.ui.demos.decoder_demos import demos_of
 from tests import tiny
 from tests.app.test_branches import NASTY, opened, shown
 

@@ -11,7 +11,7 @@ def _panel(layer: int | None, head: int | None, kind: str | None, view: str | No
     import streamlit as st
 
     from core.attention.trace import AttentionMap, AttentionTrace
-    from core.ui.heads import heads_view
+    from core.ui.heads.panel import heads_view
 
     def made(name: str) -> AttentionMap:
         weights = np.full((2, 3, 4, 4), 0.25, dtype=np.float32)

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import settings
-from core.ui.buckets import SAMPLE
+from core.ui.demos.buckets import SAMPLE
 from tests import tiny
 from tests.app.test_branches import NASTY, opened, shown
 

@@ -10,10 +10,10 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, settings
-from core.attention.parts import MOST, guesses_without, parts_of
+from core.attention.inside.parts import MOST, guesses_without, parts_of
 from core.language.fill_mask import fill_mask
 from core.training.encoder_model import new_model
-from core.ui.encoder_demos import demos_of
+from core.ui.demos.encoder_demos import demos_of
 from tests import tiny
 from tests.app.test_branches import NASTY, opened, shown
 from tests.app.test_decoder_demos import CARD

@@ -18,7 +18,7 @@ from core.language.types import Decoding
 from core.training.objectives.respell import byte_tokenizer, to_ids
 from core.training.objectives.seq2seq import Seq2SeqModel
 from core.training.shipping import ship_model, ship_tokenizer
-from core.ui.rewrite import rewrite_demo  # reads its own assets when it is imported
+from core.ui.demos.rewrite import rewrite_demo  # reads its own assets when it is imported
 from tests import tiny
 from tests.app.test_branches import NASTY, opened, shown
 from tests.app.test_decoder_demos import CARD

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, settings
 from core.checkpoints.spec import CheckpointSpec
-from core.ui.decoder_demos import demos_of
-from core.ui.memory import STORY
-from core.ui.orders import SAMPLES
+from core.ui.demos.decoder_demos import demos_of
+from core.ui.demos.memory import STORY
+from core.ui.demos.orders import SAMPLES
 from tests import tiny
 from tests.app.test_branches import NASTY, opened, shown
 from tests.app.test_decoder_demos import CARD

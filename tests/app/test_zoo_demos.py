@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.ui.encoder_demos import DEMOS, demos_of
+from core.ui.demos.encoder_demos import DEMOS, demos_of
 from tests.app.test_branches import NASTY, opened, shown
 
 READY = [spec for spec in checkpoints.available() if spec.ready and spec.source == "bundled"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from core.attention.page import data_url
+from core.attention.views.page import data_url
 from tests.browser.conftest import WAIT_MS
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from core.attention.steps import Step
-from core.attention.wiring import wires
-from core.ui import block_list
+from core.attention.inside.steps import Step
+from core.attention.inside.wiring import wires
+from core.ui.attention import block_list
 from tests.browser.conftest import MOUNT, WAIT_MS, Visitor
 from tests.unit.test_block_pictures import steps
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from core.attention import bertviz, grid
+from core.attention import bertviz
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.views import grid
 from tests.browser.alone import open_alone
 
 TOKENS = (

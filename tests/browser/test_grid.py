@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from core.attention import combine, grid
+from core.attention import combine
 from core.attention.trace import AttentionMap
+from core.attention.views import grid
 from tests.browser.alone import open_alone
 
 TOKENS = ("[CLS]", "the", "cat", "sat", "[SEP]", "it", "ran", "[SEP]")

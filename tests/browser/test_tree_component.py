@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from core import anatomy
 from core.anatomy.node import ModuleNode
-from core.ui import tree_view
+from core.ui.tree import view as tree_view
 from tests.browser.conftest import MOUNT
 
 

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from core.attention import heads as on_maps
-from core.attention.ablate import lost, rank, sharpness, switch_off
+from core.attention.ablation.ablate import lost, rank, sharpness, switch_off
+from core.attention.ablation.gates import Gates, Head, heads_of
+from core.attention.ablation.question import Reader, Where, ask
+from core.attention.architectures.layout import places
 from core.attention.capture import capture
-from core.attention.gates import Gates, Head, heads_of
-from core.attention.layout import places
-from core.attention.question import Reader, Where, ask
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from tests import tinyfamilies
@@ -66,7 +66,7 @@ def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
 def test_ranked_effects_are_those_of_one_head_at_a_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = tinyfamilies.make(name)
     text = text_for(checkpoint)
-    monkeypatch.setattr("core.attention.ablate.AT_ONCE", 45)
+    monkeypatch.setattr("core.attention.ablation.ablate.AT_ONCE", 45)
     told: list[tuple[int, int]] = []
     found = rank(checkpoint, text, progress=lambda done, of: told.append((done, of)))
     every = heads_of(checkpoint)

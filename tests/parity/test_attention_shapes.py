@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from core import checkpoints
+from core.attention.architectures.causal import allowed, windows
 from core.attention.capture import capture
-from core.attention.causal import allowed, windows
 from core.attention.trace import AttentionMap
 from core.attention.written import continued, rewritten
 from core.checkpoints import available

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from core.attention.block import Block, block, inputs_of
-from core.attention.blueprint import TABLE
+from core.attention.ablation.question import Where
+from core.attention.architectures.layout import ADAPTERS, places
 from core.attention.capture import capture
-from core.attention.layout import ADAPTERS, places
-from core.attention.question import Where
-from core.attention.steps import Step
+from core.attention.inside.block import Block, block, inputs_of
+from core.attention.inside.blueprint import TABLE
+from core.attention.inside.steps import Step
 from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange

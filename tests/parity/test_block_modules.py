@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from core import anatomy, checkpoints
-from core.attention.block import block
-from core.attention.layout import places
-from core.attention.modules import node_of, step_of
-from core.attention.wiring import slug
+from core.attention.architectures.layout import places
+from core.attention.inside.block import block
+from core.attention.inside.modules import node_of, step_of
+from core.attention.inside.wiring import slug
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import NoAttentionMatrix
 

@@ -8,11 +8,11 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from core.attention import blueprint
-from core.attention.block import Block, block
-from core.attention.layout import places
-from core.attention.told import told
-from core.attention.wiring import norm_first, wires
+from core.attention.architectures.layout import places
+from core.attention.inside import blueprint
+from core.attention.inside.block import Block, block
+from core.attention.inside.told import told
+from core.attention.inside.wiring import norm_first, wires
 from core.checkpoints.spec import Checkpoint
 from core.figures.flow import lane_of
 from tests import tinyfamilies

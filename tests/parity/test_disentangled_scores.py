@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import DebertaV2Config, DebertaV2ForMaskedLM
 
-from core.attention.disentangled import PARTS, read
+from core.attention.architectures.disentangled import PARTS, read
 from core.training.disentangled import hasten
 
 

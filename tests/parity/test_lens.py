@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from core.attention.layout import places
-from core.attention.lens import by_layer, lens, way
-from core.attention.question import Reader, Where, ask
+from core.attention.ablation.question import Reader, Where, ask
+from core.attention.architectures.layout import places
+from core.attention.inside.lens import by_layer, lens, way
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.depth import guesses_by_layer

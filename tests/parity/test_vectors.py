@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from core.attention import vectors as module
+from core.attention.architectures import vectors as module
+from core.attention.architectures.layout import ADAPTERS, TABLE
+from core.attention.architectures.vectors import scores, vectors, with_vectors
 from core.attention.capture import capture
-from core.attention.layout import ADAPTERS, TABLE
-from core.attention.vectors import scores, vectors, with_vectors
 from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.ui.tree import VIEWS
+from core.ui.tree.panel import VIEWS
 
 
 def panel(slug: str, size: str | None = None, node: str | None = None, drawing: str | None = None) -> None:
     import streamlit as st
 
-    from core.ui.tree import tree_panel
+    from core.ui.tree.panel import tree_panel
 
     chosen = tree_panel(slug, key="tree", size=size, node=node, drawing=drawing)
     st.text(f"size={chosen[0]} node={chosen[1]} drawing={chosen[2]}")

@@ -8,8 +8,8 @@ import io
 import numpy as np
 import pytest
 
-from core.attention.export import strongest_links, to_csv, to_long_csv, to_npz, top_keys
 from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.views.export import strongest_links, to_csv, to_long_csv, to_npz, top_keys
 
 WEIGHTS = np.array([[[[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.5, 0.3]]]], dtype=np.float32)
 FOUND = AttentionMap("decoder", ("a", ",", '"c"'), ("a", ",", '"c"'), WEIGHTS)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.attention import combine, grid
+from core.attention import combine
 from core.attention.trace import AttentionMap, MapKind
+from core.attention.views import grid
 from core.errors import OutOfRange
 from core.figures import attention as figures
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.attention import packed
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, MapKind
+from core.attention.views import packed
 
 
 def _back(kept: dict[str, Any]) -> np.ndarray[Any, Any]:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.attention import beside, capture, rolefiles
+from core.attention import beside, capture
 from core.attention.beside import WordLook, look, sharpest, strongest, words_of, written_words
+from core.attention.roles import rolefiles
+from core.attention.roles.words import belonging, word_weights
 from core.attention.trace import AttentionMap
-from core.attention.words import belonging, word_weights
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.figures.word_looks import Looks, word_looks
 from core.language.types import Token

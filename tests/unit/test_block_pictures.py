@@ -8,12 +8,12 @@ import io
 import numpy as np
 import pytest
 
-from core.attention.export import step_csv
-from core.attention.steps import HEADS, MAPS, ROWS, Part, Step
-from core.attention.wiring import ENCODER, norm_first, slug, wires
+from core.attention.inside.steps import HEADS, MAPS, ROWS, Part, Step
+from core.attention.inside.wiring import ENCODER, norm_first, slug, wires
+from core.attention.views.export import step_csv
 from core.figures import block as figures
 from core.figures.flow import HEADING, LEFT, ROW, flow, lane_of
-from core.ui.block_list import accepted, component_data, made_of
+from core.ui.attention.block_list import accepted, component_data, made_of
 
 TOKENS = ("[CLS]", "<b>cat</b>", "sat")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from core.attention.disentangled import PARTS, by_distance, position_scores, read, supported
+from core.attention.architectures.disentangled import PARTS, by_distance, position_scores, read, supported
 from core.errors import NoAttentionMatrix
 from core.training.encoder_model import new_model
 

@@ -9,11 +9,11 @@ from statistics import fmean
 import pytest
 
 from core import checkpoints
-from core.attention import rolefiles
-from core.attention.ablate import rank
-from core.attention.effects import COLUMNS, GAP, STEP, cli_effects, measure, sentences, texts
-from core.attention.gates import Head, heads_of
-from core.attention.question import Where
+from core.attention.ablation.ablate import rank
+from core.attention.ablation.effects import COLUMNS, GAP, STEP, cli_effects, measure, sentences, texts
+from core.attention.ablation.gates import Head, heads_of
+from core.attention.ablation.question import Where
+from core.attention.roles import rolefiles
 from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError, InputUnusable
 from core.settings import ASSETS
@@ -91,7 +91,9 @@ def test_files_hold_means_and_are_read_back(
 def test_one_refused_model_does_not_stop_the_others(
     checkpoint_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("core.attention.effects.texts", lambda kind: () if kind == "causal-lm" else ("A [MASK].",))
+    monkeypatch.setattr(
+        "core.attention.ablation.effects.texts", lambda kind: () if kind == "causal-lm" else ("A [MASK].",)
+    )
     cli_effects(["dir-tiny-gpt2", "dir-tiny-bert"], tmp_path)
     assert "dir-tiny-gpt2 was not measured: " in capsys.readouterr().out
     assert [path.stem for path in (tmp_path / "effects").iterdir()] == ["dir-tiny-bert"]

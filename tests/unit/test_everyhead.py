@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.attention import everyhead, rolefiles
-from core.attention.everyhead import COLUMNS, EFFECT, GRAMMAR, SCORES, HeadRow, chosen, rows, to_csv
-from core.attention.rolefiles import Counted, Effect
+from core.attention.roles import everyhead, rolefiles
+from core.attention.roles.everyhead import COLUMNS, EFFECT, GRAMMAR, SCORES, HeadRow, chosen, rows, to_csv
+from core.attention.roles.rolefiles import Counted, Effect
 from core.errors import AtlasError
 from core.figures.every_head import Dots, depth_dots, means
 

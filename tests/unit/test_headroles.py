@@ -10,11 +10,20 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.attention import capture, headroles
-from core.attention.headroles import RANDOM, RELATION_COLUMNS, ROLE_COLUMNS, attention_of, cli_heads, keep, measure
-from core.attention.induction import REPEATS, induction, repeated
-from core.attention.relations import DIRECTIONS, LABELS, links
-from core.attention.treebank import ROOT, SHIPPED, Sentence, read
+from core.attention import capture
+from core.attention.roles import headroles
+from core.attention.roles.headroles import (
+    RANDOM,
+    RELATION_COLUMNS,
+    ROLE_COLUMNS,
+    attention_of,
+    cli_heads,
+    keep,
+    measure,
+)
+from core.attention.roles.induction import REPEATS, induction, repeated
+from core.attention.roles.relations import DIRECTIONS, LABELS, links
+from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read
 from core.errors import AtlasError, InputUnusable, NoAttentionMatrix
 from core.settings import ASSETS
 

@@ -11,14 +11,14 @@ from streamlit.testing.v1 import AppTest
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.types import Decoding
 from core.ui.chips import accepted, on_colour
-from core.ui.decoding import effective
+from core.ui.demos.decoding import effective
 
 
 def _fill_mask_page() -> None:
     import streamlit as st
 
     from core import checkpoints
-    from core.ui.fill_mask import fill_mask_demo
+    from core.ui.demos.fill_mask import fill_mask_demo
 
     kept = st.session_state.setdefault("kept", {"text": None, "masked": ()})
     found = fill_mask_demo(checkpoints.get("dir-tiny-bert"), **kept, key="demo")
@@ -30,7 +30,7 @@ def _generate_page() -> None:
 
     from core import checkpoints
     from core.language.types import Decoding
-    from core.ui.generate import generate_demo
+    from core.ui.demos.generate import generate_demo
 
     kept = st.session_state.setdefault(
         "kept", {"text": "The cat", "decoding": Decoding(max_new_tokens=6), "forced": (), "step": None}

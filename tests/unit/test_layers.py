@@ -29,18 +29,19 @@ READS = {
     "patterns": "import core.attention.patterns",
     "trace": "import core.attention.trace",
     "looking inside": (
-        "import core.attention.ablate, core.attention.block, core.attention.lens, core.attention.twin\n"
-        "import core.attention.vectors, core.language.depth"
+        "import core.attention.ablation.ablate, core.attention.inside.block, core.attention.inside.lens\n"
+        "import core.attention.architectures.twin, core.attention.architectures.vectors, core.language.depth"
     ),
-    "treebank": "from core.attention import treebank; assert list(treebank.read(treebank.SHIPPED))",
-    "head roles": "import core.attention.headroles, core.attention.relations",
+    "treebank": "from core.attention.roles import treebank; assert list(treebank.read(treebank.SHIPPED))",
+    "head roles": "import core.attention.roles.headroles, core.attention.roles.relations",
     "every head": (
-        "from core import checkpoints\nfrom core.attention.everyhead import rows\nassert rows(checkpoints.available())"
+        "from core import checkpoints\nfrom core.attention.roles.everyhead import rows\n"
+        "assert rows(checkpoints.available())"
     ),
     "pictures of attention": (
-        "import core.attention.bertviz, core.attention.combine, core.attention.grid, core.attention.svg"
+        "import core.attention.bertviz, core.attention.combine, core.attention.views.grid, core.attention.views.svg"
     ),
-    "recipes": "from core.attention import recipe; recipe.write('every', {}, None)",
+    "recipes": "from core.attention.views import recipe; recipe.write('every', {}, None)",
     "side by side": "import core.attention.beside",
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from core.attention.lens import LayerGuess, Way
+from core.attention.inside.lens import LayerGuess, Way
 from core.figures import lens as figures
 
 WAY = Way(

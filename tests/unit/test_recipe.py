@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from core import checkpoints
-from core.attention import recipe
 from core.attention.beside import ROLES
-from core.attention.everyhead import SCORES
-from core.attention.recipe import MOST_BYTES, RecipeRefused, differences, read, write
+from core.attention.roles.everyhead import SCORES
+from core.attention.views import recipe
+from core.attention.views.recipe import MOST_BYTES, RecipeRefused, differences, read, write
 from core.checkpoints.digests import Weights, revision_of, weights_of
 from core.links import PAGES, Value
 

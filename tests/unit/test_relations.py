@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.attention.relations import DIRECTIONS, LABELS, MEANING, RelationScores, Tally, links, references, wilson
-from core.attention.treebank import ROOT, SHIPPED, Sentence, read
-from core.attention.words import align, word_weights
+from core.attention.roles.relations import DIRECTIONS, LABELS, MEANING, RelationScores, Tally, links, references, wilson
+from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read
+from core.attention.roles.words import align, word_weights
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language.tokens import tokenise
 from core.language.types import Token

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.attention import rolefiles
-from core.attention.headroles import RELATION_COLUMNS, keep
+from core.attention.roles import rolefiles
+from core.attention.roles.headroles import RELATION_COLUMNS, keep
 from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError
 

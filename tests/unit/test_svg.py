@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 
 from core.attention.combine import difference, part
-from core.attention.page import COLOURS
-from core.attention.png import palette_png
-from core.attention.svg import UNSEEN, all_svg, head_svg
 from core.attention.trace import AttentionMap
+from core.attention.views.page import COLOURS
+from core.attention.views.png import palette_png
+from core.attention.views.svg import UNSEEN, all_svg, head_svg
 from core.errors import OutOfRange
 
 SPACE = "{http://www.w3.org/2000/svg}"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.attention import treebank
-from core.attention.treebank import ROOT, SHIPPED, files, read
+from core.attention.roles import treebank
+from core.attention.roles.treebank import ROOT, SHIPPED, files, read
 from core.errors import TreebankRefused
 
 GOOD = """\

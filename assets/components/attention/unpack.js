@@ -1,6 +1,6 @@
 "use strict";
 
-/** Base64 as whole numbers: what core/attention/packed.py wrote (little endian, as every browser's machine is). */
+/** Base64 as whole numbers: what core/attention/views/packed.py wrote (little endian, as every browser's machine is). */
 function unpack(text, bits, signed) {
   const characters = atob(text);
   const bytes = new Uint8Array(characters.length);

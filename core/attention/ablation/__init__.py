@@ -1,0 +1,1 @@
+"""Heads switched off: what the answer of a model loses without them."""

@@ -1,0 +1,268 @@
+"""What a model is asked, and its answer: a hidden word, the next word, a word of the output, or which word is wrong.
+
+Whatever changes a model and wants to know what that does to its answer asks here: :func:`ask` prepares a text as the
+demo of its kind does, a :class:`Reader` is a twin that gives the answer's probabilities, for one row or for many.
+
+Legend: R rows, n tokens, V possible answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.attention.architectures.layout import stacks
+from core.attention.architectures.watch import private, run
+from core.attention.capture import MAX_TOKENS
+from core.attention.tokens import labels
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputTooLong, InputUnusable, OutOfRange
+from core.language import permuted, translate
+from core.language.decode import banned_ids
+from core.language.fill_mask import MaskedText, prepare
+from core.language.generate import prompt_ids
+from core.language.langs import own_language
+from core.language.replaced import judge_own
+from core.language.segments import SEGMENT, remembers
+from core.language.tasks import tasks
+from core.language.tokens import label
+from core.language.types import Decoding, MaskPrediction
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+VERDICTS = ("replaced", "original")
+"""The two answers of a model that looks for replaced tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which answer of a text is meant; what does not apply to a model is not looked at."""
+
+    position: int | None = None
+    """The token to hide, to judge, or to continue after; by default the first mask, the most suspicious, the last."""
+    step: int = 0
+    """Which token of an encoder-decoder's output, from 0; those before it are the model's own."""
+    task: str | None = None
+    """What an encoder-decoder is asked to do; by default the first of its tasks."""
+    code: str | None = None
+    """The control code that a text is continued under."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """One text, ready for one model."""
+
+    checkpoint: Checkpoint
+    inputs: dict[str, Tensor]
+    """One row, named as the forward pass takes it."""
+    place: int
+    """Where the answer is read among ``tokens``."""
+    tokens: tuple[str, ...]
+    """Labels of what is read on the side that answers: the decoder's, of an encoder-decoder."""
+    source: tuple[str, ...] = ()
+    """Labels of what an encoder-decoder's encoder reads."""
+
+
+def ask(checkpoint: Checkpoint, text: str, where: Where | None = None) -> Question:
+    """Prepares ``text``.
+
+    Raises:
+        InputEmpty, InputTooLong: nothing readable, or more tokens than the model or `MAX_TOKENS` allows.
+        InputUnusable: no mask, or a model that predicts no token.
+        OutOfRange: a position or a step that is not there.
+        UnknownTask: the checkpoint does not offer it.
+    """
+    where = where or Where()
+    match checkpoint.spec.kind:
+        case "masked-lm" | "permutation-lm":
+            asked = _masked(checkpoint, text, where)
+        case "replaced-token":
+            asked = _judged(checkpoint, text, where)
+        case "causal-lm":
+            asked = _continued(checkpoint, text, where)
+        case "seq2seq-lm":
+            asked = _written(checkpoint, text, where)
+        case "adapters":
+            raise InputUnusable(
+                f"{checkpoint.spec.name} sorts texts and predicts no word. Choose a model that predicts words."
+            )
+    check_size(checkpoint, max(len(asked.tokens), len(asked.source)))
+    return asked
+
+
+def check_size(checkpoint: Checkpoint, count: int) -> None:
+    """Raises :class:`InputTooLong` for more tokens than are looked into; a Transformer-XL is, one segment at a time."""
+    most = SEGMENT if remembers(checkpoint.model) else MAX_TOKENS
+    if count > most:
+        why = f", which {checkpoint.spec.name} reads as one segment" if most == SEGMENT else ""
+        raise InputTooLong(
+            f"This text has {count:,} tokens; up to {most} are looked into{why}. A text of about {most * 2 // 3} words "
+            "or fewer works."
+        )
+
+
+def _masked(checkpoint: Checkpoint, text: str, where: Where) -> Question:
+    masked = prepare(checkpoint, text, () if where.position is None else (where.position,))
+    if where.position is not None and where.position not in masked.positions:
+        raise InputUnusable("This token is one of the model's marks, not a word to hide. Choose a word of the text.")
+    if not masked.positions:
+        raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word, or choose a word to hide.")
+    return masked_question(checkpoint, masked, masked.positions[0] if where.position is None else where.position)
+
+
+def masked_question(checkpoint: Checkpoint, masked: MaskedText, place: int) -> Question:
+    """What is hidden at ``place``, one of the positions of ``masked``."""
+    import torch
+
+    ids = torch.tensor([masked.ids])
+    if checkpoint.model.config.model_type == "xlnet":
+        import numpy as np
+
+        rank = np.zeros(len(masked.ids), dtype=np.int64)
+        rank[list(masked.positions)] = 1
+        more = permuted.streams(ids, rank, (place,))
+    else:
+        more = {"attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}
+    return Question(checkpoint, {"input_ids": ids, **more}, place, labels(checkpoint.tokenizer, masked.ids))
+
+
+def _judged(checkpoint: Checkpoint, text: str, where: Where) -> Question:
+    import torch
+
+    judged = judge_own(checkpoint, text)
+    ids = [token.id for token in judged.after]
+    ordinary = [i for i, token in enumerate(judged.after) if not token.special] or list(range(len(ids)))
+    place = max(ordinary, key=judged.verdicts.__getitem__) if where.position is None else where.position
+    _check(place, len(ids))
+    return Question(checkpoint, {"input_ids": torch.tensor([ids])}, place, labels(checkpoint.tokenizer, ids))
+
+
+def _continued(checkpoint: Checkpoint, text: str, where: Where) -> Question:
+    import torch
+
+    ids = prompt_ids(checkpoint, text, where.code)
+    place = len(ids) - 1 if where.position is None else where.position
+    _check(place, len(ids))
+    return Question(checkpoint, {"input_ids": torch.tensor([ids])}, place, labels(checkpoint.tokenizer, ids))
+
+
+def _written(checkpoint: Checkpoint, text: str, where: Where) -> Question:
+    import torch
+
+    task = where.task or tasks(checkpoint)[0].slug
+    request = translate.prepare(checkpoint, text, task)
+    before: Sequence[int] = ()
+    if where.step:
+        _check(where.step, MAX_TOKENS)
+        steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=where.step)))
+        before = steps[-1].ids if steps else ()
+        if len(before) < where.step or steps[-1].reason == "end":
+            raise OutOfRange(f"The output ends after {len(before)} tokens; there is no token {where.step + 1}.")
+    source, read = list(request.source), [*request.prompt, *before]
+    ids = torch.tensor([source])
+    given = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "decoder_input_ids": torch.tensor([read])}
+    tokenizer = checkpoint.tokenizer
+    return Question(checkpoint, given, len(read) - 1, labels(tokenizer, read), labels(tokenizer, source))
+
+
+def _check(place: int, count: int) -> None:
+    if not 0 <= place < count:
+        raise OutOfRange(f"There is no token {place} here: tokens are counted from 0 to {count - 1}.")
+
+
+class Reader:
+    """A model of one's own that answers one question; only what it says at the question's place is computed."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.model = private(question.checkpoint)
+        self.type = str(self.model.config.model_type)
+        kind = question.checkpoint.spec.kind
+        self._banned = banned_ids(self.model) if kind in ("causal-lm", "seq2seq-lm") else []
+        self._judges = kind == "replaced-token"
+        if "target_mapping" not in question.inputs and self.type not in ("longformer", "reformer"):
+            self.trunk.register_forward_hook(self._only_there)
+        if hasattr(self.model, "sentence"):  # `core.checkpoints.sentence_head`, which reads the same text in every row
+            self.model.sentence.register_forward_pre_hook(lambda _, given: (given[0][:1], given[1][:1], given[2]))
+
+    @property
+    def trunk(self) -> Any:
+        """What gives the states that the head reads."""
+        return self.model.get_submodule(stacks(self.question.checkpoint)[-1].prefix.rstrip(".") or "decoder")
+
+    def _only_there(self, _module: Any, _given: Any, back: Any) -> Any:
+        if isinstance(back, _Given):
+            return back
+        back.last_hidden_state = back.last_hidden_state[:, [self.question.place]]
+        return back
+
+    def answers(self, rows: int = 1) -> Tensor:
+        """(R, V) logarithms of the probabilities of each answer, natural, float32."""
+        return self._answers(rows, None)
+
+    def answers_of(self, states: Tensor) -> Tensor:
+        """(R, V) the same for states (R, w) that the head reads, whatever layer they come from."""
+        given = _Given((states[:, None],))
+        trunk = self.trunk
+        trunk.forward = lambda *_, **__: given
+        try:
+            return self._answers(len(states), states)
+        finally:
+            del trunk.forward
+
+    def _answers(self, rows: int, states: Tensor | None) -> Tensor:
+        import torch
+
+        with torch.inference_mode():
+            given = {name: value.expand(rows, *value.shape[1:]) for name, value in self.question.inputs.items()}
+            scores = self._scores(given, states).float()
+            if self._judges:
+                verdict = scores.reshape(rows, 1)
+                scores = torch.cat((verdict, torch.zeros_like(verdict)), dim=-1)
+            elif self._banned:
+                scores = scores.index_fill(-1, torch.tensor(self._banned), float("-inf"))
+            return scores.log_softmax(-1)
+
+    def _scores(self, given: dict[str, Tensor], states: Tensor | None) -> Tensor:
+        ids, place = given["input_ids"], self.question.place
+        found: Tensor
+        if self.type == "reformer":
+            from core.efficiency.reformer import states as hashed
+
+            found = self.model.lm_head.decoder(hashed(self.model, ids)[:, place] if states is None else states)
+        elif self.type == "longformer":
+            from core.efficiency.longformer import states as windowed
+
+            found = self.model.lm_head(windowed(self.model, ids)[:, place] if states is None else states)
+        else:
+            logits = run(self.model, given).logits
+            found = logits if self._judges else logits[:, 0]
+        return found
+
+
+class _Given(tuple[Any]):
+    """Stands for what a trunk returns: states, and nothing else."""
+
+    @property
+    def last_hidden_state(self) -> Any:
+        """The states."""
+        return self[0]
+
+    def __getattr__(self, name: str) -> None:
+        return None
+
+
+def best(question: Question, logs: Tensor, k: int) -> MaskPrediction:
+    """The ``k`` most probable answers of one row (V,)."""
+    found = logs.topk(min(k, len(logs)))
+    ids = tuple(int(i) for i in found.indices.tolist())
+    return MaskPrediction(question.place, names(question, ids), tuple(found.values.exp().tolist()), ids)
+
+
+def names(question: Question, ids: Sequence[int]) -> tuple[str, ...]:
+    """What answers are called."""
+    if question.checkpoint.spec.kind == "replaced-token":
+        return tuple(VERDICTS[i] for i in ids)
+    return tuple(label(question.checkpoint.tokenizer, i) for i in ids)

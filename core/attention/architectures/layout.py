@@ -1,0 +1,238 @@
+"""Where attention stands in each architecture, and what transformers calls its parts. Data: one entry a model type.
+
+Whoever looks inside an attention, or switches a head of it off, finds the modules through :func:`places`. A name is
+written from the trunk of the model, with ``{i}`` for the layer; ALBERT, whose layers share modules, counts groups, too.
+A projection that makes several things at once is followed by the part that is meant: ``c_attn:0/3``.
+
+A Reformer has heads, but no matrix of queries and keys: its score is "hashed", and nobody makes it anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from core.attention.trace import MapKind
+from core.checkpoints.spec import Checkpoint
+from core.errors import NoAttentionMatrix
+
+Score = Literal["plain", "biased", "local", "turned", "disentangled", "two-stream", "windowed", "blocks", "hashed"]
+Scale = Literal["root", "one", "own"]
+
+
+ADAPTERS = "bert with adapters"
+"""The type of `core.checkpoints.adapters.AdapterBert`, whose configuration is that of its trunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attends:
+    """The parts of one kind of attention."""
+
+    module: str
+    """The module that computes scores and weights: what goes in has the mask, what comes out ends with the weights."""
+    out: str
+    """The projection after the heads are joined; head h reads the h-th of H equal parts of its input."""
+    parts: str = "query key value"
+    """The projections to queries, keys and values, below ``module``; empty where they are plain tensors (XLNet)."""
+    score: Score = "plain"
+    """How scores are made of queries and keys: see `core.attention.architectures.scores`."""
+    scale: Scale = "root"
+    """What the product is multiplied by: d^-1/2, 1, or what the module's ``scaling`` says."""
+    mask: str = "attention_mask"
+    """What the module's argument with the mask is called."""
+    heads: str = "num_attention_heads"
+    """What the configuration calls the number of heads."""
+    note: str = ""
+    """What is unusual about queries and keys, as a sentence."""
+
+
+def _bert(name: str = "attention", put: str = "output", **more: Any) -> Attends:
+    layer = f"encoder.layer.{{i}}.{name}"
+    return Attends(f"{layer}.self", f"{layer}.{put}.dense", **more)
+
+
+_BERT = {"encoder": _bert(), "decoder": _bert(), "cross": _bert("crossattention")}
+_LLAMA = Attends(
+    "layers.{i}.self_attn", "layers.{i}.self_attn.o_proj", "q_proj k_proj v_proj", "turned",
+    note="Queries and keys are shown after the turn by their positions.",
+)  # fmt: skip
+_UNSCALED = "Nothing is divided by the root of the width: the product of query and key is the score itself"
+
+
+def _bart(side: str, name: str, heads: str) -> Attends:
+    own = f"{side}.layers.{{i}}.{name}"
+    return Attends(own, f"{own}.out_proj", "q_proj k_proj v_proj", heads=heads)
+
+
+_BART = {
+    "encoder": _bart("encoder", "self_attn", "encoder_attention_heads"),
+    "decoder": _bart("decoder", "self_attn", "decoder_attention_heads"),
+    "cross": _bart("decoder", "encoder_attn", "decoder_attention_heads"),
+}
+
+
+def _t5(side: str, place: int, name: str) -> Attends:
+    own = f"{side}.block.{{i}}.layer.{place}.{name}"
+    bias = ", before a number for the distance is added." if name == "SelfAttention" else "."
+    return Attends(own, f"{own}.o", "q k v", "biased", "one", "mask", note=_UNSCALED + bias)
+
+
+_ALBERT = "encoder.albert_layer_groups.{group}.albert_layers.{inner}.attention"
+_XLNET = Attends(
+    "layer.{i}.rel_attn", "", "", "two-stream",
+    note="Queries contain the bias u that meets the content; the score has more terms, for distance and segment.",
+)  # fmt: skip
+
+TABLE: dict[str, dict[str, Attends]] = {
+    "bert": _BERT,
+    ADAPTERS: {"encoder": _bert(put="output.output")},
+    "roberta": _BERT,
+    "xlm-roberta": _BERT,
+    "camembert": _BERT,
+    "electra": _BERT,
+    "big_bird": {"encoder": _bert(score="blocks")},
+    "longformer": {
+        "encoder": _bert(
+            score="windowed",
+            note="Queries and keys of the window; the first token, which sees all, has projections of its own.",
+        )
+    },
+    "deberta-v2": {
+        "encoder": _bert(
+            parts="query_proj key_proj value_proj", score="disentangled",
+            note="Queries and keys of the content; the score has two more terms, for the distance.",
+        )
+    },
+    "albert": {"encoder": Attends(_ALBERT, f"{_ALBERT}.dense")},
+    "distilbert": {
+        "encoder": Attends(
+            "transformer.layer.{i}.attention", "transformer.layer.{i}.attention.out_lin", "q_lin k_lin v_lin"
+        )
+    },
+    "xlm": {"encoder": Attends("attentions.{i}", "attentions.{i}.out_lin", "q_lin k_lin v_lin", mask="mask")},
+    "xlnet": {"encoder": _XLNET, "decoder": _XLNET},
+    "gpt2": {
+        "decoder": Attends("h.{i}.attn", "h.{i}.attn.c_proj", "c_attn:0/3 c_attn:1/3 c_attn:2/3", scale="own"),
+        "cross": Attends(
+            "h.{i}.crossattention", "h.{i}.crossattention.c_proj", "q_attn c_attn:0/2 c_attn:1/2", scale="own",
+            mask="encoder_attention_mask",
+        ),
+    },
+    "gpt_neo": {
+        "decoder": Attends(
+            "h.{i}.attn.attention", "h.{i}.attn.attention.out_proj", "q_proj k_proj v_proj", "local", "one",
+            note=_UNSCALED + ".",
+        )
+    },
+    "ctrl": {"decoder": Attends("h.{i}.multi_head_attention", "h.{i}.multi_head_attention.dense", "Wq Wk Wv")},
+    "reformer": {
+        "decoder": Attends(
+            "encoder.layers.{i}.attention.self_attention", "encoder.layers.{i}.attention.output.dense", "", "hashed"
+        )
+    },
+    "llama": {"decoder": _LLAMA},
+    "mistral": {"decoder": _LLAMA},
+    "qwen2": {"decoder": _LLAMA},
+    "t5": {
+        "encoder": _t5("encoder", 0, "SelfAttention"),
+        "decoder": _t5("decoder", 0, "SelfAttention"),
+        "cross": _t5("decoder", 1, "EncDecAttention"),
+    },
+    "bart": _BART,
+    "mbart": _BART,
+    "marian": _BART,
+    "m2m_100": _BART,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The layers that read one text: a model has one, an encoder-decoder two."""
+
+    kind: Literal["encoder", "decoder"]
+    type: str
+    """Of the model, as its configuration says."""
+    config: Any
+    prefix: str
+    """Path of the trunk in the whole model, with a dot at the end, or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The attention of one layer."""
+
+    kind: MapKind
+    layer: int
+    heads: int
+    names: Attends
+    stack: Stack
+    numbers: tuple[tuple[str, int], ...]
+    """What stands for the braces of a name."""
+
+    def path(self, name: str) -> str:
+        """A name of the table as a path from the whole model."""
+        return self.stack.prefix + name.format(**dict(self.numbers))
+
+    @property
+    def module(self) -> str:
+        """Path of the module that computes scores and weights."""
+        return self.path(self.names.module)
+
+
+def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
+    """What reads the text, encoder first."""
+    model: Any = checkpoint.model
+    config = model.config
+    if config.model_type == "encoder-decoder":
+        behind = f"decoder.{model.decoder.base_model_prefix}."
+        return (
+            Stack("encoder", config.encoder.model_type, config.encoder, "encoder."),
+            Stack("decoder", config.decoder.model_type, config.decoder, behind),
+        )
+    if checkpoint.spec.kind == "adapters":
+        return (Stack("encoder", ADAPTERS, config, "trunk."),)
+    name = model.base_model_prefix
+    prefix = f"{name}." if hasattr(model, name) else ""
+    if getattr(config, "is_encoder_decoder", False):
+        return tuple(Stack(kind, config.model_type, config, prefix) for kind in ("encoder", "decoder"))  # type: ignore[arg-type]
+    return (Stack("decoder" if checkpoint.spec.kind == "causal-lm" else "encoder", config.model_type, config, prefix),)
+
+
+def places(checkpoint: Checkpoint) -> dict[MapKind, tuple[Place, ...]]:
+    """Every attention of a checkpoint, by kind and layer.
+
+    Raises:
+        NoAttentionMatrix: the table has no entry for the architecture.
+    """
+    found: dict[MapKind, tuple[Place, ...]] = {}
+    both = stacks(checkpoint)
+    for stack in both:
+        crosses = stack.kind == "decoder" and len(both) > 1
+        kinds: tuple[MapKind, ...] = ("decoder", "cross") if crosses else (stack.kind,)
+        for kind in kinds:
+            names = TABLE.get(stack.type, {}).get(kind)
+            if names is None:
+                raise NoAttentionMatrix(
+                    f"{checkpoint.spec.name} is of the type “{stack.type[:40]}”, whose attention cannot be looked into "
+                    f"here. Models of these types can: {', '.join(sorted(TABLE))}."
+                )
+            heads = int(getattr(stack.config, names.heads))
+            found[kind] = tuple(
+                Place(kind, i, heads, names, stack, numbers)
+                for i, numbers in enumerate(_numbers(checkpoint.model, stack, names))
+            )
+    return found
+
+
+def _numbers(model: Any, stack: Stack, names: Attends) -> list[tuple[tuple[str, int], ...]]:
+    """For each layer what stands for the braces of its names."""
+    if "{group}" in names.module:
+        config = stack.config
+        layers, groups, inner = config.num_hidden_layers, config.num_hidden_groups, config.inner_group_num
+        return [
+            (("group", int(layer / (layers / groups))), ("inner", part))
+            for layer in range(layers)
+            for part in range(inner)
+        ]
+    listed = model.get_submodule(stack.prefix + names.module.partition(".{i}")[0])
+    return [(("i", i),) for i in range(len(listed))]

@@ -1,0 +1,258 @@
+r"""Scores as each architecture publishes them, made anew of the queries and keys that entered them.
+
+    weights = softmax( sum of the terms, where a key may be seen )
+
+==============  ====================================================================================================
+plain           :math:`q_i \cdot k_j / \sqrt d` (Vaswani et al. 2017)
+biased          :math:`q_i \cdot k_j + b_{j-i}`, a number for the bucket of the distance (T5: Raffel et al. 2020)
+local           :math:`q_i \cdot k_j`, in every other layer for the last tokens only (GPT-Neo: Black et al. 2021)
+turned          :math:`R_i q_i \cdot R_j k_j / \sqrt d`, pairs of numbers turned by an angle that grows with the
+                position (Su et al. 2021), where several heads may share a key (Ainslie et al. 2023)
+disentangled    content and distance by themselves: `core.attention.architectures.disentangled`
+two-stream      content, distance, segment, with biases: `core.attention.architectures.relative`
+windowed        :math:`q_i \cdot k_j / \sqrt d` in a window, :math:`q^g_i \cdot k^g_j / \sqrt d` in the row of a global
+                token (Longformer: Beltagy et al. 2020)
+blocks          :math:`q_i \cdot k_j / \sqrt d` in blocks near, global and drawn (BigBird: Zaheer et al. 2020)
+==============  ====================================================================================================
+
+Legend: H heads, Q queries, K keys, d width of a head, w width of all heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from core.attention.architectures.disentangled import PARTS, position_scores
+from core.attention.architectures.layout import Place, Score
+from core.attention.architectures.relative import stream
+from core.attention.architectures.watch import Call, Watch, blocks_of
+from core.errors import NoAttentionMatrix
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_GLOBAL = ("query_global", "key_global", "value_global")
+
+
+@dataclass(frozen=True, slots=True)
+class Attended:
+    """One attention over one text, all of it from the first row of the batch."""
+
+    query: Tensor  # (H, Q, d), as it enters the score's first term
+    key: Tensor  # (H, K, d), repeated where heads share keys
+    value: Tensor  # (H, K, d)
+    terms: dict[str, Tensor]  # (H, Q, K) each, scaled: their sum is the score
+    seen: Tensor | None  # (H or 1, Q, K) True where a key may be seen; None for everywhere
+    weights: Tensor | None  # (H, Q, K), as the model computed them; None where it keeps them to itself
+    factor: float
+    """What the product of query and key was multiplied by."""
+    mixed: Tensor | None = None  # (Q, w), as it enters the output's projection
+    before_turn: tuple[Tensor, Tensor] | None = None
+    """(H, Q, d) queries and (fewer heads, K, d) keys before positions turned them."""
+    at: tuple[Tensor, Tensor, Tensor] | None = None
+    """Longformer's queries (H, g, d), keys and values (H, K, d) of global tokens."""
+
+    @property
+    def score(self) -> Tensor:
+        """(H, Q, K) the sum of the terms, minus infinity where no key may be seen."""
+        total = sum(self.terms.values(), start=next(iter(self.terms.values())) * 0)
+        return total if self.seen is None else total.masked_fill(~self.seen, float("-inf"))
+
+
+def look(watch: Watch, place: Place) -> None:
+    """Look at everything that :func:`attended` reads."""
+    watch.on(place.module)
+    if place.names.out:
+        watch.on(place.path(place.names.out))
+    watch.on(*(f"{place.module}.{name.partition(':')[0]}" for name in place.names.parts.split()))
+    if place.names.score == "windowed":
+        watch.on(*(f"{place.module}.{name}" for name in _GLOBAL))
+
+
+def attended(watch: Watch, place: Place, count: int = 0, *, asking: bool = False) -> Attended:
+    """What a layer's attention did in a run that :func:`look` has looked at.
+
+    Args:
+        count: which call of its modules is meant, where layers share them.
+        asking: XLNet's query stream.
+
+    Raises:
+        NoAttentionMatrix: a variant whose scores are not known here.
+    """
+    calls = watch.calls(place.module)
+    call = calls[count] if calls else Call({}, (None,))  # parts of sparse attention are called one by one
+    if place.names.score == "two-stream":
+        return _two_stream(_module(watch, place), call, asking=asking)
+    made = [_made(watch, place, name, count) for name in place.names.parts.split()]
+    width = made[0].shape[-1] // place.heads
+    query, key, value = (_split(vectors, width) for vectors in made)
+    factor = {"root": width**-0.5, "one": 1.0}.get(place.names.scale) or float(_module(watch, place).scaling)
+    met = Attended(
+        query,
+        key,
+        value,
+        {"content": query @ _spread(key, place.heads).transpose(-1, -2) * factor},
+        _seen(call.given.get(place.names.mask)),
+        call.back[-1][0] if call.back[-1] is not None else None,
+        factor,
+        _row(next(iter(watch.calls(place.path(place.names.out))[count].given.values()))),
+    )
+    return _FINISHED[place.names.score](met, call, watch, place)
+
+
+def _module(watch: Watch, place: Place) -> Any:
+    return watch.model.get_submodule(place.module)
+
+
+def _made(watch: Watch, place: Place, name: str, count: int) -> Tensor:
+    """(n, w) what a projection gave for the first row."""
+    name, _, part = name.partition(":")
+    whole = _row(watch.calls(f"{place.module}.{name}")[count].back)
+    if not part:
+        return whole
+    number, parts = (int(n) for n in part.split("/"))
+    return whole.chunk(parts, dim=-1)[number]
+
+
+def _row(tensor: Tensor) -> Tensor:
+    """The first row of a batch; BigBird in blocks reads one text without such an axis."""
+    return tensor[0] if tensor.dim() > 2 else tensor
+
+
+def _split(vectors: Tensor, width: int) -> Tensor:
+    """(n, w) to (H, n, d)."""
+    return vectors.reshape(len(vectors), -1, width).transpose(0, 1)
+
+
+def _spread(vectors: Tensor, heads: int) -> Tensor:
+    """(fewer heads, n, d) repeated to (H, n, d)."""
+    return vectors.repeat_interleave(heads // len(vectors), dim=0)
+
+
+def _seen(mask: Any) -> Tensor | None:
+    """(H or 1, Q or 1, K) where a key may be seen, of a mask that is added: 0 there, hugely negative elsewhere."""
+    found: Tensor | None = None if mask is None else mask[0] > -1
+    return found
+
+
+def _plain(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    return met
+
+
+def _biased(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    """The bias comes back between the output and the weights; a cross-attention's is zero and left out."""
+    bias = call.back[1][0]
+    terms = met.terms | ({"position": bias} if call.given.get("key_value_states") is None else {})
+    return replace(met, terms=terms)
+
+
+def _local(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    """The window is a buffer of the module and beside it there is the usual mask."""
+    queries, keys = met.query.shape[1], met.key.shape[1]
+    near = _module(watch, place).bias[0, :, keys - queries : keys, :keys]
+    return replace(met, seen=near if met.seen is None else near & met.seen)
+
+
+def _turned(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    """Pairs of numbers, the i-th and the (i + d/2)-th, are turned by the angle of their position."""
+    import torch
+
+    cos, sin = (part[0] for part in call.given["position_embeddings"])
+
+    def turn(vectors: Tensor) -> Tensor:
+        one, other = vectors.chunk(2, dim=-1)
+        turned: Tensor = vectors * cos + torch.cat((-other, one), dim=-1) * sin
+        return turned
+
+    heads = len(met.query)
+    query, key = turn(met.query), _spread(turn(met.key), heads)
+    return replace(
+        met,
+        query=query,
+        key=key,
+        value=_spread(met.value, heads),
+        terms={"content": query @ key.transpose(-1, -2) * met.factor},
+        before_turn=(met.query, met.key),
+    )
+
+
+def _disentangled(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    own, table = _module(watch, place), call.given.get("rel_embeddings")
+    seen = call.given["attention_mask"][0].bool()
+    if table is None and not own.pos_att_type:
+        return replace(met, seen=seen)
+    if table is None or sorted(own.pos_att_type) != sorted(PARTS[1:]):
+        raise NoAttentionMatrix("This model's attention scores cannot be taken apart into content and position here.")
+    factor = (len(PARTS) * met.query.shape[-1]) ** -0.5
+    content = met.query @ met.key.transpose(-1, -2) * factor
+    apart = position_scores(met.query[None], met.key[None], own, table)
+    terms = dict(zip(PARTS, (content, *(part[0] for part in apart)), strict=True))
+    return replace(met, terms=terms, seen=seen, factor=factor)
+
+
+def _windowed(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    """Rows of global tokens have projections of their own; the weights are not kept by the pass and computed here."""
+    import torch
+
+    from core.efficiency.longformer import GLOBAL
+    from core.efficiency.windowed import allowed
+
+    width, side = met.query.shape[-1], _module(watch, place).one_sided_attn_window_size
+    query, key, value = (_split(watch.calls(f"{place.module}.{name}")[0].back[0], width) for name in _GLOBAL)
+    rows = torch.tensor(GLOBAL)
+    content = met.terms["content"].index_copy(1, rows, query @ key.transpose(-1, -2) * met.factor)
+    made = replace(
+        met,
+        terms={"content": content},
+        seen=allowed(met.query.shape[1], side, GLOBAL)[None],
+        at=(query, key, value),
+    )
+    return replace(made, weights=made.score.softmax(-1))
+
+
+def _blocks(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    """Which blocks are drawn differs from head to head; the weights are not kept by the pass and computed here."""
+    import torch
+
+    from core.attention.patterns import mask
+
+    sparsity, n = blocks_of(watch.model), met.query.shape[1]
+    seen = [torch.from_numpy(mask(sparsity.pattern(n, place.layer, head), n)) for head in range(place.heads)]
+    made = replace(met, seen=torch.stack(seen))
+    return replace(made, weights=made.score.softmax(-1))
+
+
+def _two_stream(own: Any, call: Call, *, asking: bool) -> Attended:
+    """Of the query stream only the rows that are asked for."""
+    found = stream(own, call.given, asking=asking)
+    weights: Tensor | None = None
+    if len(call.back) > 2:
+        both = call.back[2]
+        kept = both if not isinstance(both, tuple) else both[int(asking)]
+        weights = kept.permute(2, 3, 0, 1)[0]
+    asked = call.given.get("target_mapping") if asking else None
+    if asked is None:
+        return Attended(found.query, found.key, found.value, found.terms, found.seen, weights, float(own.scale))
+    rows = asked[..., 0].argmax(-1)  # (m, n, 1 row) ones where a target stands
+    return Attended(
+        found.query[:, rows],
+        found.key,
+        found.value,
+        {name: term[:, rows] for name, term in found.terms.items()},
+        None if found.seen is None else found.seen[:, rows],
+        None if weights is None else weights[:, rows],
+        float(own.scale),
+    )
+
+
+_FINISHED: dict[Score, Callable[[Attended, Call, Watch, Place], Attended]] = {
+    "plain": _plain,
+    "biased": _biased,
+    "local": _local,
+    "turned": _turned,
+    "disentangled": _disentangled,
+    "windowed": _windowed,
+    "blocks": _blocks,
+}

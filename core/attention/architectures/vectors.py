@@ -1,0 +1,174 @@
+"""Query and key vectors as they enter the scores, of every layer and head.
+
+    score(i, j) = factor · q_i · k_j  (+ further terms, by architecture: `core.attention.architectures.scores`)
+
+Queries are not divided by anything: the factor stands beside them. They are turned where positions turn them (LLaMA),
+and contain the bias that meets the content where there is one (XLNet), so that ``factor * q @ k.T`` is the score's
+first term everywhere (but in the rows of Longformer's global tokens); :attr:`Vectors.whole` says whether it is the only
+one.
+
+Legend: L layers, H heads, Q query tokens, K key tokens, d width of a head.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from core.attention.architectures.layout import Place, places
+from core.attention.architectures.scores import Attended, attended, look
+from core.attention.architectures.watch import Watch, drawn, private
+from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind
+from core.checkpoints.spec import Checkpoint
+from core.language.segments import SEGMENT, read, remembers
+
+_SHARED = "Several heads share a key; it is shown once for each of them."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """The vectors of one kind of attention; arrays are read-only."""
+
+    kind: MapKind
+    queries: Floats  # (L, H, Q, d)
+    keys: Floats  # (L, H, K, d)
+    factor: tuple[float, ...]
+    """(L,) what the product of a query and a key is multiplied by."""
+    whole: bool
+    """Whether that product is the whole score, but for the mask."""
+    note: str
+    """Sentences on what is unusual about them; empty where nothing is."""
+
+
+def vectors(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, Vectors]:
+    """Queries and keys of one text, by kind of attention.
+
+    Args:
+        checkpoint: its shared model is only read.
+        inputs: tensors of one row, named as the model's forward pass takes them. Kinds and rows are those of the maps
+            that `core.attention.capture` draws, but for a cross-attention's rows, which are here all of the decoder's:
+            with a ``target_mapping`` XLNet's streams are ``decoder`` and ``query``, the latter with a row for each
+            target; a long text of a Transformer-XL is read in segments.
+
+    Raises:
+        NoAttentionMatrix: an architecture without such vectors, or whose vectors are not known here.
+    """
+    found: dict[MapKind, Vectors] = {}
+    for kind, layers in each(checkpoint, inputs).items():
+        names = layers[0][0].names
+        shared = layers[0][1].before_turn is not None and len(layers[0][1].before_turn[1]) < layers[0][0].heads
+        found[kind] = Vectors(
+            kind,
+            _stacked([seen.query for _, seen in layers]),
+            _stacked([seen.key for _, seen in layers]),
+            tuple(seen.factor for _, seen in layers),
+            all(len(seen.terms) == 1 for _, seen in layers) and names.score != "windowed",
+            " ".join(part for part in (names.note, _SHARED if shared else "") if part),
+        )
+    return found
+
+
+def with_vectors(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, tuple[Floats, Floats]]:
+    """(queries (L, H, Q, d), keys (L, H, K, d)) by kind of attention; arguments and errors as :func:`vectors`."""
+    return {kind: (one.queries, one.keys) for kind, one in vectors(checkpoint, inputs).items()}
+
+
+def attach(trace: AttentionTrace, checkpoint: Checkpoint, inputs: Mapping[str, Any], first: int = 0) -> AttentionTrace:
+    """``trace`` with the queries and keys of its maps, where they are known.
+
+    Args:
+        inputs: what the trace was made from, as for :func:`vectors`.
+        first: the decoder's row that is the first of the trace's cross-attention.
+    """
+    found = with_vectors(checkpoint, inputs)
+
+    def kept(one: AttentionMap | None) -> AttentionMap | None:
+        if one is None or one.kind not in found:
+            return one
+        queries, keys = found[one.kind]
+        if one.kind == "cross":
+            queries = queries[:, :, first : first + len(one.query_tokens)]
+        return replace(one, queries=queries, keys=keys)
+
+    maps = (trace.encoder, trace.decoder, trace.cross, trace.query)
+    return AttentionTrace(trace.checkpoint, *(kept(one) for one in maps))
+
+
+def scores(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, Floats]:
+    """(L, H, Q, K) scores before the softmax by kind of attention, minus infinity where a key may not be seen.
+
+    They are computed from the vectors, not asked of the model; arguments and errors as :func:`vectors`.
+    """
+    return {
+        kind: _stacked([seen.score for _, seen in layers]) for kind, layers in each(checkpoint, inputs).items()
+    }  # fmt: skip
+
+
+def each(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, list[tuple[Place, Attended]]]:
+    """Every attention of one pass, layer by layer, by kind; arguments and errors as :func:`vectors`."""
+    import torch
+
+    all_places = [place for layers in places(checkpoint).values() for place in layers]
+    watch = Watch(private(checkpoint))
+    for place in all_places:
+        look(watch, place)
+    n, two_streams = inputs["input_ids"].shape[1], inputs.get("target_mapping") is not None
+    done: dict[MapKind, list[tuple[Place, Attended]]] = {}
+    if remembers(watch.model) and inputs.get("mems") is None and n > SEGMENT:
+        with torch.inference_mode():
+            count = sum(1 for _ in read(watch.model, inputs["input_ids"], output_attentions=True))
+            for place in all_places:
+                pieces = [attended(watch, place, number) for number in range(count)]
+                done.setdefault(place.kind, []).append((place, _joined(pieces, n)))
+        return done
+    drawn(watch.model, inputs)
+    calls: Counter[str] = Counter()
+    with torch.inference_mode():
+        for place in all_places:
+            count = calls[place.module]
+            calls[place.module] += 1
+            kind: MapKind = "decoder" if two_streams else place.kind
+            done.setdefault(kind, []).append((place, attended(watch, place, count)))
+            if two_streams:
+                done.setdefault("query", []).append((place, attended(watch, place, count, asking=True)))
+    return done
+
+
+def _joined(pieces: list[Attended], n: int) -> Attended:
+    """Segments below each other: what is remembered has the keys that it had when it was read."""
+    import torch
+
+    device = pieces[0].query.device
+    starts = np.cumsum([0, *(piece.query.shape[1] for piece in pieces)]).tolist()
+
+    def placed(values: list[torch.Tensor], like: torch.dtype) -> torch.Tensor:
+        whole = torch.zeros(len(values[0]), n, n, dtype=like, device=device)
+        for first, last, part in zip(starts, starts[1:], values, strict=False):
+            whole[:, first:last, last - part.shape[-1] : last] = part
+        return whole
+
+    def seen_in(piece: Attended) -> torch.Tensor:
+        everywhere = torch.ones(1, *piece.terms["content"].shape[1:], dtype=torch.bool, device=device)
+        return everywhere if piece.seen is None else everywhere & piece.seen
+
+    own = [(piece, piece.query.shape[1]) for piece in pieces]
+    weights = [piece.weights for piece in pieces if piece.weights is not None]
+    return Attended(
+        torch.cat([piece.query for piece in pieces], dim=1),
+        torch.cat([piece.key[:, -size:] for piece, size in own], dim=1),
+        torch.cat([piece.value[:, -size:] for piece, size in own], dim=1),
+        {name: placed([piece.terms[name] for piece in pieces], torch.float32) for name in pieces[0].terms},
+        placed([seen_in(piece) for piece in pieces], torch.bool),
+        placed(weights, torch.float32) if len(weights) == len(pieces) else None,
+        pieces[0].factor,
+    )
+
+
+def _stacked(layers: list[Any]) -> Floats:
+    made = np.stack([layer.float().cpu().numpy() for layer in layers])
+    made.setflags(write=False)
+    return made

@@ -1,0 +1,237 @@
+r"""Inside the block: one forward pass of one layer, tensor by tensor, in the order of its architecture.
+
+    after   X ← norm(X + attention(X)),  X ← norm(X + feed-forward(X))
+    before  X ← X + attention(norm(X)),  X ← X + feed-forward(norm(X))
+
+The first block begins with the embedding and what it is the sum of; the last one ends with the norm that follows all
+blocks, where there is one. The last step is the state that transformers gives for the layer.
+
+Legend: n tokens, w hidden width; further axes stand with each step (`core.attention.inside.steps`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from core.attention.ablation.question import Where, check_size
+from core.attention.architectures.layout import Place, places
+from core.attention.architectures.scores import attended, look
+from core.attention.architectures.watch import Watch, drawn, private
+from core.attention.inside.blueprint import of
+from core.attention.inside.steps import Part, Scene, Step, attention, exists, feed_forward, norm, step
+from core.attention.tokens import labels
+from core.checkpoints.spec import Checkpoint
+from core.errors import OutOfRange
+from core.language import translate
+from core.language.fill_mask import prepare
+from core.language.generate import prompt_ids
+from core.language.langs import own_language
+from core.language.replaced import judge_own
+from core.language.tasks import tasks
+from core.language.types import Decoding
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+MAX_WRITTEN = 24
+"""Tokens that an encoder-decoder writes on its own for its decoder to read."""
+Side = Literal["encoder", "decoder"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """One layer over one text."""
+
+    side: Side
+    layer: int
+    layers: int
+    """How many the side has."""
+    tokens: tuple[str, ...]
+    """Labels of the n tokens that the side reads."""
+    source: tuple[str, ...]
+    """Labels of what cross-attention looks at; empty without."""
+    steps: tuple[Step, ...]
+
+
+def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = None, where: Where | None = None) -> Block:
+    """The tensors of layer ``layer``, from 0.
+
+    Args:
+        side: of an encoder-decoder; other models have one.
+        where: the task and how many tokens of the output a decoder reads (all, up to `MAX_WRITTEN`, at step 0), or the
+            control code.
+
+    Raises:
+        OutOfRange: no such layer or side.
+        NoAttentionMatrix: the architecture's blocks are not known here.
+        InputEmpty, InputTooLong, InputUnusable, UnknownTask: in sentences, as usual.
+    """
+    import torch
+
+    found = places(checkpoint)
+    side = side or ("encoder" if "encoder" in found else "decoder")
+    own = found.get(side, ())
+    if not 0 <= layer < len(own):
+        raise OutOfRange(
+            f"{checkpoint.spec.name} has {len(own)} layers on the side of its {side}; from 0, not {layer}."
+        )
+    plan = of(own[layer])
+    inputs = inputs_of(checkpoint, text, where or Where())
+    names = {
+        key: labels(checkpoint.tokenizer, ids[0].tolist()) for key, ids in inputs.items() if key.endswith("input_ids")
+    }
+    check_size(checkpoint, max(map(len, names.values())))
+    place = own[layer]
+    count = sum(1 for before in own[:layer] if before.module == place.module)
+    crossing = found["cross"][layer] if side == "decoder" and "cross" in found else None
+    watch = Watch(private(checkpoint))
+    scene = Scene(watch, plan, place, count)
+    _look(scene, crossing)
+    drawn(watch.model, inputs)
+    with torch.inference_mode():
+        steps = tuple(_steps(scene, crossing, last=layer == len(own) - 1, inputs=inputs))
+    reads = names["decoder_input_ids"] if side == "decoder" and crossing else names["input_ids"]
+    return Block(side, layer, len(own), reads, names["input_ids"] if crossing else (), steps)
+
+
+def inputs_of(checkpoint: Checkpoint, text: str, where: Where) -> dict[str, Tensor]:
+    """One row, named as the forward pass takes it; masks may be in the text and need not."""
+    import torch
+
+    model: Any = checkpoint.model
+    if checkpoint.spec.kind == "seq2seq-lm":
+        task = where.task or tasks(checkpoint)[0].slug
+        request = translate.prepare(checkpoint, text, task)
+        steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=where.step or MAX_WRITTEN)))
+        written = steps[-1].ids[: where.step or -1] if steps else ()  # the last token is written, but not read
+        source = torch.tensor([list(request.source)])
+        read = torch.tensor([[*request.prompt, *written]])
+        return {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": read}
+    if checkpoint.spec.kind == "causal-lm":
+        ids = torch.tensor([prompt_ids(checkpoint, text, where.code)])
+    elif checkpoint.spec.kind == "replaced-token":
+        ids = torch.tensor([[token.id for token in judge_own(checkpoint, text).after]])
+    else:
+        ids = torch.tensor([prepare(checkpoint, text).ids])
+    return {"input_ids": ids, **own_language(model, ids)}
+
+
+def _look(scene: Scene, crossing: Place | None) -> None:
+    """Look at every module that the steps read."""
+    plan, place, watch = scene.plan, scene.place, scene.watch
+    look(watch, place)
+    if crossing is not None:
+        look(watch, crossing)
+    names = [
+        *(path for sub, path in plan.subs if sub != "cross" or crossing is not None),
+        *plan.inner, *plan.gate, plan.outer, *(path for _, path in (*plan.embed, *plan.after)),
+        *(name for name in (plan.final, plan.more) if name),
+    ]  # fmt: skip
+    watch.on(*(path for path in map(place.path, names) if exists(watch.model, path)))
+
+
+def _steps(scene: Scene, crossing: Place | None, *, last: bool, inputs: dict[str, Tensor]) -> Iterator[Step]:
+    plan, place = scene.plan, scene.place
+    stream = _input(scene)
+    if place.layer == 0:
+        yield from _embedding(scene, stream)
+    else:
+        yield step("embedding", "input", "X", stream, note=f"What layer {place.layer} handed on.")
+    for sub, name in plan.subs:
+        if sub == "cross" and crossing is None:
+            continue
+        part: Part = {"attend": "attention", "cross": "cross-attention", "feed": "feed-forward"}[sub]  # type: ignore[assignment]
+        path = place.path(name)
+        if plan.before:
+            yield norm(scene, part, path)
+        if sub == "feed":
+            yield from (made := tuple(feed_forward(scene)))
+        else:
+            at = crossing if sub == "cross" and crossing is not None else place
+            yield from (made := tuple(attention(scene, part, at, attended(scene.watch, at, scene.count))))
+        stream = stream + _tensor(made[-1])
+        yield step(part, "residual", "X + Y", stream, note="What came in goes past and is added.")
+        if not plan.before:
+            yield (normed := norm(scene, part, path))
+            stream = _tensor(normed)
+    more = scene.existing((plan.more,)) if plan.more and place.layer == 0 else ""
+    if more:
+        formula = r"\mathrm{norm}(X + \phi(\mathrm{conv}(X_0)))"
+        yield step(
+            "end",
+            "convolution",
+            formula,
+            scene.out(more),
+            note="Beside the first block, of what came into it.",
+            path=more,
+        )
+    if last and plan.final:
+        yield norm(scene, "end", place.path(plan.final), "final norm")
+
+
+def _tensor(made: Step) -> Tensor:
+    import torch
+
+    return torch.from_numpy(made.values.copy())
+
+
+def _input(scene: Scene) -> Tensor:
+    """(n, w) what comes into the block."""
+    place = scene.place
+    if not place.names.parts:
+        return scene.first(scene.watch.calls(place.module)[scene.count].given["h"])
+    if scene.plan.before:
+        return scene.into(place.path(scene.plan.subs[0][1]))
+    return scene.into(f"{place.module}.{place.names.parts.split()[0].partition(':')[0]}")
+
+
+SUMMANDS = {
+    "token": (r"E[w_t]", "A vector for each entry of the vocabulary."),
+    "position": (r"P[t]", "A vector for each place."),
+    "segment": (r"G[s_t]", "A vector for the first and one for the second text."),
+    "language": (r"L[\ell_t]", "A vector for the language."),
+}
+
+
+def _embedding(scene: Scene, stream: Tensor) -> Iterator[Step]:
+    """What the embedding is the sum of, the sum, and what follows it."""
+    plan, place = scene.plan, scene.place
+    parts: list[Step] = []
+    for name, path in ((name, place.path(path)) for name, path in plan.embed):
+        formula, note = SUMMANDS[name]
+        values = _summand(scene, path, len(stream))
+        if values is None:
+            continue
+        if name == "token" and _scaled(scene, path):
+            formula = rf"\sqrt w\, {formula}"
+            values = values * values.shape[-1] ** 0.5 if plan.scale else values
+        parts.append(step("embedding", name, formula, values.expand(len(stream), -1), note=note, path=path))
+    yield from parts
+    if len(parts) > 1:
+        total = sum((_tensor(part) for part in parts[1:]), start=_tensor(parts[0]))
+        yield step("embedding", "sum", "X = " + " + ".join(part.formula for part in parts), total)
+    for name, path in ((name, place.path(path)) for name, path in plan.after):
+        if exists(scene.watch.model, path):
+            if name == "norm":
+                yield norm(scene, "embedding", path)
+            else:
+                yield step("embedding", name, "X W", scene.out(path), note="To the width of the blocks.", path=path)
+
+
+def _summand(scene: Scene, path: str, length: int) -> Tensor | None:
+    """(n or 1, w) one part of an embedding; None where the model has it not, or did not use it."""
+    if exists(scene.watch.model, path):
+        return scene.out(path) if scene.watch.calls(path) else None
+    trunk, _, name = path.rpartition(".")
+    buffer: Tensor | None = getattr(scene.module(trunk), name, None)  # CTRL's sinusoids
+    return None if buffer is None else buffer[:length]
+
+
+def _scaled(scene: Scene, path: str) -> bool:
+    """Whether vectors of tokens are multiplied by the root of the width, by the model or by their own module."""
+    setting = scene.plan.scale
+    if setting:
+        return setting == "always" or bool(getattr(scene.place.stack.config, setting))
+    return float(getattr(scene.module(path), "embed_scale", 1.0) or 1.0) != 1.0

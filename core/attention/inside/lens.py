@@ -1,0 +1,174 @@
+r"""The logit lens: what each layer would already answer, read through the model's own head (nostalgebraist 2020).
+
+With :math:`h^{(l)}` the state after layer l at the place of the answer, N the norm after the last layer (where there is
+one) and g the model's own head,
+
+.. math:: p^{(l)}(y) = \mathrm{softmax}_y \bigl( g(N(h^{(l)})) \bigr)
+
+which for the last layer is the model's answer. The head was trained for the last layer's states alone, so an early
+answer is a reading, not a prediction that anybody asked for; layers that write in another basis read as noise (Belrose
+et al. 2023, arXiv 2303.08112).
+
+The head is not copied from anywhere: the model's own forward pass runs with its trunk's states replaced, so that what
+stands between states and scores (a scale in T5, a bias in BART, BERT's little network) is what the model has.
+
+Legend: L layers, w width, V answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.attention.ablation.question import Question, Reader, Where, ask, best
+from core.attention.architectures.layout import Place, places, stacks
+from core.attention.architectures.watch import Watch, private, run
+from core.attention.inside.blueprint import TABLE
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable
+from core.language.fill_mask import HEADS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class LayerGuess:
+    """The most probable answers after one layer."""
+
+    layer: int
+    """Counted from 1; 0 stands for the embeddings, before any layer."""
+    tokens: tuple[str, ...]
+    probabilities: tuple[float, ...]
+    ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a model comes to its answer, layer by layer; entry 0 stands for the embeddings."""
+
+    guesses: tuple[LayerGuess, ...]
+    answer: str
+    """What the last layer holds most probable."""
+    probabilities: tuple[float, ...]
+    """(L + 1,) of that answer after each layer."""
+    ranks: tuple[int, ...]
+    """(L + 1,) its place among all answers, from 1; as many answers as are more probable stand before it."""
+    answers: int
+    """V."""
+    tokens: tuple[str, ...]
+    """Labels of what is read on the side that answers."""
+    place: int
+    """Where among them the answer is read."""
+
+
+def way(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int = 5) -> Way:
+    """:func:`lens`, and what becomes of the model's own answer on the way to it.
+
+    Raises:
+        As :func:`lens`.
+    """
+    question = ask(checkpoint, text, where)
+    logs = Reader(question).answers_of(states(question))
+    guesses = _guesses(question, logs, k)
+    own = logs[:, guesses[-1].ids[0]]
+    before = (logs > own[:, None]).sum(-1)
+    return Way(
+        guesses,
+        guesses[-1].tokens[0],
+        tuple(own.exp().tolist()),
+        tuple(int(count) + 1 for count in before),
+        logs.shape[-1],
+        question.tokens,
+        question.place,
+    )
+
+
+def lens(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int = 5) -> tuple[LayerGuess, ...]:
+    """The ``k`` best answers to ``text`` after each layer, embeddings first.
+
+    Args:
+        where: which answer is meant.
+
+    Raises:
+        InputUnusable: no mask, or a model whose head cannot be put after each layer.
+        InputEmpty, InputTooLong, OutOfRange, UnknownTask: as `core.attention.ablation.question.ask`.
+    """
+    return by_layer(ask(checkpoint, text, where), k)
+
+
+def by_layer(question: Question, k: int) -> tuple[LayerGuess, ...]:
+    """:func:`lens` for a question that is already asked."""
+    return _guesses(question, Reader(question).answers_of(states(question)), k)
+
+
+def _guesses(question: Question, logs: Tensor, k: int) -> tuple[LayerGuess, ...]:
+    found = (best(question, row, k) for row in logs)
+    return tuple(LayerGuess(i, one.tokens, one.probabilities, one.ids) for i, one in enumerate(found))
+
+
+def states(question: Question) -> Tensor:
+    """(L + 1, w) states that the head would read at the question's place: of the embeddings, of each layer.
+
+    Raises:
+        InputUnusable: the architecture's layers are not known here.
+    """
+    import torch
+
+    checkpoint, place = question.checkpoint, question.place
+    model = private(checkpoint)
+    stack = stacks(checkpoint)[-1]
+    plan = TABLE.get(stack.type, {}).get(stack.kind)
+    if plan is None and stack.type not in (*HEADS, "reformer"):
+        raise InputUnusable(f"{checkpoint.spec.name} has no head that can be put after each layer.")
+    with torch.inference_mode():
+        if stack.type == "reformer":
+            return _reversible(model, places(checkpoint)["decoder"], question)
+        if stack.type == "longformer":
+            return _windowed(model, places(checkpoint)["encoder"], question)
+        out = run(model, question.inputs, output_hidden_states=True)
+        kept = getattr(out, "decoder_hidden_states", None) or out.hidden_states
+        if "target_mapping" in question.inputs:  # XLNet gives both streams by turns; the query stream answers
+            kept, place = kept[1::2], 0
+        found = torch.stack([state[0, place] for state in kept])
+        if plan is not None and plan.final:  # what transformers gives last has been through it
+            norm: Any = model.get_submodule(stack.prefix + plan.final)
+            found = torch.cat((norm(found[:-1]), found[-1:]))
+    return found
+
+
+def _windowed(model: Any, layers: tuple[Place, ...], question: Question) -> Tensor:
+    """Longformer's pass calls the parts of its layers, the last of which gives the state."""
+    import torch
+
+    watch = Watch(model)
+    paths = [layers[0].path("embeddings"), *(layer.path("encoder.layer.{i}.output") for layer in layers)]
+    watch.on(*paths)
+    run(model, question.inputs)
+    return torch.stack([watch.calls(path)[0].back[0, question.place] for path in paths])
+
+
+def _reversible(model: Any, layers: tuple[Place, ...], question: Question) -> Tensor:
+    """A Reformer's head reads two streams: attention adds to the first, the feed-forward part to the second."""
+    import torch
+
+    from core.efficiency.reformer import states as hashed
+
+    watch = Watch(model)
+    begin = layers[0].path("embeddings")
+    adds = [(one.path(one.names.out), one.path("encoder.layers.{i}.feed_forward")) for one in layers]
+    watch.on(begin, *(path for pair in adds for path in pair))
+    hashed(model, question.inputs["input_ids"])
+
+    def at(path: str) -> Tensor:
+        found: Tensor = watch.calls(path)[0].back[0, question.place]
+        return found
+
+    first = second = at(begin)
+    found = [torch.cat((first, second))]
+    for attention, forward in adds:
+        first = first + at(attention)
+        second = second + at(forward)
+        found.append(torch.cat((first, second)))
+    normed: Tensor = model.reformer.encoder.layer_norm(torch.stack(found))
+    return normed

@@ -1,0 +1,164 @@
+"""From a step of a block to its module in a published tree, and from a module there to the step that shows it.
+
+A live model and the class whose tree is kept may begin their paths differently (``bert.encoder.layer.3`` of a model
+with a head is ``encoder.layer.0-11`` of the tree without one), and the tree has one node for a run of equal layers.
+Names are those of `core.attention.architectures.layout` and `core.attention.inside.blueprint`, so that a tree can be
+read without a model: no torch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from core.anatomy import tree
+from core.anatomy.node import ModuleNode
+from core.anatomy.sizes import size_of
+from core.attention.architectures import layout
+from core.attention.architectures.layout import ADAPTERS
+from core.attention.inside import blueprint
+from core.attention.inside.steps import GLOBALS, Part
+from core.checkpoints.spec import CheckpointSpec
+
+_MOST_LAYERS = 200
+_RUN = re.compile(r"(\d+)-(\d+)")
+_ADAPTED = ("output.output", "output")
+"""A layer with a place for adapters wraps what ends it; the published tree names the parts directly."""
+_LETTERS = {"Q": "queries", "K": "keys", "V": "values"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The step that shows what a module gives."""
+
+    side: str
+    layer: int | None
+    """From 0; None for the last one, however many a model has."""
+    slug: str
+
+
+def node_of(root: ModuleNode, path: str) -> str | None:
+    """The path in a tree of the module at ``path`` of a live model; None where the tree has no such module."""
+    if not path:
+        return None
+    for whole in dict.fromkeys((path, path.replace(*_ADAPTED))):
+        steps = whole.split(".")
+        for start in range(min(2, len(steps))):
+            found = _follow(root, steps[start:])
+            if found is not None:
+                return found
+        for prefix in _prefixes(root):
+            found = _follow(root, [*prefix, *steps])
+            if found is not None:
+                return found
+    return None
+
+
+def step_of(spec: CheckpointSpec, node: str, size: str | None = None, near: int | None = None) -> Shown | None:
+    """The step of a live model that shows what the node of its system's tree gives; None where none does.
+
+    Args:
+        near: the layer that is meant, from 0, where the node stands for several; else it is the first of them.
+    """
+    found = {} if spec.system is None else _shown(spec.system, size, spec.kind).get(node, {})
+    return found.get(near, next(iter(found.values()), None))
+
+
+@lru_cache(maxsize=64)
+def _shown(system: str, size: str | None, kind: str) -> dict[str, dict[int | None, Shown]]:
+    """For each node of a system's tree the steps that show it, by layer, the first one first."""
+    root, chosen = tree(system, size), size_of(system, size)
+    both = kind == "seq2seq-lm"
+    sides = ("encoder", "decoder") if both else ("decoder" if kind == "causal-lm" else "encoder",)
+    found: dict[str, dict[int | None, Shown]] = {}
+    for side in sides:
+        halves = chosen.config == "EncoderDecoderConfig"
+        config = str(chosen.overrides[side]["config"]) if halves else chosen.config
+        for pattern, slug in _patterns(_type(config, kind), side, crosses=both):
+            for layer in range(_MOST_LAYERS if "{" in pattern else 1):
+                # layers that share their parts, as ALBERT's, have one node: whichever is meant
+                numbers = {"i": layer, "group": 0, "inner": 0}
+                node = _resolve(root, pattern.format(**numbers), side if halves else "")
+                if node is None:
+                    break
+                at = None if slug.startswith("end-final") else layer
+                found.setdefault(node, {}).setdefault(at, Shown(side, at, slug))
+    return found
+
+
+def _type(config: str, kind: str) -> str:
+    """The model type of a configuration's class, as the tables write it."""
+    if kind == "adapters":
+        return ADAPTERS
+    plain = re.sub(r"[-_]", "", config.removesuffix("Config").lower())
+    return next((name for name in blueprint.TABLE if re.sub(r"[-_]", "", name) == plain), "")
+
+
+def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str]]:
+    """(module of a block below its trunk, slug of the step that shows it) for one side of an architecture."""
+    plan = blueprint.TABLE.get(name, {}).get(side)  # type: ignore[call-overload]
+    if plan is None:
+        return
+    parts: dict[str, Part] = {"attend": "attention", "cross": "cross-attention", "feed": "feed-forward"}
+    yield from ((path, f"embedding-{told}") for told, path in (*plan.embed, *plan.after))
+    for sub, norm in plan.subs:
+        if sub == "cross" and not crosses:
+            continue
+        yield norm, f"{parts[sub]}-norm"
+        attends = layout.TABLE[name].get("cross" if sub == "cross" else side)  # type: ignore[call-overload]
+        if sub != "feed" and attends is not None:
+            yield from _attends(attends, parts[sub])
+    for slug, names in (("inner", plan.inner), ("gate", plan.gate), ("outer", (plan.outer,))):
+        yield from ((path, f"feed-forward-{slug}") for path in names)
+    if plan.final:
+        yield plan.final, "end-final-norm"
+    if plan.more:
+        yield plan.more, "end-convolution"
+
+
+def _attends(attends: Any, part: Part) -> Iterator[tuple[str, str]]:
+    for path, what in zip(attends.parts.split(), _LETTERS.values(), strict=False):
+        yield f"{attends.module}.{path.partition(':')[0]}", f"{part}-{what}"
+    yield attends.module, f"{part}-weights"
+    if attends.out:
+        yield attends.out, f"{part}-projected"
+    if attends.score == "windowed":
+        yield from ((f"{attends.module}.{path}", f"{part}-global-{_LETTERS[key]}") for key, path in GLOBALS.items())
+
+
+def _resolve(root: ModuleNode, path: str, below: str) -> str | None:
+    """The node of a path below the trunk, whatever the trunk is called in this tree."""
+    for whole in dict.fromkeys((path, path.replace(*_ADAPTED))):
+        for prefix in ((), *_prefixes(root)):
+            if below and prefix[:1] != (below,):
+                continue
+            found = _follow(root, [*prefix, *whole.split(".")])
+            if found is not None:
+                return found
+    return None
+
+
+def _prefixes(root: ModuleNode) -> Iterator[tuple[str, ...]]:
+    for child in root.children:
+        yield (child.name,)
+        yield from ((child.name, below.name) for below in child.children)
+
+
+def _follow(root: ModuleNode, steps: list[str]) -> str | None:
+    """The path of the node that these steps lead to, where a number may lie in a run."""
+    node, names = root, []
+    for step in steps:
+        found = next((child for child in node.children if child.name == step or _within(step, child.name)), None)
+        if found is None:
+            return None
+        node = found
+        names.append(found.name)
+    return ".".join(names)
+
+
+def _within(step: str, name: str) -> bool:
+    run = _RUN.fullmatch(name)
+    return run is not None and step.isdigit() and int(run[1]) <= int(step) <= int(run[2])

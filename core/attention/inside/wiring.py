@@ -1,0 +1,160 @@
+"""How the steps of a block hang together: what each is made of, and where it stands beside the stream.
+
+The stream is what goes past the parts of a block: every part reads it, and what the part makes is added to it. A norm
+stands on the stream (after the sum, as in BERT) or in the part that reads it (before it, as in GPT-2).
+
+A drawing has lanes: lane 0 is the stream, the others belong to a part. A step keeps its lane until all that is made of
+it is there. numpy is not needed here, nor torch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from core.attention.inside.steps import Part, Step
+
+_OUTSIDE = {
+    "input": "the layer before",
+    "token": "the tokens of the text",
+    "position": "their places",
+    "segment": "which text they belong to",
+    "language": "the language of the text",
+    "mask": "what each token may see",
+}
+ENCODER = "what the encoder made"
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """One step of a block among the others."""
+
+    slug: str
+    """The step in a link: ``attention-weights``."""
+    of: tuple[int, ...]
+    """The steps that it is made of, by their numbers."""
+    outside: str
+    """What it is made of that is no step of the block; empty where there is nothing."""
+    lane: int
+
+
+def slug(step: Step) -> str:
+    """The name of a step in a link."""
+    return "-".join(re.findall(r"[a-z0-9]+", f"{step.part} {step.name}".lower()))
+
+
+def wires(steps: Sequence[Step]) -> tuple[Wire, ...]:
+    """One for each step, in their order."""
+    met = _Met()
+    made = [_of(i, step, met) for i, step in enumerate(steps)]
+    last = {source: i for i, (of, _) in enumerate(made) for source in of}
+    lanes: list[int] = []
+    for i, (of, _) in enumerate(made):
+        if i in met.stream:
+            lanes.append(0)
+            continue
+        taken = {lanes[j] for j in range(i) if last.get(j, -1) > i or (last.get(j) == i and j not in of)}
+        lanes.append(next(lane for lane in range(1, len(steps) + 2) if lane not in taken))
+    return tuple(
+        Wire(slug(step), of, outside, lane) for step, (of, outside), lane in zip(steps, made, lanes, strict=True)
+    )
+
+
+def norm_first(steps: Sequence[Step]) -> bool:
+    """Whether norms stand before the parts that read them, and not after the sums."""
+    for step in steps:
+        if step.part not in ("embedding", "end") and step.name in ("norm", "residual"):
+            return step.name == "norm"
+    return False
+
+
+@dataclass(slots=True)
+class _Met:
+    """What was met on the way through the steps."""
+
+    part: Part | None = None
+    names: dict[str, int] = field(default_factory=dict)
+    """Steps of the part, by name."""
+    first: int = 0
+    """What came into the block."""
+    now: int = 0
+    """Where the stream is."""
+    source: int = 0
+    """What the part reads."""
+    stream: set[int] = field(default_factory=set)
+
+
+def _of(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str]:
+    """(steps that one is made of, what else), with ``met`` carried on."""
+    if step.part != met.part:
+        met.part, met.names, met.source = step.part, {}, met.now
+    of, outside, flows = _RULES[step.part](i, step, met)
+    if flows:
+        met.stream.add(i)
+        met.now = i
+    met.names[step.name] = i
+    return of, outside
+
+
+def _embedding(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
+    met.first = i
+    if step.name in _OUTSIDE:
+        return (), _OUTSIDE[step.name], not met.names
+    return (tuple(met.names.values()) if step.name == "sum" else (i - 1,)), "", True
+
+
+def _attention(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
+    names, name = met.names, step.name
+    if name == "residual":
+        return (met.now, i - 1), "", True
+    if name == "norm" and "residual" in names:
+        return (names["residual"],), "", True
+    if name == "norm":
+        met.source = i
+        return (met.now,), "", False
+    if name == "mask":
+        return (), _OUTSIDE["mask"], False
+    if name in ("keys", "values") and step.part == "cross-attention":
+        return (), ENCODER, False
+    if name in ("queries", "keys", "values") or name.startswith("global "):
+        return (met.source,), "", False
+    query, key = (names.get(f"{word}, turned", names.get(word, i)) for word in ("queries", "keys"))
+    if name.startswith("scores: "):
+        read = [query] if "q_i" in step.formula or "Q" in step.formula else []
+        read += [key] if "k_j" in step.formula or "K" in step.formula else []
+        return tuple(read), "" if read else "how far apart the tokens stand", False
+    more = [names[other] for other in names if other.startswith("global ")]
+    of = {
+        "queries, turned": (names.get("queries", i),),
+        "keys, turned": (names.get("keys", i),),
+        "scores": (
+            tuple(names[other] for other in names if other.startswith("scores: ")) or (query, key, *more[:2])
+        ),
+        "weights": (names.get("scores", i), names.get("mask", i)),
+        "mix": (names.get("values", i), names.get("weights", i), *more[2:]),
+    }  # fmt: skip
+    return of.get(name, (i - 1,)), "", False
+
+
+def _feed_forward(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
+    if step.name in ("residual", "norm"):
+        return _attention(i, step, met)
+    if step.name in ("gate", "inner"):
+        return (met.source,), "", False
+    if step.name == "activation" and "gate" in met.names:
+        return (met.names["gate"], met.names["inner"]), "", False
+    return (i - 1,), "", False
+
+
+def _end(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
+    return ((met.first, met.now) if step.name == "convolution" else (met.now,)), "", True
+
+
+_RULES = {
+    "embedding": _embedding,
+    "attention": _attention,
+    "cross-attention": _attention,
+    "feed-forward": _feed_forward,
+    "end": _end,
+}

@@ -1,0 +1,187 @@
+"""Every head of every measured model as one table: its scores, its grammar, and what answers lose without it.
+
+A row is one head. Its numbers are read from ``assets/headroles`` (`core.attention.roles.rolefiles`) and are None where
+they were not measured: places and grammar are counted of the attention within the text that is read (the encoder's of
+an encoder-decoder), effects of every kind of attention.
+
+A head's grammar is the relation, of those with a name, whose interval begins farthest beyond the fixed distance: with r
+of n links right and b right by distance the largest wilson(r, n, z).low - b / n. What is told of it is r / n and
+r / n - b / n, and nothing where no interval begins beyond the distance. One head is tried on some 25 relations and
+directions, so z is :data:`Z`, with which 25 intervals hold at once in 95 % of cases (Bonferroni); that it is one of
+hundreds of heads is not allowed for.
+
+numpy alone. Layers and heads count from 1.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from core.attention.ablation.effects import KINDS
+from core.attention.ablation.gates import Head
+from core.attention.heads import MEANING
+from core.attention.roles import rolefiles
+from core.attention.roles.relations import wilson
+from core.attention.trace import MapKind
+from core.checkpoints.spec import CheckpointSpec
+
+Z = 3.09
+"""The two-sided quantile of 0.05 / 25."""
+ROLES = (
+    "previous", "next", "self", "same token", "first", "induction", "marks", "separators", "punctuation", "spread",
+)  # fmt: skip
+GRAMMAR, EFFECT = "grammar", "effect"
+SCORES = {role: MEANING[role] for role in ROLES} | {
+    GRAMMAR: "share of its best relation's links that it has right, beyond the fixed distance",
+    EFFECT: "bits that answers lose without it",
+}
+"""Everything that heads can be sorted by, and what it means."""
+COLUMNS = (
+    "model", "branch", "attention", "layer", "layers", "head", *ROLES, "relation", "right", "beyond fixed distance",
+    "texts", "mean bits lost", "largest bits lost",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class HeadRow:
+    """One head of one model."""
+
+    slug: str
+    name: str
+    """The model's."""
+    branch: str
+    attention: MapKind
+    layer: int
+    layers: int
+    """Of this kind of attention in this model."""
+    head: int
+    heads: int
+    """In its layer."""
+    several: bool
+    """Whether its model has other kinds of attention, so that a link must name this one."""
+    roles: dict[str, float] = field(default_factory=dict)
+    relation: str | None = None
+    right: float | None = None
+    """Share of the relation's links."""
+    beyond: float | None = None
+    """How much more than the fixed distance has right."""
+    effect: rolefiles.Effect | None = None
+
+    @property
+    def depth(self) -> float:
+        """Where it stands between input (0) and output (1); the heads of a layer stand side by side."""
+        return (self.layer - 1 + (self.head - 0.5) / self.heads) / self.layers
+
+    def score(self, name: str) -> float | None:
+        """One of :data:`SCORES`; None where it was not measured."""
+        if name == GRAMMAR:
+            return self.beyond
+        if name == EFFECT:
+            return self.effect.mean if self.effect else None
+        return self.roles.get(name)
+
+
+Grammar = tuple[str | None, float | None, float | None]
+"""A relation, the share of its links that a head has right, and how far that is beyond the fixed distance."""
+_NONE: Grammar = (None, None, None)
+
+
+def rows(specs: Iterable[CheckpointSpec]) -> tuple[HeadRow, ...]:
+    """The heads of every model that was measured, from below.
+
+    Raises:
+        AtlasError: a file is damaged.
+    """
+    return tuple(row for spec in specs for row in _of(spec))
+
+
+def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
+    effects = rolefiles.effects(spec.slug)
+    roles = rolefiles.roles(spec.slug)
+    grammar = _grammar(rolefiles.counted(spec.slug))
+    own: MapKind = "decoder" if spec.kind == "causal-lm" else "encoder"
+    read = {
+        Head(own, layer, head)
+        for grid in roles.values()
+        for layer in range(grid.shape[0])
+        for head in range(grid.shape[1])
+    }
+    every = sorted(read | effects.keys(), key=lambda head: (KINDS.index(head.kind), head))
+    several = spec.kind in ("seq2seq-lm", "permutation-lm")
+    for one in every:
+        like = [other for other in every if other.kind == one.kind]
+        found = grammar.get((one.layer, one.head), _NONE) if one.kind == own else _NONE
+        yield HeadRow(
+            spec.slug,
+            spec.name,
+            spec.branch,
+            one.kind,
+            one.layer + 1,
+            1 + max(other.layer for other in like),
+            one.head + 1,
+            1 + max(other.head for other in like),
+            several,
+            {name: float(grid[one.layer, one.head]) for name, grid in roles.items()} if one.kind == own else {},
+            *found,
+            effects.get(one),
+        )
+
+
+def _grammar(counted: Sequence[rolefiles.Counted]) -> dict[tuple[int, int], Grammar]:
+    """The best relation by layer and head (from 0), where one is beyond the fixed distance."""
+    best: dict[tuple[int, int], tuple[float, str, float, float]] = {}
+    for one in counted:
+        if one.relation == "any":
+            continue
+        for layer, numbers in enumerate(one.right.tolist()):
+            for head, right in enumerate(numbers):
+                sure = wilson(right, one.n, Z)[0] - one.baseline
+                if sure > best.get((layer, head), (0.0,))[0]:
+                    share = right / one.n
+                    best[layer, head] = (sure, one.relation, share, share - one.baseline)
+    return {place: (relation, share, beyond) for place, (_, relation, share, beyond) in best.items()}
+
+
+def chosen(
+    every: Iterable[HeadRow],
+    score: str,
+    *,
+    least: float | None = None,
+    branch: str | None = None,
+    attention: str | None = None,
+    models: Collection[str] | None = None,
+) -> list[HeadRow]:
+    """The rows that fit, those with the highest ``score`` first; what has no such score comes last, or not at all."""
+    there = [
+        row
+        for row in every
+        if branch in (None, row.branch)
+        and attention in (None, row.attention)
+        and (models is None or row.slug in models)
+    ]
+    with_score = [(value, row) for row in there if (value := row.score(score)) is not None]
+    found = [row for value, row in sorted(with_score, key=lambda one: -one[0]) if least is None or value >= least]
+    return found if least is not None else [*found, *(row for row in there if row.score(score) is None)]
+
+
+def to_csv(rows: Iterable[HeadRow]) -> bytes:
+    """Rows as CSV (UTF-8) with the columns :data:`COLUMNS`; empty where nothing was measured."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        effect = row.effect
+        writer.writerow(
+            [row.slug, row.branch, row.attention, row.layer, row.layers, row.head]
+            + [_number(row.roles.get(role)) for role in ROLES]
+            + [row.relation or "", _number(row.right), _number(row.beyond)]
+            + (["", "", ""] if effect is None else [effect.texts, _number(effect.mean), _number(effect.largest)])
+        )
+    return out.getvalue().encode()
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"

@@ -1,0 +1,203 @@
+"""Head roles as numbers: every head of a model over a treebank, and the files that keep the counts.
+
+What is counted is defined in core.attention.roles.relations (grammar), core.attention.heads (simple places) and
+core.attention.roles.induction (repeated random tokens). A treebank is streamed: a sentence is read, run, counted,
+forgotten.
+
+Two tidy files for each model; layers and heads count from 1 in them, as everywhere in the app:
+
+    SLUG.csv        treebank, relation, direction, layer, head, n, right, baseline offset, baseline right
+    roles/SLUG.csv  treebank, role, layer, head, rows, mean
+
+A new measurement of a treebank replaces its rows and leaves those of others.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from core.attention.capture import capture
+from core.attention.heads import HeadScores, HeadSums
+from core.attention.roles import treebank as treebanks
+from core.attention.roles.relations import DIRECTIONS, LABELS, RelationScores, Tally
+from core.attention.roles.treebank import Sentence
+from core.attention.roles.words import Membership, align
+from core.attention.trace import AttentionMap
+from core.checkpoints.spec import Checkpoint
+from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
+from core.language.text import clean
+from core.language.tokens import tokenise
+from core.settings import ASSETS
+
+OUTPUT = ASSETS / "headroles"
+RELATION_COLUMNS = (
+    "treebank", "relation", "direction", "layer", "head", "n", "right", "baseline offset", "baseline right",
+)  # fmt: skip
+ROLE_COLUMNS = ("treebank", "role", "layer", "head", "rows", "mean")
+RANDOM = "random tokens"
+"""What stands in the column ``treebank`` where there was none: induction."""
+
+Row = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What one model's heads do over one treebank."""
+
+    relations: RelationScores
+    roles: HeadScores
+    sentences: int
+    skipped: int
+    """Sentences that are longer than the model takes, or of which its tokeniser leaves nothing."""
+
+
+def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> Measured:
+    """Run ``checkpoint`` over the sentences; of an encoder-decoder the encoder is measured.
+
+    Raises:
+        NoAttentionMatrix: the architecture computes no attention matrix.
+        InputUnusable: its tokeniser does not say where its tokens stand, or no sentence could be read.
+    """
+    if not checkpoint.tokenizer.is_fast:
+        raise InputUnusable(
+            f"The tokeniser of {checkpoint.spec.name} does not say where in the text its tokens stand, so its "
+            "attention cannot be told word by word."
+        )
+    tally, roles, counted, skipped = None, HeadSums(), 0, 0
+    for sentence in sentences:
+        try:
+            found, belongs = attention_of(checkpoint, sentence)
+        except (InputEmpty, InputTooLong):
+            skipped += 1
+            continue
+        tally = tally or Tally(found.layers, found.heads, causal=found.kind == "decoder")
+        tally.add(sentence, found.weights, belongs)
+        roles.add(found)
+        counted += 1
+    if tally is None:
+        raise InputUnusable(f"{checkpoint.spec.name} could read none of {skipped:,} sentences.")
+    return Measured(tally.scores(), roles.scores(), counted, skipped)
+
+
+def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionMap, Membership]:
+    """The map in which the tokens of ``sentence`` look at each other, and which word each belongs to.
+
+    Raises:
+        InputEmpty, InputTooLong, NoAttentionMatrix: as core.attention.capture.
+    """
+    text = sentence.text
+    if clean(text) != text:
+        raise InputEmpty("This sentence has characters that no model is given.")
+    # An encoder-decoder is made to write the sentence, which costs one step; on its own it would write at length.
+    trace = capture(checkpoint, text, target=text if checkpoint.spec.kind == "seq2seq-lm" else None)
+    found = trace.encoder or trace.decoder
+    tokens = tokenise(checkpoint, text)
+    if found is None or len(tokens) != len(found.key_tokens):
+        raise NoAttentionMatrix(f"The attention of {checkpoint.spec.name} is not over the tokens of the sentence.")
+    return found, align(sentence, tokens)
+
+
+def relation_rows(treebank: str, found: RelationScores) -> Iterator[Row]:
+    """The rows of ``SLUG.csv``: relations of which a link was judged, every head."""
+    for r, relation in enumerate(LABELS):
+        for d, direction in enumerate(DIRECTIONS):
+            if n := int(found.counts[d, r]):
+                direction = "mention to antecedent" if relation == "coreference" else direction
+                for (layer, head), right in _cells(found.right[d, r]):
+                    baseline = (int(found.offsets[d, r]), int(found.baseline[d, r]))
+                    yield (treebank, relation, direction, layer, head, n, int(right), *baseline)
+
+
+def role_rows(treebank: str, found: HeadScores) -> Iterator[Row]:
+    """The rows of ``roles/SLUG.csv``."""
+    for role, grid in found.grids.items():
+        for (layer, head), mean in _cells(grid):
+            yield (treebank, role, layer, head, found.rows[role], f"{mean:.4f}")
+
+
+def _cells(grid: Any) -> Iterator[tuple[tuple[int, int], Any]]:
+    for layer in range(grid.shape[0]):
+        for head in range(grid.shape[1]):
+            yield (layer + 1, head + 1), grid[layer, head]
+
+
+def keep(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
+    """Write ``rows`` to a tidy file in place of those of the same treebanks; the file appears whole or not at all.
+
+    Raises:
+        AtlasError: the file there is another kind of table, or nothing can be written there.
+    """
+    new = [[str(value) for value in row] for row in rows]
+    replaced = {row[0] for row in new}
+    try:
+        kept: list[list[str]] = []
+        if path.is_file():
+            with path.open(encoding="utf-8", newline="") as file:
+                header, *kept = [*csv.reader(file)] or [[]]
+            if header != list(columns):
+                raise AtlasError(f"{path} is there already, with other columns; move it away or name another folder.")
+        kept = [row for row in kept if row[0] not in replaced]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(path.name + ".new")
+        with beside.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerows([columns, *kept, *new])
+        beside.replace(path)
+    except OSError as error:
+        raise AtlasError(f"{path} could not be written: {error.strerror}.") from None
+
+
+def table(found: RelationScores) -> str:
+    """The best head of each relation, as lines to print."""
+    lines = [f"{'relation':12} {'n':>6}  {'head':>6}  {'right':>6}  {'95 %':>11}  {'fixed distance':>14}  direction"]
+    for relation in LABELS:
+        if (best := found.best(relation)) is None:
+            continue
+        low, high = best.interval
+        lines.append(
+            f"{relation:12} {best.n:6,}  {best.layer + 1:>3}-{best.head + 1:<2}  {best.accuracy:6.1%}  "
+            f"{low:5.1%}-{high:5.1%}  {best.baseline:6.1%} ({best.offset:+d})  "
+            f"{'mention to antecedent' if relation == 'coreference' else best.direction}"
+        )
+    return "\n".join(lines)
+
+
+def cli_heads(slugs: Sequence[str], treebank: Path | None, sentences: int | None, output: Path | None) -> None:
+    """Measure models over treebanks, print the best heads and keep all counts; a folder's files count one by one.
+
+    Raises:
+        AtlasError: a model or a treebank is not there or not usable.
+    """
+    from tqdm import tqdm  # type: ignore[import-untyped]
+
+    from core import checkpoints
+    from core.attention.roles.induction import induction
+
+    paths = treebanks.files(treebank or treebanks.SHIPPED)
+    specs = [checkpoints.get(slug) for slug in slugs]
+    folder = output or OUTPUT
+    for spec in specs:
+        checkpoint = checkpoints.load(spec.slug)
+        rows: list[Row] = []
+        roles: list[Row] = []
+        for path in paths:
+            total = min(treebanks.count(path), sentences or 10**9)
+            bar = tqdm(islice(treebanks.read(path), sentences), f"{spec.slug}, {path.stem}", total, disable=None)
+            found = measure(checkpoint, bar)
+            rows.extend(relation_rows(path.stem, found.relations))
+            roles.extend(role_rows(path.stem, found.roles))
+            print(f"{spec.slug} over {path.stem}: {found.sentences:,} sentences", end="")
+            print(f", {found.skipped:,} left out because they are too long or unreadable" * bool(found.skipped))
+            if found.relations.causal:
+                print("It sees to the left only, so links to the right are not judged.")
+            print(table(found.relations), end="\n\n")
+        if spec.kind == "causal-lm" and checkpoint.model.config.model_type != "reformer":  # which reads bytes
+            roles.extend(role_rows(RANDOM, induction(checkpoint)))
+        keep(folder / f"{spec.slug}.csv", RELATION_COLUMNS, rows)
+        keep(folder / "roles" / f"{spec.slug}.csv", ROLE_COLUMNS, roles)
+        print(f"Kept in {folder / spec.slug}.csv", flush=True)

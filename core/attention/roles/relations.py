@@ -1,0 +1,247 @@
+"""How well each head follows grammar: does its strongest link join a word and its head?
+
+After Clark et al. 2019, "What Does BERT Look At?" (arXiv 1906.04341, sections 4.1 to 4.3) and the notebook that its
+authors released. W[i, j] is the attention from word i to word j (core.attention.roles.words). A word's link to itself
+and links to special tokens do not count, as in that notebook. A relation joins a dependent d and its head h, and is
+judged in both directions:
+
+    dependent to head    argmax_j W[d, j] = h        of all words, d looks at h most
+    head to dependent    argmax_j W[j, d] = h        of all words, h is the one that looks at d most
+
+The second is the notebook's, too: a head has several dependents and can look at one of them most, but a dependent has
+one head. A link of weight zero is no link.
+
+* **Causal models** see to the left only. Just the links whose target stands to the left of what looks are judged: the
+  dependent to head where the head comes first, the head to dependent where the dependent does. A column of such a map
+  favours early rows, which share their weight among fewer keys.
+* **Possessors** ("the girl 's ball"): where 's follows, the link from 's is judged, as in the paper.
+* **Coreference**: the head word of a mention with an antecedent looks most at the head word of one of its antecedents,
+  among the nouns, names and pronouns that stand before it (an antecedent is always one of them). The paper states the
+  measure but released no code for it; this choice among earlier ones is ours, and makes causal models comparable.
+* **Baseline**: the word at a fixed distance (:data:`REACH` at most), for each relation and direction the distance that
+  is right most often on the very same links; in coreference the k-th noun, name or pronoun back.
+
+The best of many heads is a maximum: its interval (:func:`wilson`) is one head's and does not allow for that choice.
+
+numpy alone. Legend: D directions, R relations, L layers, H heads, n words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.attention.roles.treebank import ROOT, Sentence
+from core.attention.roles.words import Membership, word_weights
+
+REACH = 5
+"""The farthest fixed distance that a baseline may be, in words."""
+
+DIRECTIONS = ("dependent to head", "head to dependent")
+
+LABELS: dict[str, tuple[str, ...]] = {
+    "any": (),
+    "det": ("det",),
+    "nsubj": ("nsubj",),
+    "obj": ("obj",),
+    "modifier": ("amod", "advmod"),
+    "preposition": ("case",),
+    "possessor": ("nmod:poss",),
+    "aux": ("aux",),
+    "passive": ("aux:pass",),
+    "mark": ("mark",),
+    "compound": ("compound",),
+    "particle": ("compound:prt",),
+    "coreference": (),
+}
+"""What is judged, and the relations of Universal Dependencies that it is made of."""
+
+MEANING = {
+    "any": "a word and the word it hangs on, punctuation left out",
+    "det": "a determiner and its noun",
+    "nsubj": "a subject and its predicate",
+    "obj": "an object and its verb",
+    "modifier": "an adjective or adverb and what it describes",
+    "preposition": "a preposition and its noun",
+    "possessor": "an owner and what is owned",
+    "aux": "an auxiliary and its verb",
+    "passive": "the auxiliary of a passive and its verb",
+    "mark": "“because”, “that”, “to” and the verb of their clause",
+    "compound": "a noun and the noun that it narrows down",
+    "particle": "a particle and its verb, as in “pick up”",
+    "coreference": "a mention and an earlier one of the same thing",
+}
+
+_NAMING = frozenset({"NOUN", "PROPN", "PRON"})
+_POSSESSIVE = frozenset({"'s", "’s", "'", "’", "s"})
+Link = tuple[int, int]
+"""What looks and what it should look at, as words from 0."""
+
+
+def links(sentence: Sentence) -> dict[str, tuple[Link, ...]]:
+    """The (dependent, head) pairs of every relation but coreference."""
+    found: dict[str, list[Link]] = {name: [] for name in LABELS if name != "coreference"}
+    for word, (head, label) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
+        if head == ROOT:
+            continue
+        if label != "punct":
+            found["any"].append((word, head))
+        for name, labels in LABELS.items():
+            if label not in labels or (name == "preposition" and _is_possessive(sentence, word)):
+                continue
+            looking = word
+            if name == "possessor" and word + 1 < head and _is_possessive(sentence, word + 1):
+                looking = word + 1
+            found[name].append((looking, head))
+    return {name: tuple(pairs) for name, pairs in found.items()}
+
+
+def _is_possessive(sentence: Sentence, word: int) -> bool:
+    return sentence.relations[word] == "case" and sentence.words[word].lower() in _POSSESSIVE
+
+
+def references(sentence: Sentence) -> tuple[tuple[int, tuple[int, ...], frozenset[int]], ...]:
+    """For each mention with an antecedent: its head word, the candidates before it, and which of them are right."""
+    found = []
+    for mentions in sentence.clusters:
+        for place, mention in enumerate(mentions[1:], 1):
+            antecedents = frozenset(mentions[:place])
+            before = (i for i in range(mention) if sentence.upos[i] in _NAMING or i in antecedents)
+            found.append((mention, tuple(before), antecedents))
+    return tuple(found)
+
+
+def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's interval for a share of ``right`` in ``n``; with p = right / n it is
+
+    (p + z²/2n ± z √(p(1 - p)/n + z²/4n²)) / (1 + z²/n)
+
+    The default z is for 95 %. Nothing counted leaves everything open: (0, 1).
+    """
+    if n == 0:
+        return (0.0, 1.0)
+    p = right / n
+    middle = p + z * z / (2 * n)
+    half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The head that follows a relation best; layer and head from 0."""
+
+    relation: str
+    direction: str
+    layer: int
+    head: int
+    right: int
+    n: int
+    offset: int
+    """The baseline's distance in words; where the target stands, counted from what looks."""
+    baseline_right: int
+
+    @property
+    def accuracy(self) -> float:
+        """The share of links that the head has right."""
+        return self.right / self.n
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of ``accuracy``."""
+        return wilson(self.right, self.n)
+
+    @property
+    def baseline(self) -> float:
+        """The share that the fixed distance has right."""
+        return self.baseline_right / self.n
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelationScores:
+    """How often each head was right, over a treebank. Coreference is judged in the first direction only."""
+
+    right: NDArray[np.int64]  # (D, R, L, H)
+    counts: NDArray[np.int64]  # (D, R)
+    """How many links were judged."""
+    offsets: NDArray[np.int64]  # (D, R)
+    """The best fixed distance."""
+    baseline: NDArray[np.int64]  # (D, R)
+    """How many links it has right."""
+    relations: tuple[str, ...] = tuple(LABELS)
+    causal: bool = False
+
+    def best(self, relation: str) -> Best | None:
+        """The most accurate head in the better direction; None where no link was judged.
+
+        Of a causal model the directions have links of their own, and few in one of them: the better direction is the
+        one whose interval begins higher.
+        """
+        r = self.relations.index(relation)
+        found: list[Best] = []
+        for d, name in enumerate(DIRECTIONS):
+            grid = self.right[d, r]
+            if n := int(self.counts[d, r]):
+                layer, head = divmod(int(grid.argmax()), grid.shape[1])
+                numbers = (int(grid.max()), n, int(self.offsets[d, r]), int(self.baseline[d, r]))
+                found.append(Best(relation, name, layer, head, *numbers))
+        return max(found, key=lambda best: best.interval[0], default=None)
+
+
+class Tally:
+    """Counts over sentences; holds numbers only, so that a treebank can be streamed."""
+
+    def __init__(self, layers: int, heads: int, *, causal: bool) -> None:
+        self.causal = causal
+        self._right = np.zeros((len(DIRECTIONS), len(LABELS), layers, heads), dtype=np.int64)
+        self._counts = np.zeros((len(DIRECTIONS), len(LABELS)), dtype=np.int64)
+        self._hits = np.zeros((len(DIRECTIONS), len(LABELS), 2 * REACH + 1), dtype=np.int64)
+
+    def add(self, sentence: Sentence, weights: NDArray[np.float32], belongs: Membership) -> None:
+        """Judge one sentence by the ``weights`` (L, H, T, T) of its tokens, which ``belongs`` ties to words."""
+        known: NDArray[np.bool_] = belongs.sum(1) > 0
+        looks = word_weights(weights, belongs)
+        looks[..., np.arange(len(known)), np.arange(len(known))] = 0
+        pairs = links(sentence)
+        for d, rows in enumerate((looks, looks.swapaxes(-1, -2))):
+            strongest = rows.argmax(-1)  # (L, H, n)
+            for r, name in enumerate(LABELS):
+                if not (wanted := self._judged(pairs.get(name, ()), known, d)):
+                    continue
+                looking, target = np.array(wanted).T
+                right = (strongest[..., looking] == target) & (rows[..., looking, target] > 0)
+                self._right[d, r] += right.sum(-1)
+                self._counts[d, r] += len(wanted)
+                distance = target - looking
+                np.add.at(self._hits[d, r], distance[np.abs(distance) <= REACH] + REACH, 1)
+        self._refer(sentence, looks, known)
+
+    def _judged(self, pairs: tuple[Link, ...], known: NDArray[np.bool_], direction: int) -> list[Link]:
+        """The links whose both words have tokens and that the model can see."""
+        side = -1 if direction == 0 else 1
+        return [(a, t) for a, t in pairs if known[a] and known[t] and (not self.causal or (t - a) * side > 0)]
+
+    def _refer(self, sentence: Sentence, looks: NDArray[np.float32], known: NDArray[np.bool_]) -> None:
+        r = tuple(LABELS).index("coreference")
+        for mention, before, antecedents in references(sentence):
+            candidates = np.array([i for i in before if known[i]])
+            if not known[mention] or not antecedents & set(candidates.tolist()):
+                continue
+            row = looks[..., mention, candidates]  # (L, H, candidates)
+            strongest = candidates[row.argmax(-1)]
+            self._right[0, r] += np.isin(strongest, list(antecedents)) & (row.max(-1) > 0)
+            self._counts[0, r] += 1
+            for back, candidate in enumerate(candidates[::-1][:REACH], 1):
+                self._hits[0, r, REACH - back] += int(candidate) in antecedents
+
+    def scores(self) -> RelationScores:
+        """What was counted so far."""
+        return RelationScores(
+            self._right.copy(),
+            self._counts.copy(),
+            self._hits.argmax(-1) - REACH,
+            self._hits.max(-1),
+            causal=self.causal,
+        )

@@ -1,0 +1,183 @@
+"""What was measured about a model's heads, read back from the files that ``core heads`` and ``core effects`` write.
+
+numpy alone. Legend: D directions, L layers, H heads.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.attention.ablation.effects import COLUMNS as EFFECT_COLUMNS
+from core.attention.ablation.effects import FOLDER as EFFECTS
+from core.attention.ablation.effects import KINDS
+from core.attention.ablation.gates import Head
+from core.attention.heads import MEANING
+from core.attention.roles.headroles import OUTPUT, RANDOM, RELATION_COLUMNS, ROLE_COLUMNS
+from core.attention.roles.relations import LABELS, wilson
+from core.errors import AtlasError
+
+SHIPPED = "atlas"
+"""The treebank that comes with the app."""
+Scalar = TypeVar("Scalar", bound=np.generic)
+PUBLISHED = OUTPUT / "published" / "clark-2019.csv"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """One relation in one direction, over one treebank."""
+
+    relation: str
+    direction: str
+    n: int
+    right: NDArray[np.int64]  # (L, H)
+    offset: int
+    """The fixed distance, in words, that is right most often."""
+    baseline_right: int
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """Layer and head, from 0, that are right most often."""
+        layer, head = divmod(int(self.right.argmax()), self.right.shape[1])
+        return layer, head
+
+    @property
+    def accuracy(self) -> float:
+        """Of the best head."""
+        return int(self.right.max()) / self.n
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of ``accuracy``."""
+        return wilson(int(self.right.max()), self.n)
+
+    @property
+    def baseline(self) -> float:
+        """Of the fixed distance."""
+        return self.baseline_right / self.n
+
+
+def measured(slug: str, treebank: str = SHIPPED, folder: Path = OUTPUT) -> dict[str, Counted]:
+    """Each relation in its better direction (whose interval begins higher); empty where nothing was measured.
+
+    Raises:
+        AtlasError: the file is damaged.
+    """
+    best: dict[str, Counted] = {}
+    for one in counted(slug, treebank, folder):
+        if one.relation not in best or one.interval[0] > best[one.relation].interval[0]:
+            best[one.relation] = one
+    return {relation: best[relation] for relation in LABELS if relation in best}
+
+
+def counted(slug: str, treebank: str = SHIPPED, folder: Path = OUTPUT) -> tuple[Counted, ...]:
+    """Every relation in every direction of which a link was judged; empty where nothing was measured.
+
+    Raises:
+        AtlasError: the file is damaged.
+    """
+    path = folder / f"{slug}.csv"
+    return _counted(path, treebank, path.stat().st_mtime_ns) if path.is_file() else ()
+
+
+@lru_cache(maxsize=64)
+def _counted(path: Path, treebank: str, _changed: int) -> tuple[Counted, ...]:
+    cells: dict[tuple[str, str], list[tuple[int, ...]]] = {}
+    for bank, relation, direction, *numbers in _rows(path, RELATION_COLUMNS):
+        if bank == treebank and relation in LABELS:
+            cells.setdefault((relation, direction), []).append(tuple(int(number) for number in numbers))
+    every = []
+    for (relation, direction), found in cells.items():
+        right = _grid([(layer, head, count) for layer, head, _, count, _, _ in found], np.int64)
+        _, _, n, _, offset, baseline = found[0]
+        every.append(Counted(relation, direction, n, right, offset, baseline))
+    return tuple(every)
+
+
+def roles(slug: str, folder: Path = OUTPUT) -> dict[str, NDArray[np.float64]]:
+    """Every score (L, H) of `core.attention.heads` over the shipped treebank; induction over random tokens.
+
+    Empty where nothing was measured.
+
+    Raises:
+        AtlasError: the file is damaged.
+    """
+    path = folder / "roles" / f"{slug}.csv"
+    return dict(_roles(path, path.stat().st_mtime_ns)) if path.is_file() else {}
+
+
+@lru_cache(maxsize=64)
+def _roles(path: Path, _changed: int) -> dict[str, NDArray[np.float64]]:
+    cells: dict[str, list[tuple[int, int, float]]] = {}
+    for bank, role, layer, head, _, mean in _rows(path, ROLE_COLUMNS):
+        if role in MEANING and bank == (RANDOM if role == "induction" else SHIPPED):
+            cells.setdefault(role, []).append((int(layer), int(head), float(mean)))
+    return {role: _grid(cells[role], np.float64) for role in MEANING if role in cells}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What answers lose without one head, in bits."""
+
+    texts: int
+    mean: float
+    largest: float
+
+
+def effects(slug: str, folder: Path = OUTPUT) -> dict[Head, Effect]:
+    """By head; empty where nothing was measured.
+
+    Raises:
+        AtlasError: the file is damaged.
+    """
+    path = folder / EFFECTS / f"{slug}.csv"
+    return dict(_effects(path, path.stat().st_mtime_ns)) if path.is_file() else {}
+
+
+@lru_cache(maxsize=64)
+def _effects(path: Path, _changed: int) -> dict[Head, Effect]:
+    return {
+        Head(kind, int(layer) - 1, int(head) - 1): Effect(int(texts), float(mean), float(largest))  # type: ignore[arg-type]
+        for kind, layer, head, texts, mean, largest in _rows(path, EFFECT_COLUMNS)
+        if kind in KINDS
+    }
+
+
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        if next(rows, None) != list(columns):
+            raise AtlasError(f"{path.name} is no table of heads. Measure the model anew: python -m core heads.")
+        yield from rows
+
+
+def _grid(cells: Sequence[tuple[int, int, Any]], kind: type[Scalar]) -> NDArray[Scalar]:
+    """Values by layer and head (from 1) as a read-only grid (L, H)."""
+    layers, heads = (max(cell[i] for cell in cells) for i in (0, 1))
+    grid: NDArray[Scalar] = np.zeros((layers, heads), dtype=kind)
+    for layer, head, value in cells:
+        grid[layer - 1, head - 1] = value
+    grid.setflags(write=False)
+    return grid
+
+
+@lru_cache(maxsize=1)
+def published() -> dict[str, tuple[float, int, int]]:
+    """Of BERT-base after Clark et al. 2019: accuracy in percent, layer and head from 1, by the nearest relation here.
+
+    Where two relations of theirs are one here, the one of which they counted more links stands for both.
+    """
+    found: dict[str, tuple[float, int, int]] = {}
+    with PUBLISHED.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            name, value = row["atlas relation"], row["accuracy"] or row["table accuracy"]
+            if name and value and name not in found:
+                found[name] = (float(value), int(row["layer"]), int(row["head"]))
+    return found

@@ -1,0 +1,1 @@
+"""Attention to look at and to take away: pages, pictures, tables and recipes."""

@@ -1,0 +1,120 @@
+"""Attention as tables and files: what a head looks at, and the numbers to take home.
+
+Legend: L layers, H heads, Q query tokens, K key tokens. numpy alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.attention.inside.steps import MAPS, Step
+from core.attention.trace import AttentionMap, AttentionTrace
+
+
+def top_keys(found: AttentionMap, layer: int, head: int, count: int = 3) -> list[dict[str, object]]:
+    """For each query its ``count`` strongest keys, strongest first: one row a query, in the order of the text.
+
+    Columns: ``#`` (position from 1), ``token``, then ``key 1``, ``weight 1``, ``key 2``, ... Keys of weight 0 (masked
+    ones among them) are None. Layer and head count from 0.
+    """
+    weights = found.weights[layer, head]  # (Q, K)
+    order = np.argsort(-weights, axis=-1, kind="stable")[:, :count]
+    rows: list[dict[str, object]] = []
+    for position, token in enumerate(found.query_tokens):
+        row: dict[str, object] = {"#": position + 1, "token": token}
+        for rank, key in enumerate(order[position], 1):
+            weight = float(weights[position, key])
+            row[f"key {rank}"] = found.key_tokens[key] if weight > 0 else None
+            row[f"weight {rank}"] = weight if weight > 0 else None
+        rows.append(row)
+    return rows
+
+
+def to_csv(found: AttentionMap, layer: int, head: int) -> bytes:
+    """One head as CSV (UTF-8): a header of key tokens, then a query token and its weights in each line."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["query \\ key", *found.key_tokens])
+    for token, row in zip(found.query_tokens, found.weights[layer, head], strict=True):
+        writer.writerow([token, *(f"{weight:.6f}" for weight in row)])
+    return out.getvalue().encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One query's weight on one key; places count from 1."""
+
+    from_place: int
+    from_token: str
+    to_place: int
+    to_token: str
+    weight: float
+
+
+def strongest_links(found: AttentionMap, layer: int, head: int, count: int = 10) -> tuple[Link, ...]:
+    """The ``count`` largest weights of one head (of a difference: the furthest from zero), largest first; never zeros.
+
+    Layer and head count from 0.
+    """
+    weights = found.weights[layer, head]  # (Q, K)
+    sizes = np.abs(weights)
+    order = np.argsort(-sizes, axis=None, kind="stable")[:count]
+    places = [divmod(int(i), weights.shape[1]) for i in order]
+    return tuple(
+        Link(query + 1, found.query_tokens[query], key + 1, found.key_tokens[key], float(weights[query, key]))
+        for query, key in places
+        if sizes[query, key] > 0
+    )
+
+
+def to_long_csv(found: AttentionMap) -> bytes:
+    """All heads as tidy CSV (UTF-8), one weight a line; what was not computed is left out. Everything counts from 1."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["layer", "head", "query", "query token", "key", "key token", "weight"])
+    for layer in range(found.layers):
+        for head in range(found.heads):
+            weights, computed = found.weights[layer, head].tolist(), found.computed(layer, head).tolist()
+            for query, token in enumerate(found.query_tokens):
+                writer.writerows(
+                    (layer + 1, head + 1, query + 1, token, key + 1, found.key_tokens[key], f"{weight:.6f}")
+                    for key, weight in enumerate(weights[query])
+                    if computed[query][key]
+                )
+    return out.getvalue().encode()
+
+
+def step_csv(step: Step, rows: Sequence[str], columns: Sequence[str] | None = None) -> bytes:
+    """A step of a block as CSV (UTF-8), with six digits a number, one line for each row of each head.
+
+    Args:
+        rows: the tokens of the rows.
+        columns: the tokens of the columns, where the step is a map; columns are numbered where they are none.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    several = step.values.ndim == 3
+    named = columns if step.axes == MAPS and columns is not None else range(1, step.shape[-1] + 1)
+    writer.writerow([*(["head"] if several else []), "#", step.axes[-2], *named])
+    for head, matrix in enumerate(step.values if several else step.values[None]):
+        for place, (token, numbers) in enumerate(zip(rows, matrix, strict=True)):
+            start = [head + 1] if several else []
+            writer.writerow([*start, place + 1, token, *(f"{number:.6g}" for number in numbers)])
+    return out.getvalue().encode()
+
+
+def to_npz(trace: AttentionTrace) -> bytes:
+    """All maps as a compressed numpy archive: for each kind ``<kind>`` (L, H, Q, K) and the tokens of both sides."""
+    arrays: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
+    for found in trace.maps:
+        arrays[found.kind] = found.weights
+        arrays[f"{found.kind}_queries"] = np.array(found.query_tokens)
+        arrays[f"{found.kind}_keys"] = np.array(found.key_tokens)
+    out = io.BytesIO()
+    np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
+    return out.getvalue()

@@ -1,0 +1,194 @@
+"""All heads of a map as one page of our own: small pictures to open, the weights of a token as shading and as numbers.
+
+The page draws on a canvas, so it carries what bertviz's views cannot: 12 layers x 12 heads x 256² weights within a
+second. It is walked by keyboard, says aloud where one is, and has a table beside every picture. Like bertviz's pages it
+asks for nothing and runs its own scripts alone (`core.attention.views.page`).
+
+Colours run from the page's background (zero) through cividis, those of a difference from blue (negative) over the
+background to orange. What was never computed is hatched: it is not a zero.
+
+numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.attention.heads import specials
+from core.attention.tokens import short
+from core.attention.trace import AttentionMap
+from core.attention.views import packed
+from core.attention.views.packed import Bits
+from core.attention.views.page import COLOURS, Theme, colours, own, page
+from core.errors import OutOfRange
+
+_CIVIDIS = (
+    "#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838",
+)  # fmt: skip
+_FIRST: dict[Theme, float] = {"light": 0.18, "dark": 0.06}
+"""Where cividis begins for the smallest weights: it opens with a bright yellow, and small weights are to look small."""
+_DIFFERENCE: dict[Theme, tuple[str, str, str, str]] = {
+    "light": ("#0a3d7a", "#5b94cf", "#e69a4f", "#8f3b00"),
+    "dark": ("#9ccbff", "#2f6db3", "#b3651c", "#ffc582"),
+}
+_ACCENT: dict[Theme, str] = {"light": "#c2185b", "dark": "#ff79b0"}
+"""The frame around what is chosen; neither cividis nor the colours of a difference hold it."""
+_EDGE: dict[Theme, str] = {"light": "#76808a", "dark": "#8b96a2"}
+_TOKEN_CHARS = 60
+_KINDS = {
+    "encoder": "Encoder",
+    "decoder": "Decoder",
+    "cross": "From decoder to encoder",
+    "query": "Second stream",
+}
+_HINTS = {
+    "all": "One picture for each layer (row) and head (column); in each, queries run down and keys across. Arrow keys "
+    "move between heads, Enter or a click opens one.",
+    "one": "Queries run down, keys across. Point at a row, or move with the up and down arrows; left and right go to "
+    "the neighbouring heads, Page Up and Page Down to other layers, Escape back to all.",
+}
+
+
+def render(
+    found: AttentionMap,
+    *,
+    layer: int | None = None,
+    head: int | None = None,
+    theme: Theme = "light",
+    title: str = "Attention",
+    difference: bool = False,
+    bits: Bits = 8,
+) -> str:
+    """A complete HTML page that shows every head of ``found``.
+
+    Layers and heads count from 0 here and from 1 on the page. 12 layers and 12 heads of 128 tokens make a page of
+    3.2 MB (10⁶ bytes), of 256 tokens 12.6 MB; with 16 bits twice that.
+
+    Args:
+        layer, head: the head that is chosen first; where both are given, it is open.
+        theme: colours for a light or a dark page.
+        title: the page's title, plain text.
+        difference: the weights have a sign (`core.attention.combine.difference`). Where one is negative, this is so in
+            any case.
+        bits: numbers are carried in 255 steps up to the largest of their head, or 65,535 with 16; of a difference in
+            127 or 32,767 steps on each side of zero. They are off by at most half a step.
+
+    Raises:
+        OutOfRange: no such layer or head.
+    """
+    for name, number, size in (("layer", layer, found.layers), ("head", head, found.heads)):
+        if number is not None and not 0 <= number < size:
+            raise OutOfRange(f"There is no {name} {number + 1}; this model has {size} in this place.")
+    signed = difference or bool(found.weights.min(initial=0.0) < 0)
+    known = packed.computed(found)
+    single = found.layers == found.heads == 1
+    data: dict[str, Any] = {
+        "weights": packed.by_head(found.weights, bits, signed=signed),
+        "computed": None if known is None else packed.flags(known),
+        "signed": signed,
+        "queries": [short(token, _TOKEN_CHARS) for token in found.query_tokens],
+        "keys": [short(token, _TOKEN_CHARS) for token in found.key_tokens],
+        "specials": {"queries": specials(found.query_tokens), "keys": specials(found.key_tokens)},
+        "second": found.second,
+        "square": found.query_tokens == found.key_tokens,
+        "layer": layer or 0,
+        "head": head or 0,
+        "open": single or (layer is not None and head is not None),
+        "colours": scale(theme, signed),
+        "accent": _ACCENT[theme],
+        "hints": _HINTS,
+    }
+    return page(
+        title=title,
+        style=_style(theme),
+        body=_body(found, signed, bits, known is not None),
+        data=data | {"title": title, "note": found.note},
+        scripts=[
+            "".join(own(name) for name in ("unpack.js", "grid-map.js", "grid.js", "grid-moves.js", "grid-save.js"))
+        ],
+        name="grid",
+    )
+
+
+def height(found: AttentionMap) -> int:
+    """How many pixels the page needs in a frame about 1,000 pixels wide; on a phone it scrolls."""
+    cell = min(130, 600 // found.heads)
+    return max(670, min(1_200, 230 + found.layers * (cell + 5)))
+
+
+def scale(theme: Theme, signed: bool = False) -> list[tuple[float, str]]:
+    """The colours as (place, colour) with places from 0 to 1; with a sign, zero is at 0.5. Zero is the background."""
+    back = COLOURS[theme]["back"]
+    if signed:
+        far, near, near_up, far_up = _DIFFERENCE[theme]
+        return [(0.0, far), (0.25, near), (0.5, back), (0.75, near_up), (1.0, far_up)]
+    ordered = _CIVIDIS if theme == "dark" else tuple(reversed(_CIVIDIS))
+    first = _FIRST[theme]
+    places = [first + (1 - first) * i / (len(ordered) - 1) for i in range(len(ordered))]
+    return [(0.0, back), *zip(places, ordered, strict=True)]
+
+
+def _style(theme: Theme) -> str:
+    return colours(theme) + f":root {{ --accent: {_ACCENT[theme]}; --edge: {_EDGE[theme]}; }}\n" + own("grid.css")
+
+
+def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> str:
+    """The markup; everything in it is ours, and what comes from a text is written by the script."""
+    what = "difference" if signed else "weight"
+    hide = bool(specials(found.query_tokens) or specials(found.key_tokens))
+    legend = [f'<span id="low"></span> <span id="ramp"></span> <span id="high"></span> {what}']
+    legend.append(f'<span class="swatch zero"></span> computed, {"no difference" if signed else "and zero"}')
+    if some_unknown:
+        legend.append('<span class="swatch none"></span> not computed: the model never looks there')
+    if found.second is not None:
+        legend.append('<span class="dash"></span> the second sentence begins')
+    steps = {(False, 8): "255", (False, 16): "65,535", (True, 8): "127", (True, 16): "32,767"}[signed, bits]
+    return f"""<main>
+<h1 id="title"></h1>
+<p class="hint">{_counts(found)} <span id="note"></span></p>
+<p class="hint" id="how"></p>
+<div class="controls">
+<button type="button" id="toggle"></button>
+<label>Layer <select id="layer" autocomplete="off"></select></label>
+<label>Head <select id="head" autocomplete="off"></select></label>
+<label{"" if hide else " hidden"}><input type="checkbox" id="specials" autocomplete="off"> Hide special tokens</label>
+<label><input type="checkbox" id="alike" autocomplete="off"> One scale for all heads</label>
+</div>
+<p class="hint" id="summed" hidden>Special tokens are hidden, so the rows that are left no longer sum to one.</p>
+<ul class="legend">{"".join(f"<li>{item}</li>" for item in legend)}</ul>
+<p id="said" role="status" aria-live="polite"></p>
+<div class="sides">
+<div>
+<div id="overview" class="scroll"><canvas id="all" tabindex="0" role="application" aria-describedby="how said"
+ aria-label="All heads, one picture for each layer and head"></canvas></div>
+<div id="single" hidden><h2 id="which"></h2><div class="scroll"><canvas id="one" tabindex="0" role="application"
+ aria-describedby="how said" aria-label="One head, queries down and keys across"></canvas></div></div>
+<p id="saving"><button type="button" id="save">Save this picture (PNG)</button></p>
+</div>
+<div class="numbers">
+<section id="row" hidden>
+<h2>Where <span id="asked"></span> {"differs" if signed else "looks"}</h2>
+<p id="shaded" aria-hidden="true"></p>
+<table><caption>Its ten strongest keys</caption>
+<thead><tr><th>#</th><th>Key</th><th class="number">{what.capitalize()}</th></tr></thead>
+<tbody id="keys"></tbody></table>
+</section>
+<table><caption>The ten strongest links of this head</caption>
+<thead><tr><th>#</th><th>Query</th><th>Key</th><th class="number">{what.capitalize()}</th></tr></thead>
+<tbody id="links"></tbody></table>
+<p class="hint">The small number beside a token is its place in the text. Numbers are carried in {steps} steps up to the
+largest of their head. In long texts a point of a small picture shows the strongest of the cells that it stands for.</p>
+</div>
+</div>
+</main>"""
+
+
+def _counts(found: AttentionMap) -> str:
+    def count(number: int, what: str) -> str:
+        return f"{number} {what}{'' if number == 1 else 's'}"
+
+    queries, keys = len(found.query_tokens), len(found.key_tokens)
+    tokens = count(keys, "token")
+    if found.query_tokens != found.key_tokens:
+        tokens = f"{count(queries, 'query token')} and {count(keys, 'key token')}"
+    return f"{_KINDS[found.kind]}: {count(found.layers, 'layer')} of {count(found.heads, 'head')}, {tokens}."

@@ -1,0 +1,83 @@
+"""bertviz's three views of a trace, as its scripts draw them, each within what a browser can draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.attention import bertviz
+from core.attention.views.limits import View, carries
+from core.attention.views.page import Theme, data_url
+from core.checkpoints.spec import CheckpointSpec
+from core.ui.heads.parts import name
+from core.ui.heads.text import text_trace
+from core.ui.page import plain
+
+if TYPE_CHECKING:
+    from core.ui.links import PageState
+
+VIEWS: dict[View, str] = {"head": "Head view", "model": "Model view", "neuron": "Neuron view"}
+_SAYS: dict[View, str] = {
+    "head": "**Try** a token with the pointer, then the coloured squares: one for each head of the layer.",
+    "model": "**Try** a picture with a click: it opens large. Look down a column and along a row.",
+    "neuron": "**Try** the plus sign beside a token: query, key, their product number by number, and what the "
+    "softmax leaves of it.",
+}
+_FRAME_LIMIT = 1_100
+
+
+def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
+    """Draw the whole section; reads and writes text, second, task, map, bertviz and layer.
+
+    Raises:
+        AtlasError: what the text or the model does not allow, as a sentence.
+    """
+    wanted = state.text("bertviz", "head")
+    view: View = st.segmented_control(
+        "View of bertviz", list(VIEWS), format_func=VIEWS.__getitem__, default=wanted if wanted in VIEWS else "head",
+        required=True, key=state.key("bertviz.view"), label_visibility="collapsed",
+    )  # fmt: skip
+    state.set(bertviz=None if view == "head" else view)
+    trace = text_trace(spec, state, pairs=True, vectors=view == "neuron")
+    maps = {found.kind: found for found in trace.maps}
+    kind = state.text("map") if state.text("map") in maps else next(iter(maps))
+    if len(maps) > 1:
+        kind = st.segmented_control(
+            "Attention", list(maps), format_func=lambda kind: name(maps[kind]), default=kind, required=True,
+            key=state.key(f"bertviz.kind.{spec.slug}"),
+        )  # fmt: skip
+        state.set(map=kind)
+    found = maps[kind]  # type: ignore[index]
+    able = carries(found, view)
+    layers = None
+    if view == "model" and not able.whole:
+        chosen = st.multiselect(
+            "Layers", range(1, found.layers + 1), key=state.key(f"bertviz.layers.{spec.slug}"),
+            placeholder="all of them", help="Fewer layers leave room for more of the text",
+        )  # fmt: skip
+        layers = [int(layer) - 1 for layer in chosen] or None
+        able = carries(found, view, layers=len(layers) if layers else None)
+    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    longest = max(len(found.query_tokens), len(found.key_tokens))
+    layer = state.number("layer", 1) - 1
+    page = bertviz.render(
+        trace, view, kind=found.kind, theme=theme, title=f"{spec.name}: {VIEWS[view]}", count=longest,
+        include_layers=layers, layer=layer if view != "model" and layer < found.layers else None,
+    )  # fmt: skip
+    st.iframe(
+        data_url(page), height=min(bertviz.height(found, view, able.tokens), _FRAME_LIMIT),
+        alt=f"bertviz's {VIEWS[view].lower()} of {spec.name}. It is drawn for the pointer; the section All heads shows "
+        "the same weights and can be walked by keyboard.",
+    )  # fmt: skip
+    if not able.whole:
+        st.caption(plain(able.sentence))
+    st.markdown(_SAYS[view])
+    if found.note:
+        st.markdown(f"**Notice** {plain(found.note)}")
+    with st.container(horizontal=True):
+        st.download_button(
+            "This page (HTML)", page.encode(), f"{spec.slug}-{view}-view.html", "text/html",
+            key=state.key("bertviz.page"), on_click="ignore",
+        )  # fmt: skip
+        st.caption(f"{len(page) / 1e6:.1f} MB in one file that works without a network. bertviz is Jesse Vig's (2019).")

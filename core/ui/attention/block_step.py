@@ -1,0 +1,247 @@
+"""One step of a block, large: what it is, its formula, its picture, its numbers, and where its module stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from core import anatomy, catalogue
+from core.attention.inside.modules import node_of
+from core.attention.inside.steps import MAPS, Step
+from core.attention.inside.told import told
+from core.attention.inside.wiring import Wire
+from core.attention.trace import Floats
+from core.attention.views.export import step_csv
+from core.checkpoints.spec import CheckpointSpec
+from core.figures import block as figures
+from core.figures.attention import Theme
+from core.ui.attention.block_list import PARTS, made_of, shape
+from core.ui.page import accent, plain
+from core.ui.tables import Table, table
+
+if TYPE_CHECKING:
+    from core.attention.inside.block import Block
+    from core.ui.links import PageState
+
+_STRONGEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The matrix of a step that is drawn."""
+
+    step: Step
+    values: Floats
+    """(rows, columns), of one head where the step has several."""
+    head: int
+    heads: int
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    """Tokens of the columns; empty where columns are numbers of a vector."""
+    seen: NDArray[np.bool_] | None
+    """Where the model computed a number; None for everywhere."""
+
+
+def chosen_step(
+    found: Block, wires: tuple[Wire, ...], at: int, spec: CheckpointSpec, state: PageState, *, slot: str, sparse: bool
+) -> None:
+    """Draw step ``at``; reads and writes head. The buttons put another step's slug into the session's ``slot``.
+
+    Args:
+        sparse: whether the model computes no score where the mask forbids one.
+    """
+    step = found.steps[at]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(width="stretch", gap=None):
+            st.subheader(step.name[:1].upper() + step.name[1:], anchor=False)
+        with st.container(horizontal=True, width="content", gap="small"):
+            head, heads = _head(step, spec, state)
+            _buttons(wires, at, slot, state)
+    words = told(step)
+    st.markdown(f":small[{words.text} {plain(step.note)}]")
+    shown = _shown(found, step, head, heads, sparse)
+    _picture(shown, spec, state)
+    left, right = st.columns([1, 1.15], vertical_alignment="center")
+    left.latex(step.formula)
+    right.caption("; ".join(f"${latex}$ {meaning}" for latex, meaning in words.symbols) + ".")
+    axes = " × ".join(step.axes)
+    of = made_of(wires[at], found.steps)
+    st.caption(
+        plain(f"Step {at + 1} of {len(wires)}, {PARTS[step.part].lower()}: {shape(step)} ({axes})")
+        + (plain(f", from {of}.") if of else ".")
+    )
+    _numbers(shown)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button(
+            "All values (CSV)", lambda: step_csv(step, shown.rows, shown.columns or None),
+            f"{spec.slug}-{found.side}-layer{found.layer + 1}-{wires[at].slug}.csv", "text/csv",
+            key=state.key("block.csv"), on_click="ignore",
+        )  # fmt: skip
+        _tree_link(step, found, spec)
+    with st.expander("As a table"):
+        table(_table(shown))
+
+
+def _head(step: Step, spec: CheckpointSpec, state: PageState) -> tuple[int, int]:
+    """The head that is looked at, from 0, and how many there are; the question is put only where there are several."""
+    heads = step.shape[0] if len(step.shape) == 3 else 1
+    if heads == 1:
+        return 0, 1
+    slot = state.key(f"block.head.{spec.slug}.{heads}")
+    if slot not in st.session_state:
+        wanted = state.number("head", 1)
+        if wanted > heads:
+            st.warning(
+                f"There is no head {wanted} here: this step has {heads}. Head 1 is shown.", icon=":material/link_off:"
+            )
+        st.session_state[slot] = wanted if wanted <= heads else 1
+    head = int(
+        st.selectbox(
+            "Head", range(1, heads + 1), format_func=lambda head: f"Head {head}", key=slot, width=116,
+            label_visibility="collapsed",
+        )
+    )  # fmt: skip
+    state.set(head=None if head == 1 else head)
+    return head - 1, heads
+
+
+def _buttons(wires: tuple[Wire, ...], at: int, slot: str, state: PageState) -> None:
+    for label, to in (("Back", at - 1), ("Next", at + 1)):
+        there = 0 <= to < len(wires)
+        slug = wires[to].slug if there else ""
+        st.button(label, key=state.key(f"block.{label}"), disabled=not there, on_click=_go, args=(slot, slug))
+
+
+def _go(slot: str, slug: str) -> None:
+    st.session_state[slot] = slug
+
+
+def _shown(found: Block, step: Step, head: int, heads: int, sparse: bool) -> Shown:
+    values = step.values[head] if step.values.ndim == 3 else step.values
+    crossing = step.part == "cross-attention"
+    far = crossing and step.name in ("keys", "values")
+    rows = (found.source if far else found.tokens)[: len(values)]
+    columns = (found.source if crossing else found.tokens) if step.axes == MAPS else ()
+    seen = None
+    if step.name == "mask":
+        seen = np.isfinite(values)
+    elif step.axes == MAPS and (sparse or step.name == "weights"):
+        mask = next(one.values for one in found.steps if one.part == step.part and one.name == "mask")
+        seen = np.broadcast_to(np.isfinite(mask[head if len(mask) > 1 else 0]), values.shape)
+    return Shown(step, values, head, heads, rows, columns, seen)
+
+
+def _picture(shown: Shown, spec: CheckpointSpec, state: PageState) -> None:
+    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    step, values, seen = shown.step, shown.values, shown.seen
+    if step.name == "mask" and seen is not None:
+        figure = figures.mask(seen, shown.rows, shown.columns, theme)
+    elif step.name == "weights" and seen is not None:
+        figure = figures.weights(values, seen, shown.rows, shown.columns, theme)
+    elif step.axes == MAPS:
+        known = values if seen is None else np.where(seen, values, np.float32(np.nan))
+        figure = figures.scores(known, shown.rows, shown.columns, theme)
+    else:
+        figure = figures.vectors(values, shown.rows, accent(spec.branch), theme)
+    st.plotly_chart(
+        figure, key=state.key(f"block.picture.{spec.slug}"), config={"displayModeBar": False},
+        alt=f"{step.name}, {' × '.join(step.axes[-2:])}, {values.shape[0]} × {values.shape[1]}"
+        + (f", head {shown.head + 1} of {shown.heads}" if shown.heads > 1 else "")
+        + ". The table below has it row by row.",
+    )  # fmt: skip
+    st.caption(_legend(shown))
+
+
+def _legend(shown: Shown) -> str:
+    """What the colours mean, and what a cell stands for."""
+    step, values = shown.step, shown.values
+    told = [figures.fold(values, square=bool(shown.columns)).sentence]
+    if step.name == "mask":
+        told = ["Coloured: may be seen." if np.isfinite(values).all() else "Coloured: may be seen. Grey: hidden."]
+        told += ["The same for every head."] if shown.heads == 1 else []
+    elif step.name != "weights":
+        ends = figures.limit(values if shown.seen is None else values[shown.seen])
+        told.insert(0, "Blue is below zero, orange above; the background is zero.")
+        if ends.beyond:
+            many = f"{ends.beyond:,} number lies" if ends.beyond == 1 else f"{ends.beyond:,} numbers lie"
+            told.append(f"Colours end at ±{figures.written(ends.at, 2)}; {many} beyond.")
+    if shown.seen is not None and step.name != "mask" and not shown.seen.all():
+        told.append("Grey: not computed.")
+    return " ".join(part for part in told if part)
+
+
+def _numbers(shown: Shown) -> None:
+    """Mean, spread, ends; of vectors, the longest and the shortest."""
+    if shown.step.name == "mask":
+        share = float(np.isfinite(shown.values).mean())
+        st.markdown(f"**{share:.0%}** of all pairs may be seen.")
+        return
+    found = figures.numbers(shown.values if shown.seen is None else np.where(shown.seen, shown.values, np.nan))
+    parts = [
+        f"mean **{figures.written(found.mean)}**", f"spread **{figures.written(found.spread)}**",
+        f"largest **{figures.written(found.largest)}** {_at(shown, found.largest_at)}",
+    ]  # fmt: skip
+    if shown.step.name != "weights":
+        parts.append(f"smallest **{figures.written(found.smallest)}** {_at(shown, found.smallest_at)}")
+    if not shown.columns:
+        norms = np.linalg.norm(shown.values, axis=-1)
+        ends = (
+            f"**{figures.written(float(norms[row]))}** (“{plain(shown.rows[row])}”)"
+            for row in (int(norms.argmin()), int(norms.argmax()))
+        )
+        parts.append(f"norm from {' to '.join(ends)}")
+    which = f"Head {shown.head + 1}: " if shown.heads > 1 else ""
+    text = which + " · ".join(parts)
+    st.markdown(text[0].upper() + text[1:])
+
+
+def _at(shown: Shown, place: tuple[int, int]) -> str:
+    row, column = place
+    other = f"to “{plain(shown.columns[column])}”" if shown.columns else f"number {column + 1}"
+    return f"(“{plain(shown.rows[row])}”, {other})" if not shown.columns else f"(“{plain(shown.rows[row])}” {other})"
+
+
+def _tree_link(step: Step, found: Block, spec: CheckpointSpec) -> None:
+    """To the module in the tree of the published system, where it has one."""
+    if spec.system is None:
+        return
+    system = catalogue.get(spec.system)
+    node = node_of(anatomy.tree(system.slug), step.path)
+    if node is not None:
+        st.page_link(
+            f"pages/{system.branch}.py",
+            label=plain(f"In the module tree of {system.name}: {node}"),
+            icon=":material/account_tree:",
+            query_params={"system": system.slug, "tab": "tree", "node": node, "layer": str(found.layer + 1)},
+        )
+
+
+def _table(shown: Shown) -> Table:
+    """What the picture shows, row by row."""
+    caption = f"{shown.step.name}, row by row"
+    places = [f"{i + 1} · {token}" for i, token in enumerate(shown.rows)]
+    rows: list[tuple[str, ...]]
+    if not shown.columns:
+        norms = np.linalg.norm(shown.values, axis=-1)
+        rows = [
+            (place, *(figures.written(float(number)) for number in (norm, row.mean(), row.min(), row.max())))
+            for place, norm, row in zip(places, norms, shown.values, strict=True)
+        ]
+        headings = ("Token", "Norm", "Mean", "Smallest", "Largest")
+        return Table(headings, rows, caption, (28, 18, 18, 18, 18), (1, 2, 3, 4))
+    if shown.step.name == "mask":
+        seen = np.isfinite(shown.values)
+        rows = [(place, f"{int(row.sum())} of {len(row)}") for place, row in zip(places, seen, strict=True)]
+        return Table(("Token", "Sees"), rows, caption, (60, 40))
+    known = shown.values if shown.seen is None else np.where(shown.seen, shown.values, -np.inf)
+    order = np.argsort(-known, axis=-1, kind="stable")[:, :_STRONGEST]
+    rows = [
+        (place, *(f"{shown.columns[key]} {figures.written(row[key])}" if np.isfinite(row[key]) else "" for key in keys))
+        for place, row, keys in zip(places, known, order, strict=True)
+    ]
+    best = ("Strongest", "Second", "Third")[: order.shape[1]]
+    return Table(("Token", *best), rows, caption, (28, *(24 for _ in best)))

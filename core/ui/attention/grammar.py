@@ -1,0 +1,165 @@
+"""Which heads follow grammar: the best of each relation, all heads on one of them, and a sentence to check it on."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from core import session
+from core.attention.roles import rolefiles, treebank
+from core.attention.roles.relations import LABELS, MEANING, links, references
+from core.attention.roles.rolefiles import Counted
+from core.checkpoints.spec import CheckpointSpec
+from core.figures import attention as figures
+from core.figures.grammar import best_heads
+from core.ui.page import accent, plain
+
+if TYPE_CHECKING:
+    from core.ui.links import PageState
+
+OFFERED = 12
+"""Sentences that a relation can be looked at in."""
+
+
+def grammar(spec: CheckpointSpec, state: PageState) -> None:
+    """Draw the whole section; reads and writes relation and sentence."""
+    found = rolefiles.measured(spec.slug)
+    if not found:
+        st.info(
+            f"The heads of {plain(spec.name)} were not measured yet. Its host can run "
+            f"`python -m core heads {spec.slug}`; models without a matrix of attention cannot be measured."
+        )
+        return
+    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    st.markdown(
+        "A head follows a relation if the strongest link of one word leads to the other: from an object to its verb, "
+        "from a pronoun to what it stands for. No head was taught grammar."
+    )
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.plotly_chart(
+            best_heads(list(found.values()), rolefiles.published(), accent(spec.branch), dark=theme == "dark"),
+            key=state.key(f"grammar.best.{spec.slug}"),
+            config={"displayModeBar": False},
+            alt="The most accurate head of each relation with its interval, beside the best fixed distance. The table "
+            "below has the numbers.",
+        )
+    with right:
+        names = list(found)
+        usual = "obj" if "obj" in names else names[0]
+        wanted = state.text("relation", usual)
+        relation = st.selectbox(
+            "Relation", names, index=names.index(wanted) if wanted in names else 0,
+            format_func=lambda name: f"{name} · {MEANING[name]}", key=state.key(f"grammar.relation.{spec.slug}"),
+        )  # fmt: skip
+        state.set(relation=None if relation == usual else relation)
+        one = found[relation]
+        _sentence_about(one)
+        st.plotly_chart(
+            figures.score_grid((one.right / one.n).astype(np.float32), f"right on {relation}", theme),
+            key=state.key(f"grammar.grid.{spec.slug}"),
+            config={"displayModeBar": False},
+            alt=f"How often each head is right on {relation}; the best is layer {one.best[0] + 1}, head "
+            f"{one.best[1] + 1} with {one.accuracy:.0%}.",
+        )
+    st.markdown(
+        "**Try** obj, then coreference, and see which layer the best head is in. Then read a sentence with it below."
+    )
+    st.markdown(
+        "**Notice** the bar of the fixed distance: much of what looks like grammar is “the word before”. Only what "
+        "goes beyond it, interval and all, is more. And the best of many heads looks better than it is: it was chosen."
+    )
+    _on_a_sentence(spec, one, state)
+    _table(found)
+
+
+def _sentence_about(one: Counted) -> None:
+    low, high = one.interval
+    layer, head = one.best
+    st.markdown(
+        f"**Layer {layer + 1}, head {head + 1}** is right in {one.accuracy:.0%} of {one.n:,} links ({low:.0%} to "
+        f"{high:.0%}); the word at {one.offset:+d} in {one.baseline:.0%}. Read {plain(one.direction)}."
+    )
+
+
+def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None:
+    """The chosen relation in a sentence of the treebank: each link, and where the best head looks instead."""
+    from core.attention.roles.headroles import attention_of
+    from core.attention.roles.words import word_weights
+
+    there = [sentence for sentence in _sentences() if _pairs(sentence, one.relation)]
+    there = sorted(there, key=lambda sentence: -len(_pairs(sentence, one.relation)))[:OFFERED]
+    if not there:
+        return
+    layer, head = one.best
+    st.markdown(f"**On a sentence, with layer {layer + 1}, head {head + 1}**")
+    sentence = st.selectbox(
+        "Sentence", there, format_func=lambda s: s.text, key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}")
+    )
+    with st.spinner("Running the model"):
+        found, belongs = attention_of(session.checkpoint(spec.slug), sentence)
+        looks = word_weights(found.weights[layer : layer + 1, head : head + 1], belongs)[0, 0]
+    np.fill_diagonal(looks, 0)
+    if one.direction == "head to dependent":
+        looks = looks.T
+    rows = []
+    for looking, targets, candidates in _pairs(sentence, one.relation):
+        row = looks[looking, candidates]
+        chosen = candidates[int(row.argmax())] if row.max() > 0 else None
+        rows.append(
+            {
+                "word": sentence.words[looking],
+                "should find": " or ".join(sentence.words[target] for target in sorted(targets)),
+                "finds": "nothing" if chosen is None else sentence.words[chosen],
+                "weight": float(row.max()),
+                "right": chosen in targets,
+            }
+        )
+    st.dataframe(
+        rows, hide_index=True, alt=f"Links of the relation {one.relation} in the sentence, and what the head finds",
+        column_config={"weight": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0)},
+    )  # fmt: skip
+
+
+def _pairs(sentence: treebank.Sentence, relation: str) -> list[tuple[int, frozenset[int], list[int]]]:
+    """(what looks, what it should find, what it may choose from) for each link of the relation."""
+    if relation == "coreference":
+        return [(mention, targets, list(before)) for mention, before, targets in references(sentence)]
+    every = list(range(len(sentence.words)))
+    return [(looking, frozenset([target]), every) for looking, target in links(sentence)[relation]]
+
+
+@lru_cache(maxsize=1)
+def _sentences() -> tuple[treebank.Sentence, ...]:
+    return tuple(treebank.read(treebank.SHIPPED))
+
+
+def _table(found: dict[str, Counted]) -> None:
+    theirs = rolefiles.published()
+    rows = [
+        {
+            "relation": name,
+            "joins": MEANING[name],
+            "links": one.n,
+            "head": f"{one.best[0] + 1}-{one.best[1] + 1}",
+            "read": one.direction,
+            "right %": round(100 * one.accuracy, 1),
+            "95 % interval": "{:.0%} to {:.0%}".format(*one.interval),
+            "fixed distance %": round(100 * one.baseline, 1),
+            "at": f"{one.offset:+d}",
+            "BERT-base %": theirs[name][0] if name in theirs else None,
+            "its head": f"{theirs[name][1]}-{theirs[name][2]}" if name in theirs else None,
+        }
+        for name, one in found.items()
+    ]
+    assert set(found) <= set(LABELS)
+    st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows), alt="The best head of every relation")
+    st.caption(
+        f"Measured over {len(_sentences()):,} sentences written and annotated for this project. BERT-base: Clark et "
+        "al. 2019 (arXiv 1906.04341) on newspaper text with another scheme of annotation, so its numbers are a "
+        "landmark, not a match; they are those that the authors' notebook prints, of coreference those of a summary of "
+        "the paper."
+    )

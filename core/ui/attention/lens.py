@@ -1,0 +1,99 @@
+"""The logit lens of a live model: what each layer would already answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.attention.tokens import short
+from core.checkpoints.spec import CheckpointSpec
+from core.figures import lens as figures
+from core.figures.attention import Theme
+from core.figures.predictions import percent
+from core.ui.attention.off import ASKED, SAMPLES
+from core.ui.page import accent, plain
+from core.ui.tables import Table, table
+
+if TYPE_CHECKING:
+    from core.attention.inside.lens import Way
+    from core.ui.links import PageState
+
+_NEAR = 8
+
+
+def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
+    """Draw the whole section; reads and writes asked, and reads task.
+
+    Raises:
+        AtlasError: what the text or the model does not allow, as a sentence.
+    """
+    st.subheader("What each layer would already answer", anchor=False)
+    if spec.kind == "adapters":
+        st.markdown(
+            f"{plain(spec.name)} sorts texts and predicts no word, so there is no answer to read off its layers."
+        )
+        return
+    sample = SAMPLES.get(spec.kind, SAMPLES["masked-lm"])
+    label = "Text with a [MASK]" if spec.kind in ("masked-lm", "permutation-lm") else "Text"
+    text = st.text_input(
+        label, state.text("asked", sample), key=state.key(f"lens.text.{spec.kind}"), max_chars=600,
+        help="The same text is asked in the section Switch off",
+    )  # fmt: skip
+    state.set(asked=None if text == sample else text)
+    with st.spinner("Reading every layer"):
+        found = session.way(spec.slug, text, state.text("task") or None)
+    names = figures.layer_names(len(found.guesses))
+    st.markdown(
+        f"{ASKED[spec.kind]}? After the last layer: **“{plain(found.answer)}”**, {percent(found.probabilities[-1])}. "
+        f"{plain(figures.said(found, names))} The model’s own head reads the state of each layer at "
+        f"{plain(_where(found))}."
+    )
+    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    left, right = st.columns([1.5, 1], gap="medium")
+    with left:
+        st.plotly_chart(
+            figures.answers(found, accent(spec.branch), theme), key=state.key(f"lens.answers.{spec.slug}"),
+            config={"displayModeBar": False},
+            alt="The most probable answers after each layer with their probabilities; the table below has them.",
+        )  # fmt: skip
+    with right:
+        st.markdown(f"**How “{plain(found.answer)}” comes up**")
+        st.plotly_chart(
+            figures.path(found, accent(spec.branch), theme), key=state.key(f"lens.path.{spec.slug}"),
+            config={"displayModeBar": False},
+            alt=f"Probability and place of “{found.answer}” over the layers. {figures.said(found, names)}",
+        )  # fmt: skip
+    st.markdown("**Try** a text whose answer is plain from the word before, then one that hangs on a word far away.")
+    st.markdown(
+        "**Notice** when the framed answer comes up, and what stood first before it. The head was trained for the last "
+        "layer alone: an early answer is a reading of ours, not something that the model says, and layers that write "
+        "in another way read as noise."
+    )
+    with st.expander("As a table"):
+        table(_table(found, names))
+    st.caption("The logit lens: nostalgebraist 2020; what it misreads: Belrose et al. 2023, arXiv 2303.08112.")
+
+
+def _where(found: Way) -> str:
+    """The token at which the answer is read, with those before it."""
+    if len(found.tokens) == 1:
+        return f"“{short(found.tokens[0], 30)}”"
+    before = " ".join(short(token, 20) for token in found.tokens[max(0, found.place - 2) : found.place + 1])
+    return f"token {found.place + 1}, “{before}”" if found.place else f"token 1, “{before}”"
+
+
+def _table(found: Way, names: list[str]) -> Table:
+    rows = [
+        (
+            name,
+            ", ".join(f"{token} {percent(p)}" for token, p in zip(guess.tokens, guess.probabilities, strict=True)),
+            percent(chance),
+            f"{rank:,} of {found.answers:,}",
+        )
+        for name, guess, chance, rank in zip(names, found.guesses, found.probabilities, found.ranks, strict=True)
+    ]
+    return Table(
+        ("After", "Best answers", "Final answer", "Its place"), rows, "Answers after each layer", (16, 48, 16, 20)
+    )

@@ -1,0 +1,217 @@
+"""All heads at once, what they come to together, and the difference of two of them; drawn as a page of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import checkpoints, session
+from core.attention import combine
+from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.views import grid
+from core.attention.views.export import to_long_csv, to_npz
+from core.attention.views.page import Theme, data_url
+from core.attention.views.svg import all_svg, head_svg
+from core.checkpoints.spec import CheckpointSpec
+from core.ui.heads.parts import name
+from core.ui.heads.samples import samples
+from core.ui.heads.text import PAIRS, text_trace
+from core.ui.page import plain
+
+if TYPE_CHECKING:
+    from core.ui.links import PageState
+
+TOGETHER = {
+    "all": "All heads",
+    "mean": "Mean over the heads",
+    "maximum": "Largest of the heads",
+    "rollout": "Rollout over the layers",
+    "flow": "Flow over the layers",
+    "heads": "Difference of two heads",
+    "layers": "Difference of two layers",
+    "texts": "Difference of two texts",
+    "models": "Difference of two models",
+}
+MOST_LINES = 300_000
+"""More weights than these go into an archive, not into a table."""
+_NOTICE = {
+    "all": "how the first layers keep to places (lines along the diagonal) and later ones to few tokens (columns).",
+    "mean": "what the mean hides: a head that looks at one word disappears among many that look at none.",
+    "maximum": "that a link is there as soon as one head has it, however little the others care.",
+    "rollout": "how every row spreads from layer to layer: what arrives at the top comes from everywhere. Abnar & "
+    "Zuidema 2020 multiply the layers, each mixed half and half with its residual connection.",
+    "flow": "that tokens keep apart better than in the rollout: flow asks for the widest way from a token above to a "
+    "token below, as in a net of pipes (Abnar & Zuidema 2020).",
+    "heads": "where the first looks more, and where the second does. Two heads of a layer often share their work.",
+    "layers": "which heads change their places from one layer to the other; heads are numbered, not named, so that "
+    "head 1 of one layer has nothing to do with head 1 of another.",
+    "texts": "which rows change when one word does: often those of words that hang on it, and often those of special "
+    "tokens.",
+    "models": "what training changed: the same tokens, the same shape, other weights.",
+}
+
+
+def all_maps(spec: CheckpointSpec, state: PageState) -> None:
+    """Draw the whole section; reads and writes text, second, task, map, together, with, layer, head and their likes.
+
+    Raises:
+        AtlasError: what the text or the model does not allow, as a sentence.
+    """
+    trace = text_trace(spec, state, pairs=True)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        found = _map(trace, state, spec)
+        wanted = state.text("together", "all")
+        together = st.selectbox(
+            "Shown", list(TOGETHER), index=list(TOGETHER).index(wanted) if wanted in TOGETHER else 0,
+            format_func=TOGETHER.__getitem__, key=state.key("maps.together"), width=260,
+        )  # fmt: skip
+        state.set(together=None if together == "all" else together)
+        shown = _shown(str(together), found, spec, state)
+    if shown is None:
+        return
+    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    title = f"{spec.name}: {TOGETHER[str(together)]}"
+    alone = shown.layers == shown.heads == 1
+    page = grid.render(
+        shown, theme=theme, title=title, difference=_signed(str(together)), layer=0 if alone else None,
+        head=0 if alone else None,
+    )  # fmt: skip
+    st.iframe(
+        data_url(page), height=grid.height(shown),
+        alt=f"{TOGETHER[str(together)]}: {shown.layers} layers of {shown.heads} heads over "
+        f"{len(shown.query_tokens)} tokens. The page inside can be walked with the arrow keys and has a table.",
+    )  # fmt: skip
+    st.markdown(
+        "**Try** a head with a click or with arrow keys and Enter, then go through its rows. Hide the special tokens "
+        "and see how much weight is left."
+    )
+    st.markdown(f"**Notice** {_NOTICE[str(together)]}" + (f" {plain(shown.note)}" if shown.note else ""))
+    _files(shown, f"{spec.slug}-{together}", title, theme, state)
+
+
+def _files(shown: AttentionMap, stem: str, title: str, theme: Theme, state: PageState) -> None:
+    """What is drawn as a page, as a picture and as numbers; made only when asked for."""
+    alone = shown.layers == shown.heads == 1
+    few = shown.weights.size <= MOST_LINES
+
+    def page() -> bytes:
+        return grid.render(shown, theme="light", title=title).encode()
+
+    def picture() -> bytes:
+        drawn = head_svg(shown, 0, 0, theme=theme, title=title) if alone else all_svg(shown, theme=theme, title=title)
+        return drawn.encode()
+
+    def numbers() -> bytes:
+        return to_long_csv(shown) if few else to_npz(AttentionTrace(stem, **{shown.kind: shown}))
+
+    kind = "csv" if few else "npz"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button(
+            "This page (HTML)", page, f"{stem}.html", "text/html", key=state.key("maps.page"), on_click="ignore",
+        )  # fmt: skip
+        st.download_button(
+            "This picture (SVG)", picture, f"{stem}.svg", "image/svg+xml", key=state.key("maps.svg"), on_click="ignore",
+        )  # fmt: skip
+        st.download_button(
+            f"These numbers ({kind.upper() if few else kind})", numbers, f"{stem}.{kind}",
+            "text/csv" if few else "application/octet-stream", key=state.key(f"maps.numbers.{kind}"), on_click="ignore",
+        )  # fmt: skip
+    st.caption(
+        "All of them work without a network. The page holds every weight in 256 steps and saves what it shows as PNG."
+    )
+
+
+def _map(trace: AttentionTrace, state: PageState, spec: CheckpointSpec) -> AttentionMap:
+    maps = {found.kind: found for found in trace.maps}
+    wanted = state.text("map")
+    first = wanted if wanted in maps else next(iter(maps))
+    if len(maps) > 1:
+        first = st.segmented_control(
+            "Attention", list(maps), format_func=lambda kind: name(maps[kind]), default=first, required=True,
+            key=state.key(f"maps.kind.{spec.slug}"),
+        )  # fmt: skip
+        state.set(map=first)
+    return maps[first]  # type: ignore[index]
+
+
+def _shown(together: str, found: AttentionMap, spec: CheckpointSpec, state: PageState) -> AttentionMap | None:
+    """The map to draw; None while something is still to be chosen."""
+    simple: dict[str, Callable[[AttentionMap], AttentionMap]] = {
+        "all": lambda one: one,
+        "mean": combine.mean,
+        "maximum": combine.maximum,
+        "rollout": combine.rollout,
+    }
+    if together in simple:
+        return simple[together](found)
+    if together == "flow":
+        with st.spinner("Computing the flow of every pair of tokens"):
+            return combine.flow(found)
+    if together == "heads":
+        one, other = (_head(found, state, number) for number in (1, 2))
+        return combine.difference(combine.part(found, layer=one[0], head=one[1]),
+                                  combine.part(found, layer=other[0], head=other[1]))  # fmt: skip
+    if together == "layers":
+        first, second = (_number(state, f"Layer {n}", f"layer{n}", found.layers, n) for n in (1, 2))
+        return combine.difference(combine.part(found, layer=first), combine.part(found, layer=second))
+    against = _other_text(found, spec, state) if together == "texts" else _other_model(found, spec, state)
+    return None if against is None else combine.difference(found, against)
+
+
+def _head(found: AttentionMap, state: PageState, number: int) -> tuple[int, int]:
+    return (
+        _number(state, f"Layer {number}", f"layer{number}", found.layers, 1),
+        _number(state, f"Head {number}", f"head{number}", found.heads, number),
+    )
+
+
+def _number(state: PageState, label: str, parameter: str, most: int, usual: int) -> int:
+    """A layer or a head from 0, chosen from a menu that counts from 1."""
+    usual = min(usual, most)
+    value = min(state.number(parameter, usual), most)
+    chosen = int(st.selectbox(label, range(1, most + 1), index=value - 1, key=state.key(f"maps.{parameter}"), width=96))
+    state.set(**{parameter: None if chosen == usual else chosen})
+    return chosen - 1
+
+
+def _other_text(found: AttentionMap, spec: CheckpointSpec, state: PageState) -> AttentionMap | None:
+    if spec.kind in ("causal-lm", "seq2seq-lm"):
+        st.caption("For encoders, which write nothing: two texts of the same length can be held against each other.")
+        return None
+    text = st.text_input("Other text, of as many tokens", state.text("other"), key=state.key("maps.other"), width=360)
+    state.set(other=text or None)
+    if not text:
+        st.caption("Type the same sentence with one word changed.")
+        return None
+    other = next(one for one in session.trace(spec.slug, text).maps if one.kind == found.kind)
+    if len(other.query_tokens) != len(found.query_tokens):
+        st.warning(
+            f"The other text has {len(other.query_tokens)} tokens and this one {len(found.query_tokens)}. Change "
+            "single words for others that are tokens of their own.",
+            icon=":material/info:",
+        )
+        return None
+    return replace(other, query_tokens=found.query_tokens, key_tokens=found.key_tokens)
+
+
+def _other_model(found: AttentionMap, spec: CheckpointSpec, state: PageState) -> AttentionMap | None:
+    if spec.kind not in PAIRS:
+        st.caption("For encoders: models that cut the text into the same tokens can be held against each other.")
+        return None
+    others = {one.slug: one for one in checkpoints.available() if one.ready and one.kind in PAIRS and one != spec}
+    wanted = state.text("with")
+    slug = st.selectbox(
+        "With", list(others), index=list(others).index(wanted) if wanted in others else None,
+        format_func=lambda slug: others[slug].name, key=state.key("maps.with"), placeholder="Choose a model", width=260,
+    )  # fmt: skip
+    state.set(**{"with": slug})
+    if slug is None:
+        return None
+    return session.trace(slug, state.text("text") or samples(spec)[0], state.text("second") or None).encoder
+
+
+def _signed(together: str) -> bool:
+    return together in ("heads", "layers", "texts", "models")

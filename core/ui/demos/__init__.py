@@ -1,0 +1,1 @@
+"""The demos of live models, one file each, and what they share."""

@@ -1,0 +1,153 @@
+"""Control codes: one beginning continued under each code, and the code that the model finds in a text."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.checkpoints.spec import CheckpointSpec
+from core.figures.predictions import bars_alt, guess_bars
+from core.language.types import Decoding
+from core.ui.demos.decoding import decoding_controls, decoding_of, effective, explain_decoding, next_seed
+from core.ui.page import accent, plain, sentences
+
+if TYPE_CHECKING:
+    from core.language.codes import CodeVerdict
+    from core.ui.links import PageState
+
+PROMPT = "Tom"
+"""A name that stands in texts of every kind and language."""
+PASSAGE = "The castle is in the north of Germany. It was built in 1240."
+MOST = 80
+"""New tokens under each code at most."""
+_COLUMNS = 3
+
+
+def codes_demo(spec: CheckpointSpec, state: PageState) -> None:
+    """Draw the demo; beginning, decoding and the text to judge are kept in the page's state."""
+    from core.language.codes import listed
+
+    labels = list(listed(spec))
+    box = state.key("codes.text")
+    st.session_state.setdefault(box, state.text("text", PROMPT))
+    text = st.text_input("Beginning, the same for every code", key=box) or ""
+    decoding = decoding_controls(decoding_of(state), key=state.key("codes.decoding"), most=MOST)
+    state.set(
+        text=None if text == PROMPT else text,
+        strategy=decoding.strategy,
+        temperature=decoding.temperature,
+        top_k=decoding.top_k,
+        top_p=decoding.top_p,
+        beams=decoding.beams,
+        length=decoding.max_new_tokens,
+        seed=decoding.seed,
+    )
+    if decoding.strategy == "sample":
+        st.button("Throw the dice again", key=state.key("codes.dice"), on_click=next_seed(state.key("codes.decoding")))
+    with sentences():
+        _continue(spec, text, labels, decoding)
+    st.divider()
+    _judge(spec, state)
+    _teach()
+    explain_decoding()
+
+
+def _continue(spec: CheckpointSpec, text: str, labels: list[str], decoding: Decoding) -> None:
+    """A card for each code: the beginning and, underlined, what the model wrote after it."""
+    from core.language.text import clean
+
+    begun = clean(text, newlines=True)
+    made = {label: _continued(spec.slug, text, label, effective(decoding)) for label in labels}
+    line = f"text-decoration:underline 2px {accent(spec.branch)};text-underline-offset:.28em"
+    for at in range(0, len(labels), _COLUMNS):
+        for column, label in zip(st.columns(_COLUMNS), labels[at : at + _COLUMNS], strict=False):
+            with column.container(border=True):
+                st.markdown(f"**{plain(label)}**")
+                shown = html.escape(made[label]).replace("\n", "<br>")
+                st.html(
+                    f'<p dir="auto" style="line-height:1.6;overflow-wrap:anywhere">'
+                    f'{html.escape(begun)}<span style="{line}">{shown}</span></p>'
+                )
+    with st.expander("As a table"):
+        st.dataframe(
+            [{"code": label, "continuation": made[label]} for label in labels],
+            hide_index=True,
+            alt="The continuation under each code",
+        )
+    st.markdown(
+        "**Try** a beginning that belongs to one kind of text, such as “Once upon a time”, and read it under the other "
+        "codes.\n\n**Notice** that nothing but the first token differs: the weights and the beginning are the same."
+    )
+
+
+def _judge(spec: CheckpointSpec, state: PageState) -> None:
+    """Bars for the probability of each code, given a text."""
+    box = state.key("codes.passage")
+    st.session_state.setdefault(box, state.text("passage", PASSAGE))
+    text = st.text_area("Which code has this text?", key=box, height=68) or ""
+    state.set(passage=None if text == PASSAGE else text)
+    with sentences():
+        found = _judged(spec.slug, text)
+        order = sorted(range(len(found.labels)), key=lambda i: -found.probabilities[i])
+        names, values = [found.labels[i] for i in order], [found.probabilities[i] for i in order]
+        picture, advice = st.columns([3, 2], gap="large")
+        with picture:
+            st.plotly_chart(
+                guess_bars(names, values, accent(spec.branch), scale=1.0, dark=st.context.theme.type == "dark"),
+                config={"displayModeBar": False},
+                key=state.key("codes.bars"),
+                alt=bars_alt(names, values, "Probability of each code, given the text"),
+            )
+        with advice:
+            st.markdown(
+                f"{plain(found.best)} explains these {found.tokens} tokens best: under it the text costs "
+                f"{min(found.bits):.2f} bits per byte.\n\n"
+                "**Try** a longer text, or one sentence in another language.\n\n"
+                "**Notice** how sure it is after a few words: every token multiplies the ratio of two codes, so that "
+                "small leanings add up, right or wrong."
+            )
+        with st.expander("The verdict as a table"):
+            st.dataframe(
+                [
+                    {"code": found.labels[i], "probability": found.probabilities[i], "bits per byte": found.bits[i]}
+                    for i in order
+                ],
+                hide_index=True,
+                column_config={
+                    "probability": st.column_config.NumberColumn(format="%.4f"),
+                    "bits per byte": st.column_config.NumberColumn(format="%.3f"),
+                },
+                alt="Probability of each code and what the text costs under it",
+            )
+
+
+def _teach() -> None:
+    with st.expander("How a code works, and how it is found again"):
+        st.latex(r"p(x \mid c) = \prod_{t=1}^{n} p(x_t \mid c, x_{<t}) \qquad p(c \mid x) = "
+                 r"\frac{p(x \mid c)}{\sum_{c'} p(x \mid c')}")  # fmt: skip
+        st.markdown(
+            "$c$ is the code, $x_1 \\ldots x_n$ the tokens of the text. In training every window began with the code "
+            "of its source. The second formula is Bayes' rule where all codes are equally likely before the text is "
+            "read; no classifier was trained for it."
+        )
+        st.caption("Keskar et al. 2019, arXiv:1909.05858.")
+
+
+@st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Writing under each code")
+def _continued(slug: str, text: str, label: str, decoding: Decoding) -> str:
+    from core.language.generate import generate
+
+    last = ""
+    for step in generate(session.checkpoint(slug), text, decoding, with_attention=False, code=label):
+        last = step.text
+    return last
+
+
+@st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Reading under each code")
+def _judged(slug: str, text: str) -> CodeVerdict:
+    from core.language.codes import judge
+
+    return judge(session.checkpoint(slug), text)

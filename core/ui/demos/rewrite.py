@@ -1,0 +1,275 @@
+"""The demo of the encoder-decoder page: text in, text out, and what each written token looked at."""
+
+from __future__ import annotations
+
+import html
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import streamlit as st
+
+from core import session
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.errors import AtlasError
+from core.language.damage import KINDS, Kind, damage
+from core.language.denoise import CORRUPTIONS, damage_text
+from core.language.noise import NOISES, Noise, noisy
+from core.language.tasks import Task, tasks
+from core.language.text import clean
+from core.language.translate import MAX_CHARS, Alignment, Request, align, prepare, replay, rewrite
+from core.language.types import Decoding, GenerationStep
+from core.ui.demos import rewrite_text
+from core.ui.demos.decoding import decoding_controls, decoding_of, effective, explain_decoding
+from core.ui.demos.pivot import pivot_panel
+from core.ui.demos.respell import BYTES, rate_slider, respell_panel
+from core.ui.demos.rewrite_parts import attention_panel, attention_tabs
+from core.ui.demos.steps import alternatives_panel, beams_table, how_it_ended, steps_table
+from core.ui.links import PageState
+from core.ui.page import accent, plain
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+BRANCH = "encoder-decoder"
+AS_IT_IS = "none"
+_PAUSE = 0.04
+"""Seconds between two pictures of the growing text: more often would cost more than the model."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """One answer; lives in the session, so that what was written before a stop is not lost."""
+
+    wanted: tuple[Any, ...]
+    steps: list[GenerationStep] = field(default_factory=list)
+    path: tuple[GenerationStep, ...] = ()
+    alignment: Alignment | None = None
+    over: bool = False
+    stopped: bool = False
+
+
+def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
+    """Draw the whole demo; reads and writes task, text, damage, rate, the decoding, forced, step, layer and head."""
+    checkpoint = session.checkpoint(spec.slug)
+    offered = tasks(checkpoint)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        task = _task(offered, state)
+        kind = _damage_menu(task, state) if task.repairs or task.denoises or task.respells else None
+        with st.popover("How it writes"):
+            decoding = _decoding(task, state)
+    typing, writing = _samples_and_columns(task, state)
+    with typing:
+        typed = str(st.text_area("Text in", key=state.key("text"), height=72) or "")
+        state.set(text=None if typed == rewrite_text.samples(task)[0] else typed)
+    try:
+        with typing:
+            given = _damaged(checkpoint, task, typed, kind, state) if kind is not None else typed
+        request = prepare(checkpoint, given, task.slug)
+        with writing:
+            run = _write(checkpoint, request, given, decoding, state)
+    except AtlasError as error:
+        # What was typed stays in the box, so nothing is lost by the refusal.
+        st.warning(plain(str(error)), icon=":material/info:")
+        return
+    if task.respells and run.steps:
+        respell_panel(checkpoint, clean(typed, MAX_CHARS), request.text, run.steps[-1].text, state)
+    if task.denoises and run.steps:
+        st.caption(plain(rewrite_text.kept(clean(typed, MAX_CHARS), run.steps[-1].text)))
+    if run.steps:
+        pivot_panel(checkpoint, given, task, run.steps[-1].text, decoding)
+    if run.path and run.alignment is not None:
+        _explore(checkpoint, request, run, decoding, state)
+    with st.expander("Formula: where cross-attention stands"):
+        rewrite_text.formula(task, scaled=checkpoint.model.config.model_type not in ("t5", "mt5", "umt5"))
+    explain_decoding()
+
+
+def _task(offered: tuple[Task, ...], state: PageState) -> Task:
+    slugs = [task.slug for task in offered]
+    wanted = state.text("task", slugs[0])
+    if wanted not in slugs:
+        st.warning(
+            plain(f"This model has no task “{wanted[:40]}”. It offers: {', '.join(slugs)}. The first one is shown."),
+            icon=":material/link_off:",
+        )
+        wanted = slugs[0]
+    slot = state.key("task")
+    if st.session_state.get(slot) not in slugs:
+        st.session_state[slot] = wanted
+    chosen = st.selectbox(
+        "Task", slugs, key=slot, width=290, format_func=lambda slug: next(t.label for t in offered if t.slug == slug)
+    )
+    state.set(task=None if chosen == slugs[0] else chosen)
+    return next(task for task in offered if task.slug == chosen)
+
+
+def _damage_menu(task: Task, state: PageState) -> Kind | str:
+    options: list[str] = [*KINDS[-1:], *KINDS[:-1], AS_IT_IS]
+    if task.denoises or task.respells:
+        options = [*(CORRUPTIONS if task.denoises else NOISES), AS_IT_IS]
+    current = state.text("damage", options[0])
+    chosen = st.selectbox(
+        "Damage", options, index=options.index(current) if current in options else 0,
+        key=state.key(f"damage.{task.denoises}.{task.respells}"),
+        format_func=rewrite_text.DAMAGE.__getitem__, width=230, help="What is done to your sentence before it is read",
+    )  # fmt: skip
+    state.set(damage=None if chosen == options[0] else chosen)
+    return str(chosen)
+
+
+def _decoding(task: Task, state: PageState) -> Decoding:
+    before = decoding_of(state)
+    if task.respells and before.max_new_tokens == Decoding().max_new_tokens:  # too few bytes for a sentence
+        before = replace(before, max_new_tokens=BYTES)
+    now = decoding_controls(before, key=state.key(f"decoding.{task.respells}"))
+    length = now.max_new_tokens
+    state.set(
+        strategy=now.strategy, temperature=now.temperature, top_k=now.top_k, top_p=now.top_p, beams=now.beams,
+        length=Decoding().max_new_tokens if task.respells and length == BYTES else length,
+    )  # fmt: skip
+    if now.strategy == "sample":
+        state.set(seed=now.seed)
+    return now
+
+
+def _samples_and_columns(task: Task, state: PageState) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The samples, and side by side the places for what goes in and what comes out.
+
+    Another task brings its own sample where the box still holds one of the old task's.
+    """
+    samples = rewrite_text.samples(task)
+    box, owner, pills = state.key("text"), state.key("text.task"), state.key("text.sample")
+    if box not in st.session_state:
+        st.session_state[box] = state.text("text", samples[0])
+    elif st.session_state.get(owner) != task.slug and st.session_state[box] in rewrite_text.every_sample():
+        st.session_state[box] = samples[0]
+    st.session_state[owner] = task.slug
+    names = {plain(sample): sample for sample in samples}
+    st.session_state[pills] = next((name for name, text in names.items() if text == st.session_state[box]), None)
+
+    def take() -> None:
+        name = st.session_state[pills]
+        if name is not None:
+            st.session_state[box] = names[name]
+
+    st.pills("Samples", list(names), key=pills, on_change=take, label_visibility="collapsed")
+    left, right = st.columns(2, gap="medium")
+    return left, right
+
+
+def _damaged(checkpoint: Checkpoint, task: Task, typed: str, kind: Kind | str, state: PageState) -> str:
+    """The text after damage, shown, with a button that damages it another way."""
+    if kind == AS_IT_IS:
+        return typed
+    slot = state.key("damage.seed")
+    seed = int(st.session_state.setdefault(slot, state.number("seed", 0)))
+    text = clean(typed, MAX_CHARS)
+    if task.respells:
+        given = noisy(text, cast(Noise, kind), rate_slider(cast(Noise, kind), state), seed)
+    elif task.denoises:
+        given = damage_text(checkpoint, text, kind, seed)
+    else:
+        given = damage(text, cast(Kind, kind), seed=seed)
+
+    def again() -> None:
+        st.session_state[slot] = (seed + 1) % 2**31
+
+    state.set(seed=seed)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.html(
+            f'<p dir="auto" style="margin:0;overflow-wrap:anywhere"><small>After the damage</small><br>'
+            f"<code>{html.escape(given)}</code></p>",
+            width="stretch",
+        )
+        st.button("Damage it another way", key=state.key("damage.again"), on_click=again)
+    return given
+
+
+def _write(checkpoint: Checkpoint, request: Request, given: str, decoding: Decoding, state: PageState) -> _Run:
+    """The answer that is asked for: kept from the run before, or streamed now."""
+    forced = _forced(request, state)
+    wanted = (checkpoint.spec.slug, request.text, request.task.slug, effective(decoding), forced)
+    slot = state.key("run")
+    run: _Run | None = st.session_state.get(slot)
+    if run is None or run.wanted != wanted:
+        run = st.session_state[slot] = _Run(wanted)
+    st.html('<p style="margin:0;font-size:.875rem">Text out</p>')
+    place, buttons = st.empty(), st.empty()
+    if not run.over:
+        buttons.button("Stop", key=state.key("stop"), icon=":material/stop:", on_click=_stop(run))
+        run.steps.clear()
+        drawn = 0.0
+        for step in rewrite(checkpoint, given, request.task.slug, decoding, forced=forced):
+            run.steps.append(step)
+            if time.monotonic() - drawn > _PAUSE:
+                _draw(place, step.text, growing=True)
+                drawn = time.monotonic()
+        run.over = True
+        buttons.empty()
+    if run.steps and not run.path:
+        last = run.steps[-1]
+        beam = decoding.strategy == "beam"
+        run.path = replay(checkpoint, given, request.task.slug, last.ids) if beam else tuple(run.steps)
+        run.alignment = align(checkpoint, request, [step.token.id for step in run.path])
+    if run.steps:
+        _draw(place, run.steps[-1].text)
+    ended = "Stopped." if run.stopped else how_it_ended(run.steps[-1], checkpoint.spec.name) if run.steps else ""
+    by_hand = f" Step {len(forced)} was chosen by hand." if forced else ""
+    with buttons.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"{len(run.path)} tokens. {ended}{by_hand}")
+        if forced and st.button("Back to its own choice", key=state.key("unforce")):
+            st.session_state[state.key("forced")] = ()
+            st.rerun()
+    state.set(forced=forced)
+    return run
+
+
+def _forced(request: Request, state: PageState) -> tuple[int, ...]:
+    """The path chosen by hand; it belongs to one text and one task and goes with them."""
+    slot, owner = state.key("forced"), state.key("forced.owner")
+    if owner not in st.session_state:
+        st.session_state[slot] = state.integers("forced")
+    elif st.session_state[owner] != (request.text, request.task.slug):
+        st.session_state[slot] = ()
+        st.session_state.pop(state.key("step"), None)
+    st.session_state[owner] = (request.text, request.task.slug)
+    return tuple(st.session_state[slot])
+
+
+def _stop(run: _Run) -> Any:
+    def stop() -> None:
+        run.over = run.stopped = True
+
+    return stop
+
+
+def _draw(place: DeltaGenerator, text: str, *, growing: bool = False) -> None:
+    caret = '<span aria-hidden="true">▏</span>' if growing else ""
+    style = f"font-size:1.3rem;line-height:1.6;overflow-wrap:anywhere;border-left:4px solid {accent(BRANCH)};margin:0"
+    place.html(f'<p dir="auto" style="{style};padding-left:.8rem;min-height:2.2em">{html.escape(text)}{caret}</p>')
+
+
+def _explore(checkpoint: Checkpoint, request: Request, run: _Run, decoding: Decoding, state: PageState) -> None:
+    """What each written token looked at, and what else could have come in its place."""
+    assert run.alignment is not None
+    slot = state.key("step")
+    step = min(int(st.session_state.get(slot, state.number("step", 1) - 1)), len(run.path) - 1)
+    chosen = attention_panel(run.alignment, step, state)
+    step = chosen.step
+    st.session_state[slot] = step
+    state.set(step=step + 1 if step else None)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        other = alternatives_panel(run.path, step, decoding, key=state.key("steps"), branch=BRANCH)
+    if other is not None:
+        st.session_state[state.key("forced")] = (*(s.token.id for s in run.path[:step]), other)
+        st.rerun()
+    with right:
+        rewrite_text.try_and_notice(request.task)
+        card = checkpoint.spec.card
+        if card is not None and card.weaknesses:
+            st.caption(f"Known weakness: {plain(card.weaknesses[0])}")
+        beams_table(run.steps, step)
+    attention_tabs(run.alignment, chosen, state)
+    steps_table(run.path)

@@ -1,0 +1,1 @@
+"""The heads panel that every branch page shows."""

@@ -1,0 +1,99 @@
+"""A text for a live model to attend to: the row of controls, and the trace that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.attention.trace import AttentionTrace
+from core.checkpoints.spec import CheckpointSpec
+from core.ui.heads import samples as texts
+from core.ui.page import plain
+
+if TYPE_CHECKING:
+    from core.ui.links import PageState
+
+CONTINUATIONS = (0, 6, 12, 24, 48)
+CONTINUED = 12
+"""How many tokens follow where nobody has chosen."""
+PAIRS = frozenset({"masked-lm", "replaced-token", "adapters"})
+"""Kinds of models that read two sentences at once."""
+
+
+def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, vectors: bool = False) -> AttentionTrace:
+    """Draw the controls, run the model, return its trace; the text is kept in the state.
+
+    Args:
+        pairs: offer a second sentence where the model can read one.
+        vectors: with queries and keys.
+
+    Raises:
+        AtlasError: whatever the text or the model does not allow, as a sentence.
+    """
+    samples = texts.samples(spec)
+    slot = state.key(f"heads.text.{spec.kind}")
+    st.session_state.setdefault(slot, state.text("text", samples[0]))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        run = _what_to_run(spec, state)
+        text = st.text_input("Text", key=slot, help="Attention is drawn for up to 256 tokens") or ""
+        second = ""
+        if pairs and spec.kind in PAIRS:
+            second = st.text_input(
+                "Second sentence", state.text("second"), key=state.key("heads.second"), placeholder="none",
+                help="Read together with the first, as a pair", width=260,
+            )  # fmt: skip
+            state.set(second=second or None)
+        sample_menu(samples, slot, state)
+    state.set(text=None if text == samples[0] else text)
+    with st.spinner("Running the model"):
+        if second:
+            return session.trace(spec.slug, text, second, vectors=vectors)
+        return run(text, vectors=vectors)
+
+
+def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[..., AttentionTrace]:
+    """The menu that this kind of model needs before its text, and what to do with the text."""
+    if spec.kind == "causal-lm":
+        wanted = state.number("count", CONTINUED)
+        wanted = min(CONTINUATIONS, key=lambda offered: abs(offered - wanted))
+        count = st.selectbox(
+            "Continue by", CONTINUATIONS, index=CONTINUATIONS.index(wanted), format_func=lambda n: f"{n} tokens",
+            key=state.key("heads.count"), width=130,
+            help="Tokens that the model writes after your text, greedily; their rows are stitched on",
+        )  # fmt: skip
+        state.set(count=None if count == CONTINUED else count)
+        return partial(session.continued_trace, spec.slug, count=count)
+    if spec.kind == "seq2seq-lm":
+        task = task_menu(spec, state)
+        return partial(session.rewritten_trace, spec.slug, task=task)
+    return partial(session.trace, spec.slug)
+
+
+def task_menu(spec: CheckpointSpec, state: PageState) -> str:
+    """What an encoder-decoder is asked to do."""
+    from core.language.tasks import tasks
+
+    labels = {task.slug: task.label for task in tasks(session.checkpoint(spec.slug))}
+    wanted = state.text("task")
+    task = st.selectbox(
+        "Task", list(labels), index=list(labels).index(wanted) if wanted in labels else 0,
+        format_func=labels.__getitem__, key=state.key(f"heads.task.{spec.slug}"), width=280,
+    )  # fmt: skip
+    state.set(task=None if task == next(iter(labels)) else task)
+    return str(task)
+
+
+def sample_menu(samples: Sequence[str], slot: str, state: PageState) -> None:
+    """Texts to begin with, one click away; ``slot`` is where the text lives."""
+    with st.popover("Samples"):
+        for number, sample in enumerate(samples):
+            button = state.key(f"heads.sample.{number}")
+            st.button(plain(texts.short(sample)), key=button, on_click=_take, args=(slot, sample), width="stretch")
+
+
+def _take(slot: str, sample: str) -> None:
+    st.session_state[slot] = sample

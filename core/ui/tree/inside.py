@@ -1,0 +1,41 @@
+"""From a module of a tree to what it does: the same step inside a block of the system's live model."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import checkpoints
+from core.attention.inside.modules import step_of
+from core.catalogue.schema import System
+from core.checkpoints.spec import CheckpointSpec
+from core.ui.page import plain
+
+
+def inside_link(system: System, layer: int | None, size: str, node: str) -> None:
+    """A link to the step that shows what the module at ``node`` gives, where a model of the system runs here.
+
+    Args:
+        layer: from 1, the one that is meant where the node stands for several.
+    """
+    spec = _live(system)
+    shown = None if spec is None else step_of(spec, node, size, None if layer is None else layer - 1)
+    if spec is None or shown is None:
+        return
+    query = {"tab": "block", "model": spec.slug, "step": shown.slug}
+    if spec.kind == "seq2seq-lm":
+        query["side"] = shown.side
+    if shown.layer is not None:
+        query["layer"] = str(shown.layer + 1)
+    where = "the last layer" if shown.layer is None else f"layer {shown.layer + 1}"
+    st.page_link(
+        "pages/attention.py",
+        label=plain(f"See it at work: {where} of {spec.name}"),
+        icon=":material/play_circle:",
+        query_params=query,
+    )
+
+
+def _live(system: System) -> CheckpointSpec | None:
+    """The live model of this very system, its record's own choice first."""
+    ready = [spec for spec in checkpoints.for_system(system.slug) if spec.ready]
+    return min(ready, key=lambda spec: spec.slug != system.live.checkpoint, default=None)

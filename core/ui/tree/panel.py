@@ -1,0 +1,290 @@
+"""A system's module tree to walk, draw, copy and compare. It shows kept trees, so it needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import streamlit as st
+
+from core import anatomy, catalogue
+from core.anatomy.explain import explain
+from core.anatomy.node import ModuleNode
+from core.anatomy.notes import PRINTED
+from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, by_role
+from core.anatomy.sizes import size_of
+from core.catalogue.schema import System
+from core.errors import OutOfRange
+from core.figures import parameters as figures
+from core.figures.numbers import in_words, percent, short
+from core.ui.tree.view import walkable_tree
+
+VIEWS = {
+    "tree": "Tree",
+    "treemap": "Treemap",
+    "sunburst": "Sunburst",
+    "text": "As text",
+    "sizes": "Compare sizes",
+}
+_TEXT_HEIGHT = 560
+_CONFIG = {
+    "Share": st.column_config.NumberColumn(format="percent"),
+    "Parameters": st.column_config.NumberColumn(format="localized"),
+}
+
+
+def tree_panel(
+    slug: str,
+    *,
+    key: str,
+    size: str | None = None,
+    node: str | None = None,
+    drawing: str | None = None,
+    below: Callable[[str, str], None] | None = None,
+) -> tuple[str | None, str | None, str]:
+    """Draw everything that can be seen of a system's tree; returns (size, node path, drawing) as chosen.
+
+    The arguments are what a link asks for; size and node are None for the defaults. A size that the system lacks is
+    named in a sentence and passed over. ``below`` draws under what is known of a node, given size and path.
+    """
+    system = catalogue.get(slug)
+    try:
+        chosen = size_of(slug, size)
+    except OutOfRange as error:
+        st.warning(_plain(str(error)))
+        chosen = size_of(slug)
+    counts = anatomy.counts(slug)
+    names = list(counts)
+    left, right = st.columns([1, 2.6], vertical_alignment="bottom")
+    with left:
+        name = st.selectbox(
+            "Size",
+            names,
+            index=names.index(chosen.name),
+            format_func=lambda option: f"{option} · {short(counts[option])}",
+            key=f"{key}.size",
+            help="Published sizes. The number counts every parameter of the tree, shared tensors once.",
+        )
+    with right:
+        view = st.segmented_control(
+            "View",
+            list(VIEWS),
+            format_func=VIEWS.__getitem__,
+            default=drawing if drawing in VIEWS else "tree",
+            key=f"{key}.view",
+            label_visibility="collapsed",
+            required=True,
+        )
+    root = anatomy.tree(slug, name)
+    st.caption(_counted(system, name, root.parameters))
+    picked = node or ""
+    if view == "tree":
+        picked = _walk(system, name, root, key, picked, below)
+    elif view in ("treemap", "sunburst"):
+        _picture(system, name, root, key, view)
+    elif view == "text":
+        _text(slug, root, key)
+    else:
+        _compare(system, key)
+    return (None if name == system.default_size.name else name), (picked or None), view
+
+
+def _walk(
+    system: System, size: str, root: ModuleNode, key: str, picked: str, below: Callable[[str, str], None] | None
+) -> str:
+    """The walkable tree, and beside it what is known about the chosen node."""
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        start = root.nearest(picked)
+        picked = walkable_tree(root, key=f"{key}.tree", selected=start, label=f"{system.name} {size}, module tree")
+        st.caption(
+            "**Try** the arrow keys: right opens the repeated layer, letters jump to a name. **Notice**: "
+            + _notice(root)
+        )
+    with right:
+        details(root, picked)
+        if below is not None:
+            below(size, picked)
+    return picked
+
+
+def details(root: ModuleNode, path: str) -> None:
+    """What one module is: class, copies, parameters and share, what it computes, its tensors."""
+    found = next(((node, copies) for at, node, copies in root.walk() if at == path), (root, 1))
+    node, copies = found
+    st.subheader(_plain(node.name or node.cls), anchor=False)
+    if path:
+        where = f"{node.cls}, at {path}" + (f"; {copies} copies in the network" if copies > 1 else "")
+        st.caption(_plain(where))
+    total = node.parameters * copies
+    amount = f"**{total:,}** parameters" if total else "No parameters of its own" if node.ties else "No parameters"
+    if copies > 1 and total:
+        amount += f" in {copies} copies, {node.parameters:,} in one"
+    share = f": **{percent(total / root.total)}** of the network" if total and path else ""
+    st.markdown(f"{amount}{share}.")
+    told = explain(node.cls)
+    if told is not None:
+        st.markdown(told.text)
+        if told.formula:
+            st.latex(rf"\begin{{gathered}} {told.formula} \end{{gathered}}" if r"\\" in told.formula else told.formula)
+        if told.where:
+            st.caption(_plain(f"Letters: {told.where}."))
+    _tensors(node)
+    _roles(node)
+
+
+def _notice(root: ModuleNode) -> str:
+    """What the shares of this very network show, in a sentence."""
+    shares = by_role(root)
+    times = shares[FEED_FORWARD] / shares[ATTENTION] if shares[ATTENTION] else 0.0
+    return (
+        f"feed-forward holds {times:.1f} times what attention holds, and the embeddings are "
+        f"{percent(shares[EMBEDDINGS] / root.total)} of all parameters."
+    )
+
+
+def _tensors(node: ModuleNode) -> None:
+    ties = dict(node.ties)
+    rows = [
+        {
+            "Tensor": name,
+            "Shape": " × ".join(f"{extent:,}" for extent in shape) or "1",
+            "Numbers": prod(shape),
+            "Counted": "elsewhere" if name in ties else "here",
+        }
+        for name, shape in node.tensors
+    ]
+    rows += [
+        {
+            "Tensor": name,
+            "Shape": " × ".join(f"{extent:,}" for extent in shape),
+            "Numbers": prod(shape),
+            "Counted": "no, not trained",
+        }
+        for name, shape in node.buffers
+    ]
+    if rows:
+        st.dataframe(
+            rows, hide_index=True, column_config={"Numbers": st.column_config.NumberColumn(format="localized")}
+        )
+    for name, owner in node.ties:
+        st.caption(f"`{name}` is the same tensor as `{owner}`, so it is counted there.")
+
+
+def _roles(node: ModuleNode) -> None:
+    rows = figures.legend_rows(node)
+    if node.children and len(rows) > 1:
+        st.dataframe(
+            [{"For": role, "Parameters": amount, "Share": share} for role, _, amount, share in rows],
+            hide_index=True,
+            column_config=_CONFIG,
+        )
+
+
+def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -> None:
+    draw = figures.treemap if view == "treemap" else figures.sunburst
+    figure = draw(root, dark=st.context.theme.type == "dark")
+    largest = max(figures.legend_rows(root), key=lambda row: row[2])
+    st.plotly_chart(
+        figure,
+        key=f"{key}.{view}.{size}",
+        config={"displayModeBar": False},
+        alt=f"{VIEWS[view]} of {system.name} {size} by parameters. The largest part is {largest[0]}, {largest[3]:.0%}. "
+        "The table below has every number.",
+    )
+    _legend(root)
+    st.caption(
+        "Areas are parameters; all copies of a repeated layer together. **Try** a click on a module to open it. "
+        "**Notice**: " + _notice(root)
+    )
+    with st.expander("As a table"):
+        st.dataframe(figures.share_table(root), hide_index=True, column_config=_CONFIG)
+
+
+def _legend(root: ModuleNode) -> None:
+    """What the colours mean; the colours are this program's own."""
+    chips = "".join(
+        f'<span style="display:inline-flex;align-items:center;gap:.4rem;margin-right:1.1rem;white-space:nowrap">'
+        f'<span style="width:.85rem;height:.85rem;border-radius:.2rem;background:{colour}"></span>'
+        f"{role} {percent(share)}</span>"
+        for role, colour, _, share in figures.legend_rows(root)
+    )
+    st.html(f'<div style="display:flex;flex-wrap:wrap;row-gap:.2rem;font-size:.9rem">{chips}</div>')
+
+
+def _text(slug: str, root: ModuleNode, key: str) -> None:
+    """The tree as torch prints it, to copy; for four systems also the very tree that source 000 prints."""
+    printed = anatomy.printed_tree(slug)
+    if printed is not None:
+        which = st.radio(
+            "Which tree",
+            ("This size", "The one that source 000 prints"),
+            key=f"{key}.which",
+            horizontal=True,
+            label_visibility="collapsed",
+        )
+        if which != "This size":
+            st.code(printed.text(), language=None, height=_TEXT_HEIGHT)
+            st.markdown(
+                f"Source 000, a cheat sheet of May 2023, prints this `{PRINTED[slug].cls}`. "
+                "Every line is as it is there, except:"
+            )
+            st.markdown("\n".join(f"- {_plain(sentence)}" for sentence in PRINTED[slug].sentences()))
+            return
+    st.code(root.text(), language=None, height=_TEXT_HEIGHT)
+    st.caption("This is what torch prints for the model, letter for letter.")
+
+
+def _compare(system: System, key: str) -> None:
+    """All sizes of the system side by side, and other systems at their first size."""
+    others = {other.slug: other for other in catalogue.systems() if other.slug != system.slug}
+    left, right = st.columns([3, 1.4], vertical_alignment="bottom")
+    with left:
+        start = [system.parent] if system.parent in others else []
+        beside = st.multiselect(
+            "Beside its own sizes",
+            list(others),
+            default=start,
+            key=f"{key}.beside",
+            format_func=lambda slug: others[slug].name,
+            max_selections=8,
+            placeholder="Choose systems",
+        )
+    with right:
+        relative = st.toggle("As shares", key=f"{key}.relative", help="Every bar as 100 % of its own network")
+    networks = {f"{system.name} {size.name}": anatomy.tree(system.slug, size.name) for size in system.sizes}
+    networks |= {f"{others[slug].name} {others[slug].default_size.name}": anatomy.tree(slug) for slug in beside}
+    most = max(networks, key=lambda label: networks[label].total)
+    st.plotly_chart(
+        figures.sizes_bars(networks, relative=relative),
+        key=f"{key}.bars",
+        config={"displayModeBar": False},
+        alt=f"Parameters by role of {len(networks)} networks. The largest is {most} with "
+        f"{in_words(networks[most].total)}. The table below has every number.",
+    )
+    own = sorted((anatomy.tree(system.slug, size.name) for size in system.sizes), key=lambda root: root.total)
+    if len(own) > 1:
+        first, last = (percent(by_role(root)[EMBEDDINGS] / root.total) for root in (own[0], own[-1]))
+        st.caption(
+            f"**Try** the shares. **Notice**: from the smallest to the largest {system.name} here, the share of the "
+            f"embeddings goes from {first} to {last}."
+        )
+    with st.expander("As a table"):
+        rows = figures.sizes_table(networks)
+        columns = {name: st.column_config.NumberColumn(format="localized") for name in rows[0] if name != "Network"}
+        st.dataframe(rows, hide_index=True, column_config=columns)
+
+
+def _counted(system: System, size: str, parameters: int) -> str:
+    """The count in full, beside the figure that was published."""
+    one = system.size(size)
+    text = f"{one.architecture} with **{parameters:,}** parameters, shared tensors once"
+    if one.published_as:
+        text += f"; published as {_plain(one.published_as)}"
+    return text + "." + (f" {_plain(one.note)}" if one.note else "")
+
+
+def _plain(text: str) -> str:
+    from core.ui.page import plain
+
+    return plain(text)
