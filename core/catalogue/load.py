@@ -36,6 +36,9 @@ SYSTEMS = DATA / "systems"
 
 Table = dict[str, Any]
 
+NOT_YET_EVERYWHERE = ("unknown", "batch")
+"""Statements that older records may still lack."""
+
 
 class BadRecord(ValueError):
     """A data file that does not fit the schema: a defect of the data, not of a visitor's request."""
@@ -48,6 +51,14 @@ def _keys(value: str | list[str]) -> tuple[str, ...]:
 
 def _statement(table: Table) -> Statement:
     return Statement(text=table["text"], sources=_keys(table["source"]))
+
+
+def _statements(table: Table) -> dict[str, Any]:
+    """The described properties of a record by field."""
+    return {
+        field: None if field in NOT_YET_EVERYWHERE and field not in table else _statement(table[field])
+        for field, _ in STATEMENTS
+    }
 
 
 def _citation(key: str, table: Table) -> Citation:
@@ -96,7 +107,8 @@ def _hub(table: Table) -> HubCheckpoint:
 def _used(table: Table) -> Iterable[str]:
     """All citation keys that a record names, in reading order, with repeats."""
     for field, _ in STATEMENTS:
-        yield from _keys(table[field]["source"])
+        if field in table or field not in NOT_YET_EVERYWHERE:
+            yield from _keys(table[field]["source"])
     for size in table["sizes"]:
         yield from (size[name] for name in ("source", "config_source") if size.get(name))
     for row in table.get("facts", []):
@@ -135,7 +147,7 @@ def parse(text: str, shared: dict[str, Citation]) -> System:
             branches=cast(tuple[Branch, ...], branches),
             change=table["change"],
             why=table["why"],
-            **{field: _statement(table[field]) for field, _ in STATEMENTS},
+            **_statements(table),
             sizes=tuple(_size(row, only=len(table["sizes"]) == 1) for row in table["sizes"]),
             facts=tuple(Fact(**{"unit": "", **row}) for row in table.get("facts", [])),
             hub=tuple(_hub(row) for row in table.get("hub", [])),

@@ -153,12 +153,14 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ("objective", "Objective"),
     ("tokeniser", "Tokeniser"),
     ("vocabulary", "Vocabulary"),
+    ("unknown", "Unknown words"),
     ("embeddings", "Embeddings and positions"),
     ("attention", "Attention"),
     ("activation", "Activation"),
     ("norm", "Normalisation"),
     ("data", "Training data"),
     ("budget", "Training budget"),
+    ("batch", "Batch size"),
 )
 """The described properties of a system: field name and heading, in the order in which they are shown."""
 
@@ -184,12 +186,15 @@ class System:
     objective: Statement
     tokeniser: Statement
     vocabulary: Statement
+    unknown: Statement | None
+    """What becomes of a word that the vocabulary lacks."""
     embeddings: Statement
     attention: Statement
     activation: Statement
     norm: Statement
     data: Statement
     budget: Statement
+    batch: Statement | None
     sizes: tuple[Size, ...]
     facts: tuple[Fact, ...]
     hub: tuple[HubCheckpoint, ...]
@@ -225,4 +230,5 @@ class System:
 
     def statements(self) -> tuple[tuple[str, Statement], ...]:
         """The described properties with their headings, in the order in which they are shown."""
-        return tuple((heading, getattr(self, field)) for field, heading in STATEMENTS)
+        told = ((heading, getattr(self, field)) for field, heading in STATEMENTS)
+        return tuple((heading, statement) for heading, statement in told if statement is not None)

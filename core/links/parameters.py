@@ -1,0 +1,122 @@
+"""What a URL can carry: kinds of parameters with their ranges, and how each is read from raw text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from core.settings import MAX_TEXT_CHARS
+
+Value = str | int | float | tuple[int, ...] | tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a set of words; with ``allowed`` empty, the page passes the set to :func:`read`."""
+
+    default: str | None = None
+    allowed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Any text up to ``MAX_TEXT_CHARS`` characters. ``None`` stands for the page's own sample."""
+
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number from ``low`` to ``high``."""
+
+    default: int | None
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A number from ``low`` to ``high``."""
+
+    default: float | None
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """Whole numbers joined by dots (``3.7.12``), each from 0 to ``high``, at most ``most`` of them."""
+
+    high: int
+    most: int
+    default: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Words joined by commas (``minilm,atlas-t5``), at most ``most`` of them; the page passes the set to :func:`read`.
+
+    None stands for all of them.
+    """
+
+    most: int
+    default: None = None
+
+
+Parameter = Choice | Text | Integer | Real | Integers | Words
+
+
+def parse(parameter: Parameter, raw: str, allowed: Collection[str] | None) -> Value:
+    """The value that ``raw`` stands for. Raises ValueError with the end of a sentence that says what would do."""
+    match parameter:
+        case Choice():
+            words = parameter.allowed or allowed
+            if words is not None and raw not in words:
+                known = ", ".join(sorted(words)[:24])
+                raise ValueError(f"it must be one of: {known}" if known else "there is none here")
+            return raw
+        case Text():
+            if len(raw) > MAX_TEXT_CHARS:
+                raise ValueError(f"a text may have {MAX_TEXT_CHARS:,} characters at most")
+            return raw
+        case Integer(low=low, high=high):
+            return _whole(raw, low, high)
+        case Real(low=low, high=high):
+            try:
+                number = float(raw)
+            except ValueError:
+                raise ValueError("it must be a number") from None
+            if not math.isfinite(number) or not low <= number <= high:
+                raise ValueError(f"it must lie from {low:g} to {high:g}")
+            return number
+        case Integers(high=high, most=most):
+            parts = raw.split(".") if raw else []
+            if len(parts) > most:
+                raise ValueError(f"at most {most} numbers fit")
+            return tuple(_whole(part, 0, high) for part in parts)
+        case Words(most=most):
+            words = tuple(dict.fromkeys(raw.split(","))) if raw else ()
+            if len(words) > most:
+                raise ValueError(f"at most {most} words fit")
+            strange = next((word for word in words if allowed is not None and word not in allowed), None)
+            if strange is not None:
+                raise ValueError(f"“{short(strange)}” must be one of: {', '.join(sorted(allowed or ())[:24])}")
+            return words
+
+
+def _whole(raw: str, low: int, high: int) -> int:
+    digits = raw.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 12):
+        raise ValueError("it must be a whole number")
+    if not low <= int(raw) <= high:
+        raise ValueError(f"it must lie from {low} to {high}")
+    return int(raw)
+
+
+def plain(value: str | int | float) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def short(raw: str) -> str:
+    return raw if len(raw) <= 40 else raw[:39] + "…"
