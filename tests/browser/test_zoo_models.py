@@ -139,3 +139,15 @@ def test_reformer_meets_more_with_more_rounds(visitor: Visitor) -> None:
     page.get_by_role("radio", name="What more reading helps").click()
     expect(page).to_have_url(re.compile("demo=reading"))
     visitor.settle()
+
+
+def test_deberta_guesses_without_a_part_of_its_attention(visitor: Visitor) -> None:
+    page = visitor.open("/encoder?system=deberta&demo=parts")
+    for part in ("content to content", "content to position", "position to content"):
+        expect(page.get_by_text(f"Without {part}", exact=True)).to_be_visible()
+    box = page.get_by_role("textbox", name="Sentence, perhaps with [MASK] in place of a word")
+    box.fill("Once upon a [MASK] there lived a king.")
+    box.press("Enter")
+    expect(page).to_have_url(re.compile("Once"))
+    expect(page.get_by_role("figure", name=re.compile("^Whole"))).to_contain_text("time")
+    visitor.settle()

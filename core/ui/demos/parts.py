@@ -78,7 +78,7 @@ def _maps(found: Parts, layer: int, head: int, query: int, state: PageState) -> 
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     parts = found.scores[layer, :, head]
     titles = [f"{title} ({part})" for part, title in NAMES.items()]
-    pictures = [*zip(titles, parts, strict=True), ("Their sum", parts.sum(axis=0))]
+    pictures = [*zip(titles, parts, strict=True), ("Their sum, the score itself", parts.sum(axis=0))]
     limit = max(1e-3, max(float(np.abs(values).max()) for _, values in pictures))
     for number, (column, (name, values)) in enumerate(zip(st.columns(4, gap="small"), pictures, strict=True)):
         with column:
@@ -101,7 +101,7 @@ def _maps(found: Parts, layer: int, head: int, query: int, state: PageState) -> 
 def _row(found: Parts, layer: int, head: int, query: int) -> None:
     """The looking token's row as a table, and what to try and notice."""
     parts = found.scores[layer, :, head, query]  # (3, n)
-    table, advice = st.columns([3, 2], gap="large")
+    table, advice = st.columns([2, 1], gap="medium")
     with table:
         st.dataframe(
             [
@@ -117,7 +117,7 @@ def _row(found: Parts, layer: int, head: int, query: int) -> None:
             hide_index=True,
             column_config={
                 **{name: st.column_config.NumberColumn(format="%.2f") for name in (*NAMES, "sum")},
-                "weight": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0),
+                "weight": st.column_config.ProgressColumn(format="%.2f", width="small", min_value=0.0, max_value=1.0),
             },
             alt=f"The row of {plain(found.tokens[query])}: distance, the three parts, their sum and the weight",
         )
