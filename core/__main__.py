@@ -122,13 +122,16 @@ def heads(
     treebank: Annotated[
         Path | None, typer.Option(help="A .conllu file or a folder of them; the Atlas's own if left out.")
     ] = None,
+    together: Annotated[
+        str | None, typer.Option(help="Count a folder's files as one treebank of this name, for example ud-english.")
+    ] = None,
     sentences: Annotated[int | None, typer.Option(help="Only so many sentences of each file.", min=1)] = None,
     output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/headroles.")] = None,
 ) -> None:
     """Measure what each attention head does: how well it follows grammar, and the simple places it looks at."""
     from core.attention.roles.headroles import cli_heads
 
-    cli_heads(slugs, treebank, sentences, output)
+    cli_heads(slugs, treebank, sentences, output, together)
 
 
 @app.command()

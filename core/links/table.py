@@ -54,6 +54,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "map": Choice(allowed=("encoder", "decoder", "cross", "query")),
         "view": Choice(),
         "relation": Choice(),
+        "treebank": Choice(None, ("atlas", "ud-english")),
         "together": Choice(None, ("all", "mean", "maximum", "rollout", "flow", "heads", "layers", "texts", "models")),
         "with": Choice(),
         "other": Text(),

@@ -130,6 +130,25 @@ def test_a_folder_is_measured_file_by_file(checkpoint_dir: Path, tmp_path: Path)
     assert {row["treebank"] for row in rows(tmp_path / "out" / "dir-tiny-bert.csv")} == {"a", "b"}
 
 
+def test_a_folder_is_measured_as_one_treebank(checkpoint_dir: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.conllu").write_text(SHIPPED.read_text())
+    cli_heads(["dir-tiny-bert"], tmp_path, 2, tmp_path / "out")
+    cli_heads(["dir-tiny-bert"], tmp_path, 2, tmp_path / "out", together="both")
+    found = rows(tmp_path / "out" / "dir-tiny-bert.csv")
+    assert {row["treebank"] for row in found} == {"a", "b", "both"}
+    counted = {
+        bank: {
+            (r["relation"], r["direction"], r["layer"], r["head"]): int(r["right"])
+            for r in found
+            if r["treebank"] == bank
+        }
+        for bank in ("a", "both")
+    }
+    assert counted["both"] == {key: 2 * right for key, right in counted["a"].items()}
+    assert any(counted["a"].values())
+
+
 def test_what_cannot_be_written_is_said_before_anything_is_lost(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("my,own\n1,2\n")
     with pytest.raises(AtlasError, match="with other columns"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.attention.roles import rolefiles
@@ -49,3 +50,10 @@ def test_published_heads_are_those_of_the_larger_count() -> None:
     assert found["obj"] == (86.8, 8, 10)
     assert found["modifier"] == (75.6, 4, 10)  # amod with 2,505 links, not advmod with 1,241
     assert found["coreference"] == (65.1, 5, 4)
+
+
+def test_a_head_chosen_on_some_sentences_is_judged_on_others() -> None:
+    chosen = rolefiles.Counted("obj", "dependent to head", 10, np.array([[3, 8], [7, 1]]), 1, 4)
+    other = rolefiles.Counted("obj", "dependent to head", 20, np.array([[20, 5], [1, 1]]), 1, 4)
+    assert chosen.best == (0, 1)
+    assert chosen.best_in(other) == 5 / 20

@@ -17,7 +17,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -167,8 +167,13 @@ def table(found: RelationScores) -> str:
     return "\n".join(lines)
 
 
-def cli_heads(slugs: Sequence[str], treebank: Path | None, sentences: int | None, output: Path | None) -> None:
-    """Measure models over treebanks, print the best heads and keep all counts; a folder's files count one by one.
+def cli_heads(
+    slugs: Sequence[str], treebank: Path | None, sentences: int | None, output: Path | None, together: str | None = None
+) -> None:
+    """Measure models over treebanks, print the best heads and keep all counts.
+
+    A folder's files count one by one, or ``together`` as one treebank of that name. Of ``sentences`` so many are read
+    of each file.
 
     Raises:
         AtlasError: a model or a treebank is not there or not usable.
@@ -180,18 +185,19 @@ def cli_heads(slugs: Sequence[str], treebank: Path | None, sentences: int | None
 
     paths = treebanks.files(treebank or treebanks.SHIPPED)
     specs = [checkpoints.get(slug) for slug in slugs]
+    banks = {together: paths} if together else {path.stem: [path] for path in paths}
     folder = output or OUTPUT
     for spec in specs:
         checkpoint = checkpoints.load(spec.slug)
         rows: list[Row] = []
         roles: list[Row] = []
-        for path in paths:
-            total = min(treebanks.count(path), sentences or 10**9)
-            bar = tqdm(islice(treebanks.read(path), sentences), f"{spec.slug}, {path.stem}", total, disable=None)
-            found = measure(checkpoint, bar)
-            rows.extend(relation_rows(path.stem, found.relations))
-            roles.extend(role_rows(path.stem, found.roles))
-            print(f"{spec.slug} over {path.stem}: {found.sentences:,} sentences", end="")
+        for name, files in banks.items():
+            total = sum(min(treebanks.count(path), sentences or 10**9) for path in files)
+            read = chain.from_iterable(islice(treebanks.read(path), sentences) for path in files)
+            found = measure(checkpoint, tqdm(read, f"{spec.slug}, {name}", total, disable=None))
+            rows.extend(relation_rows(name, found.relations))
+            roles.extend(role_rows(name, found.roles))
+            print(f"{spec.slug} over {name}: {found.sentences:,} sentences", end="")
             print(f", {found.skipped:,} left out because they are too long or unreadable" * bool(found.skipped))
             if found.relations.causal:
                 print("It sees to the left only, so links to the right are not judged.")

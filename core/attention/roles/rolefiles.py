@@ -26,6 +26,8 @@ from core.errors import AtlasError
 
 SHIPPED = "atlas"
 """The treebank that comes with the app."""
+UD = "ud-english"
+"""Files of Universal Dependencies counted as one; of them only the counts are kept here."""
 Scalar = TypeVar("Scalar", bound=np.generic)
 PUBLISHED = OUTPUT / "published" / "clark-2019.csv"
 
@@ -57,6 +59,10 @@ class Counted:
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval of ``accuracy``."""
         return wilson(int(self.right.max()), self.n)
+
+    def best_in(self, other: Counted) -> float:
+        """The accuracy of this one's best head over the links of ``other``, on which it was not chosen."""
+        return int(other.right[self.best]) / other.n
 
     @property
     def baseline(self) -> float:

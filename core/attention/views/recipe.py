@@ -49,7 +49,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "bertviz": ("text", "second", "task", "count", "map", "bertviz", "layer"),
     "block": ("text", "task", "side", "layer", "step", "head", "asked"),
     "off": ("asked", "task", "off"),
-    "grammar": ("relation",),
+    "grammar": ("relation", "treebank"),
     "every": ("score", "least", "branch", "kind", "models"),
     "beside": ("text", "task", "beside", "role", "word", "at"),
 }  # fmt: skip

@@ -26,8 +26,8 @@ OFFERED = 12
 
 def grammar(spec: CheckpointSpec, state: PageState) -> None:
     """Draw the whole section; reads and writes relation and sentence."""
-    found = rolefiles.measured(spec.slug)
-    if not found:
+    banks = [name for name in (rolefiles.SHIPPED, rolefiles.UD) if rolefiles.measured(spec.slug, name)]
+    if not banks:
         st.info(
             f"The heads of {plain(spec.name)} were not measured yet. Its host can run "
             f"`python -m core heads {spec.slug}`; models without a matrix of attention cannot be measured."
@@ -38,6 +38,8 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
         "A head follows a relation if the strongest link of one word leads to the other: from an object to its verb, "
         "from a pronoun to what it stands for. No head was taught grammar."
     )
+    bank = _over(banks, state)
+    found = rolefiles.measured(spec.slug, bank)
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.plotly_chart(
@@ -73,7 +75,21 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
         "goes beyond it, interval and all, is more. And the best of many heads looks better than it is: it was chosen."
     )
     _on_a_sentence(spec, one, state)
-    _table(found)
+    _table(spec, bank, found)
+
+
+def _over(banks: list[str], state: PageState) -> str:
+    """Which sentences the heads were counted over; reads and writes treebank."""
+    wanted = state.text("treebank", banks[0])
+    if len(banks) == 1:
+        return banks[0]
+    titles = {rolefiles.SHIPPED: "Sentences written here", rolefiles.UD: "Universal Dependencies"}
+    taken = st.segmented_control(
+        "Counted over", banks, default=wanted if wanted in banks else banks[0], format_func=titles.__getitem__,
+        required=True, key=state.key("grammar.treebank"),
+    )  # fmt: skip
+    state.set(treebank=None if taken == banks[0] else str(taken))
+    return str(taken)
 
 
 def _sentence_about(one: Counted) -> None:
@@ -137,29 +153,52 @@ def _sentences() -> tuple[treebank.Sentence, ...]:
     return tuple(treebank.read(treebank.SHIPPED))
 
 
-def _table(found: dict[str, Counted]) -> None:
+def _table(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> None:
+    """Each relation's best head, what the same head does over sentences it was not chosen on, and BERT-base's."""
     theirs = rolefiles.published()
-    rows = [
-        {
-            "relation": name,
-            "joins": MEANING[name],
-            "links": one.n,
-            "head": f"{one.best[0] + 1}-{one.best[1] + 1}",
-            "read": one.direction,
-            "right %": round(100 * one.accuracy, 1),
-            "95 % interval": "{:.0%} to {:.0%}".format(*one.interval),
-            "fixed distance %": round(100 * one.baseline, 1),
-            "at": f"{one.offset:+d}",
-            "BERT-base %": theirs[name][0] if name in theirs else None,
-            "its head": f"{theirs[name][1]}-{theirs[name][2]}" if name in theirs else None,
-        }
-        for name, one in found.items()
-    ]
+    other = rolefiles.UD if bank == rolefiles.SHIPPED else rolefiles.SHIPPED
+    elsewhere = {(one.relation, one.direction): one for one in rolefiles.counted(spec.slug, other)}
+    rows = []
+    for name, one in found.items():
+        again = elsewhere.get((name, one.direction))
+        rows.append(
+            {
+                "relation": name,
+                "joins": MEANING[name],
+                "links": one.n,
+                "head": f"{one.best[0] + 1}-{one.best[1] + 1}",
+                "read": one.direction,
+                "right %": round(100 * one.accuracy, 1),
+                "95 % interval": "{:.0%} to {:.0%}".format(*one.interval),
+                "fixed distance %": round(100 * one.baseline, 1),
+                "at": f"{one.offset:+d}",
+                **(
+                    {"same head elsewhere %": round(100 * one.best_in(again), 1) if again else None}
+                    if elsewhere
+                    else {}
+                ),
+                "BERT-base %": theirs[name][0] if name in theirs else None,
+                "its head": f"{theirs[name][1]}-{theirs[name][2]}" if name in theirs else None,
+            }
+        )
     assert set(found) <= set(LABELS)
+    if not elsewhere:
+        rows = [{name: value for name, value in row.items() if name != "same head elsewhere %"} for row in rows]
     st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows), alt="The best head of every relation")
+    if elsewhere:
+        st.caption(f"Same head elsewhere: the head chosen here, over {_named(other)}. It was not chosen for those.")
     st.caption(
-        f"Measured over {len(_sentences()):,} sentences written and annotated for this project. BERT-base: Clark et "
-        "al. 2019 (arXiv 1906.04341) on newspaper text with another scheme of annotation, so its numbers are a "
-        "landmark, not a match; they are those that the authors' notebook prints, of coreference those of a summary of "
-        "the paper."
+        f"Counted over {_named(bank)}. BERT-base: Clark et al. 2019 (arXiv 1906.04341) on newspaper text with another "
+        "scheme of annotation, so its numbers are a landmark, not a match; they are those that the authors' notebook "
+        "prints, of coreference those of a summary of the paper."
+    )
+
+
+def _named(bank: str) -> str:
+    """The sentences of a treebank in words."""
+    if bank == rolefiles.SHIPPED:
+        return f"{len(_sentences()):,} sentences written and annotated for this project"
+    return (
+        "5,363 sentences of Universal Dependencies (English EWT, development and test, PUD and Pronouns; CC BY-SA), "
+        "less those that are longer than the model takes"
     )
