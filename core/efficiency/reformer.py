@@ -158,14 +158,14 @@ def encode(model: Any, ids: Tensor, *, rounds: int | None = None, seed: int = SE
             query, key = (
                 part(hidden)[0].view(len(hidden[0]), heads, -1).transpose(0, 1) for part in (own.query, own.key)
             )
-            near = _near(len(hidden[0]), int(model.config.local_attn_chunk_length))
+            close = near(len(hidden[0]), int(model.config.local_attn_chunk_length))
             scores = (query @ key.transpose(-1, -2)) * query.shape[-1] ** -0.5
-            weights.append(torch.softmax(scores.masked_fill(~near, -torch.inf), dim=-1)[None])
-            met.append(near.expand(1, heads, -1, -1))
+            weights.append(torch.softmax(scores.masked_fill(~close, -torch.inf), dim=-1)[None])
+            met.append(close.expand(1, heads, -1, -1))
     return Encoded(tuple(weights), tuple(met))
 
 
-def _near(n: int, chunk: int) -> Tensor:
+def near(n: int, chunk: int) -> Tensor:
     """(n, n) True where local attention sees: the own chunk and the one before, nothing ahead; all of a short text."""
     at = torch.arange(n) // (chunk if n > chunk else n)
     apart = at[:, None] - at[None, :]

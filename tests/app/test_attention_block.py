@@ -41,10 +41,6 @@ def press(at: AppTest, label: str) -> AppTest:
 @pytest.mark.parametrize("model", [spec.slug for spec in checkpoints.available() if spec.kind != "adapters"])
 def test_it_opens_filled(model: str) -> None:
     at = page(model=model)
-    if model == "atlas-reformer":
-        assert "cannot be shown step by step here" in at.warning[0].value
-        assert len(at.get("plotly_chart")) == 2
-        return
     assert not at.warning
     assert title(at) == "Weights"
     assert formula(at) == r"A = \mathrm{softmax}(S + M)"

@@ -4,7 +4,7 @@ Whoever looks inside an attention, or switches a head of it off, finds the modul
 written from the trunk of the model, with ``{i}`` for the layer; ALBERT, whose layers share modules, counts groups, too.
 A projection that makes several things at once is followed by the part that is meant: ``c_attn:0/3``.
 
-A Reformer has heads, but no matrix of queries and keys: its score is "hashed", and nobody makes it anew.
+A Reformer's layers differ: those that hash have one projection for queries and keys, local ones have two.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ TABLE: dict[str, dict[str, Attends]] = {
     "ctrl": {"decoder": Attends("h.{i}.multi_head_attention", "h.{i}.multi_head_attention.dense", "Wq Wk Wv")},
     "reformer": {
         "decoder": Attends(
-            "encoder.layers.{i}.attention.self_attention", "encoder.layers.{i}.attention.output.dense", "", "hashed"
+            "encoder.layers.{i}.attention.self_attention", "encoder.layers.{i}.attention.output.dense", "", "hashed",
+            note="In layers that hash a key is its query brought to one length. Who meets whom is decided by buckets.",
         )
     },
     "llama": {"decoder": _LLAMA},

@@ -12,6 +12,9 @@ disentangled    content and distance by themselves: `core.attention.architecture
 two-stream      content, distance, segment, with biases: `core.attention.architectures.relative`
 windowed        :math:`q_i \cdot k_j / \sqrt d` in a window, :math:`q^g_i \cdot k^g_j / \sqrt d` in the row of a global
                 token (Longformer: Beltagy et al. 2020)
+hashed          :math:`q_i \cdot \hat q_j / \sqrt d + \ln m_{ij}` where a key is met in :math:`m_{ij} > 0` rounds, with
+                :math:`\hat q_j` the query of unit mean square; in every other layer plain and near
+                (Reformer: Kitaev et al. 2020; `core.attention.architectures.hashed`)
 blocks          :math:`q_i \cdot k_j / \sqrt d` in blocks near, global and drawn (BigBird: Zaheer et al. 2020)
 ==============  ====================================================================================================
 
@@ -24,6 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from core.attention.architectures import hashed
 from core.attention.architectures.disentangled import PARTS, position_scores
 from core.attention.architectures.layout import Place, Score
 from core.attention.architectures.relative import stream
@@ -51,6 +55,8 @@ class Attended:
     mixed: Tensor | None = None  # (Q, w), as it enters the output's projection
     before_turn: tuple[Tensor, Tensor] | None = None
     """(H, Q, d) queries and (fewer heads, K, d) keys before positions turned them."""
+    shared: bool = False
+    """Whether a key is its query, brought to one length (Reformer)."""
     at: tuple[Tensor, Tensor, Tensor] | None = None
     """Longformer's queries (H, g, d), keys and values (H, K, d) of global tokens."""
 
@@ -67,6 +73,8 @@ def look(watch: Watch, place: Place) -> None:
     if place.names.out:
         watch.on(place.path(place.names.out))
     watch.on(*(f"{place.module}.{name.partition(':')[0]}" for name in place.names.parts.split()))
+    if place.names.score == "hashed":
+        watch.on(*(f"{place.module}.{name}" for name in hashed.projections(_module(watch, place))))
     if place.names.score == "windowed":
         watch.on(*(f"{place.module}.{name}" for name in _GLOBAL))
 
@@ -85,6 +93,8 @@ def attended(watch: Watch, place: Place, count: int = 0, *, asking: bool = False
     call = calls[count] if calls else Call({}, (None,))  # parts of sparse attention are called one by one
     if place.names.score == "two-stream":
         return _two_stream(_module(watch, place), call, asking=asking)
+    if place.names.score == "hashed":
+        return _hashed(watch, place, call)
     made = [_made(watch, place, name, count) for name in place.names.parts.split()]
     width = made[0].shape[-1] // place.heads
     query, key, value = (_split(vectors, width) for vectors in made)
@@ -222,6 +232,25 @@ def _blocks(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
     seen = [torch.from_numpy(mask(sparsity.pattern(n, place.layer, head), n)) for head in range(place.heads)]
     made = replace(met, seen=torch.stack(seen))
     return replace(made, weights=made.score.softmax(-1))
+
+
+def _hashed(watch: Watch, place: Place, call: Call) -> Attended:
+    """What fills the last chunk is left out; the weights are not kept by the pass and computed here."""
+    own, n = _module(watch, place), watch.length
+    made = {name: _row(watch.calls(f"{place.module}.{name}")[0].back)[:n] for name in hashed.projections(own)}
+    met = hashed.met(own, {name: _split(one, one.shape[-1] // place.heads) for name, one in made.items()})
+    found = Attended(
+        met.query,
+        met.key,
+        met.value,
+        met.terms,
+        met.seen,
+        None,
+        met.factor,
+        _row(call.back.hidden_states)[:n],
+        shared=hashed.hashes(own),
+    )
+    return replace(found, weights=found.score.softmax(-1))
 
 
 def _two_stream(own: Any, call: Call, *, asking: bool) -> Attended:

@@ -125,7 +125,7 @@ def each(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, lis
                 pieces = [attended(watch, place, number) for number in range(count)]
                 done.setdefault(place.kind, []).append((place, _joined(pieces, n)))
         return done
-    drawn(watch.model, inputs)
+    drawn(watch, inputs)
     calls: Counter[str] = Counter()
     with torch.inference_mode():
         for place in all_places:

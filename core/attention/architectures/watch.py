@@ -34,6 +34,8 @@ class Watch:
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
+        self.length: int | None = None
+        """Tokens of the text, where a model reads more than that: a Reformer fills its last chunk."""
         self._calls: dict[str, list[Call]] = {}
 
     def on(self, *paths: str) -> None:
@@ -91,8 +93,8 @@ def run(model: Any, inputs: Mapping[str, Any], **asked: Any) -> Any:
     kind = model.config.model_type
     if kind == "reformer":
         raise NoAttentionMatrix(
-            "A Reformer makes no matrix of queries and keys: it sorts the text into buckets and looks within them. Its "
-            "demo shows the buckets of your text."
+            "A Reformer sorts the text into buckets and looks within them; that pass cannot be asked here. Its demo "
+            "shows the buckets of your text."
         )
     given = dict(inputs) | asked
     with torch.inference_mode():
@@ -107,13 +109,15 @@ def run(model: Any, inputs: Mapping[str, Any], **asked: Any) -> Any:
         return model(**given)
 
 
-def drawn(model: Any, inputs: Mapping[str, Any]) -> None:
-    """One pass over ``inputs`` in the shape in which `core.attention.capture` draws it, for hooks to look at.
+def drawn(watch: Watch, inputs: Mapping[str, Any]) -> None:
+    """One pass over ``inputs`` in the shape in which `core.attention.capture` draws it, for hooks to look at."""
+    model: Any = watch.model
+    if model.config.model_type == "reformer":
+        from core.efficiency.reformer import states
 
-    Raises:
-        NoAttentionMatrix: as :func:`run`.
-    """
-    if model.config.model_type == "big_bird":
+        watch.length = inputs["input_ids"].shape[1]
+        states(model, inputs["input_ids"])
+    elif model.config.model_type == "big_bird":
         from core.efficiency.bigbird import forward
 
         forward(model, inputs["input_ids"][0].tolist(), [], blocks_of(model))

@@ -89,7 +89,7 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     watch = Watch(private(checkpoint))
     scene = Scene(watch, plan, place, count)
     _look(scene, crossing)
-    drawn(watch.model, inputs)
+    drawn(watch, inputs)
     with torch.inference_mode():
         steps = tuple(_steps(scene, crossing, last=layer == len(own) - 1, inputs=inputs))
     reads = names["decoder_input_ids"] if side == "decoder" and crossing else names["input_ids"]
@@ -129,11 +129,17 @@ def _look(scene: Scene, crossing: Place | None) -> None:
         *plan.inner, *plan.gate, plan.outer, *(path for _, path in (*plan.embed, *plan.after)),
         *(name for name in (plan.final, plan.more) if name),
     ]  # fmt: skip
-    watch.on(*(path for path in map(place.path, names) if exists(watch.model, path)))
+    paths = [place.path(name) for name in names]
+    if plan.streams == 2 and place.layer > 0:  # what the layer before handed on in its first stream
+        paths.append(place.stack.prefix + plan.subs[1][1].format(i=place.layer - 1))
+    watch.on(*(path for path in paths if exists(watch.model, path)))
 
 
 def _steps(scene: Scene, crossing: Place | None, *, last: bool, inputs: dict[str, Tensor]) -> Iterator[Step]:
     plan, place = scene.plan, scene.place
+    if plan.streams == 2:
+        yield from _reversible(scene, last=last)
+        return
     stream = _input(scene)
     if place.layer == 0:
         yield from _embedding(scene, stream)
@@ -168,6 +174,36 @@ def _steps(scene: Scene, crossing: Place | None, *, last: bool, inputs: dict[str
             path=more,
         )
     if last and plan.final:
+        yield norm(scene, "end", place.path(plan.final), "final norm")
+
+
+def _reversible(scene: Scene, *, last: bool) -> Iterator[Step]:
+    """A Reformer's block, whose sub-layers read one stream and add to the other."""
+    import torch
+
+    plan, place = scene.plan, scene.place
+    (_, attends), (_, feeds) = plan.subs
+    second = scene.into(place.path(attends))
+    if place.layer == 0:
+        first = second
+        yield from _embedding(scene, second)
+        told = "Both streams begin with the sum."
+    else:
+        first = scene.into(place.stack.prefix + feeds.format(i=place.layer - 1))
+        told = f"What layer {place.layer} handed on."
+    yield step("embedding", "first stream", "X_1", first, note=f"{told} Attention adds to this one.")
+    yield step("embedding", "second stream", "X_2", second, note=f"{told} Attention reads this one.")
+    yield norm(scene, "attention", place.path(attends))
+    yield from (made := tuple(attention(scene, "attention", place, attended(scene.watch, place, scene.count))))
+    first = first + _tensor(made[-1])
+    yield step("attention", "residual", "Y_1 = X_1 + Y", first, note="What attention made is added to the first.")
+    yield norm(scene, "feed-forward", place.path(feeds))
+    yield from (made := tuple(feed_forward(scene)))
+    second = second + _tensor(made[-1])
+    yield step("feed-forward", "residual", "Y_2 = X_2 + Y", second, note="It read the first, and adds to the second.")
+    if last:
+        both = torch.cat([first, second], dim=-1)
+        yield step("end", "both streams", "X = [Y_1; Y_2]", both, note="Side by side, for the head to read.")
         yield norm(scene, "end", place.path(plan.final), "final norm")
 
 

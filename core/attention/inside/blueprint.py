@@ -5,6 +5,10 @@ A block is a few sub-layers, each with a way past it and a norm. Where the norm 
     after   x ← norm(x + sub(x))     the original Transformer, BERT and its relatives, BART, XLNet
     before  x ← x + sub(norm(x))     GPT-2, T5, LLaMA, M2M-100; one more norm follows the last block
 
+A Reformer has two streams, of which each sub-layer reads one and adds to the other:
+
+    before  x1 ← x1 + attention(norm(x2)),  x2 ← x2 + feed-forward(norm(x1))
+
 Names are written as in `core.attention.architectures.layout`, which says where the attention is. Names that a model
 lacks at its settings are left out (a projection after small embeddings, the gate of a gated feed-forward, positions of
 DeBERTa).
@@ -46,6 +50,8 @@ class Blueprint:
     """The setting that multiplies vectors of tokens by the root of the width; ``always`` where it needs none."""
     final: str = ""
     """The norm after the last block."""
+    streams: int = 1
+    """2 where attention adds to one stream and the feed-forward part to another (Reformer)."""
     more: str = ""
     """A convolution beside the first block (DeBERTa version 2)."""
 
@@ -123,6 +129,7 @@ _LLAMA = Blueprint(
     embed=(("token", "embed_tokens"),),
     final="norm",
 )
+_REFORMER = "encoder.layers.{i}"
 _ALBERT = "encoder.albert_layer_groups.{group}.albert_layers.{inner}"
 _GPT2 = Blueprint(
     before=True,
@@ -192,6 +199,17 @@ TABLE: dict[str, dict[str, Blueprint]] = {
             activation="relu",
             scale="always",
             final="layernorm",
+        )
+    },
+    "reformer": {
+        "decoder": Blueprint(
+            before=True,
+            subs=(("attend", f"{_REFORMER}.attention.layer_norm"), ("feed", f"{_REFORMER}.feed_forward.layer_norm")),
+            inner=(f"{_REFORMER}.feed_forward.dense.dense",),
+            outer=f"{_REFORMER}.feed_forward.output.dense",
+            embed=(("token", _WORDS), ("position", _PLACES)),
+            final="encoder.layer_norm",
+            streams=2,
         )
     },
     "llama": {"decoder": _LLAMA},

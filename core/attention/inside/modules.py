@@ -83,10 +83,18 @@ def _shown(system: str, size: str | None, kind: str) -> dict[str, dict[int | Non
                 numbers = {"i": layer, "group": 0, "inner": 0}
                 node = _resolve(root, pattern.format(**numbers), side if halves else "")
                 if node is None:
-                    break
+                    if _resolve(root, _layer(pattern).format(**numbers), side if halves else "") is None:
+                        break
+                    continue  # a layer of another kind, as a Reformer has
                 at = None if slug.startswith("end-final") else layer
                 found.setdefault(node, {}).setdefault(at, Shown(side, at, slug))
     return found
+
+
+def _layer(pattern: str) -> str:
+    """The pattern of the layer that a module's belongs to."""
+    steps = pattern.split(".")
+    return ".".join(steps[: 1 + max((i for i, one in enumerate(steps) if "{" in one), default=0)])
 
 
 def _type(config: str, kind: str) -> str:
@@ -120,6 +128,9 @@ def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str
 
 
 def _attends(attends: Any, part: Part) -> Iterator[tuple[str, str]]:
+    if attends.score == "hashed":  # its layers differ in what they project
+        for path, what in (("query_key", "queries"), ("query", "queries"), ("key", "keys"), ("value", "values")):
+            yield f"{attends.module}.{path}", f"{part}-{what}"
     for path, what in zip(attends.parts.split(), _LETTERS.values(), strict=False):
         yield f"{attends.module}.{path.partition(':')[0]}", f"{part}-{what}"
     yield attends.module, f"{part}-weights"

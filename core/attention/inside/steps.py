@@ -93,7 +93,7 @@ class Scene:
         """The first row of a batch; XLNet has tokens before rows, and what is the same for all rows has none."""
         if tensor.dim() < 3:
             return tensor
-        return tensor[:, 0] if self.place.stack.type == "xlnet" else tensor[0]
+        return tensor[:, 0] if self.place.stack.type == "xlnet" else tensor[0][: self.watch.length]
 
     def bias(self, path: str, name: str) -> str:
         """LaTeX for the bias of a projection, where it has one."""
@@ -119,6 +119,11 @@ def exists(model: Any, path: str) -> bool:
 
 def attention(scene: Scene, part: Part, place: Place, met: Attended) -> Iterator[Step]:
     """Queries to output of one attention."""
+    if place.names.score == "hashed":
+        yield from _projected(part, place, met)
+        yield from _scored(part, place, met)
+        yield from _mixed(scene, part, place, met)
+        return
     crossing = part == "cross-attention"
     names = [f"{place.module}.{name.partition(':')[0]}" for name in place.names.parts.split()] or [place.module] * 3
     read = ("X", "Z", "Z") if crossing else ("X", "X", "X")
@@ -147,6 +152,20 @@ def attention(scene: Scene, part: Part, place: Place, met: Attended) -> Iterator
     yield from _mixed(scene, part, place, met)
 
 
+def _projected(part: Part, place: Place, met: Attended) -> Iterator[Step]:
+    """Queries, keys and values of a Reformer, whose hashing layers make keys of queries."""
+    own, split = place.module, "Cut into heads."
+    shared = met.shared
+    query, letters = ("query_key", "{QK}") if shared else ("query", "Q")
+    yield step(part, "queries", f"Q = X W^{letters}", met.query, HEADS, split, f"{own}.{query}")
+    if shared:
+        formula = r"\hat q_j = q_j \Big/ \sqrt{\tfrac{1}{d} \sum_k q_{jk}^2}"
+        yield step(part, "keys, of one length", formula, met.key, HEADS, "A key is its query, brought to one length.")
+    else:
+        yield step(part, "keys", "K = X W^K", met.key, HEADS, split, f"{own}.key")
+    yield step(part, "values", "V = X W^V", met.value, HEADS, split, f"{own}.value")
+
+
 GLOBALS = {"Q": "query_global", "K": "key_global", "V": "value_global"}
 
 
@@ -170,6 +189,10 @@ TERMS = {
     ),
     ("two-stream", "content"): ("content", r"(q_i + u) \cdot k_j / \sqrt d", "What two words are."),
     ("two-stream", "position"): ("distance", r"(q_i + v) \cdot r_{i-j} / \sqrt d", "How far apart they stand."),
+    ("hashed", "content"): ("content", r"q_i \cdot \hat q_j / \sqrt d", "What two tokens are."),
+    ("hashed", "rounds"): (
+        "rounds", r"\ln m_{ij}", "A key that is met in several rounds of hashing counts several times."
+    ),
     ("two-stream", "segment"): ("segment", r"(q_i + w) \cdot g_{ij} / \sqrt d", "Whether they are of one segment."),
 }  # fmt: skip
 
@@ -180,7 +203,7 @@ def _scored(part: Part, place: Place, met: Attended) -> Iterator[Step]:
 
     factor = {"root": r" / \sqrt d", "one": "", "own": rf" \cdot {met.factor:.4g}"}[place.names.scale]
     turned = met.before_turn is not None
-    product = (r"\tilde Q \tilde K^\top" if turned else r"Q K^\top") + factor
+    product = (r"\tilde Q \tilde K^\top" if turned else r"Q \hat Q^\top" if met.shared else r"Q K^\top") + factor
     if len(met.terms) > 1:
         for key, values in met.terms.items():
             name, formula, note = TERMS.get((place.names.score, key), ("content", product, "What two words are."))

@@ -23,6 +23,7 @@ _OUTSIDE = {
     "language": "the language of the text",
     "mask": "what each token may see",
 }
+ONE_LENGTH = "keys, of one length"
 ENCODER = "what the encoder made"
 
 
@@ -83,6 +84,8 @@ class _Met:
     source: int = 0
     """What the part reads."""
     stream: set[int] = field(default_factory=set)
+    other: int | None = None
+    """Where the second stream is, in a block that has two."""
 
 
 def _of(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str]:
@@ -99,6 +102,11 @@ def _of(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str]:
 
 def _embedding(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
     met.first = i
+    if step.name.endswith(" stream"):
+        of = () if "sum" not in met.names and "token" not in met.names else (met.names.get("sum", met.now),)
+        if step.name == "second stream":
+            met.other = i
+        return of, "" if of else _OUTSIDE["input"], step.name == "first stream"
     if step.name in _OUTSIDE:
         return (), _OUTSIDE[step.name], not met.names
     return (tuple(met.names.values()) if step.name == "sum" else (i - 1,)), "", True
@@ -106,13 +114,17 @@ def _embedding(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, boo
 
 def _attention(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
     names, name = met.names, step.name
+    if name == "residual" and met.other is not None and step.part == "feed-forward":
+        other, met.other = met.other, met.now
+        return (other, i - 1), "", True
     if name == "residual":
         return (met.now, i - 1), "", True
     if name == "norm" and "residual" in names:
         return (names["residual"],), "", True
     if name == "norm":
         met.source = i
-        return (met.now,), "", False
+        reads = met.other if met.other is not None and step.part == "attention" else met.now
+        return (reads,), "", False
     if name == "mask":
         return (), _OUTSIDE["mask"], False
     if name in ("keys", "values") and step.part == "cross-attention":
@@ -120,14 +132,18 @@ def _attention(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, boo
     if name in ("queries", "keys", "values") or name.startswith("global "):
         return (met.source,), "", False
     query, key = (names.get(f"{word}, turned", names.get(word, i)) for word in ("queries", "keys"))
+    key = names.get(ONE_LENGTH, key)
+    if name == "scores: rounds":
+        return (query,), "", False
     if name.startswith("scores: "):
         read = [query] if "q_i" in step.formula or "Q" in step.formula else []
-        read += [key] if "k_j" in step.formula or "K" in step.formula else []
+        read += [key] if any(letter in step.formula for letter in ("k_j", "K", r"\hat q_j")) else []
         return tuple(read), "" if read else "how far apart the tokens stand", False
     more = [names[other] for other in names if other.startswith("global ")]
     of = {
         "queries, turned": (names.get("queries", i),),
         "keys, turned": (names.get("keys", i),),
+        ONE_LENGTH: (names.get("queries", i),),
         "scores": (
             tuple(names[other] for other in names if other.startswith("scores: ")) or (query, key, *more[:2])
         ),
@@ -148,6 +164,8 @@ def _feed_forward(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, 
 
 
 def _end(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, bool]:
+    if step.name == "both streams" and met.other is not None:
+        return (met.other, met.now), "", True
     return ((met.first, met.now) if step.name == "convolution" else (met.now,)), "", True
 
 
