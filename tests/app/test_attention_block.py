@@ -49,6 +49,13 @@ def test_it_opens_filled(model: str) -> None:
     assert "**Notice**" in shown(at)
 
 
+def test_a_reformer_has_two_streams() -> None:
+    at = page(model="atlas-reformer", layer="2", step="attention-keys-of-one-length")
+    assert not at.warning
+    assert title(at) == "Keys, of one length"
+    assert "the two streams at the left" in shown(at)
+
+
 def test_a_decoder_says_where_its_norms_stand() -> None:
     assert "(pre-norm)" in shown(page(model="atlas-gpt-2"))
     assert "(post-norm)" in shown(page(model="atlas-bert"))

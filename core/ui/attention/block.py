@@ -151,7 +151,12 @@ def _words(found: Block, spec: CheckpointSpec) -> None:
         "**Try** to walk through the block with Next, or click into the list and use the arrow keys. Watch the bars at "
         "the right of a picture: they say how long each token’s vector is."
     )
-    if norm_first(found.steps):
+    if any(step.name == "second stream" for step in found.steps):
+        told = (
+            "the two streams at the left: attention reads one and adds to the other, the feed-forward part the other "
+            "way round. Take away again what was added, and you have what came in: nothing need be kept for training."
+        )
+    elif norm_first(found.steps):
         told = (
             "that the norms (flat bars) stand inside the parts here: the stream at the left is only ever added to, and "
             "its vectors grow from sum to sum (pre-norm)."
