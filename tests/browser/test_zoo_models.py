@@ -151,3 +151,14 @@ def test_deberta_guesses_without_a_part_of_its_attention(visitor: Visitor) -> No
     expect(page).to_have_url(re.compile("Once"))
     expect(page.get_by_role("figure", name=re.compile("^Whole"))).to_contain_text("time")
     visitor.settle()
+
+
+def test_xlm_finds_a_word_in_the_other_language(visitor: Visitor) -> None:
+    page = visitor.open("/encoder?system=xlm")
+    beside = page.get_by_role("figure", name=re.compile("^Guesses: with the other sentence beside it"))
+    expect(beside.first).to_contain_text("cat")
+    box = page.get_by_role("textbox", name="French, saying the same")
+    box.fill("Le chien dort sur la chaise.")
+    box.press("Enter")
+    expect(beside.first).to_contain_text("dog")
+    visitor.settle()
