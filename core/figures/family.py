@@ -31,7 +31,7 @@ ROWS = (15, 21)
 """Least and greatest height of a row in pixels."""
 TALL = 690
 """Height that the whole picture keeps to while its rows allow it: a lecturer's screen with the title above."""
-_LETTER, _SYMBOL = 0.165, 0.3
+_LETTER, _SYMBOL = 0.22, 0.3
 """Years that a letter of a name and a marker take up on a picture of 400 pixels; on a wide one they take less."""
 _SPOT = 0.2
 """Years between two invisible points over a name: 15 to 25 pixels at the widths that occur."""

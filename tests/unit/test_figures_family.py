@@ -43,7 +43,7 @@ def test_the_last_name_has_room() -> None:
     axis = family(catalogue.systems(), catalogue.ancestors(), ACCENTS, TITLES).layout.xaxis
     year = 360 / (axis.range[1] - axis.range[0])  # pixels, on a picture of 360
     for node in NODES:
-        name = 8 + 6.5 * len(node.name)  # 13 pixels high, so about half as wide a letter
+        name = 8 + 7.7 * len(node.name)  # letters of 13 pixels, as a browser draws them
         assert (axis.range[1] - node.x) * year >= name, node.name
 
 
