@@ -78,10 +78,8 @@ def named(architecture: str) -> Any:
 
 
 def _configuration(config: str, **arguments: Any) -> Any:
-    """A transformers configuration by the name of its class."""
-    import transformers
-
-    return getattr(transformers, config)(**arguments)
+    """A configuration by the name of its class (`named`)."""
+    return named(config)(**arguments)
 
 
 def describe(model: nn.Module) -> ModuleNode:

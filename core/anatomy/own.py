@@ -2,6 +2,7 @@
 
 Adapter-BERT (Houlsby et al., 2019): BERT with an adapter between the dense layer of each sub-layer and its norm, as the
 authors' code has it. What runs here is `core.checkpoints.adapters`, where adapters lie beside the encoder, by task.
+ELMo has a file of its own, `own_elmo`; what is named here is found by its name in a record.
 """
 
 from __future__ import annotations
@@ -11,6 +12,10 @@ from typing import Any
 from torch import nn
 from transformers import BertModel
 from transformers.activations import GELUActivation
+
+from core.anatomy.own_elmo import ElmoConfig, ElmoModel
+
+__all__ = ["AdapterBertModel", "ElmoConfig", "ElmoModel"]
 
 
 class Adapter(nn.Module):

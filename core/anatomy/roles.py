@@ -27,6 +27,7 @@ _BY_NAME: tuple[tuple[str, re.Pattern[str]], ...] = (
         HEAD,
         re.compile(
             r"(generator_)?lm_head|lm_loss|cls|classifier|pooler|pred_layer|vocab_\w+|\w*predictions\w*|qa_outputs|score"
+            r"|head|(text|visual)_projection"
         ),
     ),
     (ATTENTION, re.compile(r"(self_|encoder_|cross)?att(n|ention|entions)|multi_head_attention|\w+Attention")),
@@ -74,6 +75,8 @@ def role_of(name: str, cls: str, inherited: str | None) -> str | None:
         return NORMS
     if inherited is not None:
         return inherited
+    if (name, cls) == ("decoder", "Linear"):  # ModernBERT's name for its output matrix; elsewhere a stack of layers
+        return HEAD
     named = (role for role, pattern in _BY_NAME if pattern.fullmatch(name))
     classed = (role for role, pattern in _BY_CLASS if pattern.fullmatch(cls))
     return next(named, None) or next(classed, None)

@@ -14,9 +14,15 @@ _HEADS = ("num_attention_heads", "num_heads", "n_heads", "n_head", "encoder_atte
 def shape(size: Size) -> tuple[str, str, str]:
     """Layers, width and attention heads as text; ``""`` for what the record leaves to the library's default.
 
-    Encoder-decoders give their layers as ``"6 + 6"``.
+    Encoder-decoders give their layers as ``"6 + 6"``, and two towers everything so: the text's, the image's.
     """
     values = size.overrides
+    if "text_config" in values:
+        towers = [values[part] for part in ("text_config", "vision_config")]
+        layers, width, heads = (
+            " + ".join(_first(tower, names) for tower in towers) for names in (_LAYERS, _WIDTH, _HEADS)
+        )
+        return layers, width, heads
     if "encoder_layers" in values:
         layers = f"{values['encoder_layers']} + {values['decoder_layers']}"
     else:

@@ -27,8 +27,12 @@ SYMBOLS: dict[Branch, str] = {
 """Colour is never the only sign of a branch."""
 
 ANCESTOR = "#767676"
-ROW = 21
-"""Height of a row in pixels."""
+ROWS = (15, 21)
+"""Least and greatest height of a row in pixels."""
+TALL = 690
+"""Height that the whole picture keeps to while its rows allow it: a lecturer's screen with the title above."""
+_LETTER, _SYMBOL = 0.22, 0.3
+"""Years that a letter of a name and a marker take up on a picture of 400 pixels; on a wide one they take less."""
 _SPOT = 0.2
 """Years between two invisible points over a name: 15 to 25 pixels at the widths that occur."""
 
@@ -217,9 +221,10 @@ def _wrapped(text: str, width: int = 44) -> str:
 def _frame(nodes: Sequence[Node], ink: str) -> dict[str, Any]:
     """Axes, margins and size: years on top, no row labels, no background, so that both themes show through."""
     first, last = min(node.year for node in nodes), max(node.year for node in nodes)
-    years = list(range(first + 1, last + 2))
+    end = max(last + 1.35, *(node.x + _SYMBOL + _LETTER * len(node.name) for node in nodes))
+    years = list(range(first + 1, int(end) + 1))
     return {
-        "height": ROW * len(nodes) + 34,
+        "height": min(max(ROWS[0], (TALL - 34) // len(nodes)), ROWS[1]) * len(nodes) + 34,
         "margin": {"l": 0, "r": 0, "t": 26, "b": 4},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
@@ -228,7 +233,7 @@ def _frame(nodes: Sequence[Node], ink: str) -> dict[str, Any]:
         "dragmode": False,
         "clickmode": "event+select",
         "xaxis": {
-            "range": [first + 0.3, last + 1.35],
+            "range": [first + 0.3, end],
             "tickvals": years,
             "ticktext": [str(year) for year in years],
             "side": "top",

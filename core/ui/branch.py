@@ -74,6 +74,13 @@ def branch_frame(branch: Branch, sentence: str) -> BranchView:
             label_visibility="collapsed",
         )
     state.set(tab=None if section == "demo" else section)
+    if (
+        section in ("demo", "heads")
+        and spec is not None
+        and spec.slug == system.live.checkpoint
+        and not system.live.exact
+    ):
+        st.caption(plain(system.live.note))
     if section == "demo" and spec is not None and spec.card is not None and spec.card.weaknesses:
         st.caption(f"{plain(spec.name)}: {plain(spec.card.weaknesses[0])}")
     return BranchView(state, system, spec, section)

@@ -153,7 +153,8 @@ def _corrections(system: System) -> None:
 
 def _notes(system: System) -> None:
     for note in system.notes:
-        read = ", ".join(_short(system.citation(key)) for key in note.sources)
+        cited = [system.citation(key) for key in note.sources]
+        read = ", ".join(_short(citation) or citation.evidence for citation in cited)
         st.markdown(f"{plain(note.text)} ({plain(read)})")
 
 

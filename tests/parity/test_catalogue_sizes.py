@@ -8,16 +8,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 import transformers
+from tokenizers import Tokenizer, models
 
 from core import catalogue
-from core.anatomy.build import named
+from core.anatomy.build import build_model, named
+from core.anatomy.own_elmo import ProjectedLSTM
 
 SIZES = [(system.slug, size) for system in catalogue.systems() for size in system.sizes]
 
 
 def tables(config: str, overrides: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Every configuration of a size with its arguments; an encoder-decoder has two."""
+    """Every configuration of a size with its arguments; an encoder-decoder has two, CLIP one around two."""
+    if config == "CLIPConfig":
+        towers = {"CLIPTextConfig": "text_config", "CLIPVisionConfig": "vision_config"}
+        flat = {field: value for field, value in overrides.items() if field not in towers.values()}
+        return [(config, flat), *((name, overrides[field]) for name, field in towers.items())]
     if config != "EncoderDecoderConfig":
         return [(config, overrides)]
     halves = [dict(overrides[half]) for half in ("encoder", "decoder")]
@@ -28,7 +35,7 @@ def tables(config: str, overrides: dict[str, Any]) -> list[tuple[str, dict[str, 
 def test_every_field_of_a_size_exists_and_is_taken_over(slug: str, size: catalogue.Size) -> None:
     assert issubclass(named(size.architecture), transformers.PreTrainedModel)
     for name, arguments in tables(size.config, size.overrides):
-        kind = getattr(transformers, name)
+        kind = named(name)
         default, made = kind(), kind(**arguments)
         for field, value in arguments.items():
             assert hasattr(default, field) or field in _EXTRA, f"{name} has no field {field}"
@@ -52,3 +59,44 @@ def test_the_library_defaults_that_the_records_speak_of() -> None:
     assert (t5.relative_attention_num_buckets, t5.relative_attention_max_distance) == (32, 128)
     bigbird = transformers.BigBirdConfig()
     assert (bigbird.block_size, bigbird.num_random_blocks, bigbird.vocab_size) == (64, 3, 50358)
+
+
+def test_elmos_recurrent_layer_is_torchs_without_its_second_bias() -> None:
+    ours, theirs = ProjectedLSTM(8, 32), torch.nn.LSTM(8, 32, proj_size=8)
+    assert _count(ours) == _count(theirs) - 4 * 32
+    gates = ours.from_input.weight.shape, ours.from_state.weight.shape, ours.projection.weight.shape
+    assert gates == (theirs.weight_ih_l0.shape, theirs.weight_hh_l0.shape, theirs.weight_hr_l0.shape)
+
+
+def _count(module: torch.nn.Module) -> int:
+    return sum(tensor.numel() for tensor in module.parameters())
+
+
+def test_clips_towers_are_what_its_record_says_of_them() -> None:
+    text = build_model("CLIPTextModel", "CLIPTextConfig", catalogue.get("clip").default_size.overrides["text_config"])
+    assert _count(text) == 63_165_952
+    facts = {fact.label: fact for fact in catalogue.get("clip").facts}
+    vision = build_model(
+        "CLIPVisionModel", "CLIPVisionConfig", catalogue.get("clip").default_size.overrides["vision_config"]
+    )
+    assert facts["Image tower, ViT-B/32"].value == f"{_count(vision):,}"
+
+
+def test_the_layers_of_modernbert_that_look_at_everything() -> None:
+    sizes = catalogue.get("modernbert").sizes
+    kinds = [transformers.ModernBertConfig(**size.overrides).layer_types for size in sizes]
+    assert [(kind.count("full_attention"), len(kind), kind[0]) for kind in kinds] == [
+        (8, 22, "full_attention"),
+        (10, 28, "full_attention"),
+    ]
+
+
+def test_unknown_words_are_met_as_the_records_say() -> None:
+    pieces = [("<unk>", -20.0), ("abc", -9.0), ("ab", -2.0), ("cd", -2.0)]
+    unigram = Tokenizer(models.Unigram(pieces, unk_id=0, byte_fallback=False))
+    assert unigram.encode("abcd").tokens == ["ab", "cd"]
+    assert unigram.encode("abz").ids == [2, 0]  # one character alone is unknown
+    vocabulary = {"[UNK]": 0, "abc": 1, "##d": 2, "ab": 3, "##cd": 4}
+    greedy = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    assert greedy.encode("abcd").tokens == ["abc", "##d"]
+    assert greedy.encode("abz").tokens == ["[UNK]"]  # and with it the whole word

@@ -41,6 +41,17 @@ GPT_2 = 51281 * 768 + 12 * (12 * 768**2 + 13 * 768) + 1536
 GPT_3 = (50257 + 2048) * 12288 + 96 * (12 * 12288**2 + 13 * 12288) + 2 * 12288
 # ALBERT-base: embeddings at width 128, the map to 768, one layer for all depths, pooler.
 ALBERT_BASE = (30000 + 512 + 2) * 128 + 256 + 128 * 768 + 768 + (4 * 590592 + 4718592 + 3840 + 3072) + 590592
+# ELMo: a row of 16 numbers a character; convolutions over 1 to 7 letters, 2,048 filters; two highways of two maps; a
+# projection; four LSTMs with 4 gates, one bias and a projection each; a weight a layer and a scale.
+FILTERS = {1: 32, 2: 32, 3: 64, 4: 128, 5: 256, 6: 512, 7: 1024}
+ELMO = 262 * 16 + sum(16 * width * n + n for width, n in FILTERS.items()) + 2 * 2 * (2048**2 + 2048) + 2048 * 512 + 512
+ELMO += 4 * ((512 + 512) * 4 * 4096 + 4 * 4096 + 4096 * 512) + 3 + 1
+# ModernBERT: no biases but the last; the gated part has 3 x 1152 x 768; two norms a layer, one in the first, and 3.
+MODERNBERT = 50368 * 768 + 22 * (4 * 768**2 + 3 * 1152 * 768) + (2 * 22 - 1 + 3) * 768 + 768**2 + 50368
+# CLIP ViT-B/32: two towers of 12 layers with biases, a square has 3 x 32 x 32 numbers, two projections.
+CLIP_TEXT = (49408 + 77) * 512 + 12 * (12 * 512**2 + 13 * 512) + 2 * 512
+CLIP_IMAGE = 3 * 32**2 * 768 + (1 + 50) * 768 + 12 * (12 * 768**2 + 13 * 768) + 4 * 768
+CLIP = CLIP_TEXT + CLIP_IMAGE + 512 * 512 + 768 * 512 + 1
 # T5-base: 32128 x 768 once; encoder and decoder layers without biases; a table of 32 x 12 distances for each stack.
 T5_BASE = 32128 * 768 + 12 * (4 + 8) * 768**2 + 12 * (8 + 8) * 768**2 + 2 * 32 * 12 + (12 * 2 + 12 * 3 + 2) * 768
 
@@ -53,6 +64,9 @@ T5_BASE = 32128 * 768 + 12 * (4 + 8) * 768**2 + 12 * (8 + 8) * 768**2 + 2 * 32 *
         ("gpt-3", "175B", GPT_3, 174_604_259_328),
         ("albert", "base", ALBERT_BASE, 11_683_584),
         ("t5", "base", T5_BASE, 222_903_552),
+        ("elmo", "original", ELMO, 93_600_868),
+        ("modernbert", "base", MODERNBERT, 149_655_232),
+        ("clip", "ViT-B/32", CLIP, 151_277_313),
     ],
 )
 def test_counts_by_hand(slug: str, size: str, by_hand: int, published_sum: int) -> None:
@@ -82,7 +96,13 @@ def test_roles_add_up_and_leave_nothing_over(slug: str, size: str) -> None:
     root = anatomy.tree(slug, size)
     assert sum(by_role(root).values()) == root.parameters
     # of another kind: DeBERTa v2's convolution beside the first layer, the first vector of XLNet's query stream
-    assert {part.path for part in parts(root) if part.role == OTHER} <= {"encoder.conv.conv", "transformer"}
+    others = {part.path for part in parts(root) if part.role == OTHER}
+    if slug == "elmo":  # recurrence is none of the roles, nor is the mix of layers
+        assert {path.partition(".")[0] for path in others} == {"left_to_right", "right_to_left", "mix"}
+    elif slug == "clip":
+        assert others == {""}  # the temperature
+    else:
+        assert others <= {"encoder.conv.conv", "transformer"}
 
 
 def test_every_class_in_the_trees_is_explained() -> None:

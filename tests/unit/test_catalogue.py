@@ -18,6 +18,7 @@ from core.errors import UnknownSystem
 
 NAMED = {
     *("bert", "distilbert", "roberta", "xlm", "xlm-r", "albert", "electra", "deberta", "minilm", "adapter-bert"),
+    *("elmo", "spanbert", "structbert", "ernie", "megatron-bert", "clip", "modernbert"),
     *("gpt", "gpt-2", "ctrl", "gpt-3", "gpt-neo", "gpt-j", "llama"),
     *("t5", "bart", "m2m-100", "bert2bert", "bigbird", "longformer", "reformer"),
 }
@@ -75,12 +76,27 @@ def test_exactly_one_size_is_shown_first_and_names_differ(system: System) -> Non
         system.size("no such size")
 
 
+ROOTS = {None}
+"""ELMo descends from no Transformer."""
+
+
+def test_only_what_is_no_transformer_stands_alone() -> None:
+    assert [system.slug for system in SYSTEMS if system.parent is None] == ["elmo"]
+
+
+@pytest.mark.parametrize("system", catalogue.by_branch("encoder"), ids=lambda system: system.slug)
+def test_encoders_tell_unknown_words_and_batches(system: System) -> None:
+    if system.branch == "encoder":
+        assert system.unknown is not None
+        assert system.batch is not None
+
+
 @each
 def test_every_parent_exists_and_lines_end_at_an_ancestor(system: System) -> None:
     ancestors = {ancestor.slug for ancestor in catalogue.ancestors()}
     seen: set[str] = set()
     current: System = system
-    while current.parent not in ancestors:
+    while current.parent not in ancestors | ROOTS:
         assert current.slug not in seen, "descent runs in a circle"
         seen.add(current.slug)
         assert current.parent is not None
@@ -199,6 +215,24 @@ COUNTED = {
     ("minilm", "L6-H384"): 22_713_216,
     ("minilm", "L12-H384"): 33_360_000,
     ("minilm", "multilingual L12-H384"): 117_640_704,
+    # ELMo by its formula, and the four numbers of the mix
+    ("elmo", "original"): 93_600_864 + 4,
+    ("spanbert", "base"): 108_310_272,
+    ("spanbert", "large"): 333_579_264,
+    ("structbert", "base"): 109_482_240,
+    ("structbert", "large"): 335_141_888,
+    ("ernie", "1.0-base-zh"): 99_866_112,
+    ("ernie", "2.0-base-en"): 109_486_080,
+    # with the paper's 30,522 word vectors; the library's default has 29,056
+    ("megatron-bert", "336M"): 333_640_704 + (30_522 - 29_056) * 1024,
+    ("megatron-bert", "1.3B"): 1_273_358_336 + (30_522 - 29_056) * 2048,
+    ("megatron-bert", "3.9B"): 3_858_731_520 + (30_522 - 29_056) * 2560,
+    ("clip", "ViT-B/32"): 151_277_313,
+    ("clip", "ViT-B/16"): 149_620_737,
+    ("clip", "ViT-L/14"): 427_616_513,
+    ("clip", "ViT-L/14@336"): 427_944_193,
+    ("modernbert", "base"): 149_655_232,
+    ("modernbert", "large"): 395_881_664,
     ("gpt", "base"): 116_534_784,
     ("xlnet", "base"): 116_750_336,
     ("xlnet", "large"): 360_300_800,
@@ -266,6 +300,8 @@ def test_shapes_read_the_same_for_every_naming() -> None:
     assert shape(catalogue.get("bart").size("base")) == ("6 + 6", "768", "12")
     assert shape(catalogue.get("xlm").size("100-1280")) == ("16", "1,280", "16")
     assert shape(catalogue.get("bert2bert").default_size) == ("", "", "")
+    assert shape(catalogue.get("clip").size("ViT-L/14")) == ("12 + 24", "768 + 1,024", "12 + 16")
+    assert shape(catalogue.get("elmo").default_size) == ("2", "512", "")
 
 
 def test_reading_everything_takes_milliseconds_and_neither_torch_nor_streamlit() -> None:

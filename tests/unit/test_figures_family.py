@@ -32,6 +32,21 @@ def test_inside_a_branch_a_child_stands_below_and_right_of_its_parent() -> None:
             assert node.x >= places[node.parent].x
 
 
+def test_every_parent_stands_above_its_children() -> None:
+    """Lines run down from a parent; one to a child above it would begin in the air."""
+    rows = {node.slug: node.row for node in NODES}
+    for node in NODES:
+        assert node.parent is None or rows[node.parent] < node.row, node.name
+
+
+def test_the_last_name_has_room() -> None:
+    axis = family(catalogue.systems(), catalogue.ancestors(), ACCENTS, TITLES).layout.xaxis
+    year = 360 / (axis.range[1] - axis.range[0])  # pixels, on a picture of 360
+    for node in NODES:
+        name = 8 + 7.7 * len(node.name)  # letters of 13 pixels, as a browser draws them
+        assert (axis.range[1] - node.x) * year >= name, node.name
+
+
 def test_no_line_down_to_a_child_crosses_a_name() -> None:
     """A trunk at a parent's year may pass a row only left of that row's own marker: names stand to the right of it."""
     for parent in NODES:

@@ -136,11 +136,11 @@ def details(root: ModuleNode, path: str) -> None:
 def _notice(root: ModuleNode) -> str:
     """What the shares of this very network show, in a sentence."""
     shares = by_role(root)
-    times = shares[FEED_FORWARD] / shares[ATTENTION] if shares[ATTENTION] else 0.0
-    return (
-        f"feed-forward holds {times:.1f} times what attention holds, and the embeddings are "
-        f"{percent(shares[EMBEDDINGS] / root.total)} of all parameters."
-    )
+    embeddings = f"the embeddings are {percent(shares[EMBEDDINGS] / root.total)} of all parameters."
+    if not shares[ATTENTION]:  # ELMo
+        return f"there is no attention here, and {embeddings}"
+    times = shares[FEED_FORWARD] / shares[ATTENTION]
+    return f"feed-forward holds {times:.1f} times what attention holds, and {embeddings}"
 
 
 def _tensors(node: ModuleNode) -> None:
