@@ -67,14 +67,14 @@ def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) ->
 
 
 def named(architecture: str) -> Any:
-    """The class of that name: transformers' own, or one that it lacks and `core.anatomy.own` has."""
+    """The class of that name: transformers' own, or one that it lacks and a module ``core.anatomy.own…`` has."""
     import transformers
 
     if hasattr(transformers, architecture):
         return getattr(transformers, architecture)
-    from core.anatomy import own
+    from core.anatomy import own, own_transformer
 
-    return getattr(own, architecture)
+    return next(getattr(module, architecture) for module in (own, own_transformer) if hasattr(module, architecture))
 
 
 def _configuration(config: str, **arguments: Any) -> Any:

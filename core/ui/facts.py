@@ -72,6 +72,8 @@ def _parent(system: System) -> tuple[str | None, str] | None:
         if ancestor.slug == system.parent:
             return None, f"the {ancestor.name} of {ancestor.year}"
     parent = catalogue.get(system.parent)
+    if parent.slug == "transformer":  # its name is the family's as well
+        return parent.branch, f"the {parent.name} of {parent.year}"
     return parent.branch, parent.name
 
 
