@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core import anatomy, catalogue
+from core import anatomy, catalogue, checkpoints
 from core.catalogue import load
 from core.catalogue.load import NOT_YET_EVERYWHERE
 from core.catalogue.schema import BRANCHES, EVIDENCE, STATEMENTS, UNVERIFIED, System
@@ -66,6 +67,20 @@ def test_a_record_is_complete(system: System) -> None:
     assert set(system.branches) <= set(BRANCHES)
     assert system.live.checkpoint
     assert system.live.note
+
+
+@pytest.mark.parametrize("slug", ["transformer", "t5", "mt5", "byt5", "bart", "m2m-100", "bert2bert", "unilm"])
+def test_encoder_decoders_tell_unknown_words_and_batch(slug: str) -> None:
+    record = catalogue.get(slug)
+    assert record.unknown is not None
+    assert record.batch is not None
+
+
+@each
+def test_what_runs_for_a_system_is_here_and_a_relative_says_how_it_differs(system: System) -> None:
+    ready = {spec.slug for spec in checkpoints.available() if spec.ready}
+    assert system.live.checkpoint in ready
+    assert system.live.exact or len(system.live.note) > 60
 
 
 @each
@@ -263,7 +278,8 @@ def test_counts_are_near_the_published_figures_or_the_note_says_why_not(system: 
     for size in system.sizes:
         if size.published and size.comparable:
             difference = abs(counts[size.name] - size.published) / size.published
-            assert difference < 0.05 or size.note, f"{size.name} is {difference:.1%} off without a note"
+            explained = re.search(r"%|round|alone|decimals|tied|counts", size.note)
+            assert difference <= 0.02 or explained, f"{size.name} is {difference:.1%} off without a reason"
             assert difference < 0.16, size.name
         if not size.comparable:
             assert size.note, f"{size.name} does not say what the published figure leaves out"
@@ -286,7 +302,7 @@ def test_reading_everything_takes_milliseconds_and_neither_torch_nor_streamlit()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     seconds, *heavy = done.stdout.split()
     assert heavy == ["False", "False", "False"]
-    assert float(seconds) < 0.25  # about 0.03 on an idle machine; this one may be busy
+    assert float(seconds) < 0.15  # about 0.045 on an idle machine; this one may be busy
 
 
 def test_the_second_reading_is_free() -> None:
