@@ -47,7 +47,7 @@ class AdapterBertModel(BertModel):  # type: ignore[misc]
                 place.output = AdaptedOutput(place.output, config.adapter_size)
 
 
-class UntiedMT5ForConditionalGeneration(MT5ForConditionalGeneration):  # type: ignore[misc]
+class UntiedMT5(MT5ForConditionalGeneration):  # type: ignore[misc]
     """mT5 as it was published: the last matrix, [V, d_model], is not that of the token vectors."""
 
     _tied_weights_keys: ClassVar[dict[str, str]] = {

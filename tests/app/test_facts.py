@@ -71,3 +71,10 @@ def test_a_root_changed_nothing_and_its_children_link_to_it() -> None:
     page = shown("transformer")
     assert "What it changed" in page
     assert "What it changed in" not in page
+
+
+def test_a_note_says_what_it_rests_on_even_when_that_has_no_author() -> None:
+    page = shown("transformer", "unilm")
+    assert "(computed here, Vaswani et al. 2017)" in page
+    assert "(our own words)" in page
+    assert "(, " not in page
