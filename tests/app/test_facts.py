@@ -74,7 +74,31 @@ def test_a_root_changed_nothing_and_its_children_link_to_it() -> None:
 
 
 def test_a_note_says_what_it_rests_on_even_when_that_has_no_author() -> None:
-    page = shown("transformer", "unilm")
+    page = shown("transformer", "unilm").replace("\\", "")
     assert "(computed here, Vaswani et al. 2017)" in page
     assert "(our own words)" in page
     assert "(, " not in page
+
+
+def _relative_of(slug: str, model: str) -> None:
+    """Runs inside the app."""
+    from core import catalogue, checkpoints
+    from core.ui.branch import _relative
+
+    _relative(catalogue.get(slug), checkpoints.get(model))
+
+
+@pytest.mark.parametrize(
+    ("slug", "model", "said"),
+    [
+        ("unilm", "atlas-bert2bert", "UniLM does not run here; Atlas BERT2BERT is its nearest relative."),
+        ("unilm", "atlas-t5", None),  # the visitor's own choice
+        ("t5", "atlas-t5", None),
+    ],
+)
+def test_a_relative_that_runs_says_that_it_is_one(slug: str, model: str, said: str | None) -> None:
+    at = AppTest.from_function(_relative_of, kwargs={"slug": slug, "model": model}, default_timeout=120).run()
+    assert not at.exception
+    assert [str(caption.value).replace("\\", "").split(" Facts")[0] for caption in at.caption] == (
+        [said] if said else []
+    )

@@ -51,8 +51,3 @@ def test_from_a_child_to_the_2017_transformer_and_into_its_tree(visitor: Visitor
     page.get_by_role("radio", name="Module tree").click()
     expect(page.get_by_text("The whole Transformer: one matrix of tokens", exact=False)).to_be_visible()
     visitor.settle()
-
-
-def test_a_relative_says_that_it_is_one(visitor: Visitor) -> None:
-    page = visitor.open("/encoder-decoder?system=unilm")
-    expect(page.get_by_text("UniLM does not run here;", exact=False)).to_be_visible()
