@@ -67,14 +67,15 @@ def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) ->
 
 
 def named(architecture: str) -> Any:
-    """The class of that name: transformers' own, or one that it lacks and `core.anatomy.own` has."""
+    """The class of that name: transformers' own, or one that it lacks and a module ``core.anatomy.own…`` has."""
     import transformers
 
     if hasattr(transformers, architecture):
         return getattr(transformers, architecture)
-    from core.anatomy import own
+    from core.anatomy import own, own_elmo, own_transformer
 
-    return getattr(own, architecture)
+    modules = (own, own_elmo, own_transformer)
+    return next(getattr(module, architecture) for module in modules if hasattr(module, architecture))
 
 
 def _configuration(config: str, **arguments: Any) -> Any:

@@ -2,20 +2,19 @@
 
 Adapter-BERT (Houlsby et al., 2019): BERT with an adapter between the dense layer of each sub-layer and its norm, as the
 authors' code has it. What runs here is `core.checkpoints.adapters`, where adapters lie beside the encoder, by task.
-ELMo has a file of its own, `own_elmo`; what is named here is found by its name in a record.
+ELMo and the Transformer of 2017 have files of their own, `own_elmo` and `own_transformer`.
+
+mT5 (Xue et al., 2020) scores the vocabulary with a matrix of its own. transformers ties it to the token vectors
+whatever the configuration says, and so counts V x d_model too few.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import nn
-from transformers import BertModel
+from transformers import BertModel, MT5ForConditionalGeneration
 from transformers.activations import GELUActivation
-
-from core.anatomy.own_elmo import ElmoConfig, ElmoModel
-
-__all__ = ["AdapterBertModel", "ElmoConfig", "ElmoModel"]
 
 
 class Adapter(nn.Module):
@@ -47,3 +46,13 @@ class AdapterBertModel(BertModel):  # type: ignore[misc]
         for layer in self.encoder.layer:
             for place in (layer.attention, layer):
                 place.output = AdaptedOutput(place.output, config.adapter_size)
+
+
+class UntiedMT5(MT5ForConditionalGeneration):  # type: ignore[misc]
+    """mT5 as it was published: the last matrix, [V, d_model], is not that of the token vectors."""
+
+    _tied_weights_keys: ClassVar[dict[str, str]] = {
+        name: source
+        for name, source in MT5ForConditionalGeneration._tied_weights_keys.items()
+        if name != "lm_head.weight"
+    }

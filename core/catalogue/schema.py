@@ -1,7 +1,8 @@
 """What a catalogue record is made of: frozen dataclasses, no behaviour beyond small look-ups.
 
 Every statement and every figure names the citation it stands on, and every citation says how it was read. A reader can
-so tell a number that was seen in the paper from one that only a lecture repeats.
+so tell a number that was seen in the paper from one that only a lecture repeats. What a file may hold says
+:mod:`core.catalogue.record`; a new field needs a line in both.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Fact:
 class Size:
     """One published size and how to build its skeleton from a transformers class.
 
-    ``architecture`` names a class of ``transformers`` (or of ``core.anatomy.own``) and ``config`` one of its
+    ``architecture`` names a class of ``transformers`` (or of ``core.anatomy.own…``) and ``config`` one of its
     configurations; ``overrides`` are that one's keyword arguments. For ``EncoderDecoderModel``, ``config`` is
     ``"EncoderDecoderConfig"`` and ``overrides`` holds ``encoder`` and ``decoder``, each with its own ``config`` and
     arguments.

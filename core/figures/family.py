@@ -1,7 +1,8 @@
 """The family tree over the years: one row a system, time to the right, a line from each parent to its children.
 
-Rows are grouped by branch and follow the descent inside a branch, so a line only ever runs down a column and then along
-its child's own row; no name is ever crossed. The same picture serves 400 and 1,440 pixels.
+Roots stand on top: ancestors, and systems without a parent. Below them rows are grouped by branch and follow the
+descent inside a branch, so a line only ever runs down a column and then along its child's own row; no name is ever
+crossed. The same picture serves 400 and 1,440 pixels.
 """
 
 from __future__ import annotations
@@ -53,27 +54,17 @@ class Node:
 
 
 def layout(systems: Sequence[System], ancestors: Sequence[Ancestor]) -> tuple[Node, ...]:
-    """Rows and years of all nodes: ancestors first, then branch by branch, each child below its parent."""
+    """Rows and years of all nodes: the roots first, then branch by branch, each child below its parent."""
     nodes = [
         Node(a.slug, a.name, None, None, (), a.year + (a.month - 0.5) / 12, row, a.year, a.change)
         for row, a in enumerate(ancestors)
     ]
+    ordered = [s for s in systems if s.parent is None]
     for branch in ORDER:
-        for system in _descent([s for s in systems if s.branch == branch]):
-            x = system.year + (system.month - 0.5) / 12
-            nodes.append(
-                Node(
-                    system.slug,
-                    system.name,
-                    system.parent,
-                    branch,
-                    system.branches[1:],
-                    x,
-                    len(nodes),
-                    system.year,
-                    system.change,
-                )
-            )
+        ordered += _descent([s for s in systems if s.branch == branch and s.parent is not None])
+    for s in ordered:
+        x = s.year + (s.month - 0.5) / 12
+        nodes.append(Node(s.slug, s.name, s.parent, s.branch, s.branches[1:], x, len(nodes), s.year, s.change))
     return tuple(nodes)
 
 
@@ -118,10 +109,10 @@ def family(
 def _bands(
     nodes: Sequence[Node], accents: Mapping[str, str], titles: Mapping[str, str], ink: str
 ) -> dict[str, list[dict[str, Any]]]:
-    """A tinted band with its heading for each branch, and every node's name."""
+    """A tinted band with its heading for each branch (roots stand above it), and every node's name."""
     shapes, notes = [], []
     for branch in ORDER:
-        rows = [node.row for node in nodes if node.branch == branch]
+        rows = [node.row for node in nodes if node.branch == branch and node.parent is not None]
         if not rows:
             continue
         place = {"x0": 0, "x1": 1, "xref": "x domain", "y0": min(rows) - 0.5, "y1": max(rows) + 0.5, "yref": "y"}

@@ -74,16 +74,17 @@ def branch_frame(branch: Branch, sentence: str) -> BranchView:
             label_visibility="collapsed",
         )
     state.set(tab=None if section == "demo" else section)
-    if (
-        section in ("demo", "heads")
-        and spec is not None
-        and spec.slug == system.live.checkpoint
-        and not system.live.exact
-    ):
-        st.caption(plain(system.live.note))
+    if section in ("demo", "heads") and spec is not None:
+        _relative(system, spec)
     if section == "demo" and spec is not None and spec.card is not None and spec.card.weaknesses:
         st.caption(f"{plain(spec.name)}: {plain(spec.card.weaknesses[0])}")
     return BranchView(state, system, spec, section)
+
+
+def _relative(system: System, spec: CheckpointSpec) -> None:
+    """Say when the model that runs is not this system but a relative of it."""
+    if spec.slug == system.live.checkpoint and not system.live.exact:
+        st.caption(plain(system.live.note))
 
 
 def reading_sections(view: BranchView) -> None:

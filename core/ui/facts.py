@@ -9,6 +9,7 @@ import streamlit as st
 from core import catalogue
 from core.catalogue import Citation, Size, System
 from core.catalogue.shape import shape
+from core.ui.links import take_up
 from core.ui.page import plain
 from core.ui.tables import Row, Table, table
 
@@ -52,16 +53,21 @@ def _change(system: System) -> None:
         parent = _parent(system)
         st.subheader(f"What it changed{f' in {parent[1]}' if parent else ''}", anchor=False)
         st.markdown(plain(system.change))
-        if parent and parent[0]:
-            st.page_link(
-                f"pages/{parent[0]}.py",
-                label=f"See {parent[1]}",
-                icon=":material/north_west:",
-                query_params={"system": system.parent or "", "tab": "facts"},
-            )
+        if parent and parent[0] and system.parent:
+            _parent_link(parent[0], parent[1], system.parent)
     with right:
         st.subheader("Why", anchor=False)
         st.markdown(plain(system.why))
+
+
+def _parent_link(branch: str, name: str, slug: str) -> None:
+    """The way to the parent's facts, on another page or on this one."""
+    label, icon, values = f"See {name}", ":material/north_west:", {"system": slug, "tab": "facts"}
+    if st.session_state.get("links.page") == branch:
+        # Streamlit leaves the address as it is when a link leads to the page where it stands
+        st.button(label, icon=icon, type="tertiary", on_click=take_up, args=(branch, values))
+    else:
+        st.page_link(f"pages/{branch}.py", label=label, icon=icon, query_params=values)
 
 
 def _parent(system: System) -> tuple[str | None, str] | None:
@@ -72,6 +78,8 @@ def _parent(system: System) -> tuple[str | None, str] | None:
         if ancestor.slug == system.parent:
             return None, f"the {ancestor.name} of {ancestor.year}"
     parent = catalogue.get(system.parent)
+    if parent.slug == "transformer":  # its name is the family's as well
+        return parent.branch, f"the {parent.name} of {parent.year}"
     return parent.branch, parent.name
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from unittest.mock import patch
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -19,17 +20,14 @@ def _panel(slugs: tuple[str, ...]) -> None:
 
 
 def shown(*slugs: str) -> str:
-    at = AppTest.from_function(_panel, kwargs={"slugs": slugs}, default_timeout=120).run()
+    with patch("streamlit.page_link"):  # it needs the page table; the branch pages' tests open parents' pages
+        at = AppTest.from_function(_panel, kwargs={"slugs": slugs}, default_timeout=120).run()
     assert not at.exception
     parts = [str(element.value) for element in (*at.markdown, *at.subheader, *at.caption)]
     return " ".join(parts + [element.proto.body for element in at.get("html")])
 
 
-# Others link to their parent's page, which needs the page table; the branch pages' tests open those.
-ROOTED = [system.slug for system in catalogue.systems() if system.parent == "transformer"]
-
-
-@pytest.mark.parametrize("slug", ROOTED)
+@pytest.mark.parametrize("slug", [system.slug for system in catalogue.systems()])
 def test_every_figure_stands_there_with_its_source(slug: str) -> None:
     page, system = shown(slug), catalogue.get(slug)
     for fact in system.facts:
@@ -41,6 +39,8 @@ def test_every_figure_stands_there_with_its_source(slug: str) -> None:
     for citation in system.citations:
         assert citation.url is None or citation.url in page
     assert escape(system.default_size.published_as) in page
+    for _, statement in system.statements():
+        assert statement.sources == ("words",) or escape(statement.text) in page
 
 
 def test_counts_stand_beside_the_published_figures() -> None:
@@ -59,4 +59,44 @@ def test_a_count_of_other_parts_is_not_compared() -> None:
 
 
 def test_what_was_not_read_is_named_as_left_out() -> None:
-    assert "Left out because no text on it was read: training budget." in shown("m2m-100")
+    assert "Left out because no text on it was read: training budget, batch size." in shown("m2m-100")
+
+
+def test_a_root_changed_nothing_and_its_children_link_to_it() -> None:
+    from core.ui.facts import _parent
+
+    assert _parent(catalogue.get("transformer")) is None
+    assert _parent(catalogue.get("bart")) == ("encoder-decoder", "the Transformer of 2017")
+    assert _parent(catalogue.get("mt5")) == ("encoder-decoder", "T5")
+    page = shown("transformer")
+    assert "What it changed" in page
+    assert "What it changed in" not in page
+
+
+def test_a_note_says_what_it_rests_on_even_when_that_has_no_author() -> None:
+    page = shown("transformer", "unilm").replace("\\", "")
+    assert "(computed here, Vaswani et al. 2017)" in page
+    assert "(our own words)" in page
+    assert "(, " not in page
+
+
+def _relative_of(slug: str, model: str) -> None:
+    """Runs inside the app."""
+    from core import catalogue, checkpoints
+    from core.ui.branch import _relative
+
+    _relative(catalogue.get(slug), checkpoints.get(model))
+
+
+@pytest.mark.parametrize(
+    ("slug", "model", "said"),
+    [
+        ("unilm", "atlas-bert2bert", catalogue.get("unilm").live.note),
+        ("unilm", "atlas-t5", None),  # the visitor's own choice
+        ("t5", "atlas-t5", None),
+    ],
+)
+def test_a_relative_that_runs_says_that_it_is_one(slug: str, model: str, said: str | None) -> None:
+    at = AppTest.from_function(_relative_of, kwargs={"slug": slug, "model": model}, default_timeout=120).run()
+    assert not at.exception
+    assert [str(caption.value).replace("\\", "") for caption in at.caption] == ([said] if said else [])

@@ -72,7 +72,8 @@ def test_a_click_opens_the_system_on_its_own_branch() -> None:
     assert home.clicked(selection(["decoder", "gpt-2"])) == [("decoder", "gpt-2")]
     # what the browser sends is not trusted: the branch is looked up, unknown slugs and ancestors go nowhere
     assert home.clicked(selection(["../../etc", "bert"])) == [("encoder", "bert")]
-    assert home.clicked(selection(["", "transformer"], ["encoder", "no-such"], None, [])) == []
+    assert home.clicked(selection(["", "an-ancestor"], ["encoder", "no-such"], None, [])) == []
+    assert home.clicked(selection(["encoder-decoder", "transformer"])) == [("encoder-decoder", "transformer")]
     assert home.clicked({}) == []
     assert home.clicked(None) == []
 

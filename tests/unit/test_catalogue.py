@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core import anatomy, catalogue
+from core import anatomy, catalogue, checkpoints
 from core.catalogue import load
 from core.catalogue.load import NOT_YET_EVERYWHERE
 from core.catalogue.schema import BRANCHES, EVIDENCE, STATEMENTS, UNVERIFIED, System
@@ -20,7 +21,8 @@ NAMED = {
     *("bert", "distilbert", "roberta", "xlm", "xlm-r", "albert", "electra", "deberta", "minilm", "adapter-bert"),
     *("elmo", "spanbert", "structbert", "ernie", "megatron-bert", "clip", "modernbert"),
     *("gpt", "gpt-2", "ctrl", "gpt-3", "gpt-neo", "gpt-j", "llama"),
-    *("t5", "bart", "m2m-100", "bert2bert", "bigbird", "longformer", "reformer"),
+    *("transformer", "t5", "mt5", "byt5", "bart", "m2m-100", "bert2bert", "unilm"),
+    *("bigbird", "longformer", "reformer"),
 }
 SYSTEMS = catalogue.systems()
 each = pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.slug)
@@ -34,7 +36,8 @@ def test_the_named_systems_are_there_and_every_file_is_read() -> None:
 
 def test_a_new_file_is_all_that_a_new_system_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (load.SYSTEMS / "gpt-2.toml").read_text(encoding="utf-8")
-    (tmp_path / "gpt-9.toml").write_text(text.replace('slug = "gpt-2"', 'slug = "gpt-9"'), encoding="utf-8")
+    text = text.replace('slug = "gpt-2"', 'slug = "gpt-9"').replace('parent = "gpt"\n', "")
+    (tmp_path / "gpt-9.toml").write_text(text, encoding="utf-8")
     monkeypatch.setattr(load, "SYSTEMS", tmp_path)
     load.load_all.cache_clear()
     try:
@@ -67,6 +70,20 @@ def test_a_record_is_complete(system: System) -> None:
     assert system.live.note
 
 
+@pytest.mark.parametrize("slug", ["transformer", "t5", "mt5", "byt5", "bart", "m2m-100", "bert2bert", "unilm"])
+def test_encoder_decoders_tell_unknown_words_and_batch(slug: str) -> None:
+    record = catalogue.get(slug)
+    assert record.unknown is not None
+    assert record.batch is not None
+
+
+@each
+def test_what_runs_for_a_system_is_here_and_a_relative_says_how_it_differs(system: System) -> None:
+    ready = {spec.slug for spec in checkpoints.available() if spec.ready}
+    assert system.live.checkpoint in ready
+    assert system.live.exact or len(system.live.note) > 60
+
+
 @each
 def test_exactly_one_size_is_shown_first_and_names_differ(system: System) -> None:
     assert sum(size.default for size in system.sizes) == 1
@@ -76,12 +93,8 @@ def test_exactly_one_size_is_shown_first_and_names_differ(system: System) -> Non
         system.size("no such size")
 
 
-ROOTS = {None}
-"""ELMo descends from no Transformer."""
-
-
 def test_only_what_is_no_transformer_stands_alone() -> None:
-    assert [system.slug for system in SYSTEMS if system.parent is None] == ["elmo"]
+    assert [system.slug for system in SYSTEMS if system.parent is None] == ["transformer", "elmo"]
 
 
 @pytest.mark.parametrize("system", catalogue.by_branch("encoder"), ids=lambda system: system.slug)
@@ -92,14 +105,13 @@ def test_encoders_tell_unknown_words_and_batches(system: System) -> None:
 
 
 @each
-def test_every_parent_exists_and_lines_end_at_an_ancestor(system: System) -> None:
+def test_every_parent_exists_and_lines_end_at_a_root(system: System) -> None:
     ancestors = {ancestor.slug for ancestor in catalogue.ancestors()}
     seen: set[str] = set()
     current: System = system
-    while current.parent not in ancestors | ROOTS:
+    while current.parent is not None and current.parent not in ancestors:
         assert current.slug not in seen, "descent runs in a circle"
         seen.add(current.slug)
-        assert current.parent is not None
         parent = catalogue.get(current.parent)
         assert (parent.year, parent.month) <= (current.year, current.month)
         current = parent
@@ -250,6 +262,15 @@ COUNTED = {
     ("gpt-j", "6B"): 6_050_882_784,
     ("llama", "7B"): 6_738_415_616,
     ("llama", "3-8B"): 8_030_261_248,
+    ("transformer", "base"): 63_045_632,
+    ("transformer", "big"): 214_171_648,
+    ("mt5", "small"): 300_176_768,
+    ("mt5", "base"): 582_401_280,
+    ("mt5", "large"): 1_229_581_312,
+    ("mt5", "xl"): 3_742_619_648,
+    ("mt5", "xxl"): 12_921_057_280,
+    ("unilm", "large"): 334_661_958,
+    ("unilm", "base"): 108_932_934,
     ("t5", "small"): 60_506_624,
     ("t5", "base"): 222_903_552,
     ("t5", "large"): 737_668_096,
@@ -287,7 +308,8 @@ def test_counts_are_near_the_published_figures_or_the_note_says_why_not(system: 
     for size in system.sizes:
         if size.published and size.comparable:
             difference = abs(counts[size.name] - size.published) / size.published
-            assert difference < 0.05 or size.note, f"{size.name} is {difference:.1%} off without a note"
+            explained = re.search(r"%|round|alone|decimals|tied|counts", size.note)
+            assert difference <= 0.02 or explained, f"{size.name} is {difference:.1%} off without a reason"
             assert difference < 0.16, size.name
         if not size.comparable:
             assert size.note, f"{size.name} does not say what the published figure leaves out"
@@ -312,7 +334,7 @@ def test_reading_everything_takes_milliseconds_and_neither_torch_nor_streamlit()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     seconds, *heavy = done.stdout.split()
     assert heavy == ["False", "False", "False"]
-    assert float(seconds) < 0.25  # about 0.03 on an idle machine; this one may be busy
+    assert float(seconds) < 0.15  # about 0.045 on an idle machine; this one may be busy
 
 
 def test_the_second_reading_is_free() -> None:

@@ -2,49 +2,118 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from core.catalogue import load
 from core.catalogue.attribution import attribution
+from core.catalogue.schema import System
 
-GOOD = (load.SYSTEMS / "gpt.toml").read_text(encoding="utf-8")
+GOOD = (load.SYSTEMS / "bart.toml").read_text(encoding="utf-8")
 
 
-def parsed(text: str) -> object:
-    return load.parse(text, load.shared()[0])
+def parsed(text: str) -> System:
+    return load.parse(text, load.shared()[0], "bart.toml")
+
+
+def complaints(text: str) -> list[str]:
+    """What the file is refused with, line by line."""
+    with pytest.raises(load.BadRecord) as caught:
+        parsed(text)
+    return str(caught.value).split("\n")
 
 
 def test_the_good_file_loads() -> None:
-    assert parsed(GOOD).slug == "gpt"  # type: ignore[attr-defined]
+    record = parsed(GOOD)
+    assert record.slug == "bart"
+    assert record.default_size.name == "base"
+    assert record.corrections[0].sources == ("bart-paper",)
+    assert record.hub[0].short_name == "bart-base"
+    assert record.citation("library").evidence == "library"
+
+
+FAULTS = tomllib.loads((Path(__file__).parent / "data" / "wrong-records.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_fault_is_told_with_file_field_and_reason(fault: dict[str, str]) -> None:
+    old, new, complaint = fault["old"], fault["new"], fault["complaint"]
+    assert old in GOOD
+    said = complaints(GOOD.replace(old, new, 1))
+    assert any(line.startswith(f"bart.toml: {complaint}") for line in said), said
+    assert all(len(line) < 400 for line in said)
+
+
+def test_all_faults_of_a_file_are_told_at_once() -> None:
+    text = (
+        GOOD.replace("month = 10", 'month = "October"').replace('venue = "ACL 2020"', "").replace("[live]", "[alive]")
+    )
+    assert [line.split(": ")[1] for line in complaints(text)] == ["month", "paper.venue", "live", "alive"]
+
+
+def test_a_long_wrong_value_is_cut() -> None:
+    (said,) = complaints(GOOD.replace("month = 10", f'month = "{"x" * 5000}"'))
+    assert len(said) < 200
+
+
+@pytest.mark.parametrize(
+    ("parent", "complaint"),
+    [("trasformer", "is transformer meant?"), ("sequence-to-sequence", "named 'sequence-to-sequence'")],
+)
+def test_an_unknown_parent_is_refused(
+    parent: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bart.toml").write_text(
+        GOOD.replace('parent = "transformer"', f'parent = "{parent}"'), encoding="utf-8"
+    )
+    root = (load.SYSTEMS / "transformer.toml").read_text(encoding="utf-8")
+    (tmp_path / "transformer.toml").write_text(root, encoding="utf-8")
+    monkeypatch.setattr(load, "SYSTEMS", tmp_path)
+    load.load_all.cache_clear()
+    try:
+        with pytest.raises(load.BadRecord) as caught:
+            load.load_all()
+        assert str(caught.value).startswith("bart.toml: parent: there is no system or ancestor ")
+        assert complaint in str(caught.value)
+    finally:
+        monkeypatch.undo()
+        load.load_all.cache_clear()
 
 
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ('label = "Layers, width, heads", value = "12 / 768 / 12", source = "gpt-paper"', "", "label|source"),
-        ('branches = ["decoder"]', 'branches = ["sideways"]', "branches"),
-        ('branches = ["decoder"]', "branches = []", "branches"),
-        ('evidence = "paper"', 'evidence = "hearsay"', "evidence"),
-        ('kind = "causal-lm"', 'kind = "oracle"', "kind"),
-        ('change = "It keeps', 'changed = "It keeps', "change"),
-        ('tokeniser.source = "gpt-paper"', 'tokeniser.source = "elsewhere"', "no citation named elsewhere"),
-        ('claimed_by = "source-004"', 'claimed_by = "source-999"', "no citation named source-999"),
+        ('evidence = "library"', 'evidence = "rumour"', "shared.toml: citations.library.evidence: must be one of "),
+        ("[citations.words]", "[cited.words]", "shared.toml: cited: is no field of this table, which has: "),
     ],
 )
-def test_a_fault_is_named(old: str, new: str, complaint: str) -> None:
-    assert old in GOOD
-    with pytest.raises(load.BadRecord, match=complaint):
-        parsed(GOOD.replace(old, new, 1))
+def test_the_shared_file_is_held_to_the_same(
+    old: str, new: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (load.DATA / "shared.toml").read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "shared.toml").write_text(text.replace(old, new, 1), encoding="utf-8")
+    monkeypatch.setattr(load, "DATA", tmp_path)
+    load.shared.cache_clear()
+    try:
+        with pytest.raises(load.BadRecord) as caught:
+            load.shared()
+        assert complaint in str(caught.value)
+    finally:
+        monkeypatch.undo()
+        load.shared.cache_clear()
 
 
 def test_a_file_under_a_wrong_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "gpt-1.toml").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "bert-2.toml").write_text(GOOD, encoding="utf-8")
     monkeypatch.setattr(load, "SYSTEMS", tmp_path)
     load.load_all.cache_clear()
     try:
-        with pytest.raises(load.BadRecord, match=r"gpt-1\.toml"):
+        with pytest.raises(
+            load.BadRecord, match=r"bert-2\.toml: slug: it is 'bart' and must be the file's name, 'bert-2'"
+        ):
             load.load_all()
     finally:
         monkeypatch.undo()

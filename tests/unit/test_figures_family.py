@@ -19,9 +19,30 @@ def test_every_system_has_a_row_of_its_own() -> None:
 
 
 def test_rows_of_a_branch_lie_together_in_the_stated_order() -> None:
-    branches = [node.branch for node in sorted(NODES, key=lambda node: node.row)]
-    assert branches[0] is None
-    assert [branch for i, branch in enumerate(branches) if i and branch != branches[i - 1]] == list(ORDER)
+    nodes = sorted(NODES, key=lambda node: node.row)
+    roots = [node for node in nodes if node.parent is None]
+    assert "transformer" in {node.slug for node in roots}
+    assert nodes[: len(roots)] == roots
+    branches = [node.branch for node in nodes[len(roots) :]]
+    assert [branch for i, branch in enumerate(branches) if not i or branch != branches[i - 1]] == list(ORDER)
+
+
+def test_a_root_with_a_page_stands_above_its_band_in_its_branchs_colour() -> None:
+    root = next(node for node in NODES if node.slug == "transformer")
+    figure = family(catalogue.systems(), catalogue.ancestors(), ACCENTS, TITLES)
+    assert root.branch == "encoder-decoder"
+    assert all(band.y0 > root.row for band in figure.layout.shapes)
+    trunk = next(trace for trace in figure.data if trace.mode == "lines" and tuple(trace.x) == (root.x, root.x))
+    assert trunk.line.color == ACCENTS["encoder-decoder"]
+    assert trunk.y[0] == root.row
+
+
+def test_an_ancestor_without_a_page_is_a_grey_root() -> None:
+    ancestor = catalogue.Ancestor("lstm", "LSTM", 1997, 11, "Munich", "It remembers.")
+    figure = family(catalogue.systems(), (ancestor,), ACCENTS, TITLES)
+    grey = next(trace for trace in figure.data if trace.name == "Ancestor")
+    assert [tuple(row) for row in grey.customdata] == [("", "lstm")]
+    assert ("", "lstm") not in {tuple(row) for row in figure.data[-1].customdata}  # its name takes no clicks
 
 
 def test_inside_a_branch_a_child_stands_below_and_right_of_its_parent() -> None:

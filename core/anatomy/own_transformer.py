@@ -1,0 +1,155 @@
+"""The Transformer of 2017 in its paper's terms, a class that transformers lacks.
+
+Attention Is All You Need (Vaswani et al., 2017), sections 3.1 to 3.5. A sub-layer adds its input back and normalises
+last (post-norm), LayerNorm(x + Sublayer(x)). The sub-layers are
+
+    MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O,  head_i = softmax(Q W_i^Q (K W_i^K)^T / sqrt(d_k)) V W_i^V
+    FFN(x) = max(0, x W_1 + b_1) W_2 + b_2
+
+and one matrix E of d_model numbers for each token serves input, output and the last linear map; where it embeds, it is
+multiplied by sqrt(d_model). Positions are added as PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos
+of the same angle: they are computed, so there is no longest text and no parameter. W^Q, W^K, W^V and W^O have no bias,
+as the paper writes them.
+
+The configuration is transformers' MarianConfig, which has a field for each of the paper's numbers: encoder_layers and
+decoder_layers are N, d_model and vocab_size are called so, the two ffn_dim are d_ff and the two attention_heads are h.
+
+Shapes: B texts, S and T tokens of source and target, d d_model, h heads, d_k = d / h.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import MarianConfig, PreTrainedModel
+
+
+def sinusoids(length: int, width: int, device: torch.device | None = None) -> Tensor:
+    """The positional encodings of places 0 to ``length - 1``, float32 [length, width]; ``width`` is even."""
+    pos = torch.arange(length, dtype=torch.float32, device=device)[:, None]
+    angle = pos / 10000 ** (torch.arange(0, width, 2, dtype=torch.float32, device=device) / width)
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)  # sine and cosine in turn
+
+
+class PositionalEncoding(nn.Module):
+    """Adds the sinusoids to embedded tokens [B, T, d]."""
+
+    def forward(self, embedded: Tensor) -> Tensor:
+        return embedded + sinusoids(embedded.shape[1], embedded.shape[2], embedded.device)
+
+
+class ScaledMultiHeadAttention(nn.Module):
+    """MultiHead(Q, K, V): h heads of d_k numbers each, joined by W^O."""
+
+    def __init__(self, d_model: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.W_Q = nn.Linear(d_model, d_model, bias=False)  # the h matrices W_i^Q side by side
+        self.W_K = nn.Linear(d_model, d_model, bias=False)
+        self.W_V = nn.Linear(d_model, d_model, bias=False)
+        self.W_O = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, queries: Tensor, memory: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """[B, T, d] looks at [B, S, d]; ``allowed`` (bool, broadcast to [B, h, T, S]) says what may be seen."""
+        q, k, v = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B, h, T or S, d_k]
+            for part in (self.W_Q(queries), self.W_K(memory), self.W_V(memory))
+        )
+        scores = q @ k.transpose(-1, -2) / k.shape[-1] ** 0.5
+        if allowed is not None:
+            scores = scores.masked_fill(~allowed, float("-inf"))
+        out: Tensor = self.W_O((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+        return out
+
+
+class PositionwiseFeedForward(nn.Module):
+    """FFN(x): every position by itself, d_model to d_ff and back."""
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        self.W_1 = nn.Linear(d_model, d_ff)
+        self.activation = nn.ReLU()
+        self.W_2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.W_2(self.activation(self.W_1(x)))
+        return out
+
+
+class PostNormEncoderLayer(nn.Module):
+    """Self-attention and a feed-forward network, each with its input added back and a norm after it."""
+
+    def __init__(self, d_model: int, d_ff: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.self_attention = ScaledMultiHeadAttention(d_model, heads)
+        self.self_attention_norm = nn.LayerNorm(d_model)
+        self.feed_forward = PositionwiseFeedForward(d_model, d_ff)
+        self.feed_forward_norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, allowed: Tensor | None = None) -> Tensor:
+        x = self.self_attention_norm(x + self.dropout(self.self_attention(x, x, allowed)))
+        out: Tensor = self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
+        return out
+
+
+class PostNormDecoderLayer(nn.Module):
+    """Causal self-attention, attention over the encoder's output, and a feed-forward network, each post-norm."""
+
+    def __init__(self, d_model: int, d_ff: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.self_attention = ScaledMultiHeadAttention(d_model, heads)
+        self.self_attention_norm = nn.LayerNorm(d_model)
+        self.encoder_attention = ScaledMultiHeadAttention(d_model, heads)
+        self.encoder_attention_norm = nn.LayerNorm(d_model)
+        self.feed_forward = PositionwiseFeedForward(d_model, d_ff)
+        self.feed_forward_norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, y: Tensor, memory: Tensor, allowed: Tensor | None = None) -> Tensor:
+        causal = torch.ones(y.shape[1], y.shape[1], dtype=torch.bool, device=y.device).tril()
+        y = self.self_attention_norm(y + self.dropout(self.self_attention(y, y, causal)))
+        y = self.encoder_attention_norm(y + self.dropout(self.encoder_attention(y, memory, allowed)))
+        out: Tensor = self.feed_forward_norm(y + self.dropout(self.feed_forward(y)))
+        return out
+
+
+class Transformer2017(PreTrainedModel):  # type: ignore[misc]
+    """The whole of it: shared embeddings, N layers on each side, and scores over the vocabulary."""
+
+    config_class = MarianConfig
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        d_model, dropout = config.d_model, config.dropout
+        reading = (d_model, config.encoder_ffn_dim, config.encoder_attention_heads, dropout)
+        writing = (d_model, config.decoder_ffn_dim, config.decoder_attention_heads, dropout)
+        self.embedding = nn.Embedding(config.vocab_size, d_model)
+        self.positional_encoding = PositionalEncoding()
+        self.dropout = nn.Dropout(dropout)
+        self.encoder = nn.ModuleList(PostNormEncoderLayer(*reading) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(PostNormDecoderLayer(*writing) for _ in range(config.decoder_layers))
+        self.lm_head = nn.Linear(d_model, config.vocab_size, bias=False)
+        self.lm_head.weight = self.embedding.weight
+
+    def forward(self, source: Tensor, target: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """Scores [B, T, V] of what follows each token of ``target`` [B, T], given ``source`` [B, S].
+
+        ``allowed`` (bool [B, S]) is False where the source is only padding.
+        """
+        seen = None if allowed is None else allowed[:, None, None]
+        memory = self._embedded(source)
+        for layer in self.encoder:
+            memory = layer(memory, seen)
+        y = self._embedded(target)
+        for layer in self.decoder:
+            y = layer(y, memory, seen)
+        scores: Tensor = self.lm_head(y)
+        return scores
+
+    def _embedded(self, tokens: Tensor) -> Tensor:
+        """E[tokens] times the root of d_model, plus positions, with dropout on the sum: [B, T, d]."""
+        out: Tensor = self.dropout(self.positional_encoding(self.embedding(tokens) * self.config.d_model**0.5))
+        return out
