@@ -1,7 +1,7 @@
 """Published figures as pictures: dots against a reference, a measure against size, two versions side by side.
 
 Every picture is of one measure. Labels stand above their rows and figures at the right edge, so that the same picture
-serves 400 and 1,440 pixels. Differences are ``value - reference``, with as many decimals as the figures are printed with.
+serves 400 and 1,440 pixels. Differences are ``value - reference``, with the decimals that the figures are printed with.
 """
 
 from __future__ import annotations
@@ -123,12 +123,14 @@ def scaling(points: Sequence[Point], axis: str, colours: Mapping[str, str], *, d
             {
                 "type": "scatter", "mode": "lines+markers+text", "name": escaped(name),
                 "x": [p.parameters for p in own], "y": [p.value for p in own],
-                "text": [escaped(p.text) for p in own], "textposition": "top center" if number == 0 else "bottom center",
+                "text": [escaped(p.text) for p in own],
+                "textposition": "top center" if number == 0 else "bottom center",
                 "textfont": {"color": ink, "size": 12}, "cliponaxis": False,
                 "line": {"color": colour, "width": 2, "dash": _DASHES[number % len(_DASHES)]},
                 "marker": {"color": colour, "size": 11, "symbol": _SYMBOLS[number % len(_SYMBOLS)]},
                 "customdata": [[p.printed, short(p.parameters)] for p in own],
-                "hovertemplate": "%{fullData.name} %{text}<br>%{customdata[1]} parameters: %{customdata[0]}<extra></extra>",
+                "hovertemplate": "%{fullData.name} %{text}<br>%{customdata[1]} parameters: %{customdata[0]}"
+                "<extra></extra>",
             }
         )  # fmt: skip
     values = [point.value for point in points]

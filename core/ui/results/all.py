@@ -20,7 +20,7 @@ PAGE = 40
 
 
 def all_figures(view: ResultsView) -> None:
-    """Draw the filters, one page of the table and the download; reads and writes system, dataset, split, paper, page."""
+    """Draw the filters, one page of the table and the download; reads and writes the filters and the page."""
     state = view.state
     found = results()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -30,20 +30,17 @@ def all_figures(view: ResultsView) -> None:
             "split": _filter("Split", "split", splits(found), str, state),
             "paper": _filter("Paper", "paper", papers(found), paper, state),
         }
-    kept = filtered(found, wanted)
+        kept = filtered(found, wanted)
+        number = _page(-(-len(kept) // PAGE), wanted, state)
     st.caption(f"{len(kept):,} of {len(found):,} figures. Each line of the file has one figure with its source.")
     if not kept:
         st.info("No figure fits all four choices. Set one of them back to “all”.")
         return
-    shown, number, pages = _page(kept, state)
-    result_table(shown, caption="Figures as papers print them")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if pages > 1:
-            _turn(state, number, pages)
-        st.download_button(
-            "Download as CSV", as_csv(kept), file_name="results.csv", mime="text/csv", key=state.key("csv"),
-            on_click="ignore",
-        )  # fmt: skip
+    result_table(kept[(number - 1) * PAGE : number * PAGE], caption="Figures as papers print them")
+    st.download_button(
+        f"Download {len(kept):,} figures as CSV", as_csv(kept), file_name="results.csv", mime="text/csv",
+        key=state.key("csv"), on_click="ignore",
+    )  # fmt: skip
 
 
 def filtered(found: Sequence[Result], wanted: dict[str, str | None]) -> list[Result]:
@@ -92,26 +89,19 @@ def _filter(
     return None if chosen == EVERY else chosen
 
 
-def _page(rows: Sequence[Result], state: PageState) -> tuple[Sequence[Result], int, int]:
-    """The rows of the page that the state names, its number and how many there are."""
-    pages = -(-len(rows) // PAGE)
+def _page(pages: int, wanted: dict[str, str | None], state: PageState) -> int:
+    """The page to show, from 1; other choices begin at the first again."""
     number = state.number("page", 1)
-    if number > pages:
-        st.warning(
-            plain(f"There are {pages} pages, so page {number} is not there. The last is shown."),
-            icon=":material/link_off:",
-        )
-        number = pages
+    if number > max(pages, 1):
+        said = f"There are {pages} pages here, so page {number} is not there. The last is shown."
+        st.warning(plain(said), icon=":material/link_off:")
+        number = max(pages, 1)
+    if pages > 1:
+        number = int(
+            st.number_input(
+                f"Page, of {pages}", min_value=1, max_value=pages, value=number, step=1, width=150,
+                key=state.key(f"page.{'.'.join(map(str, wanted.values()))}"),
+            )
+        )  # fmt: skip
     state.set(page=number)
-    return rows[(number - 1) * PAGE : number * PAGE], number, pages
-
-
-def _turn(state: PageState, number: int, pages: int) -> None:
-    chosen = st.number_input(
-        f"Page, of {pages}", min_value=1, max_value=pages, value=number, step=1, width=150,
-        key=state.key(f"page.{pages}"),
-    )  # fmt: skip
-    if chosen != number:
-        state.set(page=int(chosen))
-        st.session_state["links.results"]["values"] = dict(state.values)
-        st.rerun()
+    return number
