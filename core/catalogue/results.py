@@ -55,7 +55,7 @@ class Measure:
     @property
     def title(self) -> str:
         """The measure in words, e.g. ``MNLI matched, dev: accuracy (%)``."""
-        unit = f" ({self.unit})" if self.unit else ""
+        unit = f" ({self.unit})" if self.unit and self.unit not in self.metric else ""
         split = "" if self.split == "not stated" else f", {self.split}"
         return f"{self.dataset}{split}: {self.metric}{unit}"
 

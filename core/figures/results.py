@@ -1,6 +1,6 @@
 """Published figures as pictures: dots against a reference, a measure against size, two versions side by side.
 
-Every picture is of one measure. Labels stand above their rows and figures at the right edge, so that the same picture
+Every picture is of one measure. Labels stand above their rows and figures right of them, so that the same picture
 serves 400 and 1,440 pixels. Differences are ``value - reference``, with the decimals that the figures are printed with.
 """
 
@@ -20,6 +20,8 @@ ROW = 44
 """Height of a row in pixels."""
 GREY = "#767676"
 _LONGEST = 46
+_LINE = 50
+"""Characters of an axis in words that fit 400 pixels."""
 _GRID = "rgba(128,128,128,0.25)"
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
 _DASHES = ("solid", "dot", "dash", "dashdot", "longdash")
@@ -73,7 +75,7 @@ def signed(value: float, places: int) -> str:
 
 
 def dots(rows: Sequence[Dot], axis: str, *, dark: bool = False) -> go.Figure:
-    """One row a dot, from top to bottom; a dashed line through the reference, if there is one.
+    """One row a dot, from top to bottom; in each a stroke where the reference lies, if there is one.
 
     :param axis: what the axis measures, with its unit and which way is better.
     """
@@ -95,14 +97,19 @@ def dots(rows: Sequence[Dot], axis: str, *, dark: bool = False) -> go.Figure:
             look = {"symbol": "circle-open", "size": 8, "color": row.colour, "line": {"width": 1.5}, "opacity": 0.75}
             traces.append(_marks(row.others, at, look))
         traces.append(_main(row, at, _right(row, base)))
-    layout = _frame(ink, axis, ROW * len(rows) + 62)
+    rights = [_right(row, base) for row in rows]
+    layout = _frame(ink, axis, ROW * len(rows) + 74)
+    layout["margin"] |= {"r": 14 + round(7.6 * max(map(len, rights)))}
     layout["yaxis"] = {"range": [len(rows) - 0.45, -0.75], "visible": False, "fixedrange": True}
     layout["xaxis"] |= {"range": _range(rows)}
-    layout["annotations"] = [note for at, row in enumerate(rows) for note in _texts(row, at, _right(row, base), ink)]
+    layout["annotations"] += [note for at, row in enumerate(rows) for note in _texts(row, at, rights[at], ink)]
     if base:
-        line = {"color": GREY, "width": 1.4, "dash": "dot"}
-        layout["shapes"] = [{"type": "line", "x0": base.value, "x1": base.value, "y0": 0, "y1": 1, "yref": "y domain",
-                             "line": line, "layer": "below"}]  # fmt: skip
+        # a stroke in each row, not one line through all of them: it would run through the figures at the right
+        layout["shapes"] = [
+            {"type": "line", "x0": base.value, "x1": base.value, "y0": at - 0.2, "y1": at + 0.2, "layer": "below",
+             "line": {"color": GREY, "width": 2}}
+            for at in range(len(rows))
+        ]  # fmt: skip
     return go.Figure(data=traces, layout=layout)
 
 
@@ -124,7 +131,7 @@ def scaling(points: Sequence[Point], axis: str, colours: Mapping[str, str], *, d
                 "type": "scatter", "mode": "lines+markers+text", "name": escaped(name),
                 "x": [p.parameters for p in own], "y": [p.value for p in own],
                 "text": [escaped(p.text) for p in own],
-                "textposition": "top center" if number == 0 else "bottom center",
+                "textposition": [_place(p, points) for p in own],
                 "textfont": {"color": ink, "size": 12}, "cliponaxis": False,
                 "line": {"color": colour, "width": 2, "dash": _DASHES[number % len(_DASHES)]},
                 "marker": {"color": colour, "size": 11, "symbol": _SYMBOLS[number % len(_SYMBOLS)]},
@@ -135,20 +142,17 @@ def scaling(points: Sequence[Point], axis: str, colours: Mapping[str, str], *, d
         )  # fmt: skip
     values = [point.value for point in points]
     room = 0.16 * (max(values) - min(values) or 1.0)
-    layout = _frame(ink, "parameters, by powers of ten", 430)
-    layout["xaxis"] |= {"type": "log", "range": _decades(points), "tickformat": "~s", "dtick": 1}
+    layout = _frame(ink, axis, 400)
+    span = _decades(points)
+    layout["xaxis"] |= {"type": "log", "range": span, "title": {"text": "parameters, by powers of ten"}, **_ticks(span)}
     layout["yaxis"] = {
         "range": [min(values) - room, max(values) + room], "gridcolor": _GRID, "zeroline": False, "fixedrange": True,
         "automargin": True, "tickfont": {"color": ink},
     }  # fmt: skip
-    layout["margin"] |= {"t": 58 if len(series) > 1 else 34, "l": 4}
+    layout["margin"] |= {"t": layout["margin"]["t"] + (26 if len(series) > 1 else 2), "l": 4}
     layout["showlegend"] = len(series) > 1
     layout["legend"] = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"color": ink}}
-    top = 54 if len(series) > 1 else 30
-    layout["annotations"] = [
-        {"text": escaped(axis), "x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "top",
-         "yshift": top, "showarrow": False, "font": {"color": ink, "size": 13}}
-    ]  # fmt: skip
+    layout["annotations"][0]["yshift"] += 26 if len(series) > 1 else 2
     return go.Figure(data=traces, layout=layout)
 
 
@@ -203,12 +207,12 @@ def _line(x: list[float], at: int, line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _texts(row: Dot, at: int, right: str, ink: str) -> list[dict[str, Any]]:
-    """The label above the row at the left, its figure at the right."""
+    """The label above the row, its figure right of it."""
     text = row.label if len(row.label) <= _LONGEST else row.label[: _LONGEST - 1] + "…"
-    place = {"y": at, "yshift": 18, "xref": "paper", "showarrow": False, "font": {"color": ink, "size": 13}}
+    place = {"y": at, "xref": "paper", "xanchor": "left", "showarrow": False, "font": {"color": ink, "size": 13}}
     return [
-        place | {"text": escaped(text), "x": 0, "xanchor": "left"},
-        place | {"text": f"<b>{escaped(right)}</b>", "x": 1, "xanchor": "right"},
+        place | {"text": escaped(text), "x": 0, "yshift": 18},
+        place | {"text": f"<b>{escaped(right)}</b>", "x": 1, "xshift": 8},
     ]
 
 
@@ -226,15 +230,39 @@ def _decades(points: Sequence[Point]) -> list[float]:
     return [low - room, high + room]
 
 
+def _place(point: Point, points: Sequence[Point]) -> str:
+    """Where a point's name does not lie on its own line, and away from the other series where one is near."""
+    own = sorted((p for p in points if p.series == point.series), key=lambda p: (p.parameters, p.value))
+    rising = own[-1].value >= own[0].value
+    near = [p for p in points if p.series != point.series and 0.7 < p.parameters / point.parameters < 1.4]
+    above = all(point.value >= p.value for p in near)
+    return f"{'top' if above else 'bottom'} {'left' if rising == above else 'right'}"
+
+
+def _ticks(span: Sequence[float]) -> dict[str, Any]:
+    """Ticks at 1, 3, 10, ... (closer ones on a short axis), with the letters of the numbers elsewhere (B, not G)."""
+    factors = (1, 2, 5) if span[1] - span[0] < 1.5 else (1, 3)
+    every = [factor * 10**power for power in range(3, 14) for factor in factors]
+    at = [value for value in every if 10 ** span[0] <= value <= 10 ** span[1]]
+    return {"tickvals": at, "ticktext": [short(value).replace(".00", "").replace(".0", "") for value in at]}
+
+
 def _ink(dark: bool) -> str:
     return "#E8ECF0" if dark else "#1A1F24"
 
 
 def _frame(ink: str, axis: str, height: int) -> dict[str, Any]:
+    """Layout with the axis in words above the picture; on two lines where it would not fit 400 pixels."""
+    words = axis if len(axis) <= _LINE else ", <br>".join(axis.rsplit(", ", 1))
+    lines = 1 + words.count("<br>")
     return {
-        "height": height, "margin": {"l": 8, "r": 8, "t": 4, "b": 54}, "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)", "font": {"color": ink}, "dragmode": False, "hovermode": "closest",
-        "showlegend": False,
-        "xaxis": {"title": {"text": escaped(axis), "font": {"color": ink, "size": 13}}, "tickfont": {"color": ink},
-                  "gridcolor": _GRID, "zeroline": False, "fixedrange": True},
+        "height": height + 17 * (lines - 1), "margin": {"l": 4, "r": 8, "t": 10 + 18 * lines, "b": 44},
+        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)", "font": {"color": ink}, "dragmode": False,
+        "hovermode": "closest", "showlegend": False,
+        "xaxis": {"tickfont": {"color": ink}, "gridcolor": _GRID, "zeroline": False, "fixedrange": True},
+        "annotations": [
+            {"text": escaped(words).replace("&lt;br&gt;", "<br>"), "x": 0, "xref": "paper", "xanchor": "left", "y": 1,
+             "yref": "paper", "yanchor": "bottom", "yshift": 6, "showarrow": False, "align": "left",
+             "font": {"color": ink, "size": 13}}
+        ],
     }  # fmt: skip

@@ -23,14 +23,17 @@ def all_figures(view: ResultsView) -> None:
     """Draw the filters, one page of the table and the download; reads and writes the filters and the page."""
     state = view.state
     found = results()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        wanted = {
-            "system": _filter("System", "system", systems(found), name, state),
-            "dataset": _filter("Data set", "dataset", datasets(found), str, state),
-            "split": _filter("Split", "split", splits(found), str, state),
-            "paper": _filter("Paper", "paper", papers(found), paper, state),
-        }
-        kept = filtered(found, wanted)
+    system, dataset, split, of_paper, page = st.columns((3, 4, 3, 4, 2), gap="small")
+    with system:
+        wanted = {"system": _filter("System", "system", systems(found), name, state)}
+    with dataset:
+        wanted["dataset"] = _filter("Data set", "dataset", datasets(found), str, state)
+    with split:
+        wanted["split"] = _filter("Split", "split", splits(found), str, state)
+    with of_paper:
+        wanted["paper"] = _filter("Paper", "paper", papers(found), paper, state)
+    kept = filtered(found, wanted)
+    with page:
         number = _page(-(-len(kept) // PAGE), wanted, state)
     st.caption(f"{len(kept):,} of {len(found):,} figures. Each line of the file has one figure with its source.")
     if not kept:
@@ -81,7 +84,7 @@ def _filter(
     every = [EVERY, *options]
     chosen = st.selectbox(
         title, every, index=every.index(current), format_func=lambda key: key if key == EVERY else shown(key),
-        key=state.key(parameter), width=250,
+        key=state.key(parameter),
     )  # fmt: skip
     if chosen != current:
         state.set(page=1)
@@ -99,7 +102,7 @@ def _page(pages: int, wanted: dict[str, str | None], state: PageState) -> int:
     if pages > 1:
         number = int(
             st.number_input(
-                f"Page, of {pages}", min_value=1, max_value=pages, value=number, step=1, width=150,
+                f"Page, of {pages}", min_value=1, max_value=pages, value=number, step=1,
                 key=state.key(f"page.{'.'.join(map(str, wanted.values()))}"),
             )
         )  # fmt: skip

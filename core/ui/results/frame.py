@@ -27,8 +27,7 @@ def results_frame() -> ResultsView:
     """Draw the title and the choice of a section."""
     header(
         "Results",
-        "What papers measured, as they printed it: what scale, objective and recipe bought, who leads where, and "
-        "what two versions of one table make of it. Every figure says where it was read.",
+        "What papers measured: what scale and objective bought, who leads where, and where each figure was read.",
     )
     found = results()
     offered: dict[str, Collection[str]] = {

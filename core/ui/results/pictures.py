@@ -32,10 +32,10 @@ def draw(case: Case, measure: Measure, found: Sequence[Result], key: str) -> Non
 
 
 _KEY = {
-    "scale": "The paper's own system in its branch's colour, others grey.",
-    "parts": "The row with the ringed mark is the reference; in brackets the difference from it. Hollow: frozen.",
+    "scale": "Each dot is one size. A paper's own system has its branch's colour, others are grey.",
+    "parts": "The ringed mark is the reference; in brackets the difference from it. Hollow marks: frozen models.",
     "versions": "Square: the first of the two; full mark: the second; between them the difference.",
-    "leaders": "Full mark: a system's best figure; rings: its other figures of the same measure. Grey: no page here.",
+    "leaders": "Full mark: a system's best figure; rings: its others of the same measure. Grey: no page here.",
 }
 
 
@@ -52,9 +52,10 @@ def part_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot
     """The rows as they stand in the table, with the first that is the reference marked as such."""
     ringed = next((row for row in found if reference(case, row)), None)
     one = len({row.system for row in found}) == 1
+    alike = len({row.size for row in found}) == 1
     return [
         Dot(
-            _label(row, with_system=not one), row.value, row.printed, _colour(row.system),
+            _label(row, with_system=not one, with_size=not alike), row.value, row.printed, _colour(row.system),
             reference=row is ringed, hollow="frozen" in row.variant,
         )
         for row in found
@@ -82,7 +83,8 @@ def leader_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[D
     """One row a system from the best to the worst, its other figures as rings."""
     by_system: dict[str, list[Result]] = {}
     for row in found:
-        by_system.setdefault(row.system, []).append(row)
+        if not row.system.endswith(" best"):  # what was best before a paper is no system, and another in each paper
+            by_system.setdefault(row.system, []).append(row)
     best = max if measure.higher else min
     made = []
     for rows in by_system.values():
@@ -92,11 +94,10 @@ def leader_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[D
     return sorted(made, key=lambda dot: dot.value, reverse=measure.higher)
 
 
-def _label(row: Result, *, with_system: bool) -> str:
-    """Whose figure a row is; a table about one system names what it changes alone."""
-    if with_system:
-        return row.label
-    return ", ".join(part for part in (row.variant, row.size) if part) or row.label
+def _label(row: Result, *, with_system: bool, with_size: bool = True) -> str:
+    """Whose figure a row is; what is the same in every row is left out."""
+    parts = (name(row.system) if with_system else "", row.variant, row.size if with_size else "")
+    return ", ".join(part for part in parts if part) or row.label
 
 
 def _colour(system: str) -> str:

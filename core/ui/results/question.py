@@ -10,31 +10,33 @@ from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.results.frame import ResultsView
 from core.ui.results.pictures import draw
-from core.ui.results.rows import result_table
-
-_SOURCES = "Where texts print different figures, [Sources](/sources) says which and why."
+from core.ui.results.rows import result_table, sentence_with_link, sources_page
+from core.ui.zoo.table import base_path
 
 
 def question_panel(view: ResultsView) -> None:
     """Draw the chosen question; reads and writes question, case and measure."""
     state = view.state
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    left, right = st.columns((3, 8), gap="small")
+    with left:
         question = _question(state)
-        case = _case(question, state)
-        measure = _measure(case, state)
+    with right:
+        former, latter = st.columns(2, gap="small") if len(question.cases) > 1 else (right, right)
+        with former:
+            case = _case(question, state)
+        with latter:
+            measure = _measure(case, state)
     found = rows(case, measure)
     draw(case, measure, found, state.key(f"{question.slug}.{case.slug}.{measure.slug}"))
-    for sentence in (*differences(found), *([case.caveat] if case.caveat else [])):
-        st.caption(plain(sentence))
+    st.caption(plain(" ".join(filter(None, (*differences(found), case.caveat)))))
     st.markdown(f"**Try** {plain(question.attempt)}\n\n**Notice** that {plain(question.notice)}")
     if case.here:
-        st.markdown(
-            f"**Measured here**, on small models, and so never in the picture above: [{plain(case.here)}]({case.link})."
-        )
+        lead = "<strong>Measured here</strong>, on small models, and so never in the picture above: "
+        sentence_with_link(lead, case.here, base_path() + case.link, ".")
     st.subheader("The same figures, and where they were read", anchor=False)
     result_table(_ordered(found, measure), caption=measure.title)
     if any(row.disagrees for row in found):
-        st.markdown(_SOURCES)
+        sentence_with_link("Where texts print different figures, ", "Sources", sources_page(), " says which and why.")
 
 
 def _question(state: PageState) -> Question:
@@ -42,7 +44,7 @@ def _question(state: PageState) -> Question:
     current = state.text("question", next(iter(known)))
     chosen = st.selectbox(
         "Question", list(known), index=list(known).index(current), format_func=lambda slug: known[slug].title,
-        key=state.key("question"), width=310,
+        key=state.key("question"),
     )  # fmt: skip
     if chosen != current:
         state.set(case=None, measure=None)
@@ -59,7 +61,7 @@ def _case(question: Question, state: PageState) -> Case:
     if len(slugs) > 1:
         chosen = st.selectbox(
             "Paper", slugs, index=slugs.index(case.slug), format_func=lambda slug: question.case(slug).title,
-            key=state.key(f"case.{question.slug}"), width=410,
+            key=state.key(f"case.{question.slug}"),
         )  # fmt: skip
         if chosen != case.slug:
             state.set(measure=None)
@@ -77,7 +79,7 @@ def _measure(case: Case, state: PageState) -> Measure:
         wanted = usual.slug
     chosen = st.selectbox(
         "Measured on", list(offered), index=list(offered).index(wanted), format_func=lambda slug: offered[slug].title,
-        key=state.key(f"measure.{case.slug}.{case.tables[:1]}"), width=380,
+        key=state.key(f"measure.{case.slug}.{case.tables[:1]}"),
     )  # fmt: skip
     state.set(measure=None if chosen == usual.slug else chosen)
     return offered[chosen]

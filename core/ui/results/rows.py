@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
 
 from core import catalogue
 from core.catalogue.results import Result, citation, name, paper
 from core.errors import UnknownSystem
 from core.figures.numbers import short
 from core.ui.tables import Cell, Link, Part, Row, Table, table
+from core.ui.zoo.table import base_path
 
 _HEADINGS = ("Whose", "Data set and split", "Figure", "Paper", "Read in")
 _WIDTHS = (24, 22, 15, 19, 20)
@@ -20,6 +24,19 @@ def result_table(rows: Sequence[Result], caption: str) -> None:
         Table(
             _HEADINGS, [_row(row) for row in rows], caption=caption, widths=_WIDTHS, below=[_note(row) for row in rows]
         )
+    )
+
+
+def sources_page() -> str:
+    """Where disagreeing sources are set side by side."""
+    return f"{base_path()}/sources"
+
+
+def sentence_with_link(before: str, text: str, href: str, after: str = "") -> None:
+    """A line with a link to a place of this app, which opens in the same tab. ``href`` comes from our data."""
+    st.html(
+        f'<p style="margin:0 0 .6rem">{before}<a style="color:inherit;text-decoration:underline" '
+        f'href="{escape(href)}">{escape(text)}</a>{escape(after)}</p>'
     )
 
 
@@ -48,7 +65,7 @@ def _system(slug: str) -> Part:
         branch = catalogue.get(slug).branch
     except UnknownSystem:
         return name(slug)
-    return Link(name(slug), f"/{branch}?system={slug}&tab=facts")
+    return Link(name(slug), f"{base_path()}/{branch}?system={slug}&tab=facts")
 
 
 def _source(key: str) -> str:
@@ -59,5 +76,5 @@ def _source(key: str) -> str:
 
 def _note(row: Result) -> tuple[Part, ...]:
     if row.disagrees:
-        return (row.note, Link("Texts disagree on this figure: see Sources", "/sources"))
+        return (row.note, Link("Texts disagree on this figure: see Sources", sources_page()))
     return (row.note,) if row.note else ()
