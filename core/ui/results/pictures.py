@@ -28,12 +28,13 @@ def draw(case: Case, measure: Measure, found: Sequence[Result], key: str) -> Non
         made = {"parts": part_dots, "versions": version_dots, "leaders": leader_dots}[case.kind](case, measure, found)
         figure, alt = dots(made, axis, dark=dark), dots_alt(made, measure.title)
     st.plotly_chart(figure, key=f"{key}.chart", config={"displayModeBar": False}, alt=alt)
-    st.caption(f"{_KEY[case.kind]} The axis does not begin at zero.")
+    frozen = "Hollow marks are frozen models. " if any("frozen" in row.variant for row in found) else ""
+    st.caption(f"{_KEY[case.kind]} {frozen}The axis does not begin at zero.")
 
 
 _KEY = {
     "scale": "Each dot is one size. A paper's own system has its branch's colour, others are grey.",
-    "parts": "The ringed mark is the reference; in brackets the difference from it. Hollow marks: frozen models.",
+    "parts": "The ringed mark is the reference; in brackets the difference from it.",
     "versions": "Square: the first of the two; full mark: the second; between them the difference.",
     "leaders": "Full mark: a system's best figure; rings: its others of the same measure. Grey: no page here.",
 }
