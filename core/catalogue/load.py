@@ -40,8 +40,12 @@ NOT_YET_EVERYWHERE = ("unknown", "batch")
 File = TypeVar("File", bound=Row)
 
 
-class BadRecord(ValueError):
-    """A data file that does not fit the schema: a defect of the data, not of a visitor's request."""
+class BadData(ValueError):
+    """A data file that does not fit: a defect of the data, not of a visitor's request."""
+
+
+class BadRecord(BadData):
+    """A record that does not fit the schema; a line for each fault."""
 
     def __init__(self, file: str, reasons: list[str]) -> None:
         super().__init__("\n".join(f"{file}: {reason}" for reason in reasons))
@@ -100,6 +104,14 @@ def _statements(record: SystemFile) -> dict[str, Any]:
 
 def _statement(row: StatementRow) -> Statement:
     return Statement(text=row.text, sources=tuple(row.source))
+
+
+def parse_citation(key: str, table: dict[str, Any], file: str) -> Citation:
+    """A citation of another data file. Raises :class:`BadRecord`, which names ``file`` and the field."""
+    try:
+        return _citation(key, CitationRow.model_validate(table))
+    except ValidationError as error:
+        raise BadRecord(file, faults(error, CitationRow, table)) from error
 
 
 def _citation(key: str, row: CitationRow) -> Citation:

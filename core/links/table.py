@@ -87,6 +87,17 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "scale": Choice("log", ("log", "linear")),
         "models": Words(most=100),
     },
+    "results": {
+        "tab": Choice(None, ("questions", "all")),
+        "question": Choice(),
+        "case": Choice(),
+        "measure": Choice(),
+        "system": Choice(),
+        "dataset": Choice(),
+        "split": Choice(),
+        "paper": Choice(),
+        "page": Integer(1, 1, 200),
+    },
     "decoder": {
         **_COMMON,
         **_DECODING,

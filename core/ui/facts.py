@@ -11,6 +11,7 @@ from core.catalogue import Citation, Size, System
 from core.catalogue.shape import shape
 from core.ui.links import take_up
 from core.ui.page import plain
+from core.ui.results.brief import results_brief
 from core.ui.tables import Row, Table, table
 
 _EVIDENCE_HELP = (
@@ -29,6 +30,7 @@ def facts_panel(slug: str) -> None:
     _live(system)
     _properties(system)
     _sizes(system)
+    results_brief(system.slug, system.name)
     _corrections(system)
     _notes(system)
     _sources(system)

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 HEAVY = {"torch", "transformers", "sentence_transformers", "sklearn", "scipy"}
 READS = {
     "catalogue": "from core import catalogue; assert len(catalogue.systems()) > 1; catalogue.get('bert')",
+    "results": ("from core.catalogue import questions, results\nassert results.results() and questions.questions()"),
     "links": "from core import links; links.read('encoder', {'text': 'a'}); links.url('encoder', {})",
     "checkpoints": "from core import checkpoints; assert isinstance(checkpoints.available(), tuple)",
     "listing": "from core.checkpoints.listing import curves, live; assert isinstance(live(), tuple); curves()",
@@ -52,6 +53,7 @@ VIEWS = {
     "encoder-decoder": ("tree", "facts"),
     "efficient": ("tree", "facts"),
     "zoo": ("models", "curves"),
+    "results": ("questions", "all"),
     "attention": ("every",),
 }
 

@@ -1,0 +1,268 @@
+"""Published figures as pictures: dots against a reference, a measure against size, two versions side by side.
+
+Every picture is of one measure. Labels stand above their rows and figures right of them, so that the same picture
+serves 400 and 1,440 pixels. Differences are ``value - reference``, with the decimals that the figures are printed with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.figures.labels import label as escaped
+from core.figures.numbers import short
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+ROW = 44
+"""Height of a row in pixels."""
+GREY = "#767676"
+_LONGEST = 46
+_LINE = 50
+"""Characters of an axis in words that fit 400 pixels."""
+_GRID = "rgba(128,128,128,0.25)"
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
+_DASHES = ("solid", "dot", "dash", "dashdot", "longdash")
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One row of a dot picture."""
+
+    label: str
+    value: float
+    printed: str
+    colour: str
+    reference: bool = False
+    hollow: bool = False
+    others: tuple[float, ...] = ()
+    """Further values of the same row, drawn as small rings."""
+    before: float | None = None
+    """The value in another version, drawn as a square and joined by a line."""
+    before_printed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One figure against size."""
+
+    series: str
+    text: str
+    parameters: int
+    value: float
+    printed: str
+
+
+def decimals(*printed: str) -> int:
+    """The most digits behind the point among figures as they are printed."""
+    return max((len(text.partition(".")[2]) for text in printed), default=0)
+
+
+def difference(dot: Dot, reference: Dot) -> str:
+    """``value - reference`` with its sign and the decimals of the figures, e.g. ``+1.4``."""
+    places = decimals(dot.printed, reference.printed)
+    return signed(dot.value - reference.value, places)
+
+
+def signed(value: float, places: int) -> str:
+    """A difference with its sign: ``+1.4``, ``−0.2``, and ``±0.0`` where nothing is left after rounding."""
+    text = f"{abs(value):.{places}f}"
+    if float(text) == 0:
+        return f"±{text}"
+    return f"{'+' if value > 0 else '−'}{text}"
+
+
+def dots(rows: Sequence[Dot], axis: str, *, dark: bool = False) -> go.Figure:
+    """One row a dot, from top to bottom; in each a stroke where the reference lies, if there is one.
+
+    :param axis: what the axis measures, with its unit and which way is better.
+    """
+    import plotly.graph_objects as go
+
+    ink = _ink(dark)
+    base = next((row for row in rows if row.reference), None)
+    traces: list[dict[str, Any]] = []
+    for at, row in enumerate(rows):
+        start = row.before if row.before is not None else (base.value if base and not row.reference else None)
+        if start is not None:
+            line = {"color": ink if row.before is not None else GREY, "width": 1.6}
+            traces.append(_line([start, row.value], at, line))
+        if row.before is not None:
+            traces.append(
+                _marks([row.before], at, {"symbol": "square-open", "size": 12, "color": ink, "line": {"width": 2}})
+            )
+        if row.others:
+            look = {"symbol": "circle-open", "size": 8, "color": row.colour, "line": {"width": 1.5}, "opacity": 0.75}
+            traces.append(_marks(row.others, at, look))
+        traces.append(_main(row, at, _right(row, base)))
+    rights = [_right(row, base) for row in rows]
+    layout = _frame(ink, axis, ROW * len(rows) + 74)
+    layout["margin"] |= {"r": 14 + round(7.6 * max(map(len, rights)))}
+    layout["yaxis"] = {"range": [len(rows) - 0.45, -0.75], "visible": False, "fixedrange": True}
+    layout["xaxis"] |= {"range": _range(rows)}
+    layout["annotations"] += [note for at, row in enumerate(rows) for note in _texts(row, at, rights[at], ink)]
+    if base:
+        # a stroke in each row, not one line through all of them: it would run through the figures at the right
+        layout["shapes"] = [
+            {"type": "line", "x0": base.value, "x1": base.value, "y0": at - 0.2, "y1": at + 0.2, "layer": "below",
+             "line": {"color": GREY, "width": 2}}
+            for at in range(len(rows))
+        ]  # fmt: skip
+    return go.Figure(data=traces, layout=layout)
+
+
+def scaling(points: Sequence[Point], axis: str, colours: Mapping[str, str], *, dark: bool = False) -> go.Figure:
+    """A measure against parameters on a logarithmic axis, one line a series.
+
+    :param colours: the colour of each series; marker and dash tell them apart as well.
+    """
+    import plotly.graph_objects as go
+
+    ink = _ink(dark)
+    traces: list[dict[str, Any]] = []
+    series = list(dict.fromkeys(point.series for point in points))
+    for number, name in enumerate(series):
+        own = sorted((p for p in points if p.series == name), key=lambda p: (p.parameters, p.value))
+        colour = colours.get(name, GREY)
+        traces.append(
+            {
+                "type": "scatter", "mode": "lines+markers+text", "name": escaped(name),
+                "x": [p.parameters for p in own], "y": [p.value for p in own],
+                "text": [escaped(p.text) for p in own],
+                "textposition": [_place(p, points) for p in own],
+                "textfont": {"color": ink, "size": 12}, "cliponaxis": False,
+                "line": {"color": colour, "width": 2, "dash": _DASHES[number % len(_DASHES)]},
+                "marker": {"color": colour, "size": 11, "symbol": _SYMBOLS[number % len(_SYMBOLS)]},
+                "customdata": [[p.printed, short(p.parameters)] for p in own],
+                "hovertemplate": "%{fullData.name} %{text}<br>%{customdata[1]} parameters: %{customdata[0]}"
+                "<extra></extra>",
+            }
+        )  # fmt: skip
+    values = [point.value for point in points]
+    room = 0.16 * (max(values) - min(values) or 1.0)
+    layout = _frame(ink, axis, 400)
+    span = _decades(points)
+    layout["xaxis"] |= {"type": "log", "range": span, "title": {"text": "parameters, by powers of ten"}, **_ticks(span)}
+    layout["yaxis"] = {
+        "range": [min(values) - room, max(values) + room], "gridcolor": _GRID, "zeroline": False, "fixedrange": True,
+        "automargin": True, "tickfont": {"color": ink},
+    }  # fmt: skip
+    layout["margin"] |= {"t": layout["margin"]["t"] + (26 if len(series) > 1 else 2), "l": 4}
+    layout["showlegend"] = len(series) > 1
+    layout["legend"] = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"color": ink}}
+    layout["annotations"][0]["yshift"] += 26 if len(series) > 1 else 2
+    return go.Figure(data=traces, layout=layout)
+
+
+def dots_alt(rows: Sequence[Dot], measure: str) -> str:
+    """The rows in words, for screen readers."""
+    base = next((row for row in rows if row.reference), None)
+    parts = [f"{row.label} {_right(row, base)}" for row in rows]
+    against = f", in brackets the difference from {base.label}" if base else ""
+    return f"{measure}{against}: {'; '.join(parts)}."
+
+
+def scaling_alt(points: Sequence[Point], measure: str) -> str:
+    """The points in words, for screen readers."""
+    parts = [f"{p.series} {p.text}, {short(p.parameters)} parameters, {p.printed}" for p in points]
+    return f"{measure} against parameters: {'; '.join(parts)}."
+
+
+def _right(row: Dot, base: Dot | None) -> str:
+    """What stands at the right edge: the figure, and its difference from the reference or from the version before."""
+    if row.before is not None:
+        places = decimals(row.printed, row.before_printed)
+        return f"{row.before_printed} → {row.printed} ({signed(row.value - row.before, places)})"
+    if base is None or row.reference:
+        return row.printed
+    return f"{row.printed} ({difference(row, base)})"
+
+
+def _main(row: Dot, at: int, right: str) -> dict[str, Any]:
+    look: dict[str, Any] = {"symbol": "circle", "size": 13, "color": row.colour}
+    if row.hollow:
+        look |= {"symbol": "circle-open", "line": {"width": 2.5}}
+    if row.reference:
+        look |= {"symbol": "circle-dot" if not row.hollow else "circle-open-dot", "size": 16, "line": {"width": 2}}
+    text = f"{escaped(row.label)}<br>{right}"
+    return _marks([row.value], at, look) | {
+        "hovertemplate": "%{text}<extra></extra>",
+        "text": [text],
+        "hoverinfo": "all",
+    }
+
+
+def _marks(values: Sequence[float], at: int, look: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "scatter", "mode": "markers", "x": list(values), "y": [at] * len(values), "marker": dict(look),
+        "showlegend": False, "hoverinfo": "x", "cliponaxis": False,
+    }  # fmt: skip
+
+
+def _line(x: list[float], at: int, line: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "scatter", "mode": "lines", "x": x, "y": [at, at], "line": dict(line), "hoverinfo": "skip",
+            "showlegend": False}  # fmt: skip
+
+
+def _texts(row: Dot, at: int, right: str, ink: str) -> list[dict[str, Any]]:
+    """The label above the row, its figure right of it."""
+    text = row.label if len(row.label) <= _LONGEST else row.label[: _LONGEST - 1] + "…"
+    place = {"y": at, "xref": "paper", "xanchor": "left", "showarrow": False, "font": {"color": ink, "size": 13}}
+    return [
+        place | {"text": escaped(text), "x": 0, "yshift": 18},
+        place | {"text": f"<b>{escaped(right)}</b>", "x": 1, "xshift": 8},
+    ]
+
+
+def _range(rows: Sequence[Dot]) -> list[float]:
+    values = [v for row in rows for v in (row.value, *row.others, *([row.before] if row.before is not None else []))]
+    room = 0.06 * (max(values) - min(values)) or 0.5
+    return [min(values) - room, max(values) + room]
+
+
+def _decades(points: Sequence[Point]) -> list[float]:
+    from math import log10
+
+    low, high = (log10(edge(p.parameters for p in points)) for edge in (min, max))
+    room = max(0.12 * (high - low), 0.15)
+    return [low - room, high + room]
+
+
+def _place(point: Point, points: Sequence[Point]) -> str:
+    """Where a point's name does not lie on its own line, and away from the other series where one is near."""
+    own = sorted((p for p in points if p.series == point.series), key=lambda p: (p.parameters, p.value))
+    rising = own[-1].value >= own[0].value
+    near = [p for p in points if p.series != point.series and 0.7 < p.parameters / point.parameters < 1.4]
+    above = all(point.value >= p.value for p in near)
+    return f"{'top' if above else 'bottom'} {'left' if rising == above else 'right'}"
+
+
+def _ticks(span: Sequence[float]) -> dict[str, Any]:
+    """Ticks at 1, 3, 10, ... (closer ones on a short axis), with the letters of the numbers elsewhere (B, not G)."""
+    factors = (1, 2, 5) if span[1] - span[0] < 1.5 else (1, 3)
+    every = [factor * 10**power for power in range(3, 14) for factor in factors]
+    at = [value for value in every if 10 ** span[0] <= value <= 10 ** span[1]]
+    return {"tickvals": at, "ticktext": [short(value).replace(".00", "").replace(".0", "") for value in at]}
+
+
+def _ink(dark: bool) -> str:
+    return "#E8ECF0" if dark else "#1A1F24"
+
+
+def _frame(ink: str, axis: str, height: int) -> dict[str, Any]:
+    """Layout with the axis in words above the picture; on two lines where it would not fit 400 pixels."""
+    words = axis if len(axis) <= _LINE else ", <br>".join(axis.rsplit(", ", 1))
+    lines = 1 + words.count("<br>")
+    return {
+        "height": height + 17 * (lines - 1), "margin": {"l": 4, "r": 8, "t": 10 + 18 * lines, "b": 44},
+        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)", "font": {"color": ink}, "dragmode": False,
+        "hovermode": "closest", "showlegend": False,
+        "xaxis": {"tickfont": {"color": ink}, "gridcolor": _GRID, "zeroline": False, "fixedrange": True},
+        "annotations": [
+            {"text": escaped(words).replace("&lt;br&gt;", "<br>"), "x": 0, "xref": "paper", "xanchor": "left", "y": 1,
+             "yref": "paper", "yanchor": "bottom", "yshift": 6, "showarrow": False, "align": "left",
+             "font": {"color": ink, "size": 13}}
+        ],
+    }  # fmt: skip

@@ -1,0 +1,210 @@
+"""The page of results: every question and case, its link, the table with its filters, and nonsense in the link."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import catalogue, checkpoints, links
+from core.catalogue.questions import choices, questions
+from core.catalogue.results import COLUMNS, of_system, results
+from core.ui.results.all import as_csv, filtered
+from core.ui.results.brief import chosen
+
+ROOT = Path(__file__).resolve().parents[2]
+CASES = [(question.slug, case.slug) for question in questions() for case in question.cases]
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page("pages/results.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def shown(at: AppTest) -> str:
+    parts = (*at.markdown, *at.warning, *at.caption, *at.info, *at.error, *at.subheader)
+    return " ".join(str(element.value) for element in parts).replace("\\", "")
+
+
+def protos(at: AppTest, kind: str) -> list[Any]:
+    return [element.proto for element in at.get(kind)]
+
+
+def html_of(at: AppTest) -> str:
+    return " ".join(proto.body for proto in protos(at, "html"))
+
+
+def menu(at: AppTest, label: str) -> Any:
+    return next(box for box in at.selectbox if box.label == label)
+
+
+def query(at: AppTest) -> dict[str, str]:
+    return {name: (v[0] if isinstance(v, list) else v) for name, v in at.query_params.items()}
+
+
+def test_the_page_opens_with_a_picture_a_table_and_no_query() -> None:
+    at = opened()
+    assert not at.exception
+    assert not at.warning
+    (chart,) = protos(at, "plotly_chart")
+    assert "GPT-2 1542M, 1.56 B parameters, 17.48" in chart.alt
+    assert "17.48" in html_of(at)
+    assert "**Try**" in shown(at)
+    assert "**Notice**" in shown(at)
+    assert query(at) == {}
+
+
+@pytest.mark.parametrize(("question", "case"), CASES, ids=["-".join(pair) for pair in CASES])
+def test_every_case_draws(question: str, case: str) -> None:
+    at = opened(question=question, case=case)
+    assert not at.exception
+    assert not at.warning
+    assert len(protos(at, "plotly_chart")) == 1
+    assert html_of(at).count('scope="row"') >= 2
+    wanted = {"question": question, "case": case}
+    first = questions()[0]
+    kept = {
+        name: value
+        for name, value in wanted.items()
+        if not (name == "question" and value == first.slug)
+        and not (name == "case" and value == next(q for q in questions() if q.slug == question).cases[0].slug)
+    }
+    assert {**kept, **query(at)} == {**query(at), **kept}
+
+
+def test_choosing_writes_the_link_and_another_question_forgets_case_and_measure() -> None:
+    at = opened()
+    menu(at, "Paper").set_value("bytes").run()
+    menu(at, "Measured on").set_value("drop.not-stated.f1").run()
+    assert not at.exception
+    assert query(at) == {"case": "bytes", "measure": "drop.not-stated.f1"}
+    menu(at, "Question").set_value("objective").run()
+    assert not at.exception
+    assert not at.warning
+    assert query(at) == {"question": "objective"}
+    menu(at, "Paper").set_value("bart").run()
+    assert query(at) == {"question": "objective", "case": "bart"}
+    assert "lower is better" in html_of(at)
+
+
+def test_what_crosses_papers_or_versions_says_so_under_the_picture() -> None:
+    said = shown(opened(question="leaders"))
+    assert re.search(r"These figures come from \d papers", said)
+    assert "ensembles" in said
+    said = shown(opened(question="versions"))
+    assert "in more than one version: earlier version, later version" in said
+    assert "does not name the split" in said
+    assert "papers, which trained" not in shown(opened(question="objective"))
+
+
+def test_disagreeing_figures_lead_to_sources() -> None:
+    at = opened(question="versions", case="distilbert-readme")
+    assert 'href="/sources"' in html_of(at)
+    assert "only 84.7 gives the printed mean" in html_of(at)
+    assert 'href="/sources"' not in html_of(opened(question="recipe"))
+
+
+def test_the_table_filters_turns_pages_and_counts() -> None:
+    at = opened(tab="all")
+    assert not at.exception
+    assert f"{len(results()):,} of {len(results()):,} figures" in shown(at)
+    assert html_of(at).count('scope="row"') == 40
+    menu(at, "System").set_value("gpt-2").run()
+    assert f"{len(of_system('gpt-2'))} of" in shown(at)
+    at.number_input[0].set_value(2).run()
+    assert query(at) == {"tab": "all", "system": "gpt-2", "page": "2"}
+    menu(at, "Paper").set_value("preferences").run()
+    assert query(at) == {"tab": "all", "system": "gpt-2", "paper": "preferences"}
+    assert html_of(at).count('scope="row"') == 2
+    menu(at, "Data set").set_value("CoLA").run()
+    assert not at.exception
+    assert "No figure fits" in at.info[0].value
+
+
+def test_a_link_with_a_system_opens_the_table() -> None:
+    at = opened(system="bert")
+    assert menu(at, "System").value == "bert"
+    assert f"{len(of_system('bert'))} of" in shown(at)
+
+
+def test_the_file_has_every_filtered_figure_with_its_source() -> None:
+    everything = {"system": None, "dataset": None, "split": None, "paper": None}
+    kept = filtered(results(), {**everything, "system": "albert", "split": "dev"})
+    head, *lines = csv.reader(io.StringIO(as_csv(kept)))
+    assert tuple(head) == (*COLUMNS, "source title", "source address")
+    assert len(lines) == len(kept) > 100
+    row = dict(zip(head, lines[0], strict=True))
+    assert row["system"] == "albert"
+    assert row["source title"]
+    assert row["value"] == kept[0].printed
+    assert len(filtered(results(), everything)) == len(results())
+
+
+def test_links_that_ask_for_the_impossible_get_sentences() -> None:
+    at = opened(question="life", case="</script>", measure="x" * 500, tab="attic", page="0", nonsense="1")
+    assert not at.exception
+    said = " ".join(warning.value for warning in at.warning)
+    for name in ("question", "case", "measure", "tab", "page"):
+        assert f"for {name} " in said
+    assert "nonsense" in said
+    assert "<script>" not in html_of(at)
+    at = opened(system="gpt-17", dataset="<b>", split="lunch", paper="none")
+    assert not at.exception
+    assert len(at.warning) == 4
+    at = opened(question="scale", case="bart")  # a case of another question
+    assert not at.exception
+    assert "has no case" in at.warning[0].value
+    at = opened(question="objective", measure="glue.test.average-of-the-leaderboard")
+    assert not at.exception
+    assert "no measure" in at.warning[0].value
+    at = opened(tab="all", page="199")
+    assert not at.exception
+    assert "The last is shown" in at.warning[0].value.replace("\\", "")
+
+
+def test_every_link_of_the_page_is_one_that_its_page_understands() -> None:
+    found = {case.link for question in questions() for case in question.cases if case.link}
+    for at in (opened(question="leaders"), opened(tab="all")):
+        found |= {unescape(href) for href in re.findall(r'href="([^"]+)"', html_of(at))} - {"/sources"}
+    assert len(found) > 10
+    for href in found:
+        link = urlsplit(href)
+        page = link.path.strip("/")
+        slugs = [spec.slug for spec in checkpoints.available()]
+        allowed: dict[str, Any] = {
+            "system": {system.slug for system in catalogue.systems()}, "model": slugs, "left": slugs, "right": slugs,
+            "branch": catalogue.BRANCHES,
+        }  # fmt: skip
+        assert links.read(page, dict(parse_qsl(link.query)), allowed)[1] == (), href
+
+
+def test_a_systems_page_lists_five_of_its_figures_and_leads_to_all() -> None:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page("pages/encoder.py")
+    at.query_params["system"], at.query_params["tab"] = "bert", "facts"
+    at.run()
+    assert not at.exception
+    page = html_of(at)
+    assert 'href="/results?system=bert"' in page
+    assert f"All {len(of_system('bert'))} figures of BERT" in page
+    picked = chosen("bert", of_system("bert"))
+    assert len(picked) == 5
+    assert len({row.measure for row in picked}) == 5
+    assert all(row.paper == "bert" for row in picked)
+    for row in picked:
+        assert f">{row.printed}<" in page
+
+
+def test_every_question_offers_only_measures_that_a_link_may_carry() -> None:
+    longest = max(len(m.slug) for q in questions() for c in q.cases for m in choices(c))
+    assert longest < 120
