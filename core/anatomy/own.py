@@ -2,6 +2,8 @@
 
 Adapter-BERT (Houlsby et al., 2019): BERT with an adapter between the dense layer of each sub-layer and its norm, as the
 authors' code has it. What runs here is `core.checkpoints.adapters`, where adapters lie beside the encoder, by task.
+
+DALL-E's transformer is in `core.anatomy.own_dalle`.
 """
 
 from __future__ import annotations
@@ -11,6 +13,10 @@ from typing import Any
 from torch import nn
 from transformers import BertModel
 from transformers.activations import GELUActivation
+
+from core.anatomy.own_dalle import DallETransformer
+
+__all__ = ["AdaptedOutput", "Adapter", "AdapterBertModel", "DallETransformer"]
 
 
 class Adapter(nn.Module):

@@ -69,7 +69,7 @@ def get(slug: str) -> System:
     close = get_close_matches(slug[:40].lower(), known, n=3, cutoff=0.5)
     if close:
         raise UnknownSystem(f"There is no system called {shown} here. Did you mean {' or '.join(close)}?")
-    raise UnknownSystem(f"There is no system called {shown} here. These are: {', '.join(sorted(known))}.")
+    raise UnknownSystem(f"There is no system called {shown} here. Home lists all {len(known)} by name.")
 
 
 def by_branch(branch: str) -> tuple[System, ...]:

@@ -109,7 +109,7 @@ def _used(table: Table) -> Iterable[str]:
     for field, _ in STATEMENTS:
         if field in table or field not in NOT_YET_EVERYWHERE:
             yield from _keys(table[field]["source"])
-    for size in table["sizes"]:
+    for size in table.get("sizes", []):
         yield from (size[name] for name in ("source", "config_source") if size.get(name))
     for row in table.get("facts", []):
         yield row["source"]
@@ -134,7 +134,9 @@ def parse(text: str, shared: dict[str, Citation]) -> System:
         branches = tuple(table["branches"])
         if not branches or any(branch not in BRANCHES for branch in branches):
             raise BadRecord(f"branches {branches} are not all among {', '.join(BRANCHES)}")
-        live = table["live"]
+        live, sizes, undisclosed = table["live"], table.get("sizes", []), table.get("undisclosed", "")
+        if bool(sizes) == bool(undisclosed):
+            raise BadRecord("a record has either sizes or a sentence (undisclosed) on why there are none")
         return System(
             slug=table["slug"],
             name=table["name"],
@@ -148,7 +150,8 @@ def parse(text: str, shared: dict[str, Citation]) -> System:
             change=table["change"],
             why=table["why"],
             **_statements(table),
-            sizes=tuple(_size(row, only=len(table["sizes"]) == 1) for row in table["sizes"]),
+            sizes=tuple(_size(row, only=len(sizes) == 1) for row in sizes),
+            undisclosed=undisclosed,
             facts=tuple(Fact(**{"unit": "", **row}) for row in table.get("facts", [])),
             hub=tuple(_hub(row) for row in table.get("hub", [])),
             live=Live(checkpoint=live["checkpoint"], exact=live["exact"], note=live["note"]),

@@ -27,8 +27,10 @@ SYMBOLS: dict[Branch, str] = {
 """Colour is never the only sign of a branch."""
 
 ANCESTOR = "#767676"
-ROW = 21
-"""Height of a row in pixels."""
+ROWS = (15, 21)
+"""The least and the greatest height of a row in pixels: names of 13 pixels must not touch."""
+WHOLE = 690
+"""How high the picture should be at most, where the least height of a row allows it: a lecturer's screen."""
 _SPOT = 0.2
 """Years between two invisible points over a name: 15 to 25 pixels at the widths that occur."""
 
@@ -219,7 +221,7 @@ def _frame(nodes: Sequence[Node], ink: str) -> dict[str, Any]:
     first, last = min(node.year for node in nodes), max(node.year for node in nodes)
     years = list(range(first + 1, last + 2))
     return {
-        "height": ROW * len(nodes) + 34,
+        "height": min(max((WHOLE - 34) // len(nodes), ROWS[0]), ROWS[1]) * len(nodes) + 34,
         "margin": {"l": 0, "r": 0, "t": 26, "b": 4},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",

@@ -101,7 +101,11 @@ def _properties(system: System) -> None:
 
 
 def _sizes(system: System) -> None:
-    """Published figure against the count of the skeleton built here."""
+    """Published figure against the count of the skeleton built here; why there is none where none was published."""
+    if not system.sizes:
+        st.subheader("Sizes", anchor=False)
+        st.markdown(plain(system.undisclosed))
+        return
     counted = _counts(system.slug)
     st.subheader("Sizes: as published, and as counted here", anchor=False)
     rows: list[Row] = []
@@ -153,8 +157,8 @@ def _corrections(system: System) -> None:
 
 def _notes(system: System) -> None:
     for note in system.notes:
-        read = ", ".join(_short(system.citation(key)) for key in note.sources)
-        st.markdown(f"{plain(note.text)} ({plain(read)})")
+        read = ", ".join(filter(None, (_short(system.citation(key)) for key in note.sources)))
+        st.markdown(plain(note.text) + (f" ({plain(read)})" if read else ""))
 
 
 def _sources(system: System) -> None:
