@@ -47,17 +47,36 @@ class DallEEmbeddings(nn.Module):
 
 
 class DallEAttention(nn.Module):
-    """Causal attention under one of the three masks."""
+    """Causal attention; the class says under which of the three masks, which the shapes do not tell."""
 
-    def __init__(self, config: Any, mask: str) -> None:
+    def __init__(self, config: Any) -> None:
         super().__init__()
-        self.heads, self.mask = config.n_head, mask
+        self.heads = config.n_head
         self.qkv = nn.Linear(config.n_embd, 3 * config.n_embd)
         self.out = nn.Linear(config.n_embd, config.n_embd)
 
     def extra_repr(self) -> str:
-        """Heads and mask, which the shapes do not tell."""
-        return f"heads={self.heads}, mask={self.mask}"
+        """The heads, which the shapes do not tell either."""
+        return f"heads={self.heads}"
+
+
+class DallERowAttention(DallEAttention):
+    """An image token looks back to its own place one row up."""
+
+
+class DallEColumnAttention(DallEAttention):
+    """The same on the transposed image."""
+
+
+class DallEConvolutionalAttention(DallEAttention):
+    """An image token looks at a neighbourhood of 11 x 11, as far as it is written."""
+
+
+_ATTENTION: dict[str, type[DallEAttention]] = {
+    "row": DallERowAttention,
+    "column": DallEColumnAttention,
+    "convolutional": DallEConvolutionalAttention,
+}
 
 
 class DallEMLP(nn.Module):
@@ -76,7 +95,7 @@ class DallEBlock(nn.Module):
     def __init__(self, config: Any, mask: str) -> None:
         super().__init__()
         self.attention_norm = nn.LayerNorm(config.n_embd)
-        self.attention = DallEAttention(config, mask)
+        self.attention = _ATTENTION[mask](config)
         self.mlp_norm = nn.LayerNorm(config.n_embd)
         self.mlp = DallEMLP(config.n_embd)
 

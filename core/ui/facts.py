@@ -124,7 +124,7 @@ def _sizes(system: System) -> None:
             )
         )
     headings = ("Size", "Layers / width / heads", "Published", "Counted", "Difference", "Configuration from")
-    table(Table(headings, rows, caption=f"Sizes of {system.name}", widths=(13, 17, 14, 15, 12, 29), numeric=(3, 4)))
+    table(Table(headings, rows, caption=f"Sizes of {system.name}", widths=(11, 16, 14, 19, 12, 28), numeric=(3, 4)))
     classes = sorted({size.architecture for size in system.sizes})
     st.caption(
         f"Counted by building {', '.join(classes)} without weights, shared tensors once. Published "

@@ -77,6 +77,8 @@ def test_in_place_of_gpt_4s_tree_stands_a_sentence(query: dict[str, str]) -> Non
     assert catalogue.get("gpt-4").undisclosed in at.info[0].value.replace("\\", "")
     assert not at.get("iframe")
     assert not at.error
+    links = [element.proto for element in at.get("page_link")]
+    assert any("tree is known: GPT-3" in link.label.replace("\\", "") for link in links)
 
 
 def test_gpt_4s_facts_say_why_there_are_no_sizes_and_mark_the_rumour() -> None:

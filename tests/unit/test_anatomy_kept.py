@@ -162,12 +162,12 @@ def test_dall_e_by_hand_and_its_masks_in_the_tree() -> None:
     heads = (16384 + 8192) * (d + 1)
     root = anatomy.tree("dall-e", "12B")
     assert root.parameters == 64 * (12 * d * d + 13 * d) + 2 * d + tables * d + heads
-    masks = {"row": 0, "column": 0, "convolutional": 0}
+    masks = dict.fromkeys(("DallERowAttention", "DallEColumnAttention", "DallEConvolutionalAttention"), 0)
     for _, node, copies in root.walk():
-        if node.cls == "DallEAttention":
-            assert "heads=62" in node.extra
-            masks[node.extra.split("mask=")[1]] += copies
-    assert masks == {"row": 47, "column": 16, "convolutional": 1}
+        if node.name == "attention":
+            assert node.extra == "heads=62"
+            masks[node.cls] += copies
+    assert list(masks.values()) == [47, 16, 1]
 
 
 def test_unknown_names_get_a_sentence() -> None:

@@ -66,3 +66,10 @@ def test_colour_is_never_the_only_sign_and_no_background_is_painted() -> None:
     assert 380 < layout.height <= max(WHOLE, ROWS[0] * len(NODES) + 34)
     few = family(catalogue.systems()[:3], catalogue.ancestors(), ACCENTS, TITLES).layout
     assert few.height == ROWS[1] * (3 + len(catalogue.ancestors())) + 34
+
+
+def test_the_latest_names_are_whole_on_a_narrow_screen() -> None:
+    start, end = family(catalogue.systems(), catalogue.ancestors(), ACCENTS, TITLES).layout.xaxis.range
+    pixels = 366 / (end - start)  # for a year, on a screen of 400
+    for node in NODES:
+        assert (node.x - start) * pixels + 8 + 7 * len(node.name) <= 366, node.name

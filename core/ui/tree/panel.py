@@ -17,6 +17,7 @@ from core.catalogue.schema import System
 from core.errors import OutOfRange
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent, short
+from core.ui.tree.nothing import no_tree
 from core.ui.tree.view import walkable_tree
 
 VIEWS = {
@@ -50,7 +51,7 @@ def tree_panel(
     """
     system = catalogue.get(slug)
     if not system.sizes:
-        st.info(_plain(system.undisclosed), icon=":material/visibility_off:")
+        no_tree(system)
         return None, None, "tree"
     try:
         chosen = size_of(slug, size)
