@@ -31,7 +31,7 @@ ROWS = (15, 21)
 """The least and the greatest height of a row in pixels: names of 13 pixels must not touch."""
 WHOLE = 690
 """How high the picture should be at most, where the least height of a row allows it: a lecturer's screen."""
-_LETTER, _NARROW = 7.2, 366
+_LETTER, _NARROW = 8.4, 366
 """Pixels of a letter in a name, and of the picture on a screen of 400 pixels."""
 _SPOT = 0.2
 """Years between two invisible points over a name: 15 to 25 pixels at the widths that occur."""

@@ -72,4 +72,4 @@ def test_the_latest_names_are_whole_on_a_narrow_screen() -> None:
     start, end = family(catalogue.systems(), catalogue.ancestors(), ACCENTS, TITLES).layout.xaxis.range
     pixels = 366 / (end - start)  # for a year, on a screen of 400
     for node in NODES:
-        assert (node.x - start) * pixels + 8 + 7 * len(node.name) <= 366, node.name
+        assert (node.x - start) * pixels + 8 + 8 * len(node.name) <= 366, node.name
