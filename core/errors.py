@@ -17,6 +17,10 @@ class UnknownSystem(AtlasError):
     """A system's slug is not in the catalogue."""
 
 
+class NoArchitecture(AtlasError):
+    """The system's architecture was never published, so it has no sizes and no module tree."""
+
+
 class UnknownCheckpoint(AtlasError):
     """A checkpoint's slug names nothing that this installation knows."""
 

@@ -317,6 +317,20 @@ def tiny_reformer(folder: Path, *, axial: tuple[int, int] = (16, 16), chunk: int
     return folder
 
 
+def tiny_mamba(folder: Path, *, layers: int = 2, width: int = 16) -> Path:
+    """A random MambaForCausalLM: a model without attention."""
+    import torch
+    from transformers import MambaConfig, MambaForCausalLM
+
+    torch.manual_seed(0)
+    tokenizer = bytelevel_tokenizer()
+    special = {"pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0}
+    config = MambaConfig(
+        vocab_size=len(tokenizer), hidden_size=width, state_size=4, num_hidden_layers=layers, **special
+    )
+    return _save(MambaForCausalLM(config), tokenizer, folder)
+
+
 def make_all(root: Path) -> Path:
     """One folder of each branch below ``root``, as a host would fill ``ATLAS_CHECKPOINT_DIR``."""
     tiny_bert(root / "tiny-bert")

@@ -27,8 +27,9 @@ def module_tree(source: str | nn.Module, size: str | None = None, *, live: bool 
     """The tree of a system of the catalogue at one of its sizes (its default size without one), or of any module.
 
     A system's tree is the kept one, which needs no torch and equals a fresh build; ``live`` builds it all the same.
-    Raises :class:`core.errors.UnknownSystem` for a slug that the catalogue lacks and
-    :class:`core.errors.OutOfRange` for a size that the system lacks.
+    Raises :class:`core.errors.UnknownSystem` for a slug that the catalogue lacks,
+    :class:`core.errors.OutOfRange` for a size that the system lacks and :class:`core.errors.NoArchitecture` for a
+    system that has none because its architecture was never published.
     """
     if not isinstance(source, str):
         return describe(source)
@@ -72,9 +73,9 @@ def named(architecture: str) -> Any:
 
     if hasattr(transformers, architecture):
         return getattr(transformers, architecture)
-    from core.anatomy import own, own_elmo, own_transformer
+    from core.anatomy import own, own_dalle, own_elmo, own_transformer
 
-    modules = (own, own_elmo, own_transformer)
+    modules = (own, own_dalle, own_elmo, own_transformer)
     return next(getattr(module, architecture) for module in modules if hasattr(module, architecture))
 
 

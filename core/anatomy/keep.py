@@ -29,7 +29,8 @@ def tree(slug: str, size: str | None = None) -> ModuleNode:
     """The kept tree of a system at one of its sizes (its default size without one).
 
     A system that was added since the trees were written is built live, which imports torch. Raises
-    :class:`core.errors.UnknownSystem` or :class:`core.errors.OutOfRange`, as the catalogue has it.
+    :class:`core.errors.UnknownSystem`, :class:`core.errors.OutOfRange` or :class:`core.errors.NoArchitecture`, as the
+    catalogue has it.
     """
     chosen = size_of(slug, size)
     kept = _kept(slug)
@@ -56,7 +57,7 @@ def write_all(folder: Path = KEPT) -> dict[str, dict[str, int]]:
 
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[str, dict[str, int]] = {}
-    for system in catalogue.systems():
+    for system in (system for system in catalogue.systems() if system.sizes):
         trees = {
             size.name: describe(build_model(size.architecture, size.config, size.overrides)) for size in system.sizes
         }

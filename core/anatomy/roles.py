@@ -17,16 +17,18 @@ from core.anatomy.node import ModuleNode
 EMBEDDINGS = "embeddings"
 ATTENTION = "attention"
 FEED_FORWARD = "feed-forward"
+STATE_SPACE = "state space"
+"""What stands in place of attention and feed-forward in a model without either, such as Mamba."""
 NORMS = "norms"
 HEAD = "head"
 OTHER = "other"
-ROLES = (EMBEDDINGS, ATTENTION, FEED_FORWARD, NORMS, HEAD, OTHER)
+ROLES = (EMBEDDINGS, ATTENTION, FEED_FORWARD, STATE_SPACE, NORMS, HEAD, OTHER)
 
 _BY_NAME: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         HEAD,
         re.compile(
-            r"(generator_)?lm_head|lm_loss|cls|classifier|pooler|pred_layer|vocab_\w+|\w*predictions\w*|qa_outputs|score"
+            r"(generator_)?lm_head|unembed_\w+|lm_loss|cls|classifier|pooler|pred_layer|vocab_\w+|\w*predictions\w*|qa_outputs|score"
             r"|head|(text|visual)_projection"
         ),
     ),
@@ -38,6 +40,7 @@ _BY_NAME: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 _BY_CLASS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (ATTENTION, re.compile(r"\w*Attention")),
+    (STATE_SPACE, re.compile(r"Mamba\w*Mixer")),
     (FEED_FORWARD, re.compile(r"\w*(FF|FFN|MLP|FeedForward)")),
     (EMBEDDINGS, re.compile(r"\w*Embeddings?")),
 )

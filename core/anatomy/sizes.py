@@ -10,10 +10,11 @@ from core.errors import OutOfRange
 def size_of(slug: str, size: str | None = None) -> Size:
     """A size of a system by name, or its default.
 
-    Raises :class:`core.errors.UnknownSystem` for an unknown slug, :class:`core.errors.OutOfRange` for an unknown size.
+    Raises :class:`core.errors.UnknownSystem` for an unknown slug, :class:`core.errors.OutOfRange` for an unknown size,
+    :class:`core.errors.NoArchitecture` for a system whose architecture was never published.
     """
     system = catalogue.get(slug)
-    if size is None:
+    if size is None or not system.sizes:
         return system.default_size
     for candidate in system.sizes:
         if candidate.name == size:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.attention.architectures import shapes
 from core.attention.architectures.causal import allowed
+from core.attention.architectures.without import refuse
 from core.attention.patterns import causal, mask
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, MapKind
@@ -217,15 +218,6 @@ def _checked(checkpoint: Checkpoint, ids: list[int]) -> list[int]:
     return ids
 
 
-INSTEAD = {
-    "fnet": "FNet has no attention: it mixes the tokens by a Fourier transform, the same for every text.",
-    "mamba": "Mamba has no attention: it reads the text once and keeps a state of a fixed size.",
-    "mamba2": "Mamba has no attention: it reads the text once and keeps a state of a fixed size.",
-    "rwkv": "RWKV has no attention matrix: it reads the text once and keeps a state of a fixed size.",
-}
-"""What models without a matrix have instead, by ``model_type``."""
-
-
 def _map(
     kind: MapKind,
     model: Any,
@@ -241,8 +233,8 @@ def _map(
     """
     layers = [layer for layer in attentions or () if layer is not None]
     if not layers:
-        usual = "This model gives no attention weights, so there is no matrix to draw."
-        raise NoAttentionMatrix(INSTEAD.get(model.config.model_type, usual))
+        refuse(model.config.model_type)
+        raise NoAttentionMatrix("This model gives no attention weights, so there is no matrix to draw.")
     shape = (1, layers[0].shape[1], len(queries), len(keys))
     if any(tuple(layer.shape) != shape for layer in layers):
         raise NoAttentionMatrix(

@@ -10,6 +10,7 @@ from typing import Any
 
 from core.attention.architectures.causal import allowed
 from core.attention.architectures.shapes import reformer, remembered
+from core.attention.architectures.without import refuse
 from core.attention.capture import MAX_NEW_TOKENS, MAX_TOKENS, capture, capture_pair
 from core.attention.stitch import stitch
 from core.attention.tokens import labels
@@ -35,6 +36,7 @@ def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = 
     """
     if not 0 <= count <= MAX_NEW_TOKENS:
         raise OutOfRange(f"From 0 to {MAX_NEW_TOKENS} tokens can be written here, not {count}.")
+    refuse(checkpoint.model.config.model_type)
     if count == 0:
         return capture(checkpoint, text, vectors=vectors)
     prompt = prompt_ids(checkpoint, text)

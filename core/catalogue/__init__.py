@@ -50,10 +50,6 @@ __all__ = [
 ]
 
 
-SOME = 12
-"""Slugs that a refusal names."""
-
-
 def systems() -> tuple[System, ...]:
     """All records, oldest first."""
     return load_all()
@@ -73,10 +69,7 @@ def get(slug: str) -> System:
     close = get_close_matches(slug[:40].lower(), known, n=3, cutoff=0.5)
     if close:
         raise UnknownSystem(f"There is no system called {shown} here. Did you mean {' or '.join(close)}?")
-    some = ", ".join(sorted(known)[:SOME])
-    raise UnknownSystem(
-        f"There is no system called {shown} here. There are {len(known)}: {some} and others; Home lists them all."
-    )
+    raise UnknownSystem(f"There is no system called {shown} here. Home lists all {len(known)} by name.")
 
 
 def by_branch(branch: str) -> tuple[System, ...]:

@@ -70,6 +70,7 @@ def parse(text: str, shared: dict[str, Citation], file: str = "record") -> Syste
         why=record.why,
         **_statements(record),
         sizes=tuple(_size(row, only=len(record.sizes) == 1) for row in record.sizes),
+        undisclosed=record.undisclosed,
         facts=tuple(Fact(**dict(row)) for row in record.facts),
         hub=tuple(_hub(row) for row in record.hub),
         live=Live(**dict(record.live)),

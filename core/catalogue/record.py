@@ -193,7 +193,8 @@ class SystemFile(Row):
     data: StatementRow
     budget: StatementRow
     batch: StatementRow | None = None
-    sizes: Annotated[list[SizeRow], Field(min_length=1)]
+    sizes: list[SizeRow] = []
+    undisclosed: str = ""
     facts: list[FactRow] = []
     hub: list[HubRow] = []
     live: LiveRow
@@ -204,6 +205,8 @@ class SystemFile(Row):
     @model_validator(mode="after")
     def _sizes_and_branches(self) -> SystemFile:
         _once("branches", self.branches)
+        if bool(self.sizes) == bool(self.undisclosed):
+            raise ValueError("sizes: a record has either sizes or a sentence (undisclosed) on why there are none")
         names = [size.name for size in self.sizes]
         _once("sizes", names)
         chosen = [size.name for size in self.sizes if size.default]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from core.errors import NoArchitecture
+
 Branch = Literal["encoder", "decoder", "encoder-decoder", "efficient"]
 BRANCHES: tuple[Branch, ...] = ("encoder", "decoder", "encoder-decoder", "efficient")
 
@@ -197,6 +199,9 @@ class System:
     budget: Statement
     batch: Statement | None
     sizes: tuple[Size, ...]
+    """Empty where no architecture was published."""
+    undisclosed: str
+    """Where there are no sizes, why: a sentence that stands in place of the tree. Else ""."""
     facts: tuple[Fact, ...]
     hub: tuple[HubCheckpoint, ...]
     live: Live
@@ -212,7 +217,9 @@ class System:
 
     @property
     def default_size(self) -> Size:
-        """The size that is shown first."""
+        """The size that is shown first. Raises :class:`core.errors.NoArchitecture` where none was published."""
+        if not self.sizes:
+            raise NoArchitecture(self.undisclosed)
         return next(size for size in self.sizes if size.default)
 
     def size(self, name: str) -> Size:

@@ -29,11 +29,11 @@ SYMBOLS: dict[Branch, str] = {
 
 ANCESTOR = "#767676"
 ROWS = (15, 21)
-"""Least and greatest height of a row in pixels."""
-TALL = 690
-"""Height that the whole picture keeps to while its rows allow it: a lecturer's screen with the title above."""
-_LETTER, _SYMBOL = 0.22, 0.3
-"""Years that a letter of a name and a marker take up on a picture of 400 pixels; on a wide one they take less."""
+"""The least and the greatest height of a row in pixels: names of 13 pixels must not touch."""
+WHOLE = 690
+"""How high the picture should be at most, where the least height of a row allows it: a lecturer's screen."""
+_LETTER, _NARROW = 8.4, 366
+"""Pixels of a letter in a name, and of the picture on a screen of 400 pixels."""
 _SPOT = 0.2
 """Years between two invisible points over a name: 15 to 25 pixels at the widths that occur."""
 
@@ -212,10 +212,13 @@ def _wrapped(text: str, width: int = 44) -> str:
 def _frame(nodes: Sequence[Node], ink: str) -> dict[str, Any]:
     """Axes, margins and size: years on top, no row labels, no background, so that both themes show through."""
     first, last = min(node.year for node in nodes), max(node.year for node in nodes)
-    end = max(last + 1.35, *(node.x + _SYMBOL + _LETTER * len(node.name) for node in nodes))
-    years = list(range(first + 1, int(end) + 1))
+    years = list(range(first + 1, last + 2))
+    start = first + 0.3
+    # a name is as wide on a narrow screen as on a wide one: leave it the share of the width that it takes there
+    taken = [(node.x, (8 + _LETTER * len(node.name)) / _NARROW) for node in nodes]
+    end = max(last + 1.35, *((x - share * start) / (1 - share) for x, share in taken))
     return {
-        "height": min(max(ROWS[0], (TALL - 34) // len(nodes)), ROWS[1]) * len(nodes) + 34,
+        "height": min(max((WHOLE - 34) // len(nodes), ROWS[0]), ROWS[1]) * len(nodes) + 34,
         "margin": {"l": 0, "r": 0, "t": 26, "b": 4},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
@@ -224,7 +227,7 @@ def _frame(nodes: Sequence[Node], ink: str) -> dict[str, Any]:
         "dragmode": False,
         "clickmode": "event+select",
         "xaxis": {
-            "range": [first + 0.3, end],
+            "range": [start, end],
             "tickvals": years,
             "ticktext": [str(year) for year in years],
             "side": "top",

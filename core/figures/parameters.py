@@ -12,18 +12,30 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from core.anatomy.node import ModuleNode
-from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, HEAD, NORMS, OTHER, ROLES, by_role, role_of
+from core.anatomy.roles import (
+    ATTENTION,
+    EMBEDDINGS,
+    FEED_FORWARD,
+    HEAD,
+    NORMS,
+    OTHER,
+    ROLES,
+    STATE_SPACE,
+    by_role,
+    role_of,
+)
 from core.figures.numbers import in_words, percent, short
 
 ROLE_COLOURS: dict[str, str] = {
     EMBEDDINGS: "#3F5E9A",
     ATTENTION: "#8C96A1",
     FEED_FORWARD: "#C9B458",
+    STATE_SPACE: "#A8552B",
     NORMS: "#F4E7A1",
     HEAD: "#A05C7B",
     OTHER: "#4F7F6E",
 }
-"""Blue to yellow as in cividis for the trunk, which reads by lightness alone; two further hues for what is seldom."""
+"""Blue to yellow as in cividis for the trunk, which reads by lightness alone; three further hues for what is seldom."""
 
 ROLE_INK = dict.fromkeys(ROLES, "#FFFFFF") | dict.fromkeys((ATTENTION, FEED_FORWARD, NORMS), "#14181D")
 """Ink on those colours, at least 4.5 : 1."""

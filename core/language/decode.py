@@ -86,7 +86,9 @@ class Reader:
             else:
                 self._read = ids
             if self._wanted:
-                own = out.decoder_attentions if self._inputs == "decoder_input_ids" else out.attentions
+                own = (
+                    out.decoder_attentions if self._inputs == "decoder_input_ids" else getattr(out, "attentions", None)
+                )
                 self.attention = _rows(own, start)
                 self.cross = _rows(getattr(out, "cross_attentions", None), start)
             scores: Tensor = out.logits[:, -1].float()

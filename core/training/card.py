@@ -27,7 +27,10 @@ def render(recipe: Recipe, *, steps: int, tokens: int, measures: Sequence[Measur
     for measure in measures:
         lines += ["", "[[measures]]"]
         lines += [f"{key} = {_value(getattr(measure, key))}" for key in ("name", "value", "unit", "on")]
-    for table, values in extra.items():
+    tables = {name: values for name, values in extra.items() if isinstance(values, dict)}
+    if plain := {name: value for name, value in extra.items() if name not in tables}:
+        lines += ["", "[extra]", *(f"{name} = {_value(value)}" for name, value in plain.items())]
+    for table, values in tables.items():
         lines += ["", f"[extra.{table}]"]
         lines += [f"{_value(key)} = {_value(value)}" for key, value in values.items()]
     return "\n".join(lines) + "\n"

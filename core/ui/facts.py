@@ -111,7 +111,11 @@ def _properties(system: System) -> None:
 
 
 def _sizes(system: System) -> None:
-    """Published figure against the count of the skeleton built here."""
+    """Published figure against the count of the skeleton built here; why there is none where none was published."""
+    if not system.sizes:
+        st.subheader("Sizes", anchor=False)
+        st.markdown(plain(system.undisclosed))
+        return
     counted = _counts(system.slug)
     st.subheader("Sizes: as published, and as counted here", anchor=False)
     rows: list[Row] = []
@@ -130,7 +134,7 @@ def _sizes(system: System) -> None:
             )
         )
     headings = ("Size", "Layers / width / heads", "Published", "Counted", "Difference", "Configuration from")
-    table(Table(headings, rows, caption=f"Sizes of {system.name}", widths=(13, 17, 14, 15, 12, 29), numeric=(3, 4)))
+    table(Table(headings, rows, caption=f"Sizes of {system.name}", widths=(11, 16, 14, 19, 12, 28), numeric=(3, 4)))
     classes = sorted({size.architecture for size in system.sizes})
     st.caption(
         f"Counted by building {', '.join(classes)} without weights, shared tensors once. Published "
@@ -163,9 +167,10 @@ def _corrections(system: System) -> None:
 
 def _notes(system: System) -> None:
     for note in system.notes:
-        cited = [system.citation(key) for key in note.sources]
-        read = ", ".join(_short(citation) or citation.evidence for citation in cited)
-        st.markdown(f"{plain(note.text)} ({plain(read)})")
+        read = ", ".join(
+            filter(None, (_short(system.citation(key)) or system.citation(key).evidence for key in note.sources))
+        )
+        st.markdown(plain(note.text) + (f" ({plain(read)})" if read else ""))
 
 
 def _sources(system: System) -> None:

@@ -44,8 +44,9 @@ def test_every_field_of_a_size_exists_and_is_taken_over(slug: str, size: catalog
 
 
 _EXTRA = {"position_buckets", "norm_rel_ebd", "share_att_key", "conv_kernel_size", "conv_act", "adapter_size"}
-"""Fields that DeBERTa's second version reads by ``getattr`` and that its configuration does not declare; and the
-bottleneck of our own skeleton of Adapter-BERT."""
+_EXTRA |= {"image_vocabulary", "image_side", "head_dim"}
+"""Fields that DeBERTa's second version and Qwen's experts (``head_dim``) read by ``getattr`` and that their
+configurations do not declare; and those of our own skeletons of Adapter-BERT and DALL-E."""
 
 
 def test_the_library_defaults_that_the_records_speak_of() -> None:
@@ -100,3 +101,12 @@ def test_unknown_words_are_met_as_the_records_say() -> None:
     greedy = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     assert greedy.encode("abcd").tokens == ["abc", "##d"]
     assert greedy.encode("abz").tokens == ["[UNK]"]  # and with it the whole word
+
+
+def test_masks_of_dall_e_as_appendix_b_has_them() -> None:
+    """“The first four layers use row, column, row, row”; the convolutional one is used in the last layer alone."""
+    from core.anatomy.own_dalle import mask_kind
+
+    assert [mask_kind(i, 64) for i in range(1, 7)] == ["row", "column", "row", "row", "row", "column"]
+    assert [i for i in range(1, 65) if mask_kind(i, 64) == "convolutional"] == [64]
+    assert sum(mask_kind(i, 64) == "column" for i in range(1, 64)) == len(range(2, 64, 4)) == 16

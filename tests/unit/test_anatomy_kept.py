@@ -14,8 +14,8 @@ from core import anatomy, catalogue
 from core.anatomy import keep
 from core.anatomy.explain import explain, explanations
 from core.anatomy.node import ModuleNode
-from core.anatomy.roles import OTHER, by_role, parts
-from core.errors import OutOfRange, UnknownSystem
+from core.anatomy.roles import ATTENTION, FEED_FORWARD, OTHER, STATE_SPACE, by_role, parts
+from core.errors import NoArchitecture, OutOfRange, UnknownSystem
 
 ALL = [(system.slug, size.name) for system in catalogue.systems() for size in system.sizes]
 
@@ -29,7 +29,9 @@ def stored() -> dict[str, set[str]]:
 
 
 def test_every_size_of_every_system_is_kept_and_nothing_else() -> None:
-    assert stored() == {system.slug: {size.name for size in system.sizes} for system in catalogue.systems()}
+    assert stored() == {
+        system.slug: {size.name for size in system.sizes} for system in catalogue.systems() if system.sizes
+    }
 
 
 # BERT-base: embeddings (30522 + 512 + 2) x 768 + norm 2 x 768; a layer 4 (768^2 + 768) + 2 x 768 x 3072 + 3072 + 768
@@ -135,8 +137,57 @@ def test_explanations_are_sentences_with_sound_formulas() -> None:
 
 
 def test_default_size_is_the_catalogues() -> None:
-    for system in catalogue.systems():
+    for system in (system for system in catalogue.systems() if system.sizes):
         assert anatomy.tree(system.slug) == anatomy.tree(system.slug, system.default_size.name)
+
+
+def test_a_system_without_a_published_architecture_says_so() -> None:
+    """GPT-4's report withholds even the size: no tree, no count, whatever size is asked for."""
+    for size in (None, "175B"):
+        with pytest.raises(NoArchitecture, match="No architecture of GPT-4 was published"):
+            anatomy.tree("gpt-4", size)
+    assert anatomy.counts("gpt-4") == {}
+
+
+def test_experts_are_counted_and_a_token_uses_few_of_them() -> None:
+    """DeepSeek-V3: the first 3 layers are dense; of 256 experts of 3 x 7168 x 2048 in the others a token uses 8."""
+    root = anatomy.tree("deepseek-v3")
+    layers = root.find("model.layers")
+    assert layers is not None
+    assert [(child.name, child.repeat) for child in layers.children] == [("0-2", 3), ("3-60", 58)]
+    experts = root.find("model.layers.3-60.mlp.experts")
+    assert experts is not None
+    assert experts.own == 256 * 3 * 7168 * 2048
+    assert root.parameters - 58 * 248 * 3 * 7168 * 2048 == 37_552_282_624
+    qwen = anatomy.tree("qwen", "3-235B-A22B")
+    assert qwen.parameters - 94 * 120 * 3 * 4096 * 1536 == 22_190_763_520
+
+
+def test_mamba_by_hand_and_without_attention() -> None:
+    """Tokens once; a layer: in 2 x 2d, convolution 4 + bias, x to dt, B and C, dt up, A and D, out, one norm."""
+    width, inner, state, rank = 768, 1536, 16, 48
+    mixer = width * 2 * inner + inner * 4 + inner + inner * (rank + 2 * state) + rank * inner + inner
+    mixer += inner * state + inner + inner * width
+    root = anatomy.tree("mamba", "130M")
+    assert root.parameters == 50280 * width + 24 * (mixer + width) + width
+    shares = by_role(root)
+    assert shares[STATE_SPACE] == 24 * mixer
+    assert shares[ATTENTION] == shares[FEED_FORWARD] == 0
+
+
+def test_dall_e_by_hand_and_its_masks_in_the_tree() -> None:
+    """64 layers of 12 d² + 13 d, a last norm, tables of both kinds of tokens and of their places, a head for each."""
+    d = 3968
+    tables = 16384 + 256 + 256 + 8192 + 32 + 32
+    heads = (16384 + 8192) * (d + 1)
+    root = anatomy.tree("dall-e", "12B")
+    assert root.parameters == 64 * (12 * d * d + 13 * d) + 2 * d + tables * d + heads
+    masks = dict.fromkeys(("DallERowAttention", "DallEColumnAttention", "DallEConvolutionalAttention"), 0)
+    for _, node, copies in root.walk():
+        if node.name == "attention":
+            assert node.extra == "heads=62"
+            masks[node.cls] += copies
+    assert list(masks.values()) == [47, 16, 1]
 
 
 def test_unknown_names_get_a_sentence() -> None:

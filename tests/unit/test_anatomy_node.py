@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from core.anatomy.node import ModuleNode
-from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, HEAD, NORMS, OTHER, by_role, parts, role_of
+from core.anatomy.roles import (
+    ATTENTION,
+    EMBEDDINGS,
+    FEED_FORWARD,
+    HEAD,
+    NORMS,
+    OTHER,
+    STATE_SPACE,
+    by_role,
+    parts,
+    role_of,
+)
 
 
 def leaf(name: str, cls: str = "Linear", **fields: object) -> ModuleNode:
@@ -97,7 +108,15 @@ def test_nearest_follows_a_path_as_far_as_it_goes() -> None:
 
 def test_roles_by_hand() -> None:
     root = small_tree()
-    expected = {EMBEDDINGS: 40, ATTENTION: 3 * 20, FEED_FORWARD: 3 * 32, NORMS: 3 * 4, HEAD: 10, OTHER: 0}
+    expected = {
+        EMBEDDINGS: 40,
+        ATTENTION: 3 * 20,
+        FEED_FORWARD: 3 * 32,
+        STATE_SPACE: 0,
+        NORMS: 3 * 4,
+        HEAD: 10,
+        OTHER: 0,
+    }
     assert by_role(root) == expected
     assert sum(part.parameters for part in parts(root)) == root.total
 

@@ -106,6 +106,16 @@ def test_the_shared_file_is_held_to_the_same(
         load.shared.cache_clear()
 
 
+def test_a_record_has_sizes_or_says_why_it_has_none() -> None:
+    none = (load.SYSTEMS / "gpt-4.toml").read_text(encoding="utf-8")
+    assert parsed(none).sizes == ()  # type: ignore[attr-defined]
+    silent = "\n".join(line for line in none.splitlines() if not line.startswith("undisclosed"))
+    with pytest.raises(load.BadRecord, match="either sizes or a sentence"):
+        parsed(silent)
+    with pytest.raises(load.BadRecord, match="either sizes or a sentence"):
+        parsed('undisclosed = "Nothing was published."\n' + GOOD)
+
+
 def test_a_file_under_a_wrong_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bert-2.toml").write_text(GOOD, encoding="utf-8")
     monkeypatch.setattr(load, "SYSTEMS", tmp_path)

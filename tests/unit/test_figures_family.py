@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import catalogue
-from core.figures.family import ORDER, SYMBOLS, family, layout
+from core.figures.family import ORDER, ROWS, SYMBOLS, WHOLE, family, layout
 
 ACCENTS = {"encoder": "#0072B2", "decoder": "#D55E00", "encoder-decoder": "#009E73", "efficient": "#CC79A7"}
 TITLES = {branch: branch.title() for branch in ACCENTS}
@@ -98,4 +98,14 @@ def test_colour_is_never_the_only_sign_and_no_background_is_painted() -> None:
     assert len(set(SYMBOLS.values())) == len(SYMBOLS)
     layout = family(catalogue.systems(), catalogue.ancestors(), ACCENTS, TITLES).layout
     assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
-    assert 380 < layout.height < 700  # with the title above it on a lecturer's screen
+    # with the title above it on a lecturer's screen, as long as names have room
+    assert 380 < layout.height <= max(WHOLE, ROWS[0] * len(NODES) + 34)
+    few = family(catalogue.systems()[:3], catalogue.ancestors(), ACCENTS, TITLES).layout
+    assert few.height == ROWS[1] * (3 + len(catalogue.ancestors())) + 34
+
+
+def test_the_latest_names_are_whole_on_a_narrow_screen() -> None:
+    start, end = family(catalogue.systems(), catalogue.ancestors(), ACCENTS, TITLES).layout.xaxis.range
+    pixels = 366 / (end - start)  # for a year, on a screen of 400
+    for node in NODES:
+        assert (node.x - start) * pixels + 8 + 8 * len(node.name) <= 366, node.name

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from core.attention.architectures.without import refuse
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
@@ -203,7 +204,7 @@ def places(checkpoint: Checkpoint) -> dict[MapKind, tuple[Place, ...]]:
     """Every attention of a checkpoint, by kind and layer.
 
     Raises:
-        NoAttentionMatrix: the table has no entry for the architecture.
+        NoAttentionMatrix: the architecture has no such matrix, or the table has no entry for it.
     """
     found: dict[MapKind, tuple[Place, ...]] = {}
     both = stacks(checkpoint)
@@ -213,6 +214,7 @@ def places(checkpoint: Checkpoint) -> dict[MapKind, tuple[Place, ...]]:
         for kind in kinds:
             names = TABLE.get(stack.type, {}).get(kind)
             if names is None:
+                refuse(stack.type)
                 raise NoAttentionMatrix(
                     f"{checkpoint.spec.name} is of the type “{stack.type[:40]}”, whose attention cannot be looked into "
                     f"here. Models of these types can: {', '.join(sorted(TABLE))}."

@@ -27,6 +27,8 @@ def efficient_demo(spec: CheckpointSpec, state: PageState) -> None:
         window_demo(spec, state)
     elif kind == "reformer":
         _hashing(spec, state)
+    elif spec.kind == "causal-lm":  # a state instead of attention: there is a text to write and no pattern to compare
+        text_demo(spec, state, branch="efficient")
     else:
         sparse_demo(spec, state)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import session
+from core.attention.architectures.without import refuse
 from core.attention.reach import reach
 from core.attention.stitch import stitch
 from core.attention.tokens import label
@@ -20,6 +21,8 @@ from core.ui.page import plain
 
 def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) -> None:
     """Draw the section; reads and writes text, layer, head and view. Raises :class:`~core.errors.AtlasError`."""
+    config = session.checkpoint(spec.slug).model.config
+    refuse(config.model_type)
     box = state.key("heads.prompt")
     st.session_state.setdefault(box, state.text("text", DEFAULT_TEXT))
     text = st.text_input("Beginning", key=box, help="The model goes on from here as in the demo") or ""
@@ -46,7 +49,6 @@ def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) 
         accent=spec.branch,
     )
     state.set(layer=choice.layer, head=choice.head, view=None if choice.view == "heat" else choice.view)
-    config = session.checkpoint(spec.slug).model.config
     kinds = getattr(config, "attention_layers", None)
     if kinds and trace.decoder is not None:
         _local(trace.decoder, tuple(kinds), int(config.window_size))

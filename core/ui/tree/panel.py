@@ -11,12 +11,13 @@ from core import anatomy, catalogue
 from core.anatomy.explain import explain
 from core.anatomy.node import ModuleNode
 from core.anatomy.notes import PRINTED
-from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, by_role
+from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, STATE_SPACE, by_role
 from core.anatomy.sizes import size_of
 from core.catalogue.schema import System
 from core.errors import OutOfRange
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent, short
+from core.ui.tree.nothing import no_tree
 from core.ui.tree.view import walkable_tree
 
 VIEWS = {
@@ -45,9 +46,13 @@ def tree_panel(
     """Draw everything that can be seen of a system's tree; returns (size, node path, drawing) as chosen.
 
     The arguments are what a link asks for; size and node are None for the defaults. A size that the system lacks is
-    named in a sentence and passed over. ``below`` draws under what is known of a node, given size and path.
+    named in a sentence and passed over; where no architecture was published, a sentence says so and nothing is drawn.
+    ``below`` draws under what is known of a node, given size and path.
     """
     system = catalogue.get(slug)
+    if not system.sizes:
+        no_tree(system)
+        return None, None, "tree"
     try:
         chosen = size_of(slug, size)
     except OutOfRange as error:
@@ -137,8 +142,11 @@ def _notice(root: ModuleNode) -> str:
     """What the shares of this very network show, in a sentence."""
     shares = by_role(root)
     embeddings = f"the embeddings are {percent(shares[EMBEDDINGS] / root.total)} of all parameters."
-    if not shares[ATTENTION]:  # ELMo
+    if not shares[ATTENTION] and not shares.get(STATE_SPACE):  # ELMo
         return f"there is no attention here, and {embeddings}"
+    if not shares[ATTENTION]:
+        mixers = percent(shares[STATE_SPACE] / root.total)
+        return f"there is no attention and no feed-forward block; the mixers hold {mixers}, and {embeddings}"
     times = shares[FEED_FORWARD] / shares[ATTENTION]
     return f"feed-forward holds {times:.1f} times what attention holds, and {embeddings}"
 
@@ -237,7 +245,7 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
 
 def _compare(system: System, key: str) -> None:
     """All sizes of the system side by side, and other systems at their first size."""
-    others = {other.slug: other for other in catalogue.systems() if other.slug != system.slug}
+    others = {other.slug: other for other in catalogue.systems() if other.sizes and other.slug != system.slug}
     left, right = st.columns([3, 1.4], vertical_alignment="bottom")
     with left:
         start = [system.parent] if system.parent in others else []

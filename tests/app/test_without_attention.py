@@ -1,0 +1,101 @@
+"""What pages say where there is nothing to draw: a model without attention, a system without an architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import catalogue
+from core.ui.attention.frame import OF_ALL, SECTIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+INSTEAD = "no attention matrix: Mamba carries a state"
+LATER = ("megatron-lm", "turing-nlg", "codex", "dall-e", "gpt-4", "mistral", "qwen", "deepseek-v3", "gemma")
+
+
+@pytest.fixture(scope="module")
+def mamba(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests import tiny
+
+    root = tmp_path_factory.mktemp("without")
+    tiny.tiny_mamba(root / "tiny-mamba")
+    return root
+
+
+def opened(page: str, /, **query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page(f"pages/{page}.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    return at
+
+
+def shown(at: AppTest) -> str:
+    said = (*at.markdown, *at.warning, *at.caption, *at.info, *at.error, *at.subheader)
+    return " ".join(str(element.value) for element in said).replace("\\", "")
+
+
+@pytest.mark.parametrize("section", [name for name in SECTIONS if name not in (*OF_ALL, "grammar")])
+def test_every_way_to_look_at_heads_says_what_mamba_has_instead(
+    section: str, mamba: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    use_checkpoints(mamba)
+    assert INSTEAD in shown(opened("attention", model="dir-tiny-mamba", tab=section))
+
+
+def test_the_branch_page_writes_with_mamba_and_says_that_it_has_no_heads(
+    mamba: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    use_checkpoints(mamba)
+    at = opened("efficient", system="mamba", model="dir-tiny-mamba")
+    assert not at.warning
+    assert "tokens, each with its probability" in shown(at)
+    assert INSTEAD in shown(opened("efficient", system="mamba", model="dir-tiny-mamba", tab="heads"))
+
+
+@pytest.mark.parametrize("slug", LATER)
+def test_tree_and_facts_of_the_later_line_open(slug: str) -> None:
+    system = catalogue.get(slug)
+    at = opened("decoder", system=slug, tab="tree")
+    assert not at.warning
+    if system.sizes:
+        assert system.default_size.architecture in shown(at)
+        assert "parameters, shared tensors once" in shown(at)
+    said = shown(opened("decoder", system=slug, tab="facts"))
+    assert system.name in said
+    assert system.live.note in said
+
+
+@pytest.mark.parametrize("query", [{}, {"size": "175B"}, {"size": "</script>", "node": "h.0", "drawing": "sunburst"}])
+def test_in_place_of_gpt_4s_tree_stands_a_sentence(query: dict[str, str]) -> None:
+    at = opened("decoder", system="gpt-4", tab="tree", **query)
+    assert catalogue.get("gpt-4").undisclosed in at.info[0].value.replace("\\", "")
+    assert not at.get("iframe")
+    assert not at.error
+    links = [element.proto for element in at.get("page_link")]
+    assert any("tree is known: GPT-3" in link.label.replace("\\", "") for link in links)
+
+
+def test_gpt_4s_facts_say_why_there_are_no_sizes_and_mark_the_rumour() -> None:
+    at = opened("decoder", system="gpt-4", tab="facts")
+    tables = " ".join(element.proto.body for element in at.get("html"))
+    assert "1.8 trillion (rumour)" in tables
+    assert "gives no further details" in shown(at)
+    assert "Counted by building" not in shown(at)
+
+
+def test_mambas_tree_is_described_without_attention() -> None:
+    said = shown(opened("efficient", system="mamba", tab="tree"))
+    assert "there is no attention and no feed-forward block; the mixers hold 70.1 %" in said
+
+
+def test_a_system_without_sizes_is_not_offered_for_comparison() -> None:
+    at = opened("decoder", system="gpt-3", tab="tree", drawing="sizes")
+    offered = at.multiselect[0].options
+    assert "Mistral 7B" in offered
+    assert "GPT-4" not in offered
