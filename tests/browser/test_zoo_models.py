@@ -162,3 +162,19 @@ def test_xlm_finds_a_word_in_the_other_language(visitor: Visitor) -> None:
     box.press("Enter")
     expect(beside.first).to_contain_text("dog")
     visitor.settle()
+
+
+def test_byt5_sets_spelling_right(visitor: Visitor) -> None:
+    page = visitor.open("/encoder-decoder?system=byt5")
+    box = page.get_by_role("textbox", name="Text in")
+    box.fill("teh cat sat on hte mat.")
+    box.press("Control+Enter")
+    expect(page.get_by_text("The cat sat on the mat.", exact=False).first).to_be_visible()
+    visitor.settle()
+
+
+def test_gpt_neo_goes_on_and_looks_back_a_little_in_every_second_layer(visitor: Visitor) -> None:
+    page = visitor.open(f"/decoder?{urlencode({'system': 'gpt-neo', 'text': 'Once upon a', 'length': 5})}")
+    expect(page.get_by_text("Atlas GPT-Neo", exact=False).first).to_be_visible()
+    expect(page.get_by_text("time", exact=False).first).to_be_visible()
+    visitor.settle()
