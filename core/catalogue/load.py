@@ -61,7 +61,8 @@ def _statements(table: Table) -> dict[str, Any]:
     }
 
 
-def _citation(key: str, table: Table) -> Citation:
+def citation(key: str, table: Table) -> Citation:
+    """One citation from its table. Raises :class:`BadRecord` for evidence of no known kind."""
     if table["evidence"] not in EVIDENCE:
         raise BadRecord(f"citation {key}: evidence {table['evidence']!r} is none of {', '.join(EVIDENCE)}")
     return Citation(
@@ -126,7 +127,7 @@ def parse(text: str, shared: dict[str, Citation]) -> System:
     """One record from its TOML text. Raises :class:`BadRecord` when a field or a citation is missing or wrong."""
     table = tomllib.loads(text)
     try:
-        own = {key: _citation(key, row) for key, row in table.get("citations", {}).items()}
+        own = {key: citation(key, row) for key, row in table.get("citations", {}).items()}
         known = shared | own
         missing = sorted({key for key in _used(table) if key not in known})
         if missing:
@@ -167,7 +168,7 @@ def parse(text: str, shared: dict[str, Citation]) -> System:
 def shared() -> tuple[dict[str, Citation], tuple[Ancestor, ...]]:
     """The citations that records share, by key, and the ancestors without a record."""
     table = tomllib.loads((DATA / "shared.toml").read_text(encoding="utf-8"))
-    citations = {key: _citation(key, row) for key, row in table["citations"].items()}
+    citations = {key: citation(key, row) for key, row in table["citations"].items()}
     return citations, tuple(Ancestor(**row) for row in table["ancestors"])
 
 
