@@ -1,9 +1,9 @@
 """Where the five sources err, are loose or disagree: the records' own corrections and those of no single record.
 
-A record holds what is wrong about its system. ``data/corrections.toml`` holds the rest, and adds to a record's own what a
-record has no room for: what is printed, of what kind the slip is, and the sums that show it. The two are joined by
-``about``: words that the record's correction, made against the same source, contains. What a record holds is shown once,
-in the record's words.
+A record holds what is wrong about its system. ``data/corrections.toml`` holds the rest, and adds to a record's own what
+a record has no room for: what is printed, of what kind the slip is, and the sums that show it. The two are joined by
+``about``: words that the record's correction, made against the same source, contains. What a record holds is shown
+once, in the record's words.
 """
 
 from __future__ import annotations

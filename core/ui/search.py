@@ -36,7 +36,8 @@ _STYLE = """<style>
 [data-testid="stSidebarNav"] { order: 2; }
 [data-testid="stSidebarNavSeparator"] { display: none; }
 .st-key-atlas-hits, .st-key-atlas-found { padding-bottom: .25rem; }
-.st-key-atlas-hits p, .st-key-atlas-found p { margin: 0; }
+.st-key-atlas-hits p, .st-key-atlas-found p, .st-key-atlas-hits [data-testid="stCaptionContainer"],
+.st-key-atlas-found [data-testid="stCaptionContainer"] { margin: 0; }
 .st-key-atlas-hits [data-testid="stCaptionContainer"] p { white-space: nowrap; overflow: hidden;
   text-overflow: ellipsis; font-size: .78rem; }
 .st-key-atlas-hits [data-testid="stCaptionContainer"], .st-key-atlas-found [data-testid="stCaptionContainer"] {

@@ -8,8 +8,8 @@ import streamlit as st
 
 from core import catalogue, links
 from core.catalogue import Citation
-from core.catalogue.schema import Evidence
 from core.catalogue.corrections import cited
+from core.catalogue.schema import Evidence
 from core.ui.sources.frame import SourcesView
 from core.ui.tables import Cell, Link, Rich, Row, Table, table
 from core.ui.zoo.table import base_path
@@ -75,7 +75,11 @@ def _uses(view: SourcesView) -> dict[str, list[Link]]:
     for entry in view.found:
         for one in entry.sources:
             if not one.key.startswith("source-") and numbers[one.key] <= 3:
-                link = Link("a correction", base_path() + links.url("sources", {"correction": entry.id}), entry.claim)
+                link = Link(
+                    f"correction on {entry.names[0]}",
+                    base_path() + links.url("sources", {"correction": entry.id}),
+                    entry.claim,
+                )
                 uses.setdefault(one.key, []).append(link)
     for key, many in numbers.items():
         if many > 3:

@@ -12,6 +12,7 @@ from core.anatomy.arithmetic import is_count, shown, value
 from core.catalogue import Citation
 from core.catalogue.corrections import Found, Sum, documents
 from core.errors import AtlasError
+from core.ui.glossary import told
 from core.ui.links import PageState, take_up
 from core.ui.page import plain
 from core.ui.sources.frame import ALL_KINDS, SourcesView, number
@@ -41,7 +42,7 @@ def corrections_list(view: SourcesView) -> None:
     headings = ("As the source has it", "What holds", "How one can see it")
     rows: list[Row] = [(_claim(entry), entry.finding, _shown(entry)) for entry in fitting]
     table(Table(headings, rows, caption="Corrections", widths=(31, 35, 34)))
-    st.markdown(
+    told(
         "**Try** a system that you know, or *Sums that do not add up*. **Notice** how few of these are plain mistakes: "
         "most are a right figure of another version, another row or another way of counting."
     )
@@ -88,10 +89,8 @@ def _claim(entry: Found) -> Cell:
 
 
 def _shown(entry: Found) -> Cell:
-    sums = [_sum(one) for one in entry.sums]
-    read = "; ".join(dict.fromkeys(f"{_short(one)} ({one.evidence})" for one in entry.sources))
-    first, *rest = [*sums, read]
-    return (first, *rest)
+    """The sums, and in which texts the rest was read; all of it small."""
+    return ("", *map(_sum, entry.sums), "; ".join(dict.fromkeys(map(_read, entry.sources))))
 
 
 def _sum(one: Sum) -> str:
@@ -111,7 +110,7 @@ def _one(entry: Found, state: PageState) -> None:
     where = ", ".join(f"source {number(one.key)}" for one in entry.claimed_by)
     st.caption(plain(f"{ALL_KINDS[entry.kind]}. {', '.join(entry.names)}. Made by {where}."))
     if entry.printed:
-        st.markdown(f"> {plain(entry.printed)}")
+        st.markdown(f"**Printed.** “{plain(entry.printed)}”")
     st.markdown(f"**What holds.** {plain(entry.finding)}")
     if entry.sums:
         rows: list[Row] = [
@@ -159,16 +158,14 @@ def _cited(one: Citation) -> str:
     return f"{plain(who)}{title}{year}. *{plain(one.evidence)}*: {plain(one.read)}"
 
 
-def _short(one: Citation) -> str:
-    """A citation in a few words."""
+def _read(one: Citation) -> str:
+    """A citation in a few words, with how it was read."""
     if one.key.startswith("source-"):
-        return f"source {number(one.key)[:3]}"
-    if one.evidence == "computed here":
-        return "counted or computed"
-    if one.evidence in ("our own words", "from memory, unverified"):
-        return one.title
+        return f"source{NO_BREAK}{number(one.key)[:3]}"
+    if one.evidence in ("computed here", "our own words", "from memory, unverified"):
+        return one.evidence
     name = one.title.split(":")[0].split(",")[0] if one.evidence == "library" or not one.authors else one.authors
-    return f"{name} {one.year or ''}".strip()
+    return f"{name} {one.year or ''}".strip() + f" ({one.evidence})"
 
 
 def _here(values: dict[str, links.Value]) -> str:

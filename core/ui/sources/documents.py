@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-import streamlit as st
-
 from core import catalogue, links
 from core.catalogue.corrections import Found, documents
+from core.ui.glossary import told
 from core.ui.sources.frame import ALL_KINDS, SourcesView, number
 from core.ui.tables import Cell, Link, Row, Table, table
 from core.ui.zoo.table import base_path
@@ -44,7 +43,7 @@ def documents_list(view: SourcesView) -> None:
         )
     headings = ("Source", "What stands in it", "Cited for", "Corrected")
     table(Table(headings, rows, caption="The five sources", widths=(26, 32, 22, 20)))
-    st.markdown(
+    told(
         "**Notice** that a long list of corrections is no verdict: the notes of source 001 make many more statements "
         "than the slides do, and more that can be checked. Facts and figures are taken over with their source; "
         "sentences are not."
