@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.ui.page import BRANCH_ICONS
+from core.ui.search import search_box
 
 # The icon comes before the navigation: else the browser fetches the page's Material icon from a font host for its tab.
 ICON = Path(__file__).parent / "assets" / "icon.svg"
@@ -25,9 +26,14 @@ page = st.navigation(
             st.Page("pages/attention.py", title="Attention", icon=":material/grid_on:"),
             st.Page("pages/zoo.py", title="The zoo", icon=":material/table_rows:"),
             st.Page("pages/results.py", title="Results", icon=":material/leaderboard:"),
+            st.Page("pages/sources.py", title="Sources", icon=":material/fact_check:"),
+            st.Page("pages/glossary.py", title="Glossary", icon=":material/menu_book:"),
+            st.Page("pages/search.py", title="Search", icon=":material/search:"),
             st.Page("pages/about.py", title="About", icon=":material/info:"),
         ],
-    }
+    },
+    expanded=True,
 )
 st.set_page_config(page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas")
+search_box()
 page.run()

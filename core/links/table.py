@@ -31,6 +31,16 @@ _DECODING: dict[str, Parameter] = {
 PAGES: dict[str, dict[str, Parameter]] = {
     "home": {},
     "about": {},
+    "glossary": {"term": Choice(), "letter": Choice(), "q": Text()},
+    "search": {"q": Text()},
+    "sources": {
+        "tab": Choice("corrections", ("corrections", "documents", "citations")),
+        "source": Choice(),
+        "system": Choice(),
+        "kind": Choice(),
+        "evidence": Choice(),
+        "correction": Choice(),
+    },
     "encoder": {
         **_COMMON,
         "demo": Choice(None, ("masks", "passes", "parts", "pairs", "translation", "beside")),

@@ -27,6 +27,7 @@ LIBRARIES = (
     "plotly",
     "pandas",
     "numpy",
+    "rapidfuzz",
     "pydantic-settings",
     "typer",
 )

@@ -9,6 +9,7 @@ import streamlit as st
 from core import catalogue
 from core.catalogue import Citation, Size, System
 from core.catalogue.shape import shape
+from core.ui.glossary import plain_terms, rich_terms
 from core.ui.links import take_up
 from core.ui.page import plain
 from core.ui.results.brief import results_brief
@@ -54,12 +55,12 @@ def _change(system: System) -> None:
     with left:
         parent = _parent(system)
         st.subheader(f"What it changed{f' in {parent[1]}' if parent else ''}", anchor=False)
-        st.markdown(plain(system.change))
+        st.markdown(plain_terms(system.change))
         if parent and parent[0] and system.parent:
             _parent_link(parent[0], parent[1], system.parent)
     with right:
         st.subheader("Why", anchor=False)
-        st.markdown(plain(system.why))
+        st.markdown(plain_terms(system.why))
 
 
 def _parent_link(branch: str, name: str, slug: str) -> None:
@@ -86,13 +87,13 @@ def _parent(system: System) -> tuple[str | None, str] | None:
 
 
 def _live(system: System) -> None:
-    st.markdown(f"**What runs here.** {plain(system.live.note)}")
+    st.markdown(f"**What runs here.** {plain_terms(system.live.note)}")
 
 
 def _properties(system: System) -> None:
     st.subheader("Properties and figures", anchor=False, help=_EVIDENCE_HELP)
     rows: list[Row] = [
-        (heading, statement.text, _source_cell(system, statement.sources))
+        (heading, rich_terms(statement.text), _source_cell(system, statement.sources))
         for heading, statement in system.statements()
         if statement.sources != ("words",)
     ]

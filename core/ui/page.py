@@ -59,13 +59,19 @@ def through_page_table() -> None:
 
 
 def header(title: str, sentence: str, branch: str | None = None) -> None:
-    """A page's title over a bar in the branch's colour, and one sentence that says what can be found out here."""
+    """A page's title over a bar in the branch's colour, and one sentence that says what can be found out here.
+
+    Both are ours. The sentence's terms are linked to the glossary, and a new page begins to link from here on.
+    """
+    from core.ui.glossary import begin_page, told  # needs `plain` from here
+
     through_page_table()
+    begin_page()
     # the colour comes from ACCENTS, never from a visitor
     bar = f"padding-left: .8rem; border-left: .4rem solid {accent(branch)};" if branch else ""
     st.html(_STYLE.replace("BAR", bar))
     st.title(title, anchor=False)
-    st.markdown(sentence)
+    told(sentence)
     try:
         settings()
     except SettingUnusable as error:

@@ -18,9 +18,18 @@ class Link:
 
     text: str
     href: str
+    tip: str = ""
+    """What a pointer that rests on it shows."""
 
 
-Part = str | Link
+@dataclass(frozen=True, slots=True)
+class Rich:
+    """A text with links in it."""
+
+    parts: tuple[str | Link, ...]
+
+
+Part = str | Link | Rich
 Cell = Part | tuple[Part, ...]
 """A text, or a text and smaller remarks under it ("" for no text). Never HTML: everything is escaped here."""
 Row = tuple[Cell, ...]
@@ -106,8 +115,11 @@ def _below(content: Table, parts: tuple[Part, ...]) -> str:
 
 
 def _part(part: Part) -> str:
+    if isinstance(part, Rich):
+        return "".join(map(_part, part.parts))
     if isinstance(part, Link):
-        return f'<a href="{escape(part.href)}">{escape(part.text)}</a>'
+        title = f' title="{escape(part.tip)}"' if part.tip else ""
+        return f'<a href="{escape(part.href)}"{title}>{escape(part.text)}</a>'
     return escape(part)
 
 

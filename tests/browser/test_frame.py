@@ -16,6 +16,9 @@ PAGES = {
     "/efficient": "Efficient",
     "/attention": "Attention",
     "/zoo": "The zoo",
+    "/sources": "Sources",
+    "/glossary": "Glossary",
+    "/search": "Search",
     "/about": "About",
 }
 
@@ -43,7 +46,7 @@ def test_sidebar_leads_everywhere_and_back(visitor: Visitor) -> None:
         expect(page).to_have_url(re.compile(f"{re.escape(visitor.address + path)}($|[?])"))
         visitor.settle()
     page.go_back()
-    expect(page).to_have_title("The zoo · Transformer Atlas")
+    expect(page).to_have_title("Search · Transformer Atlas")
 
 
 def test_unknown_path_says_so_and_shows_home(visitor: Visitor) -> None:

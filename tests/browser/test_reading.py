@@ -72,10 +72,13 @@ def test_facts_name_their_sources(visitor: Visitor) -> None:
     expect(page.get_by_text("Liu et al.", exact=False).first).to_be_visible()
 
 
+WORDS = ("/sources", "/sources?tab=citations", "/glossary?term=rotary-positions", "/search?q=bert")
+
+
 def test_pages_fit_a_telephone(visitor: Visitor) -> None:
     visitor.page.set_viewport_size({"width": 400, "height": 800})
     trees = ("/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree")
-    for path in ("/", *trees, "/attention", "/attention?tab=grammar", "/zoo", "/zoo?tab=curves", "/about"):
+    for path in ("/", *trees, "/attention", "/attention?tab=grammar", "/zoo", "/zoo?tab=curves", "/about", *WORDS):
         page = visitor.open(path)
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, path

@@ -44,9 +44,15 @@ READS = {
     ),
     "recipes": "from core.attention.views import recipe; recipe.write('every', {}, None)",
     "side by side": "import core.attention.beside",
+    "glossary and corrections": (
+        "from core.catalogue.corrections import corrections; from core.catalogue.glossary import terms\n"
+        "from core.anatomy.arithmetic import value\n"
+        "assert terms() and all(value(one.expression) is not None for found in corrections() for one in found.sums)"
+    ),
+    "search": "from core.search import find; assert find('bert')[0].title == 'BERT'",
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
-PAGES = ("home", "about")
+PAGES = ("home", "about", "glossary", "search")
 VIEWS = {
     "encoder": ("tree", "facts"),
     "decoder": ("tree", "facts"),
@@ -55,6 +61,7 @@ VIEWS = {
     "zoo": ("models", "curves"),
     "results": ("questions", "all"),
     "attention": ("every",),
+    "sources": ("corrections", "documents", "citations"),
 }
 
 

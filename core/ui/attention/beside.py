@@ -18,6 +18,7 @@ from core.errors import AtlasError
 from core.figures import attention as figures
 from core.figures.word_looks import ELSEWHERE, Looks, word_looks
 from core.ui.chips import token_chips
+from core.ui.glossary import told
 from core.ui.heads.pictures import saved_as
 from core.ui.heads.text import task_menu
 from core.ui.page import accent, plain
@@ -246,7 +247,7 @@ def _bars(shown: Sequence[_Shown], words: Sequence[str], word: int, state: PageS
 
 
 def _words(shown: Sequence[_Shown]) -> None:
-    st.markdown(
+    told(
         "**Try** another word of the sentence, then another kind of head: “weight on the token after” is something "
         "that a decoder cannot have."
     )

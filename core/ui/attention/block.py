@@ -14,6 +14,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.ui.attention.block_list import step_list
 from core.ui.attention.block_step import chosen_step
 from core.ui.attention.lens import logit_lens
+from core.ui.glossary import told
 from core.ui.heads import samples as heads_samples
 from core.ui.heads.text import sample_menu, task_menu
 from core.ui.page import accent, plain, sentences
@@ -147,26 +148,26 @@ def _refuse(sentence: str) -> None:
 
 
 def _words(found: Block, spec: CheckpointSpec) -> None:
-    st.markdown(
+    told(
         "**Try** to walk through the block with Next, or click into the list and use the arrow keys. Watch the bars at "
         "the right of a picture: they say how long each token’s vector is."
     )
     if any(step.name == "second stream" for step in found.steps):
-        told = (
+        what = (
             "the two streams at the left: attention reads one and adds to the other, the feed-forward part the other "
             "way round. Take away again what was added, and you have what came in: nothing need be kept for training."
         )
     elif norm_first(found.steps):
-        told = (
+        what = (
             "that the norms (flat bars) stand inside the parts here: the stream at the left is only ever added to, and "
             "its vectors grow from sum to sum (pre-norm)."
         )
     else:
-        told = (
+        what = (
             "that the norms (flat bars) stand on the stream at the left here, behind each sum: whatever a part adds, "
             "the vectors are brought back to one size (post-norm)."
         )
-    st.markdown(f"**Notice** {told}")
+    st.markdown(f"**Notice** {what}")
     if spec.kind == "adapters":
         st.caption("No task is chosen here, so the adapters of this model add nothing: the block is its encoder’s own.")
     if spec.kind == "permutation-lm":

@@ -17,6 +17,7 @@ from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SCORES, HeadR
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.attention import Theme
 from core.figures.every_head import SHAPES, Dots, depth_dots
+from core.ui.glossary import told
 from core.ui.heads.parts import KINDS
 from core.ui.page import BRANCH_TITLES, accent, plain
 from core.ui.tables import Link, Table, table
@@ -60,7 +61,7 @@ def every_head(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
     else:
         st.info("No head fits. Lower the number, or choose all branches and models.")
         return
-    st.markdown(
+    told(
         "**Try** another score, then a number below which no head is shown. A dot that you click is named below; its "
         "link opens the head."
     )

@@ -15,6 +15,7 @@ from core.attention.roles.rolefiles import Counted
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
 from core.figures.grammar import best_heads
+from core.ui.glossary import told
 from core.ui.page import accent, plain
 
 if TYPE_CHECKING:
@@ -67,10 +68,8 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
             alt=f"How often each head is right on {relation}; the best is layer {one.best[0] + 1}, head "
             f"{one.best[1] + 1} with {one.accuracy:.0%}.",
         )
-    st.markdown(
-        "**Try** obj, then coreference, and see which layer the best head is in. Then read a sentence with it below."
-    )
-    st.markdown(
+    told("**Try** obj, then coreference, and see which layer the best head is in. Then read a sentence with it below.")
+    told(
         "**Notice** the bar of the fixed distance: much of what looks like grammar is “the word before”. Only what "
         "goes beyond it, interval and all, is more. And the best of many heads looks better than it is: it was chosen."
     )

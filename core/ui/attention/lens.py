@@ -13,6 +13,7 @@ from core.figures import lens as figures
 from core.figures.attention import Theme
 from core.figures.predictions import percent
 from core.ui.attention.off import ASKED, SAMPLES
+from core.ui.glossary import told
 from core.ui.page import accent, plain
 from core.ui.tables import Table, table
 
@@ -65,8 +66,8 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
             config={"displayModeBar": False},
             alt=f"Probability and place of “{found.answer}” over the layers. {figures.said(found, names)}",
         )  # fmt: skip
-    st.markdown("**Try** a text whose answer is plain from the word before, then one that hangs on a word far away.")
-    st.markdown(
+    told("**Try** a text whose answer is plain from the word before, then one that hangs on a word far away.")
+    told(
         "**Notice** when the framed answer comes up, and what stood first before it. The head was trained for the last "
         "layer alone: an early answer is a reading of ours, not something that the model says, and layers that write "
         "in another way read as noise."

@@ -16,6 +16,7 @@ from core.attention.views.export import to_long_csv, to_npz
 from core.attention.views.page import Theme, data_url
 from core.attention.views.svg import all_svg, head_svg
 from core.checkpoints.spec import CheckpointSpec
+from core.ui.glossary import told
 from core.ui.heads.parts import name
 from core.ui.heads.samples import samples
 from core.ui.heads.text import PAIRS, text_trace
@@ -84,7 +85,7 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
         alt=f"{TOGETHER[str(together)]}: {shown.layers} layers of {shown.heads} heads over "
         f"{len(shown.query_tokens)} tokens. The page inside can be walked with the arrow keys and has a table.",
     )  # fmt: skip
-    st.markdown(
+    told(
         "**Try** a head with a click or with arrow keys and Enter, then go through its rows. Hide the special tokens "
         "and see how much weight is left."
     )

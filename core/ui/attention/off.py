@@ -13,6 +13,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures import effects
 from core.figures.attention import Theme
 from core.figures.predictions import bars_alt, guess_bars, percent
+from core.ui.glossary import told
 from core.ui.heads.parts import KINDS
 from core.ui.heads.text import task_menu
 from core.ui.page import accent, plain
@@ -78,8 +79,8 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
     st.multiselect("Off", list(codes), format_func=codes.__getitem__, key=slot, placeholder="no head is off")
     now = tuple(st.session_state[slot])
     state.set(off=None if now == (_code(ranked[0].head),) else now)
-    st.markdown("**Try** the head that matters most, then one that looks sharply and does nothing. Then a whole layer.")
-    st.markdown(
+    told("**Try** the head that matters most, then one that looks sharply and does nothing. Then a whole layer.")
+    told(
         "**Notice** that most heads can go without a trace, one by one: others do the same work. Together they cannot. "
         "The bits are what the answer loses on this text, and on no other."
     )

@@ -10,6 +10,7 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.adapters import update_alt, update_bars, update_rows
 from core.figures.predictions import bars_alt, guess_bars, percent
+from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> N
             alt=update_alt(found.updates),
         )
     with advice:
-        st.markdown(
+        told(
             "**Try** the samples: a sentence, the same with two words exchanged, then as a question; swap the adapters "
             "on each. Then exchange two words of your own.\n\n"
             "**Notice** that the head alone can tell what a text is *about*, which the frozen encoder was made for. "

@@ -11,6 +11,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec, Measure
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def beside_demo(spec: CheckpointSpec, partners: Sequence[CheckpointSpec], state:
                     )  # fmt: skip
         _costs(both, sides)
         smaller = sides[1].parameters < 0.95 * sides[0].parameters
-        st.markdown(
+        told(
             (
                 "**Try** a sentence where the smaller model still knows the word, and one where it does not.\n\n"
                 if smaller

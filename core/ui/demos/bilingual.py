@@ -11,6 +11,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.tokens import words
 from core.ui.chips import token_chips
+from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def bilingual_demo(spec: CheckpointSpec, state: PageState) -> None:
         hidden = _choose(spec, first, second, state)
         joined, guesses = _answers(spec.slug, first, second, hidden)
         _pictures(joined, guesses, state)
-        st.markdown(
+        told(
             "**Try** hiding the same word in both sentences: then the translation no longer gives it away.\n\n"
             "**Notice** that beside its translation a hidden word is less a guess than a look: the model finds the "
             "word in the other language. Alone it knows only what kind of word fits."

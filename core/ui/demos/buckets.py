@@ -11,6 +11,7 @@ from core.efficiency import samples
 from core.efficiency.buckets import Buckets
 from core.figures import buckets as figures
 from core.ui.demos.long_text import choose, number, theme
+from core.ui.glossary import told
 from core.ui.links import PageState
 
 ROUNDS = (1, 2, 4, 8)
@@ -71,7 +72,7 @@ def hashing_demo(spec: CheckpointSpec, state: PageState) -> None:
         )
         st.caption(f"A cell stands for {cell} × {cell} bytes. Nobody looks ahead, nor at itself.")
     _caught(seen, rounds, state)
-    st.markdown(
+    told(
         "**Try** one round, then eight; then another head or layer.\n\n"
         "**Notice** whether the weight caught lies above the pairs met: vectors that point alike fall into one bucket, "
         "and those are the ones with large weights. The sample says one sentence twice: see whether its bytes meet."
@@ -190,7 +191,7 @@ def reading_demo(spec: CheckpointSpec, state: PageState) -> None:
         f"Reading {lengths[-1]:,} bytes instead of {lengths[0]:,} "
         f"{'saves' if change >= 0 else 'costs'} {abs(change):.2f} bits a byte on this text."
     )
-    st.markdown(
+    told(
         "**Try** a text that ends with a sentence from its beginning, as the sample does, and one that does not.\n\n"
         "**Notice** that only attention which finds the far sentence can make its second telling cheaper: the local "
         "layers see two chunks."

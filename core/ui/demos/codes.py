@@ -12,6 +12,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.types import Decoding
 from core.ui.demos.decoding import decoding_controls, decoding_of, effective, explain_decoding, next_seed
+from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _continue(spec: CheckpointSpec, text: str, labels: list[str], decoding: Deco
             hide_index=True,
             alt="The continuation under each code",
         )
-    st.markdown(
+    told(
         "**Try** a beginning that belongs to one kind of text, such as “Once upon a time”, and read it under the other "
         "codes.\n\n**Notice** that nothing but the first token differs: the weights and the beginning are the same."
     )

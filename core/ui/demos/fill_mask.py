@@ -18,6 +18,7 @@ from core.language.probes import PROBES
 from core.language.tokens import words
 from core.ui.chips import token_chips
 from core.ui.demos.probes import all_probes
+from core.ui.glossary import told
 from core.ui.page import accent, plain
 
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ def _teach(spec: CheckpointSpec) -> None:
                 r"\begin{gathered} e_w^\top A\, s \;-\; \gamma_w\, [\,w \in S\,] \\"
                 r"\gamma_w = \log\!\left(1 + e^{v^\top e_w + c}\right) \end{gathered}"
             )
-            st.markdown(
+            told(
                 "$s$ is the published sentence encoder's vector of the sentence without its masks: it knows what the "
                 "sentence is about, and draws words of that kind nearer. $\\gamma_w$ is the price of a word that is "
                 "among the words $S$ of the sentence already, read from its vector: little for *the*, much for *bread*."

@@ -16,6 +16,7 @@ from core.errors import AtlasError, OutOfRange
 from core.language.types import Decoding, GenerationStep, Token
 from core.ui.demos.decoding import decoding_controls, effective, explain_decoding, next_seed
 from core.ui.demos.steps import alternatives_panel, beams_table, how_it_ended, step_chips, steps_table
+from core.ui.glossary import told
 from core.ui.page import accent, plain
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def _explore(
         st.rerun()
     with right:
         beams_table(run.steps, looked)
-        st.markdown(
+        told(
             "**Try** stepping back to a token with a short bar and taking another one.\n\n"
             "**Notice** that everything after it is generated anew: every token depends on all that stand before it."
         )

@@ -11,6 +11,7 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.orders import masks, masks_alt, masks_table
 from core.figures.predictions import bars_alt, guess_bars, percent
+from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _pictures(unknown: Unknown, found: tuple[Found, ...], state: PageState) -> N
                 )
     if len(found) > _MOST_PICTURES:
         st.caption(f"The first {_MOST_PICTURES} of {len(found)} steps are drawn; the table has all of them.")
-    st.markdown(
+    told(
         "**Try** Right to left, then Shuffle; then All words, where the first step knows only how long the text is.\n\n"
         "**Notice** that a word is as a rule the cheaper the more is known when its turn comes. No mask token stands "
         "in its place: the model is told where the word is and cannot see what it is. ▸ marks what stood there."
@@ -208,7 +209,7 @@ def _who_sees_whom(unknown: Unknown, state: PageState) -> None:
         key=state.key("orders.masks"),
         alt=masks_alt(tokens, rank),
     )
-    st.markdown(
+    told(
         "Rows look at columns; a dot is seen. **Notice** the diagonal: a token's content stream knows the token, its "
         "query stream, which has to find it, does not. That is all in which the two differ, and why there are two."
     )

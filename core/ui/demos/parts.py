@@ -10,6 +10,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _row(found: Parts, layer: int, head: int, query: int) -> None:
             alt=f"The row of {plain(found.tokens[query])}: distance, the three parts, their sum and the weight",
         )
     with advice:
-        st.markdown(
+        told(
             "**Try** the same word twice in one sentence, and compare its two columns.\n\n"
             "**Notice** stripes along the diagonal in the two parts with a position: there a token asks for what "
             "stands at a certain distance. In content to content the two equal words get the same score in the first "
@@ -147,7 +148,7 @@ def _left_out(found: tuple[Without, ...], state: PageState) -> None:
                 key=state.key(f"parts.without.{guess.part or 'none'}"),
                 alt=bars_alt(guess.tokens, guess.probabilities, title),
             )  # fmt: skip
-    st.markdown(
+    told(
         "**Try** a hidden word that its neighbours decide, such as “once upon a [MASK]”, and one that only the topic "
         "decides.\n\n**Notice** that the model was trained with all three parts: what happens without one tells what "
         "it has come to rely on, not what it could have learnt without it."

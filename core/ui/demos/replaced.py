@@ -12,6 +12,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.verdicts import verdict_alt, verdict_bars
 from core.language.tokens import words
 from core.ui.chips import token_chips
+from core.ui.glossary import told
 from core.ui.page import accent, sentences
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _show(found: Judged, threshold: float, state: PageState) -> None:
                     f"A token is taken for replaced above {100 * threshold:.0f} %: few tokens are, so that a fair "
                     "judge of both kinds draws the line lower than at one half."
                 )
-        st.markdown(
+        told(
             "**Try** sampling again, then hide a word that cannot be guessed, such as a name.\n\n"
             "**Notice** that every token gets a verdict, so that training learns from all of them and not from 15 % "
             "alone; and that a guess which happens to be right counts as original."

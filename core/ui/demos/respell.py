@@ -12,6 +12,7 @@ from core.checkpoints.spec import Checkpoint
 from core.language.bytewise import Cut, characters, cut
 from core.language.edits import changed, distance
 from core.language.noise import RATES, Noise
+from core.ui.glossary import told
 from core.ui.page import accent, sentences
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def respell_panel(checkpoint: Checkpoint, clean: str, given: str, written: str, 
         _bars(cuts, state)
         if clean == given:
             st.caption("Nothing was damaged here, so both texts are the same. Choose a damage to see what it costs.")
-        st.markdown(
+        told(
             "**Try** random case, then the same sentence in A N T S P E A K.\n\n"
             "**Notice** that a wrong letter changes a byte or two, and breaks a word into many pieces that were learnt "
             "for other words. Atlas BERT makes all letters small before it cuts, so capitals cost it nothing and "

@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 import streamlit as st
 
 from core.language.tasks import Task
+from core.ui.glossary import told
 
 DAMAGE = {
     "mixed": "A little of everything",
@@ -103,39 +104,39 @@ def kept(before: str, after: str) -> str:
 def try_and_notice(task: Task) -> None:
     """Two short lines."""
     if task.repairs:
-        st.markdown(
+        told(
             "**Try** damaging the sentence another way until the answer is wrong.\n\n"
             "**Notice** that a written word looks back at all the pieces of its damaged form: damage breaks it into "
             "more and rarer tokens."
         )
     elif task.respells:
-        st.markdown(
+        told(
             "**Try** each kind of noise on one sentence, then misspell one by hand, with the damage set to none.\n\n"
             "**Notice** where it goes wrong: a name or a rare word that has lost letters comes back as a frequent one, "
             "and after A N T S P E A K it has to find where words end. Behind each written byte the lines lead to the "
             "place in the noisy text that it came from."
         )
     elif task.denoises:
-        st.markdown(
+        told(
             "**Try** all five ways of damage on one text, and each of them another way.\n\n"
             "**Notice** what each asks for: behind a mask a word must be guessed, behind one mask for a span also how "
             "many, after a deletion even where; order and beginning can be found from what is there.\n\n"
             "Nothing tells the model which damage was done."
         )
     elif task.slug == "fuse":
-        st.markdown(
+        told(
             "**Try** two sentences that contradict each other, and two of which one is the reason for the other.\n\n"
             "**Notice** where the connective comes from: no token of the input is it, so the decoder has to find it in "
             "what the two sentences say; the words around it are copied."
         )
     elif task.languages:
-        st.markdown(
+        told(
             "**Try** a sentence whose words change places in the other language, and follow the lines that cross.\n\n"
             "**Notice** where a word looks at its counterpart, and which heads look elsewhere: attention is no "
             "dictionary, and each head has its own way."
         )
     else:
-        st.markdown(
+        told(
             "**Try** choosing a written token and then single heads.\n\n"
             "**Notice** which tokens are copied from the input and which are new."
         )
@@ -157,9 +158,9 @@ def formula(task: Task, scaled: bool) -> None:
         "The lines above are the rows of the softmax: each sums to one."
         + ("" if scaled else " T5 does not divide the scores; it began with smaller weights instead.")
     )
-    told = ""
+    named = ""
     if task.prefix:
-        told = "The task is named in the text itself, as T5 does: Raffel et al. 2020, arXiv 1910.10683. "
+        named = "The task is named in the text itself, as T5 does: Raffel et al. 2020, arXiv 1910.10683. "
     elif task.opens or task.answers:
-        told = "The languages are named by tokens of their own, as M2M-100 does: Fan et al. 2020, arXiv 2010.11125. "
-    st.caption(f"{told}Encoder and decoder with cross-attention: Vaswani et al. 2017, arXiv 1706.03762.")
+        named = "The languages are named by tokens of their own, as M2M-100 does: Fan et al. 2020, arXiv 2010.11125. "
+    st.caption(f"{named}Encoder and decoder with cross-attention: Vaswani et al. 2017, arXiv 1706.03762.")

@@ -9,6 +9,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.glossary import told
 from core.ui.page import accent, sentences
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def shared_layer_demo(spec: CheckpointSpec, state: PageState) -> None:
                     key=state.key(f"depth.{guess.layer}"),
                     alt=bars_alt(guess.tokens, guess.probabilities, title),
                 )  # fmt: skip
-        st.markdown(
+        told(
             "**Try** a sentence whose missing word depends on one far away.\n\n"
             "**Notice** that the same weights are at work in every pass: what changes is what they are given. The "
             "head was trained for the last pass alone, so the earlier answers are readings on the way."

@@ -6,12 +6,13 @@ import streamlit as st
 
 from core.efficiency.compare import Comparison, MaskedWord
 from core.efficiency.layout import Sparsity
+from core.ui.glossary import told
 from core.ui.page import plain
 
 
 def try_and_notice(seen: str | None) -> None:
     """Two short lines below the picture."""
-    st.markdown(
+    told(
         "**Try** the clue in the middle of the log, then turn the random blocks up or change their seed: "
         "the mask's row gains or loses the clue's column."
     )

@@ -27,6 +27,7 @@ from core.ui.demos.long_text import (
     text_of,
     theme,
 )
+from core.ui.glossary import told
 from core.ui.links import PageState
 from core.ui.page import plain
 
@@ -71,11 +72,11 @@ def window_demo(spec: CheckpointSpec, state: PageState) -> None:
         _numbers(found)
         for mask in found.masks:
             _answers(mask, state)
-    st.markdown(
+    told(
         "**Try** the clue in the middle of the log, then write its name, Max, into the box of global words: it becomes "
         "a place that every token sees. Then switch the first token off."
     )
-    st.markdown(
+    told(
         "**Notice** that a wider window costs more for every token, a global token only one row and one column. What "
         "the model was not trained with, other windows and other global tokens, it may use badly."
     )

@@ -17,6 +17,7 @@ from core.checkpoints.sizes import Size
 from core.checkpoints.spec import CheckpointSpec, Measure
 from core.errors import AtlasError
 from core.figures.numbers import short
+from core.ui.glossary import told
 from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES
 from core.ui.picker import SOURCES
@@ -72,7 +73,7 @@ def models_table(view: ZooView) -> Places:
     rows = ordered(shown, order, _seconds(shown))
     _draw(place, rows)
     _how(progress, shown, view.models)
-    st.markdown(
+    told(
         "**Try** an architecture's name: its page opens with this model. Or measure the times, then sort by them.\n\n"
         "**Notice** that qualities compare only where the measure and the texts are the same, and that more parameters "
         "do not always take longer: a wide layer is one product, many layers wait for each other."

@@ -1,0 +1,110 @@
+"""Every place of the app that can be searched for, each with its link: gathered from the data that the pages show.
+
+Systems, terms, corrections and live models come from their own files; pages, demos and sections from
+``catalogue/data/places.toml``, as far as the app has them. Neither torch nor streamlit here.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from core import catalogue, checkpoints, links
+from core.catalogue import glossary
+from core.catalogue.corrections import corrections
+from core.catalogue.load import DATA
+from core.checkpoints.spec import CheckpointSpec
+from core.errors import AtlasError
+
+Query = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of an entry, with a heading and a link of its own where it stands elsewhere than the entry itself."""
+
+    text: str
+    heading: str = ""
+    query: Query = ()
+    hidden: str = ""
+    """Further words by which it is found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A place: its kind, what it is called, one line about it, its page and what the link to it carries."""
+
+    kind: str
+    title: str
+    line: str
+    page: str
+    query: Query
+    names: tuple[str, ...] = ()
+    texts: tuple[Text, ...] = ()
+    named: bool = True
+    """False where the title is a sentence: its words are then found as those of a text."""
+
+
+def models() -> tuple[CheckpointSpec, ...]:
+    """The live models that have a page; none where the host's settings cannot be used."""
+    try:
+        return tuple(spec for spec in checkpoints.available() if spec.ready and spec.branch in links.PAGES)
+    except AtlasError:
+        return ()
+
+
+def entries(ready: Iterable[CheckpointSpec] = ()) -> tuple[Entry, ...]:
+    """All places of an installation in which the models ``ready`` can run, systems first."""
+    return (*_systems(), *_terms(), *_places(), *map(_model, ready), *_corrections())
+
+
+def _systems() -> Iterator[Entry]:
+    for system in catalogue.systems():
+        facts: Query = (("system", system.slug), ("tab", "facts"))
+        told = (("What it changed", system.change), ("Why", system.why))
+        texts = [Text(text, heading, facts) for heading, text in told]
+        texts += [Text(said.text, heading, facts) for heading, said in system.statements()]
+        texts += [Text(f"{system.paper.title} {system.paper.authors} {system.organisation}", "Paper", facts)]
+        yield Entry(
+            "System", system.name, f"{system.year}, {system.organisation}. {system.change}", system.branch,
+            (("system", system.slug),), (system.slug, *_versions(system)), tuple(texts),
+        )  # fmt: skip
+
+
+def _versions(system: catalogue.System) -> tuple[str, ...]:
+    """Names of published checkpoints, such as bert-base-uncased."""
+    return tuple(checkpoint.short_name for checkpoint in system.hub)
+
+
+def _terms() -> Iterator[Entry]:
+    for term in glossary.terms():
+        yield Entry(
+            "Term", term.name, term.text, "glossary", (("term", term.slug),), (*term.aliases, *term.also),
+            (Text(term.text),),
+        )  # fmt: skip
+
+
+def _places() -> Iterator[Entry]:
+    """Pages, sections and demos; what the app has no page for is left out."""
+    for row in tomllib.loads((DATA / "places.toml").read_text(encoding="utf-8"))["places"]:
+        if row["page"] in links.PAGES:
+            query = tuple((name, str(value)) for name, value in row.get("query", {}).items())
+            kind = row.get("kind", "Demo" if query else "Page")
+            yield Entry(
+                kind, row["title"], row["line"], row["page"], query, tuple(row.get("words", ())), (Text(row["line"]),)
+            )
+
+
+def _model(spec: CheckpointSpec) -> Entry:
+    line = spec.card.summary if spec.card else spec.origin
+    query = (*((("system", spec.system),) if spec.system else ()), ("model", spec.slug))
+    return Entry("Model", spec.name, line, spec.branch, query, (spec.slug,), (Text(line),))
+
+
+def _corrections() -> Iterator[Entry]:
+    for found in corrections():
+        yield Entry(
+            "Correction", found.claim, found.finding, "sources", (("correction", found.id),), (),
+            (Text(f"{found.claim} {found.printed} {' '.join(found.names)}"), Text(found.finding)), named=False,
+        )  # fmt: skip

@@ -1,0 +1,117 @@
+"""Search as people meet it: a box in the sidebar of every page, and a page of its own with everything that fits.
+
+The box is a fragment: a query runs the box alone, and whatever the page shows stays as it is. Results are links of the
+app, so a click keeps the session. A query is a visitor's text: it is looked up, never drawn as Markdown or HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+import streamlit as st
+
+from core.search import MAX_QUERY, Hit, find
+from core.ui.links import PageState
+from core.ui.page import plain
+
+MOST = 8
+_MOST_ON_PAGE = 60
+_LINE = 100
+_KINDS = {
+    "System": "Systems",
+    "Term": "Terms",
+    "Demo": "To try",
+    "Page": "Pages",
+    "Table": "Tables",
+    "Model": "Live models",
+    "Correction": "Corrections of the sources",
+}
+NOTHING = "Nothing here fits that. Try a system (BERT), a term (rotary positions) or an abbreviation (SOP)."
+EMPTY = "Type a system, a term, an abbreviation or what you would like to do: “bert”, “sop”, “translate”."
+_STYLE = """<style>
+[data-testid="stSidebarContent"] { display: flex; flex-direction: column; }
+[data-testid="stSidebarHeader"] { order: 0; }
+[data-testid="stSidebarUserContent"] { order: 1; padding-top: 0; padding-bottom: .5rem; }
+[data-testid="stSidebarNav"] { order: 2; }
+[data-testid="stSidebarNavSeparator"] { display: none; }
+.st-key-atlas-hits, .st-key-atlas-found { padding-bottom: .25rem; }
+.st-key-atlas-hits p, .st-key-atlas-found p, .st-key-atlas-hits [data-testid="stCaptionContainer"],
+.st-key-atlas-found [data-testid="stCaptionContainer"] { margin: 0; }
+.st-key-atlas-hits [data-testid="stCaptionContainer"] p { white-space: nowrap; overflow: hidden;
+  text-overflow: ellipsis; font-size: .78rem; }
+.st-key-atlas-hits [data-testid="stCaptionContainer"], .st-key-atlas-found [data-testid="stCaptionContainer"] {
+  padding: 0 .5rem .3rem; }
+[class*="st-key-atlas-"] [data-testid="stPageLink"] a:not(:hover):not(:focus-visible) { background: transparent; }
+[class*="st-key-atlas-"] [data-testid="stPageLink"] a p { font-weight: 600; text-decoration: underline;
+  text-underline-offset: .2em; text-decoration-thickness: 1px; }
+</style>"""
+
+
+def search_box() -> None:
+    """The box in the sidebar; call it once for all pages, before the page runs."""
+    with st.sidebar:
+        st.html(_STYLE)
+        _box()
+
+
+@st.fragment
+def _box() -> None:
+    query = st.text_input(
+        "Search the atlas", key="atlas.search", placeholder="Search: bert, sop, rotary", max_chars=MAX_QUERY,
+        icon=":material/search:", label_visibility="collapsed",
+    )  # fmt: skip
+    if not query or not query.strip():
+        return
+    hits = find(query, MOST + 1)
+    if not hits:
+        st.caption(NOTHING)
+        return
+    with st.container(gap=None, key="atlas-hits"):
+        for hit in hits[:MOST]:
+            _link(hit, f"{hit.kind} · {hit.line}")
+        if len(hits) > MOST:
+            st.page_link("pages/search.py", label="Everything that fits", icon=":material/more_horiz:",
+                         query_params={"q": query[:MAX_QUERY]})  # fmt: skip
+
+
+def search_page(state: PageState) -> None:
+    """The page: a box, and all that fits, by kind."""
+    given = state.text("q")
+    query = st.text_input(
+        "Search the atlas", value=given[:MAX_QUERY], key=state.key("q"), placeholder="bert, sop, rotary, translate",
+        max_chars=MAX_QUERY, icon=":material/search:",
+    )  # fmt: skip
+    state.set(q=query.strip() or None)
+    if not query.strip():
+        st.info(EMPTY)
+        return
+    hits = find(query, _MOST_ON_PAGE)
+    if not hits:
+        st.info(NOTHING)
+        return
+    many = f"{len(hits)} places" if len(hits) > 1 else "One place"
+    st.caption(f"{many}, the best kind first." if len(hits) < _MOST_ON_PAGE else f"The best {_MOST_ON_PAGE} places.")
+    with st.container(gap=None, key="atlas-found"):
+        for kind, group in by_kind(hits):
+            st.subheader(_KINDS.get(kind, kind), anchor=False)
+            for hit in group:
+                _link(hit, hit.line, 2 * _LINE)
+
+
+def by_kind(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
+    """The hits by kind, the kind with the best hit first, each kind's best first."""
+    order: dict[str, int] = {}
+    for hit in hits:
+        order.setdefault(hit.kind, len(order))
+    ranked = sorted(hits, key=lambda hit: order[hit.kind])
+    return [(kind, list(group)) for kind, group in groupby(ranked, key=lambda hit: hit.kind)]
+
+
+def _link(hit: Hit, line: str, most: int = _LINE) -> None:
+    st.page_link(f"pages/{hit.page}.py", label=plain(_short(hit.title, 70)), query_params=dict(hit.query))
+    st.caption(plain(_short(line, most)))
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: text.rfind(" ", 0, most)] + " …"

@@ -1,0 +1,97 @@
+"""Every citation of the catalogue: how its text was read, and where it is used."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import streamlit as st
+
+from core import catalogue, links
+from core.catalogue import Citation
+from core.catalogue.corrections import cited
+from core.catalogue.schema import Evidence
+from core.ui.sources.frame import SourcesView
+from core.ui.tables import Cell, Link, Rich, Row, Table, table
+from core.ui.zoo.table import base_path
+
+ALL = "all"
+_MEANING: dict[Evidence, str] = {
+    "paper": "the paper's own text",
+    "authors' repository": "code, README or model card of the authors",
+    "library": "source or documentation of a library",
+    "source document": "one of the five documents",
+    "notes on the paper": "someone else's account of it",
+    "computed here": "counted or calculated",
+    "our own words": "no figure is in it",
+    "from memory, unverified": "not read anywhere",
+}
+
+
+def citations_list(view: SourcesView) -> None:
+    """The filter by evidence, and a row for each text: the same text under two keys is one row."""
+    grouped = _grouped()
+    meaning: dict[str, str] = {str(evidence): words for evidence, words in _MEANING.items()}
+    counts: Counter[str] = Counter(group[0].evidence for group in grouped)
+    state = view.state
+    current = state.text("evidence", ALL)
+    options: list[str] = [ALL, *(evidence for evidence in meaning if counts[evidence])]
+    chosen = st.selectbox(
+        "How it was read", options, index=options.index(current) if current in options else 0,
+        key=state.key("evidence"), width=420,
+        format_func=lambda e: "In any way" if e == ALL else f"{e}: {meaning[e]} ({counts[e]})",
+    )  # fmt: skip
+    state.set(evidence=None if chosen == ALL else chosen)
+    fitting = [group for group in grouped if chosen in (ALL, group[0].evidence)]
+    st.markdown(
+        f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if len(fitting) < len(grouped) else "")
+        + ". A figure that only a lecture repeats is not as good as one that was seen in its paper, so each says which."
+    )  # fmt: skip
+    uses = _uses(view)
+    rows: list[Row] = [(_title(group[0]), (group[0].evidence, group[0].read), _used(group, uses)) for group in fitting]
+    table(Table(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
+
+
+def _grouped() -> list[list[Citation]]:
+    """The citations, those of one text and one kind of evidence together, by author and title."""
+    groups: dict[tuple[str, str], list[Citation]] = {}
+    for one in cited().values():
+        groups.setdefault((one.title.casefold(), one.evidence), []).append(one)
+    return sorted(groups.values(), key=lambda group: ((group[0].authors or group[0].title).casefold(), group[0].title))
+
+
+def _title(one: Citation) -> Cell:
+    who = f"{one.authors}{f' {one.year}' if one.year else ''}".strip() or str(one.year or "")
+    return (Link(one.title, one.url) if one.url else one.title, who)
+
+
+def _uses(view: SourcesView) -> dict[str, list[Link]]:
+    """By the key of a citation: links to the facts and the corrections that stand on it."""
+    uses: dict[str, list[Link]] = {}
+    for system in catalogue.systems():
+        link = Link(system.name, base_path() + links.url(system.branch, {"system": system.slug, "tab": "facts"}))
+        for one in system.citations:
+            uses.setdefault(one.key, []).append(link)
+    numbers = Counter(one.key for entry in view.found for one in entry.sources)
+    for entry in view.found:
+        for one in entry.sources:
+            if not one.key.startswith("source-") and numbers[one.key] <= 3:
+                link = Link(
+                    f"correction on {entry.names[0]}",
+                    base_path() + links.url("sources", {"correction": entry.id}),
+                    entry.claim,
+                )
+                uses.setdefault(one.key, []).append(link)
+    for key, many in numbers.items():
+        if many > 3:
+            link = Link(f"{many} corrections", base_path() + links.url("sources", {}))
+            uses.setdefault(key, []).append(link)
+    return uses
+
+
+def _used(group: list[Citation], uses: dict[str, list[Link]]) -> Rich:
+    """The links with commas between them."""
+    found = list(dict.fromkeys(link for one in group for link in uses.get(one.key, [])))
+    parts: list[str | Link] = []
+    for link in found:
+        parts += [", ", link] if parts else [link]
+    return Rich(tuple(parts))

@@ -1,0 +1,172 @@
+"""The list of corrections: what is printed, what holds, and the computation or the paper that shows it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+
+import streamlit as st
+
+from core import catalogue, links
+from core.anatomy.arithmetic import is_count, shown, value
+from core.catalogue import Citation
+from core.catalogue.corrections import Found, Sum, documents
+from core.errors import AtlasError
+from core.ui.glossary import told
+from core.ui.links import PageState, take_up
+from core.ui.page import plain
+from core.ui.sources.frame import ALL_KINDS, SourcesView, number
+from core.ui.tables import Cell, Link, Rich, Row, Table, table
+from core.ui.zoo.table import base_path
+
+ALL = "all"
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+def corrections_list(view: SourcesView) -> None:
+    """Draw the one correction that a link asks for, or the filters and all that fit them."""
+    state = view.state
+    wanted = state.text("correction")
+    chosen = next((entry for entry in view.found if entry.id == wanted), None)
+    if chosen is not None:
+        _one(chosen, state)
+        return
+    fitting = _filtered(view)
+    computed = sum(bool(entry.sums) for entry in fitting)
+    every = len(view.found)
+    count = f"**{len(fitting)}** of {every} corrections" if len(fitting) < every else f"**{every} corrections**"
+    st.markdown(f"{count}, {computed} of them with a sum that is computed here from the module trees or the figures.")
+    if not fitting:
+        st.info("None fits all three choices. Widen one of them.")
+        return
+    headings = ("As the source has it", "What holds", "How one can see it")
+    rows: list[Row] = [(_claim(entry), entry.finding, _shown(entry)) for entry in fitting]
+    table(Table(headings, rows, caption="Corrections", widths=(31, 35, 34)))
+    told(
+        "**Try** a system that you know, or *Sums that do not add up*. **Notice** how few of these are plain mistakes: "
+        "most are a right figure of another version, another row or another way of counting."
+    )
+
+
+def _filtered(view: SourcesView) -> list[Found]:
+    """The filters, each choice with how many corrections it has, and what fits all three."""
+    state, found = view.state, view.found
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        by = Counter(number(one.key) for entry in found for one in entry.claimed_by)
+        source = _menu(state, "source", "Source", {number(d.key): f"source {number(d.key)}" for d in documents()}, by)
+        names = {slug: name for entry in found for slug, name in zip(entry.systems, entry.names, strict=True)}
+        names = dict(sorted(names.items(), key=lambda pair: pair[1].lower()))
+        system = _menu(state, "system", "System or topic", names, Counter(s for e in found for s in e.systems))
+        kinds = Counter(entry.kind for entry in found)
+        kind = _menu(state, "kind", "Kind", {k: name for k, name in ALL_KINDS.items() if kinds[k]}, kinds)
+    return [
+        entry
+        for entry in found
+        if source in (ALL, *(number(one.key) for one in entry.claimed_by))
+        and system in (ALL, *entry.systems)
+        and kind in (ALL, entry.kind)
+    ]
+
+
+def _menu(state: PageState, name: str, label: str, options: dict[str, str], counts: Counter[str]) -> str:
+    current = state.text(name, ALL)
+    keys = [ALL, *options]
+    chosen = st.selectbox(
+        label, keys, index=keys.index(current) if current in options else 0, key=state.key(name), width=230,
+        format_func=lambda key: "All" if key == ALL else f"{options[key]} ({counts[key]})",
+    )  # fmt: skip
+    state.set(**{name: None if chosen == ALL else chosen})
+    return str(chosen)
+
+
+def _claim(entry: Found) -> Cell:
+    """The claim, below it who makes it and in which words, and the link to this one correction."""
+    where = ", ".join(f"source{NO_BREAK}{number(one.key)}" for one in entry.claimed_by)
+    said = f"{where}: “{entry.printed}”" if entry.printed else where
+    about = f"{', '.join(entry.names)} · {ALL_KINDS[entry.kind]} · "
+    link = Link("link", _here({"correction": entry.id}), f"Link to this correction: {entry.claim}")
+    return (entry.claim, said, Rich((about, link)))
+
+
+def _shown(entry: Found) -> Cell:
+    """The sums, and in which texts the rest was read; all of it small."""
+    return ("", *map(_sum, entry.sums), "; ".join(dict.fromkeys(map(_read, entry.sources))))
+
+
+def _sum(one: Sum) -> str:
+    """A sum in one line: what it is of, how it is reckoned, what comes out, and what is printed."""
+    result = f"{_result(one)} {one.unit}".strip()
+    way = f"{one.label}: {result}" if is_count(one.expression) else f"{one.label}: {shown(one.expression)} = {result}"
+    return f"{way} (printed: {one.printed})" if one.printed else way
+
+
+def _result(one: Sum) -> str:
+    return f"{value(one.expression):,.{one.digits}f}".replace("-", "−")
+
+
+def _one(entry: Found, state: PageState) -> None:
+    """One correction over the whole page, with all that stands behind it."""
+    st.subheader(plain(entry.claim), anchor=False)
+    where = ", ".join(f"source {number(one.key)}" for one in entry.claimed_by)
+    st.caption(plain(f"{ALL_KINDS[entry.kind]}. {', '.join(entry.names)}. Made by {where}."))
+    if entry.printed:
+        st.markdown(f"**Printed.** “{plain(entry.printed)}”")
+    st.markdown(f"**What holds.** {plain(entry.finding)}")
+    if entry.sums:
+        rows: list[Row] = [
+            (
+                one.label,
+                "counted in the module tree" if is_count(one.expression) else shown(one.expression),
+                f"{_result(one)} {one.unit}".strip(),
+                one.printed or "nothing",
+            )
+            for one in entry.sums
+        ]
+        headings = ("What", "Reckoned as", "Comes to", "Printed")
+        table(Table(headings, rows, caption="The computation", widths=(28, 42, 17, 13)))
+    st.markdown("**Read in**")
+    st.markdown("\n".join(f"- {_cited(one)}" for one in entry.sources))
+    with st.container(horizontal=True):
+        st.button(
+            "All corrections", icon=":material/arrow_back:", key=state.key("back"), on_click=partial(_back, state)
+        )
+        for slug, name in zip(entry.systems, entry.names, strict=True):
+            _way(slug, name)
+
+
+def _way(slug: str, name: str) -> None:
+    """A link to the facts of a system, where it has a record."""
+    try:
+        system = catalogue.get(slug)
+    except AtlasError:
+        return
+    st.page_link(
+        f"pages/{system.branch}.py", label=f"Facts of {plain(name)}", icon=":material/north_east:",
+        query_params={"system": slug, "tab": "facts"},
+    )  # fmt: skip
+
+
+def _back(state: PageState) -> None:
+    """Show the list again, with the filters as they were."""
+    take_up("sources", {**state.values, "correction": None})
+
+
+def _cited(one: Citation) -> str:
+    who = f"{one.authors}, " if one.authors else ""
+    title = f"[{plain(one.title)}]({one.url})" if one.url else plain(one.title)
+    year = f" ({one.year})" if one.year else ""
+    return f"{plain(who)}{title}{year}. *{plain(one.evidence)}*: {plain(one.read)}"
+
+
+def _read(one: Citation) -> str:
+    """A citation in a few words, with how it was read."""
+    if one.key.startswith("source-"):
+        return f"source{NO_BREAK}{number(one.key)[:3]}"
+    if one.evidence in ("computed here", "our own words", "from memory, unverified"):
+        return one.evidence
+    name = one.title.split(":")[0].split(",")[0] if one.evidence == "library" or not one.authors else one.authors
+    return f"{name} {one.year or ''}".strip() + f" ({one.evidence})"
+
+
+def _here(values: dict[str, links.Value]) -> str:
+    return base_path() + links.url("sources", values)

@@ -1,0 +1,84 @@
+"""The glossary's page, its links, and terms that are linked on other pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.catalogue import glossary
+from tests.app.test_zoo import html_of, protos, shown
+
+ROOT = Path(__file__).resolve().parents[2]
+TERMS = glossary.terms()
+
+
+def opened(page: str = "glossary", **query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page(f"pages/{page}.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def rows(at: AppTest) -> int:
+    return html_of(at).count('scope="row"')
+
+
+def test_all_terms_stand_there_with_links() -> None:
+    at = opened()
+    assert not at.exception
+    assert rows(at) == len(TERMS)
+    assert 'href="/glossary?term=softmax"' in html_of(at)
+    assert 'href="/decoder?system=gpt-j&amp;tab=facts"' in html_of(at)
+
+
+def test_a_link_opens_a_term_with_its_formula_and_neighbours() -> None:
+    at = opened(term="rotary-positions")
+    assert at.subheader[0].value == "Rotary positions"
+    assert "R_{n-m}" in at.latex[0].value
+    pages = {(link.page, link.query_string) for link in protos(at, "page_link")}
+    assert ("glossary", "term=relative-positions") in pages
+    assert ("decoder", "system=gpt-j&tab=facts") in pages
+    next(button for button in at.button if button.label == "All terms").click().run()
+    assert not at.latex
+    assert rows(at) == len(TERMS)
+
+
+def test_letters_and_words_narrow() -> None:
+    at = opened(letter="S")
+    assert rows(at) == sum(glossary.letter(term) == "S" for term in TERMS)
+    box = next(box for box in at.text_input if box.label == "Find a term")
+    box.set_value("mlm").run()
+    assert "No term fits" in shown(at)
+    at = opened(q="mlm")
+    assert 1 <= rows(at) < 20
+    assert "Masked language modelling" in html_of(at)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"term": "<script>alert(1)</script>"}, {"letter": "ß"}, {"term": "a" * 9_000}, {"nothing": "1"}],
+)
+def test_nonsense_in_a_link_gets_a_sentence(query: dict[str, str]) -> None:
+    at = opened(**query)
+    assert not at.exception
+    assert len(at.warning) == 1
+    assert rows(at) == len(TERMS)
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "😀", "שלום", "x" * 10_000, "**a** [b](c) $d$"])
+def test_nonsense_in_the_box_gets_a_sentence(text: str) -> None:
+    at = opened()
+    next(box for box in at.text_input if box.label == "Find a term").set_value(text).run()
+    assert not at.exception
+    assert "No term fits" in shown(at) or rows(at) > 0
+    assert "<script>alert" not in html_of(at)
+
+
+def test_facts_link_the_first_mention_of_a_term() -> None:
+    at = opened("encoder", system="albert", tab="facts")
+    everything = html_of(at) + shown(at)
+    assert everything.count("/glossary?term=sentence-order-prediction") == 1
+    assert everything.count("/glossary?term=masked-language-modelling") == 1

@@ -1,0 +1,88 @@
+"""The search box of every page and the page of search: places are found, nonsense gets a sentence, nothing is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.ui.search import EMPTY, NOTHING
+from tests.app.test_zoo import protos, shown
+from tests.unit.test_search import HOSTILE
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("home", "encoder", "about", "zoo", "sources", "glossary", "search")
+
+
+def opened(page: str, **query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page(f"pages/{page}.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def found(at: AppTest) -> list[tuple[str, str]]:
+    return [(link.page, link.query_string) for link in protos(at, "page_link")]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_has_the_box_and_its_results_are_links(page: str) -> None:
+    at = opened(page, **({"tab": "facts"} if page == "encoder" else {}))
+    at.text_input(key="atlas.search").set_value("sop").run()
+    assert not at.exception
+    assert ("glossary", "term=sentence-order-prediction") in found(at)
+    assert ("encoder", "system=albert&tab=facts") in found(at)
+
+
+def test_at_most_eight_and_a_way_to_the_rest() -> None:
+    at = opened("about")
+    at.text_input(key="atlas.search").set_value("bert").run()
+    links = found(at)
+    assert len(links) == 9
+    assert links[0] == ("encoder", "system=bert")
+    assert links[-1] == ("search", "q=bert")
+
+
+def test_a_query_changes_nothing_on_the_page() -> None:
+    at = opened("sources", source="003", kind="version")
+    before = shown(at)
+    at.text_input(key="atlas.search").set_value("bert").run()
+    assert before.split("corrections")[0] in shown(at)
+    assert at.query_params["source"] in ("003", ["003"])
+
+
+@pytest.mark.parametrize("text", [text for text in HOSTILE if "\ud800" not in text])
+def test_hostile_queries_get_a_sentence_or_results(text: str) -> None:
+    at = opened("about")
+    at.text_input(key="atlas.search").set_value(text).run()
+    assert not at.exception
+    assert "<script>alert" not in shown(at)
+    if text.strip() and not found(at):
+        assert NOTHING in shown(at)
+
+
+def test_the_page_shows_what_its_link_asks_for_by_kind() -> None:
+    at = opened("search", q="bert")
+    assert not at.exception
+    headings = [heading.value for heading in at.subheader]
+    assert headings[0] == "Systems"
+    assert {"Live models", "Corrections of the sources"} <= set(headings)
+    assert found(at)[0] == ("encoder", "system=bert")
+
+
+def test_the_page_says_what_to_type_and_that_nothing_fits() -> None:
+    assert EMPTY in shown(opened("search"))
+    assert EMPTY in shown(opened("search", q="   "))
+    assert NOTHING in shown(opened("search", q="zzqqxxyyvv"))
+    at = opened("search", q="x" * 10_000)
+    assert not at.exception
+    assert at.warning or NOTHING in shown(at)
+
+
+def test_what_is_typed_on_the_page_is_in_its_link() -> None:
+    at = opened("search")
+    next(box for box in at.text_input if box.key != "atlas.search").set_value("rotary").run()
+    assert at.query_params["q"] in ("rotary", ["rotary"])
+    assert ("glossary", "term=rotary-positions") in found(at)

@@ -1,0 +1,124 @@
+"""Sources: filters, one correction by its link, documents, citations, and everything that a link can get wrong."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import catalogue, links
+from core.catalogue.corrections import corrections
+from tests.app.test_zoo import html_of, menu, shown
+
+ROOT = Path(__file__).resolve().parents[2]
+ALL = corrections()
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page("pages/sources.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def rows(at: AppTest) -> int:
+    return html_of(at).count('scope="row"')
+
+
+def test_all_corrections_stand_in_one_table_with_their_sums() -> None:
+    at = opened()
+    assert not at.exception
+    assert not at.warning
+    assert rows(at) == len(ALL)
+    assert f"{len(ALL)} corrections" in shown(at)
+    table = html_of(at)
+    assert "124,439,808 (printed: 117M)" in table
+    assert "174,604,259,328 / 1,557,611,200 = 112.1 times (printed: 100)" in table
+    assert "= 79.72 (printed: 79.5)" in table
+
+
+def test_filters_narrow_and_are_in_the_link() -> None:
+    at = opened()
+    menu(at, "Source").set_value("003").run()
+    menu(at, "Kind").set_value("version").run()
+    fitting = [e for e in ALL if e.kind == "version" and "source-003" in {one.key for one in e.claimed_by}]
+    assert rows(at) == len(fitting) >= 2
+    assert f"{len(fitting)} of {len(ALL)} corrections" in shown(at).replace("**", "")
+    assert at.query_params["source"] in ("003", ["003"])
+    menu(at, "System or topic").set_value("clip").run()
+    assert "None fits all three choices" in shown(at)
+
+
+def test_a_link_opens_one_correction_and_leads_back() -> None:
+    at = opened(correction="distilbert-mnli")
+    assert "86.7" in shown(at).replace("\\", "")
+    assert "79.72" in html_of(at)
+    assert rows(at) == 2
+    next(button for button in at.button if button.label == "All corrections").click().run()
+    assert rows(at) == len(ALL)
+
+
+@pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.id)
+def test_every_correction_has_a_link_that_the_page_understands(entry: object) -> None:
+    known = {"correction": {one.id for one in ALL}}
+    assert links.read("sources", {"correction": entry.id}, known)[1] == ()  # type: ignore[attr-defined]
+
+
+def test_documents_and_citations_say_how_they_were_read() -> None:
+    at = opened(tab="documents")
+    assert rows(at) == 5
+    assert "tldr-transformers" in html_of(at)
+    at = opened(tab="citations")
+    every = rows(at)
+    assert every > 60
+    menu(at, "How it was read").set_value("paper").run()
+    assert 10 < rows(at) < every
+    at = opened(tab="citations", evidence="from memory, unverified")
+    assert rows(at) == 1
+
+
+@pytest.mark.parametrize("tab", ["corrections", "documents", "citations"])
+def test_every_link_of_a_table_is_one_that_its_page_understands(tab: str) -> None:
+    table = html_of(opened(tab=tab))
+    hrefs = {unescape(href) for href in re.findall(r'<a href="([^"]+)"', table)}
+    inside = [urlsplit(href) for href in hrefs if href.startswith("/")]
+    assert len(inside) >= 5
+    assert all(href.startswith(("/", "https://")) for href in hrefs)
+    for link in inside:
+        page = link.path.strip("/")
+        known = {
+            "system": {system.slug for system in catalogue.systems()},
+            "correction": {entry.id for entry in ALL},
+            "source": {f"00{n}" for n in range(5)},
+        }
+        assert links.read(page, dict(parse_qsl(link.query)), known)[1] == (), link.geturl()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"tab": "nothing"},
+        {"source": "<script>alert(1)</script>"},
+        {"correction": "x" * 10_000},
+        {"kind": "😀", "system": "שלום", "evidence": "\x00"},
+        {"unheard": "of"},
+    ],
+)
+def test_nonsense_in_a_link_gets_a_sentence_and_the_usual_page(query: dict[str, str]) -> None:
+    at = opened(**query)
+    assert not at.exception
+    assert len(at.warning) == len(query)
+    assert rows(at) == len(ALL)
+    assert "<script>alert" not in html_of(at)
+
+
+def test_facts_and_sources_show_the_same_correction() -> None:
+    claims = {entry.claim for entry in ALL}
+    for system in catalogue.systems():
+        for row in system.corrections:
+            assert row.claim in claims or system.slug in ("gpt-2", "gpt-3")

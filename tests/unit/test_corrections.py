@@ -1,0 +1,137 @@
+"""Corrections: each against a source, with sums that come out as said, joined with the records and shown once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from rapidfuzz.fuzz import token_set_ratio
+
+from core import catalogue
+from core.anatomy.arithmetic import is_count, shown, value
+from core.catalogue import corrections as module
+from core.catalogue.corrections import KINDS, OTHER, Found, cited, corrections, documents
+from core.errors import AtlasError
+
+ALL = corrections()
+each = pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.id)
+
+
+def by_id(name: str) -> Found:
+    return next(entry for entry in ALL if entry.id == name)
+
+
+def results(name: str) -> list[str]:
+    return [f"{value(one.expression):.{one.digits}f}" for one in by_id(name).sums]
+
+
+def test_there_are_many_from_all_five_sources_and_of_every_kind() -> None:
+    assert len(ALL) >= 80
+    assert [document.key for document in documents()] == [f"source-00{n}" for n in range(5)]
+    assert {document.key for document in documents()} <= {one.key for entry in ALL for one in entry.claimed_by}
+    assert {entry.kind for entry in ALL} >= set(KINDS)
+
+
+@each
+def test_a_correction_names_sources_and_stands_on_something_else(entry: Found) -> None:
+    assert entry.claim.endswith(".")
+    assert entry.finding.endswith((".", "”"))
+    assert entry.claimed_by
+    assert all(one.key.startswith("source-00") for one in entry.claimed_by)
+    assert entry.sources
+    alone = {one.key for one in entry.sources} <= {one.key for one in entry.claimed_by}
+    assert not alone or entry.kind in ("disagreement",), "it stands on the source that errs"
+    assert len(entry.printed) <= 130, "a quotation is a few words"
+    assert re.fullmatch(r"[a-z0-9.-]+", entry.id)
+
+
+def test_every_correction_of_a_record_is_shown_exactly_once() -> None:
+    for system in catalogue.systems():
+        for row in system.corrections:
+            shown_as = [e for e in ALL if system.slug in e.systems and e.claim == row.claim]
+            twins = [e for e in ALL if system.slug in e.systems and _alike(e, row.claim, row.claimed_by)]
+            assert len(shown_as) == 1 or len(twins) == 1, row.claim
+
+
+def _alike(entry: Found, claim: str, by: str) -> bool:
+    return by in {one.key for one in entry.claimed_by} and token_set_ratio(entry.claim, claim) > 70
+
+
+def test_no_two_corrections_say_the_same() -> None:
+    for number, one in enumerate(ALL):
+        for other in ALL[number + 1 :]:
+            if set(one.systems) & set(other.systems) and set(one.claimed_by) & set(other.claimed_by):
+                assert token_set_ratio(one.claim, other.claim) < 92, (one.id, other.id)
+
+
+@each
+def test_what_a_finding_counts_is_what_its_sums_give(entry: Found) -> None:
+    """Whole counts that a finding spells out are among those that the trees give, where it has sums of counts."""
+    counted = {f"{value(one.expression):,.0f}" for one in entry.sums if is_count(one.expression)}
+    spelt = set(re.findall(r"\b\d{1,3}(?:,\d{3}){2,}\b", entry.finding))
+    known = counted | {"336,226,108", "6,053,381,344", "174,604,259,328", "1,557,611,200"}
+    assert spelt <= known or not counted, entry.id
+
+
+def test_sums_worked_out_by_hand() -> None:
+    assert results("distilbert-mnli") == ["79.72", "79.50"]  # 717.5 / 9 and 715.5 / 9
+    assert results("glue-averages") == ["81.90", "80.52"]  # 737.1 / 9 and 724.7 / 9
+    assert results("embeddings-difference") == ["-3.0"]
+    assert results("albert-64m") == ["11683584", "63647232"]
+    assert results("distilbert-faster") == ["39.4", "38.6", "62.9"]
+    assert results("gpt-3-over-gpt-2") == ["112.1"]
+    assert results("spanbert-average") == ["77.24", "81.50"]  # 386.2 / 5 and 407.5 / 5
+    assert results("elmo-180")[1] == "93600864"
+    assert results("codex-pass-at-100") == ["5.0", "99.9"]
+    assert results("t5-checkpoints") == ["52.4"]  # 262,144 / 5,000
+    assert results("bert-108-or-110")[0] == "108891648"
+    assert [n[:3] for n in results("gpt-2-sizes")] == ["124", "354", "774", "155"]
+
+
+def test_every_sum_can_be_computed_and_shown() -> None:
+    for entry in ALL:
+        for one in entry.sums:
+            assert value(one.expression) == value(one.expression)
+            assert "{" not in shown(one.expression)
+            assert "nan" not in f"{value(one.expression)}"
+
+
+@pytest.mark.parametrize(
+    "bad", ["__import__('os')", "open('x')", "a + 1", "'x' * 3", "1 if 1 else 2", "[1]", "mean(x=1)"]
+)
+def test_arithmetic_reads_nothing_but_arithmetic(bad: str) -> None:
+    with pytest.raises(ValueError, match="not arithmetic"):
+        value(bad)
+
+
+def test_arithmetic_by_hand() -> None:
+    assert value("2 ** 10 - 24 * (3 + 2) / 4") == 994
+    assert value("-3 + mean(1, 2, 6)") == 0
+    assert value("comb(5, 2)") == 10
+    assert value("{bert/base} - {bert/base}") == 0
+    assert shown("{gpt-2/small} - 2 * 3") == "124,439,808 − 2 × 3"
+    with pytest.raises(AtlasError, match="nope"):
+        value("{bert/nope}")
+
+
+def test_a_row_is_joined_with_the_correction_that_it_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"systems": ["bert"], "by": ["source-004"], "about": ["340"]}
+    bert = catalogue.get("bert")
+    held = next(one for one in bert.corrections if "340" in one.claim)
+    assert module._same(row, bert, held)
+    assert not module._same(row | {"by": ["source-001"]}, bert, held)
+    assert not module._same(row | {"about": ["no such words"]}, bert, held)
+    assert not module._same({"systems": ["bert"], "by": ["source-004"]}, bert, held)
+    assert by_id("bert-large-340").claim == held.claim
+    assert OTHER not in {entry.kind for entry in ALL if entry.id in ("bert-large-340", "gpt-2-sizes")}
+
+
+def test_one_title_mistake_of_two_records_is_one_correction() -> None:
+    assert by_id("gpt-3-title").systems == ("gpt-3", "gpt-2")
+    assert {one.key for one in by_id("gpt-3-title").sources} >= {"gpt-3-paper", "gpt-2-paper"}
+
+
+def test_citations_are_those_of_the_records_and_of_the_corrections() -> None:
+    found = cited()
+    assert found.keys() >= catalogue.citations().keys()
+    assert {"clip-paper", "human-eval", "source-003"} <= found.keys()

@@ -1,0 +1,179 @@
+"""Search: the right place first, typos forgiven, nothing hostile believed, and links that their pages understand."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import pytest
+
+from core import catalogue, checkpoints, links
+from core.catalogue import glossary
+from core.catalogue.corrections import corrections, documents
+from core.places import Entry, entries, models
+from core.search import MAX_QUERY, Hit, find, fitting
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "x" * 10_000,
+    "😀🎉👩‍👩‍👧",
+    "שלום עליכם مرحبا",
+    "a\x00b\x07c\x1b[31m",
+    "'; DROP TABLE systems; --",
+    "[a](javascript:alert(1)) **b** $\\frac{1}{0}$",
+    "((((((((((((((((((((((((",
+    "\u202eevil\u202c",
+    " \t\n",
+    "",
+    ".*+?^${}()|[]\\",
+    "word " * 3000,
+    "\ud800 lone",
+]
+
+
+def titles(query: str, most: int = 8) -> list[str]:
+    return [hit.title for hit in find(query, most)]
+
+
+def kinds(query: str) -> list[tuple[str, str]]:
+    return [(hit.kind, hit.title) for hit in find(query)]
+
+
+def test_an_abbreviation_finds_its_term_and_the_system_that_uses_it() -> None:
+    assert find("sop")[0].title == "Sentence-order prediction"
+    albert = next(hit for hit in find("sop") if hit.title == "ALBERT")
+    assert albert.line.startswith("Objective:")
+    assert dict(albert.query) == {"system": "albert", "tab": "facts"}
+
+
+def test_a_beginning_finds_the_term_and_the_system() -> None:
+    assert ("Term", "Rotary positions") in kinds("rotary")
+    gpt_j = next(hit for hit in find("rotary") if hit.title == "GPT-J")
+    assert "rotary" in gpt_j.line.lower()
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("bert", "BERT"),
+        ("BERT", "BERT"),
+        ("gpt2", "GPT-2"),
+        ("gpt-2", "GPT-2"),
+        ("gpt 2", "GPT-2"),
+        ("t5", "T5"),
+        ("xlm-r", "XLM-R"),
+        ("bert-base-uncased", "BERT"),
+        ("mlm", "Masked language modelling"),
+        ("kv cache", "Key-value cache"),
+        ("trasnformer-xl", "Transformer-XL"),
+        ("electar", "ELECTRA"),
+        ("reformr", "Reformer"),
+        ("perplexty", "Perplexity"),
+        ("atlas bert", "Atlas BERT"),
+        ("what does bert look at", "Heads that do grammar"),
+        ("errata", "Sources"),
+        ("bibtex", "About"),
+    ],
+)
+def test_what_is_meant_comes_first(query: str, title: str) -> None:
+    assert titles(query)[0] == title
+
+
+def test_names_inside_names_and_words_inside_texts() -> None:
+    assert {"RoBERTa", "ALBERT", "DistilBERT"} <= set(titles("bert", 20))
+    assert "BERT-large has 340 million parameters." in titles("340 million")
+    assert ("Model", "Atlas Reformer") in kinds("reformer")
+
+
+def test_all_words_of_a_query_count() -> None:
+    assert titles("rotary bananas") == []
+    assert "Sentence-order prediction" in titles("order sentence prediction")
+
+
+@pytest.mark.parametrize("query", HOSTILE)
+def test_hostile_queries_are_looked_up_and_nothing_else(query: str) -> None:
+    start = time.perf_counter()
+    assert isinstance(find(query), tuple)
+    assert time.perf_counter() - start < 1.0
+
+
+def test_nonsense_and_signs_find_nothing() -> None:
+    assert find("zzqqxxyyvv") == find("😀") == find("---") == ()
+
+
+def test_what_is_beyond_the_limit_is_cut() -> None:
+    assert find("bert" + " " * MAX_QUERY + "zzzzqqqq") == find("bert")
+
+
+def test_at_most_as_many_as_asked() -> None:
+    assert len(find("a model of words", 3)) <= 3
+    assert len(find("bert", 8)) == 8
+
+
+def test_terms_alone() -> None:
+    assert fitting("norm", "Term")[:1] != []
+    assert "Layer normalisation" in fitting("layer norm", "Term")
+    assert "BERT" not in fitting("bert", "Term")
+
+
+def test_a_query_takes_milliseconds() -> None:
+    find("warm")
+    times = []
+    for query in (
+        "bert",
+        "rotary",
+        "masked language modelling",
+        "trasnformer",
+        "zzqqxx",
+        "e",
+        "340 million parameters",
+    ):
+        start = time.perf_counter()
+        find(query)
+        times.append(time.perf_counter() - start)
+    assert statistics.median(times) < 0.010
+
+
+ENTRIES = entries(models())
+
+
+def choices(page: str) -> dict[str, set[str]]:
+    if page in catalogue.BRANCHES:
+        return {
+            "system": {system.slug for system in catalogue.by_branch(page)},
+            "model": {spec.slug for spec in checkpoints.for_branch(page)},  # type: ignore[arg-type]
+        }
+    if page == "glossary":
+        return {"term": {term.slug for term in glossary.terms()}}
+    if page == "sources":
+        return {
+            "correction": {entry.id for entry in corrections()},
+            "source": {document.key.removeprefix("source-") for document in documents()},
+        }
+    return {}
+
+
+def test_every_entry_is_a_link_that_its_page_understands() -> None:
+    assert len(ENTRIES) > 300
+    known = {page: choices(page) for page in links.PAGES}
+
+    def check(entry: Entry | Hit, query: tuple[tuple[str, str], ...]) -> None:
+        assert links.read(entry.page, dict(query), known[entry.page])[1] == (), (entry.title, query)
+
+    for entry in ENTRIES:
+        check(entry, entry.query)
+        for text in entry.texts:
+            check(entry, text.query)
+
+
+def test_every_page_can_be_found_by_its_name() -> None:
+    for page in links.PAGES:
+        assert any(entry.page == page for entry in ENTRIES), f"places.toml has no row for {page}"
+
+
+def test_every_system_and_every_live_model_is_in_the_index() -> None:
+    found = {(entry.kind, entry.title) for entry in ENTRIES}
+    assert {("System", system.name) for system in catalogue.systems()} <= found
+    assert {("Model", spec.name) for spec in models()} <= found
+    for system in catalogue.systems():
+        assert titles(system.name)[0] == system.name, system.name
