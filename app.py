@@ -24,6 +24,7 @@ page = st.navigation(
         "Atlas": [
             st.Page("pages/attention.py", title="Attention", icon=":material/grid_on:"),
             st.Page("pages/zoo.py", title="The zoo", icon=":material/table_rows:"),
+            st.Page("pages/calculators.py", title="Calculators", icon=":material/calculate:"),
             st.Page("pages/about.py", title="About", icon=":material/info:"),
         ],
     }

@@ -16,6 +16,7 @@ Evidence = Literal[
     "paper",
     "authors' repository",
     "library",
+    "vendor's text",
     "source document",
     "notes on the paper",
     "computed here",

@@ -36,12 +36,21 @@ def differences(systems: Iterable[System], limit: float = LIMIT) -> tuple[Differ
                 continue
             share = (counts[size.name] - size.published) / size.published
             if abs(share) > limit:
-                found.append(Difference(system, size, counts[size.name], size.published, share, reason(size)))
+                why = reason(size, counts[size.name])
+                found.append(Difference(system, size, counts[size.name], size.published, share, why))
     return tuple(sorted(found, key=lambda one: -abs(one.share)))
 
 
-def reason(size: Size) -> str:
-    """What the record says about it: the size's note, and whether the figure counts other parts."""
+def reason(size: Size, counted: int) -> str:
+    """Whether the figure counts other parts or is the count, rounded; and what the record's note says."""
     parts = [] if size.comparable else ["The published figure counts other parts."]
+    if size.published and size.comparable and rounds_to(counted, size.published):
+        parts.append("Rounding: to as many digits as are printed, the count is the published figure.")
     parts += [size.note] if size.note else []
     return " ".join(parts) or UNKNOWN
+
+
+def rounds_to(counted: int, published: int) -> bool:
+    """Whether ``counted`` is ``published`` after rounding to its last digit that is not zero."""
+    unit = 10 ** (len(str(published)) - len(str(published).rstrip("0")))
+    return (counted + unit // 2) // unit * unit == published

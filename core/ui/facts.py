@@ -9,6 +9,7 @@ import streamlit as st
 from core import catalogue
 from core.catalogue import Citation, Size, System
 from core.catalogue.shape import shape
+from core.ui.costs import computed_panel
 from core.ui.page import plain
 from core.ui.tables import Row, Table, table
 
@@ -28,6 +29,7 @@ def facts_panel(slug: str) -> None:
     _live(system)
     _properties(system)
     _sizes(system)
+    computed_panel(system)
     _corrections(system)
     _notes(system)
     _sources(system)

@@ -8,7 +8,7 @@ from core import anatomy, catalogue
 from core.costs import activations, cache_bytes, forward, shape_of, states, training
 from core.costs.activations import layer
 from core.costs.cache import kept_by_one_token
-from core.costs.differences import differences
+from core.costs.differences import differences, rounds_to
 from core.costs.keep import KEPT, dump, pack, unpack
 from core.costs.known import devices, formulas
 from core.costs.shape import Shape, Stack
@@ -151,6 +151,10 @@ def test_differences_are_those_above_two_per_cent_with_a_reason() -> None:
     assert found["m2m-100", "418M"].share == pytest.approx(0.158, abs=0.001)
     assert "418.3 million" in found["m2m-100", "418M"].why
     assert found["deberta", "base"].why.startswith("The published figure counts other parts.")
+    assert found["albert", "base"].why.startswith("Rounding")
+    assert rounds_to(11_683_584, 12_000_000)
+    assert rounds_to(1_637_964_550, 1_600_000_000)
+    assert not rounds_to(1_557_611_200, 1_500_000_000)
     shares = [abs(one.share) for one in differences(catalogue.systems())]
     assert shares == sorted(shares, reverse=True)
     assert min(shares) > 0.02
