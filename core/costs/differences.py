@@ -52,5 +52,5 @@ def reason(size: Size, counted: int) -> str:
 
 def rounds_to(counted: int, published: int) -> bool:
     """Whether ``counted`` is ``published`` after rounding to its last digit that is not zero."""
-    unit = 10 ** (len(str(published)) - len(str(published).rstrip("0")))
+    unit: int = 10 ** (len(str(published)) - len(str(published).rstrip("0")))
     return (counted + unit // 2) // unit * unit == published

@@ -9,8 +9,10 @@ import torch
 import transformers as t
 from torch.utils.flop_counter import FlopCounterMode
 
+from core import catalogue
 from core.anatomy.build import describe
-from core.costs import Shape, cache_bytes, forward
+from core.catalogue.schema import System
+from core.costs import Shape, cache_bytes, forward, keep
 from core.costs.read import read
 
 _BERT = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 97}
@@ -96,6 +98,13 @@ def test_a_decoder_keeps_what_the_encoder_read_as_well(case: str) -> None:
     layers = [*out.self_attention_cache.layers, *out.cross_attention_cache.layers]
     held = sum(layer.keys.nbytes + layer.values.nbytes for layer in layers)
     assert held == cache_bytes(shape, TOKENS, width=4, source=SOURCE)
+
+
+@pytest.mark.parametrize("system", catalogue.systems(), ids=lambda system: system.slug)
+def test_kept_shapes_are_those_of_the_configurations(system: System) -> None:
+    for size in system.sizes:
+        assert f"{system.slug} {size.name}" in keep._kept(), "run: python -m core tree --write"
+        assert keep.shape_of(system.slug, size.name) == keep.read_shape(system, size)
 
 
 def test_a_window_bounds_what_is_kept() -> None:

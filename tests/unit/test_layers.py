@@ -26,6 +26,13 @@ READS = {
         "for system in catalogue.systems():\n"
         "    assert anatomy.module_tree(system.slug).parameters > 0"
     ),
+    "costs": (
+        "from core import catalogue\nfrom core.costs import shape_of\n"
+        "from core.costs import blueprint, differences, known, start\n"
+        "import core.efficiency.epoch, core.efficiency.fit, core.efficiency.parallel\n"
+        "for system in catalogue.systems():\n"
+        "    shape_of(system.slug)"
+    ),
     "patterns": "import core.attention.patterns",
     "trace": "import core.attention.trace",
     "looking inside": (
@@ -45,7 +52,7 @@ READS = {
     "side by side": "import core.attention.beside",
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
-PAGES = ("home", "about")
+PAGES = ("home", "about", "calculators")
 VIEWS = {
     "encoder": ("tree", "facts"),
     "decoder": ("tree", "facts"),
@@ -53,6 +60,7 @@ VIEWS = {
     "efficient": ("tree", "facts"),
     "zoo": ("models", "curves"),
     "attention": ("every",),
+    "calculators": ("training", "cache", "epoch", "fit", "systems"),
 }
 
 
