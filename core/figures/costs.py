@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from core.figures.labels import label
@@ -26,6 +27,8 @@ PARTS: dict[str, tuple[str, str, str]] = {
 """Colour, ink on it and hatching of each part."""
 _LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C96A1", "#4F7F6E")
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+_WRAP = 19
+"""Characters of a label's line."""
 _MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "triangle-down", "pentagon")
 
 
@@ -50,7 +53,10 @@ def held_bars(
     import plotly.graph_objects as go
 
     ink = "#E8ECF0" if dark else "#1A1F24"
-    labels = [f"<b>{label(bar.label)}</b>" if bar.chosen else label(bar.label) for bar in bars]
+    # long labels wrap, so that bars keep their room on a telephone
+    wrapped = ["<br>".join(map(label, wrap(bar.label, _WRAP))) for bar in bars]
+    labels = [f"<b>{text}</b>" if bar.chosen else text for text, bar in zip(wrapped, bars, strict=True)]
+    tallest = max((text.count("<br>") for text in wrapped), default=0)
     figure = go.Figure()
     for part, (colour, text, hatch) in PARTS.items():
         amounts = [dict(bar.parts).get(part, 0.0) for bar in bars]
@@ -83,7 +89,8 @@ def held_bars(
         autorange="reversed", automargin=True, fixedrange=True, ticklabelstandoff=6, tickfont={"color": ink}
     )
     figure.update_layout(
-        barmode="stack", bargap=0.35, height=150 + 42 * max(2, len(bars)), margin={"l": 8, "r": 16, "t": 44, "b": 8},
+        barmode="stack", bargap=0.35, height=150 + (42 + 12 * max(0, tallest - 1)) * max(2, len(bars)),
+        margin={"l": 8, "r": 16, "t": 44, "b": 8},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink}, dragmode=False,
         legend={"orientation": "h", "yanchor": "top", "y": -0.32, "x": 0, "traceorder": "normal",
                 "font": {"color": ink}},
@@ -140,7 +147,12 @@ def cache_lines(lines: Sequence[Growth], at: int, *, dark: bool = False) -> go.F
     ticks = [10.0**power for power in range(3, 16) if low / 10 <= 10.0**power <= top * 10]
     axis = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False, "fixedrange": True, "tickfont": {"color": ink}}
     figure.update_xaxes(
-        type="log", title={"text": "tokens of the text", "font": {"color": ink}}, dtick=1, tickformat=",d", **axis
+        type="log",
+        title={"text": "tokens of the text", "font": {"color": ink}},
+        dtick=1,
+        tickformat="~s",
+        tickangle=0,
+        **axis,
     )
     figure.update_yaxes(
         type="log", title={"text": "key-value cache", "font": {"color": ink}}, tickvals=ticks, automargin=True,
@@ -149,7 +161,7 @@ def cache_lines(lines: Sequence[Growth], at: int, *, dark: bool = False) -> go.F
     figure.update_layout(
         height=430, margin={"l": 8, "r": 16, "t": 12, "b": 8}, plot_bgcolor="rgba(0,0,0,0)", dragmode=False,
         paper_bgcolor="rgba(0,0,0,0)", font={"color": ink},
-        legend={"orientation": "h", "yanchor": "top", "y": -0.18, "x": 0, "font": {"color": ink}},
+        legend={"orientation": "h", "yanchor": "top", "y": -0.24, "x": 0, "font": {"color": ink}},
     )  # fmt: skip
     return figure
 

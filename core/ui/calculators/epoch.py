@@ -33,6 +33,7 @@ _TOKENS = 10.0
 
 def one_epoch(state: PageState) -> None:
     """Draw the calculator. Raises :class:`core.errors.OutOfRange` where no rate is known."""
+    answer = st.container()  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
         chosen = choose(state)
@@ -62,7 +63,8 @@ def one_epoch(state: PageState) -> None:
             chosen.shape, chosen.root, tokens * 1e9, length=length, devices=count, teraflops=teraflops,
             utilisation=share / 100, watts=watts, recompute=recompute,
         )  # fmt: skip
-        _said(chosen, run, name, count, price)
+        with answer:
+            _said(chosen, run, name, count, price)
         rows = _others(chosen, tokens, length, count, share, recompute, (name, teraflops))
         names = [row[0] for row in rows]
         hours = [row[1].hours for row in rows]

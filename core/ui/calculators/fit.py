@@ -28,6 +28,7 @@ from core.ui.tables import Row, Table, table
 
 def will_it_fit(state: PageState) -> None:
     """Draw the calculator. Raises :class:`core.errors.OutOfRange` where the model cannot be shared out so."""
+    answer = st.container()  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
         chosen = choose(state)
@@ -38,7 +39,7 @@ def will_it_fit(state: PageState) -> None:
     with right:
         fits = need <= limit
         spare = f"{in_bytes(abs(limit - need))} {'to spare' if fits else 'too much'}"
-        st.markdown(
+        answer.markdown(
             f"### {'Yes' if fits else 'No'}: {in_bytes(need)} of {in_bytes(limit)}\n"
             f"{plain(chosen.name)} on one {plain(name)} of {memory:g} GB, of which {RESERVE:.0%} are kept for "
             f"everything else: {spare}."

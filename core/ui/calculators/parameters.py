@@ -26,6 +26,7 @@ _DRAWINGS = {"treemap": "Treemap", "tree": "Tree"}
 
 def parameters(state: PageState) -> None:
     """Draw the calculator. Raises :class:`core.errors.OutOfRange` for numbers that make no network."""
+    answer = st.container()  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
         slug, size = choose_system(state)
@@ -36,7 +37,8 @@ def parameters(state: PageState) -> None:
         system = catalogue.get(slug)
         published = system.size(size)
         theirs = anatomy.tree(slug, size)
-        _said(yours, theirs, tree(origin).parameters, f"{system.name} {size}", published.published_as)
+        with answer:
+            _said(yours, theirs, tree(origin).parameters, f"{system.name} {size}", published.published_as)
         _bars(yours, theirs, f"{system.name} {size}", state)
         _picture(state, yours)
     st.markdown(
@@ -132,7 +134,7 @@ def _said(yours: ModuleNode, theirs: ModuleNode, template: int, name: str, print
 def _bars(yours: ModuleNode, theirs: ModuleNode, name: str, state: PageState) -> None:
     networks = {"yours": yours, name: theirs}
     figure = figures.sizes_bars(networks)
-    figure.update_layout(height=190)
+    figure.update_layout(height=250)
     st.plotly_chart(
         figure, key=state.key("bars"), config={"displayModeBar": False},
         alt=f"Parameters by what they are for: yours {in_words(yours.total)}, {name} {in_words(theirs.total)}. "

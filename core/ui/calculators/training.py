@@ -19,6 +19,7 @@ from core.ui.tables import Row, Table, table
 
 def training(state: PageState) -> None:
     """Draw the calculator. Raises :class:`core.errors.OutOfRange` where the model cannot be shared out so."""
+    answer = st.container()  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
         chosen = choose(state)
@@ -30,7 +31,7 @@ def training(state: PageState) -> None:
             for stage in STAGES
         ]  # fmt: skip
         here = bars[plan.stage]
-        st.markdown(
+        answer.markdown(
             f"### {in_bytes(here.total)} on each of {plan.devices:,} {'device' if plan.devices == 1 else 'devices'}\n"
             f"{plain(chosen.name)}, {in_words(chosen.root.parameters)} parameters, "
             f"{plan.batch:,} × {plan.length:,} tokens at a time on each copy, {plan.data * plan.batch:,} texts in all."
