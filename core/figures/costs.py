@@ -83,13 +83,13 @@ def held_bars(
         )  # fmt: skip
     figure.update_xaxes(
         title={"text": "GB on one device", "font": {"color": ink}}, tickfont={"color": ink},
-        range=[0, 1.18 * longest], fixedrange=True, gridcolor="rgba(128,128,128,0.25)", zeroline=False,
+        range=[0, 1.28 * longest], fixedrange=True, gridcolor="rgba(128,128,128,0.25)", zeroline=False,
     )  # fmt: skip
     figure.update_yaxes(
         autorange="reversed", automargin=True, fixedrange=True, ticklabelstandoff=6, tickfont={"color": ink}
     )
     figure.update_layout(
-        barmode="stack", bargap=0.35, height=150 + (42 + 12 * max(0, tallest - 1)) * max(2, len(bars)),
+        barmode="stack", bargap=0.35, height=150 + (42 + 20 * max(0, tallest - 1)) * max(2, len(bars)),
         margin={"l": 8, "r": 16, "t": 44, "b": 8},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink}, dragmode=False,
         legend={"orientation": "h", "yanchor": "top", "y": -0.32, "x": 0, "traceorder": "normal",
