@@ -29,6 +29,7 @@ page = st.navigation(
             st.Page("pages/sources.py", title="Sources", icon=":material/fact_check:"),
             st.Page("pages/glossary.py", title="Glossary", icon=":material/menu_book:"),
             st.Page("pages/search.py", title="Search", icon=":material/search:"),
+            st.Page("pages/calculators.py", title="Calculators", icon=":material/calculate:"),
             st.Page("pages/about.py", title="About", icon=":material/info:"),
         ],
     },

@@ -80,6 +80,9 @@ def tree(
     if write:
         for slug, counts in keep.write_all().items():
             print(slug, ", ".join(f"{name}: {count:,}" for name, count in counts.items()))
+        from core.costs import keep as shapes
+
+        print(f"shapes: {shapes.write_all()}")
         return
     if system is None:
         raise AtlasError("Name a system, for example “python -m core tree bert”, or give --write.")

@@ -50,14 +50,8 @@ def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) ->
     each with the name of its ``config`` class beside the arguments.
     """
     import torch
-    import transformers
 
-    if config == "EncoderDecoderConfig":
-        encoder, decoder = (_configuration(**overrides[half]) for half in ("encoder", "decoder"))
-        # transformers sets is_decoder and add_cross_attention on the second one
-        settings = transformers.EncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
-    else:
-        settings = _configuration(config, **overrides)
+    settings = configuration(config, overrides)
     model_class = named(architecture)
     with torch.device("meta"):
         model = model_class(settings)
@@ -77,6 +71,17 @@ def named(architecture: str) -> Any:
 
     modules = (own, own_dalle, own_elmo, own_transformer)
     return next(getattr(module, architecture) for module in modules if hasattr(module, architecture))
+
+
+def configuration(config: str, overrides: Mapping[str, Any]) -> Any:
+    """The configuration of a size: its class's defaults with ``overrides``, in two halves where it has two."""
+    import transformers
+
+    if config == "EncoderDecoderConfig":
+        encoder, decoder = (_configuration(**overrides[half]) for half in ("encoder", "decoder"))
+        # transformers sets is_decoder and add_cross_attention on the second one
+        return transformers.EncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
+    return _configuration(config, **overrides)
 
 
 def _configuration(config: str, **arguments: Any) -> Any:

@@ -19,6 +19,7 @@ Evidence = Literal[
     "paper",
     "authors' repository",
     "library",
+    "vendor's text",
     "source document",
     "notes on the paper",
     "computed here",

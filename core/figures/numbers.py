@@ -36,3 +36,28 @@ def _digits(value: float, digits: int) -> str:
         if len(text.replace(".", "").lstrip("-")) <= digits:
             return text
     return f"{value:.0f}"
+
+
+def in_bytes(count: float) -> str:
+    """Bytes in three digits and a decimal unit: 4718592 is ``4.72 MB``; GB are 10⁹ bytes."""
+    for step, unit in ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= step:
+            return f"{_digits(count / step, 3)} {unit}"
+    return f"{count:.0f} B"
+
+
+def in_operations(count: float) -> str:
+    """Operations in three digits: 3.14e23 is ``3.14 × 10²³``, 249e6 is ``249 million``."""
+    if count < 1e15:
+        return in_words(round(count))
+    mantissa, exponent = f"{count:.2e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa} × 10{raised}"
+
+
+def in_time(seconds: float) -> str:
+    """A span in the unit that suits it: ``42 seconds``, ``3.1 hours``, ``34 days``, ``355 years``."""
+    for step, unit, below in ((1, "seconds", 120), (60, "minutes", 120), (3600, "hours", 72), (86400, "days", 730)):
+        if seconds < step * below:
+            return f"{seconds / step:,.2g} {unit}" if seconds < 10 * step else f"{seconds / step:,.0f} {unit}"
+    return f"{seconds / 31557600:,.0f} years"

@@ -9,6 +9,7 @@ import streamlit as st
 from core import catalogue
 from core.catalogue import Citation, Size, System
 from core.catalogue.shape import shape
+from core.ui.costs import computed_panel
 from core.ui.glossary import plain_terms, rich_terms
 from core.ui.links import take_up
 from core.ui.page import plain
@@ -32,6 +33,7 @@ def facts_panel(slug: str) -> None:
     _properties(system)
     _sizes(system)
     results_brief(system.slug, system.name)
+    computed_panel(system)
     _corrections(system)
     _notes(system)
     _sources(system)

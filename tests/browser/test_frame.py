@@ -15,6 +15,7 @@ PAGES = {
     "/encoder-decoder": "Encoder-decoder",
     "/efficient": "Efficient",
     "/attention": "Attention",
+    "/calculators": "Calculators",
     "/zoo": "The zoo",
     "/sources": "Sources",
     "/glossary": "Glossary",

@@ -27,6 +27,13 @@ READS = {
         "for system in (one for one in catalogue.systems() if one.sizes):\n"
         "    assert anatomy.module_tree(system.slug).parameters > 0"
     ),
+    "costs": (
+        "from core import catalogue\nfrom core.costs import shape_of\n"
+        "from core.costs import blueprint, differences, known, start\n"
+        "import core.efficiency.epoch, core.efficiency.fit, core.efficiency.parallel\n"
+        "for system in (one for one in catalogue.systems() if one.sizes):\n"
+        "    shape_of(system.slug)"
+    ),
     "patterns": "import core.attention.patterns",
     "trace": "import core.attention.trace",
     "looking inside": (
@@ -52,7 +59,7 @@ READS = {
     "search": "from core.search import find; assert find('bert')[0].title == 'BERT'",
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
-PAGES = ("home", "about", "glossary", "search")
+PAGES = ("home", "about", "glossary", "search", "calculators")
 VIEWS = {
     "encoder": ("tree", "facts"),
     "decoder": ("tree", "facts"),
@@ -62,6 +69,7 @@ VIEWS = {
     "results": ("questions", "all"),
     "attention": ("every",),
     "sources": ("corrections", "documents", "citations"),
+    "calculators": ("training", "cache", "epoch", "fit", "systems"),
 }
 
 

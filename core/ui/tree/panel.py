@@ -17,6 +17,7 @@ from core.catalogue.schema import System
 from core.errors import OutOfRange
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent, short
+from core.ui.costs import computed_table
 from core.ui.tree.nothing import no_tree
 from core.ui.tree.view import walkable_tree
 
@@ -91,6 +92,8 @@ def tree_panel(
         _text(slug, root, key)
     else:
         _compare(system, key)
+    with st.expander("Computed here: memory and work at this size"):
+        computed_table(system, name)
     return (None if name == system.default_size.name else name), (picked or None), view
 
 

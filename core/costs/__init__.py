@@ -1,0 +1,17 @@
+"""What a network costs: parameters, memory, work. Counted from kept trees and kept shapes; no torch at import.
+
+``shape_of("gpt-3", "175B")`` says how a size is laid out; ``cache_bytes``, ``forward``, ``activations`` and ``states``
+compute from it. Every formula stands once in ``data/formulas.toml`` with its symbols and its source.
+"""
+
+from __future__ import annotations
+
+from core.costs.activations import activations
+from core.costs.cache import cache_bytes
+from core.costs.flops import forward, training
+from core.costs.keep import shape_of
+from core.costs.shape import Shape, Stack
+from core.costs.states import states
+
+__all__ = ["Shape", "Stack", "activations", "cache_bytes", "forward", "shape_of", "states", "training"]
+"""The questions that a page asks."""

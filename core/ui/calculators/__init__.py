@@ -1,0 +1,1 @@
+"""The page of calculators, a file a section."""

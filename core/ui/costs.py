@@ -1,0 +1,117 @@
+"""What a size costs, computed here: the lines that facts, trees and the table of all systems show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core import anatomy, links
+from core.anatomy.roles import by_role
+from core.catalogue.schema import System
+from core.costs import activations, cache_bytes, forward, shape_of, states, training
+from core.costs.cache import kept_by_one_token
+from core.costs.differences import differences
+from core.costs.known import formulas
+from core.figures.numbers import in_bytes, in_operations, percent, short
+from core.ui.calculators.parts import formula, usual_length
+from core.ui.page import plain
+from core.ui.tables import Link, Row, Table, table
+from core.ui.zoo.table import base_path
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One computed figure, and the key of its formula."""
+
+    what: str
+    value: str
+    note: str
+    formula: str
+
+
+def lines(slug: str, size: str) -> tuple[Line, ...]:
+    """Everything that follows from the tree and the shape of a size; less where it is no stack of attention layers."""
+    root, shape = anatomy.tree(slug, size), shape_of(slug, size)
+    parts = ", ".join(
+        f"{role} {short(amount)} ({percent(amount / root.total)})" for role, amount in by_role(root).items() if amount
+    )
+    count = root.parameters
+    training_states = states(count)
+    found = [
+        Line("Parameters", f"{count:,}", parts, "parameters"),
+        Line(
+            "Weights", f"{in_bytes(2 * count)} in 16 bits",
+            f"{in_bytes(4 * count)} in 32 bits, {in_bytes(count / 2)} in 4", "states",
+        ),
+        Line(
+            "Weights, gradients and Adam", in_bytes(training_states.total),
+            f"mixed precision, 16 bytes a parameter; with SGD {in_bytes(states(count, 'sgd').total)}", "states",
+        ),
+    ]  # fmt: skip
+    if shape is None:
+        return tuple(found)
+    length = usual_length(shape)
+    two = shape.kind == "encoder-decoder"
+    text = f"{length:,} tokens read and {length:,} written" if two else f"a text of {length:,} tokens"
+    if shape.main.heads:
+        kept = [in_bytes(activations(shape, length, 1, recompute=way)) for way in ("none", "selective", "full")]
+        found.append(
+            Line(
+                "Activations", kept[0],
+                f"{text}, 16 bits; {kept[1]} with scores computed again, {kept[2]} with whole layers", "activations",
+            )
+        )  # fmt: skip
+    if shape.stack("decoder") is not None:
+        all_of_it = in_bytes(cache_bytes(shape, length, source=length))
+        found.append(
+            Line("Key-value cache", f"{in_bytes(kept_by_one_token(shape))} a token", f"{all_of_it} for {text}, 16 bits",
+                 "cache")
+        )  # fmt: skip
+    tokens = 2 * length if two else length
+    there = forward(shape, root, length, length if two else 0)
+    back = training(shape, root, length, length if two else 0)
+    found.append(
+        Line(
+            "Operations for a token", in_operations(there.total / tokens),
+            f"forward, {text}; {percent(there.attention / there.total)} of them in attention. Training "
+            f"{in_operations(back.total / tokens)}; the rule 6 N gives {in_operations(6 * count)}", "work",
+        )
+    )  # fmt: skip
+    return tuple(found)
+
+
+def computed_table(system: System, size: str) -> None:
+    """The lines of one size, and a link that opens the calculators with it."""
+    found = lines(system.slug, size)
+    rows: list[Row] = [(line.what, (line.value, line.note), formulas()[line.formula].name) for line in found]
+    wanted: dict[str, links.Value] = {"system": system.slug, "size": None if size == system.default_size.name else size}
+    href = base_path() + links.url("calculators", wanted)
+    rows.append(("With other numbers", Link("change them in the calculators", href), ""))
+    table(
+        Table(
+            ("", f"{system.name} {size}", "By the formula"), rows, caption=f"Costs of {system.name} {size}",
+            widths=(22, 56, 22),
+        )
+    )  # fmt: skip
+
+
+def computed_panel(system: System) -> None:
+    """The section of the facts: costs of the first size, and published figures that the count does not bear out."""
+    if not system.sizes:
+        return
+    st.subheader("Computed here", anchor=False)
+    computed_table(system, system.default_size.name)
+    with st.expander("The formulas, letter by letter"):
+        for key in dict.fromkeys(line.formula for line in lines(system.slug, system.default_size.name)):
+            st.markdown(f"**{plain(formulas()[key].name)}**")
+            formula(key)
+    found = differences([system])
+    if not found:
+        return
+    rows: list[Row] = [
+        (one.size.name, one.size.published_as, f"{one.counted:,}", f"{one.share:+.1%}", one.why) for one in found
+    ]
+    st.markdown("**Published figures that differ from the count by more than 2 %**")
+    headings = ("Size", "Published", "Counted", "Difference", "Why")
+    table(Table(headings, rows, caption="Differences", widths=(13, 15, 18, 13, 41), numeric=(2, 3)))

@@ -1,0 +1,208 @@
+"""The calculators: each shows its answer at once, a link carries all of it, and nonsense gets a sentence."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import catalogue
+from core.ui.calculators.parts import to_csv
+
+ROOT = Path(__file__).resolve().parents[2]
+SECTIONS = ("parameters", "training", "cache", "epoch", "fit", "systems")
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page("pages/calculators.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def shown(at: AppTest) -> str:
+    parts = [str(element.value) for element in (*at.markdown, *at.warning, *at.caption, *at.latex)]
+    return " ".join(parts + [element.proto.body for element in at.get("html")]).replace("\\", "")
+
+
+def number(at: AppTest, label: str) -> Any:
+    return next(box for box in at.number_input if box.label == label)
+
+
+def menu(at: AppTest, label: str) -> Any:
+    return next(box for box in at.selectbox if box.label == label)
+
+
+def query(at: AppTest) -> dict[str, str]:
+    return {name: value[0] if isinstance(value, list) else value for name, value in at.query_params.items()}
+
+
+def charts(at: AppTest) -> list[dict[str, Any]]:
+    return [json.loads(element.proto.spec) for element in at.get("plotly_chart")]
+
+
+@pytest.mark.parametrize("tab", SECTIONS)
+def test_every_calculator_opens_with_an_answer_and_a_table_to_take_away(tab: str) -> None:
+    at = opened(tab=tab)
+    assert not at.exception
+    assert not at.warning
+    assert at.get("download_button")
+    assert "<table" in shown(at)
+    assert at.latex
+
+
+def test_parameters_follow_the_boxes_and_stand_in_the_link() -> None:
+    at = opened()
+    assert "124,439,808 in all: the same as GPT-2 small" in shown(at)
+    number(at, "Layers").set_value(13).run()
+    assert f"{124_439_808 + 12 * 768**2 + 13 * 768:,} in all" in shown(at)
+    assert query(at)["layers"] == "13"
+    at = opened(layers="13", tied="no")
+    assert f"{124_439_808 + 12 * 768**2 + 13 * 768 + 50257 * 768:,} in all" in shown(at)
+    bars = charts(at)[0]["data"]
+    assert {bar["name"] for bar in bars if bar["type"] == "bar"} == {
+        "embeddings", "attention", "feed-forward", "norms", "head",
+    }  # fmt: skip
+
+
+def test_another_system_starts_afresh_from_its_own_numbers() -> None:
+    at = opened(layers="13", width="1536")
+    menu(at, "System").set_value("albert").run()
+    assert not at.exception
+    assert "11,683,584 in all: the same as ALBERT base" in shown(at)
+    assert query(at) == {"system": "albert"}
+    menu(at, "Size").set_value("large").run()
+    assert "17,683,968 in all" in shown(at)
+    at = opened(system="electra")
+    assert "parts that no box stands for" in shown(at)
+
+
+def test_numbers_that_make_no_network_get_a_sentence_and_stay() -> None:
+    at = opened(width="770")
+    assert "768 or 780 would do" in shown(at)
+    assert number(at, "Width").value == 770
+    assert query(at)["width"] == "770"
+    number(at, "Width").set_value(780).run()
+    assert not at.warning
+
+
+def test_the_zero_example_of_the_paper_s_kind() -> None:
+    at = opened(tab="training", system="gpt-2", size="xl", data="64", stage="3", recompute="full", length="1")
+    text = shown(at)
+    assert "on each of 64 devices" in text
+    # 16 bytes a parameter over 64 devices, and 2 s b h in each of 48 layers
+    assert f"{(16 * 1_557_611_200 / 64 + 48 * 2 * 1600) / 1e6:.0f} MB" in text
+    assert "2.34 GB" not in text
+    at = opened(tab="training", tensor="8", system="gpt-2", size="xl")
+    assert "25 heads cannot be shared out equally among 8 devices. These would do: 1, 5, 25" in shown(at)
+
+
+def test_the_cache_of_gpt_3() -> None:
+    at = opened(tab="cache", beside="gpt-3 175B,llama 3-8B,bert base", length="2048")
+    text = shown(at)
+    assert "4.72 MB" in text
+    assert "9.66 GB" in text
+    assert "8 of 32 heads" in text
+    assert "BERT base: an encoder keeps no cache" in text
+    at.multiselect[0].set_value([]).run()
+    assert "No model is chosen" in shown(at)
+    assert not at.exception
+
+
+def test_an_epoch_asks_for_what_no_vendor_s_text_gave() -> None:
+    at = opened(tab="epoch", device="h200")
+    assert "No peak rate is known for NVIDIA H200 SXM" in shown(at)
+    at = opened(tab="epoch", device="h200", teraflops="989", tokens="1", devices="1", utilisation="100")
+    text = shown(at)
+    assert "Energy of the devices alone" in text  # 700 watts are known
+    assert "At your price" not in text
+    at = opened(tab="epoch", price="2", devices="1")
+    assert "At your price" in shown(at)
+    assert "Energy" not in shown(at).split("Time and energy")[0].split("###")[1].split("**Try**")[0]
+
+
+def test_what_fits_says_yes_or_no_and_what_would_help() -> None:
+    at = opened(tab="fit", system="llama", device="l4")
+    assert "### Yes: 14.6 GB of 21.6 GB" in shown(at)
+    at = opened(tab="fit", system="llama", device="l4", bits="32")
+    text = shown(at)
+    assert "### No: 28.0 GB of 21.6 GB" in text
+    assert "weights of 16 bits" in text
+    assert "2 of these devices" in text
+    at = opened(tab="fit", system="llama", use="train", memory="80")
+    text = shown(at)
+    assert "### No" in text
+    assert "ZeRO stage 3" in text
+
+
+def test_all_systems_and_where_published_figures_part_ways() -> None:
+    at = opened(tab="systems")
+    text = shown(at)
+    assert all(system.name in text for system in catalogue.systems() if system.sizes)
+    assert "+15.8%" in text
+    assert "418.3 million" in text
+    at = opened(tab="systems", every="yes")
+    assert f"What {sum(len(system.sizes) for system in catalogue.systems())} sizes cost" in shown(at)
+
+
+def test_a_link_that_asks_for_the_impossible_gets_sentences() -> None:
+    at = opened(
+        tab="roulette", system="gpt-17", size="</script>", layers="0", width="minus", ffn="9" * 30, gated="maybe",
+        style="baroque", device="abacus", teraflops="nan", tokens="-1", utilisation="101", stage="4", bits="3",
+        beside="gpt-17 huge", head="\x00", nonsense="1",
+    )  # fmt: skip
+    assert not at.exception
+    said = " ".join(warning.value for warning in at.warning)
+    for name in (
+        "tab", "system", "size", "layers", "width", "ffn", "gated", "style", "device", "teraflops", "tokens",
+        "utilisation", "stage", "bits", "beside", "head",
+    ):  # fmt: skip
+        assert f"for {name} " in said
+    assert "nonsense" in said
+    assert "124,439,808 in all" in shown(at)
+
+
+def test_a_size_of_another_system_gets_a_sentence() -> None:
+    at = opened(system="bert", size="175B")
+    assert "BERT has no size “175B”" in at.warning[0].value.replace("\\", "")
+    assert "109,482,240 in all" in shown(at)
+
+
+@pytest.mark.parametrize("slug", [system.slug for system in catalogue.systems() if system.sizes])
+def test_every_system_can_be_started_from(slug: str) -> None:
+    for tab in ("parameters", "training", "fit"):
+        at = opened(tab=tab, system=slug)
+        assert not at.exception
+        said = " ".join(warning.value for warning in at.warning)
+        assert "stack of attention layers" in said or not at.warning
+
+
+def test_facts_show_costs_and_lead_to_the_calculators() -> None:
+    def panel() -> None:
+        from core import catalogue
+        from core.ui.costs import computed_panel
+
+        computed_panel(catalogue.get("gpt-3"))
+        computed_panel(catalogue.get("t5"))
+
+    at = AppTest.from_function(panel, default_timeout=60).run()
+    assert not at.exception
+    text = shown(at)
+    assert "349 GB in 16 bits" in text
+    assert "4.72 MB a token" in text
+    assert "2.79 TB" in text
+    assert re.search(r'href="/calculators\?system=gpt-3"', text)
+    assert "A rounded name" in text  # T5 3B and 11B
+
+
+def test_csv_is_what_a_spreadsheet_reads() -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv([{"a, b": 'say "x"', "c": 1}, {"a, b": "é\n", "c": None}]))))
+    assert rows == [{"a, b": 'say "x"', "c": "1"}, {"a, b": "é\n", "c": ""}]
+    assert to_csv([]) == ""

@@ -1,0 +1,48 @@
+"""A journey through the calculators: one box changes the picture and the link, and the link brings it back."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visitor
+
+
+def test_a_network_is_changed_kept_in_the_link_and_taken_away(visitor: Visitor) -> None:
+    page = visitor.open("/calculators")
+    expect(page.get_by_text("the same as GPT-2 small", exact=False)).to_be_visible()
+    layers = page.get_by_role("spinbutton", name="Layers")
+    layers.fill("24")
+    layers.press("Enter")
+    expect(page.get_by_role("heading", name="209.5 million parameters")).to_be_visible()
+    expect(page).to_have_url(re.compile("layers=24"))
+    expect(page.get_by_role("figure", name=re.compile("^Treemap of your network"))).to_be_visible()
+    visitor.settle()
+    page.reload()
+    expect(page.get_by_role("heading", name="209.5 million parameters")).to_be_visible()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="This table (CSV)").click()
+    assert saved.value.suggested_filename == "atlas-parameters.csv"
+    page.get_by_role("radio", name="Tree", exact=True).click()
+    expect(page.get_by_role("tree")).to_be_visible()
+    expect(page).to_have_url(re.compile("drawing=tree"))
+
+
+def test_from_no_to_yes_at_400_pixels(visitor: Visitor) -> None:
+    visitor.page.set_viewport_size({"width": 400, "height": 800})
+    page = visitor.open("/calculators?tab=fit&system=llama&device=l4&bits=32")
+    expect(page.get_by_role("heading", name=re.compile("^No: 28.0 GB"))).to_be_visible()
+    page.get_by_role("combobox", name="Bits of a weight").click()
+    page.get_by_role("option", name="16", exact=True).click()
+    expect(page.get_by_role("heading", name=re.compile("^Yes: 14.6 GB"))).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_from_the_facts_to_the_calculators(visitor: Visitor) -> None:
+    page = visitor.open("/decoder?system=gpt-3&tab=facts")
+    link = page.get_by_role("link", name="change them in the calculators")
+    link.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/calculators\?system=gpt-3"))
+    expect(page.get_by_text("the same as GPT-3 175B", exact=False)).to_be_visible()

@@ -1,0 +1,142 @@
+"""Costs against the library: the operations that torch counts in a pass, and the bytes that a real cache holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import transformers as t
+from torch.utils.flop_counter import FlopCounterMode
+
+from core import catalogue
+from core.anatomy.build import describe
+from core.catalogue.schema import System
+from core.costs import Shape, cache_bytes, forward, keep
+from core.costs.read import read
+
+_BERT = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 97}
+_LLAMA = {**_BERT, "num_key_value_heads": 2, "max_position_embeddings": 64}
+_BART = {
+    "vocab_size": 97, "d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 80, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "max_position_embeddings": 64,
+}  # fmt: skip
+CASES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
+    "bert": ("BertForMaskedLM", "BertConfig", "encoder", _BERT),
+    "albert": (
+        "AlbertModel", "AlbertConfig", "encoder", {**_BERT, "embedding_size": 16, "num_hidden_layers": 6},
+    ),
+    "distilbert": (
+        "DistilBertModel", "DistilBertConfig", "encoder",
+        {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "vocab_size": 97},
+    ),
+    "electra": ("ElectraModel", "ElectraConfig", "encoder", {**_BERT, "embedding_size": 16}),
+    "gpt2": (
+        "GPT2LMHeadModel", "GPT2Config", "decoder",
+        {"n_embd": 32, "n_layer": 3, "n_head": 4, "vocab_size": 97, "n_positions": 64},
+    ),
+    "gptj": (
+        "GPTJForCausalLM", "GPTJConfig", "decoder",
+        {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 97, "n_positions": 64, "rotary_dim": 4},
+    ),
+    "llama": ("LlamaForCausalLM", "LlamaConfig", "decoder", _LLAMA),
+    "mistral": ("MistralForCausalLM", "MistralConfig", "decoder", {**_LLAMA, "sliding_window": None}),
+    "gemma": ("GemmaForCausalLM", "GemmaConfig", "decoder", {**_LLAMA, "head_dim": 16}),
+    "bart": ("BartForConditionalGeneration", "BartConfig", "encoder-decoder", _BART),
+    "t5": (
+        "T5ForConditionalGeneration", "T5Config", "encoder-decoder",
+        {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 4,
+         "vocab_size": 97, "feed_forward_proj": "gated-gelu"},
+    ),
+}  # fmt: skip
+TOKENS, SOURCE = 11, 7
+
+
+def _built(case: str) -> tuple[Any, Shape, Any]:
+    architecture, config, branch, settings = CASES[case]
+    made = getattr(t, config)(**settings)
+    made._attn_implementation = "eager"
+    torch.manual_seed(0)
+    model = getattr(t, architecture)(made).eval()
+    root = describe(model)
+    return model, read(made, architecture, branch, root), root
+
+
+def _ids(count: int) -> torch.Tensor:
+    return torch.arange(3, 3 + count)[None]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_operations_of_a_pass_are_those_that_torch_counts(case: str) -> None:
+    model, shape, root = _built(case)
+    two_sided = shape.kind == "encoder-decoder"
+    given = {"input_ids": _ids(SOURCE if two_sided else TOKENS)}
+    if two_sided:
+        given["decoder_input_ids"] = _ids(TOKENS)
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        model(**given, **({} if shape.kind == "encoder" else {"use_cache": False}))
+    poolers = [module for name, module in model.named_modules() if name.split(".")[-1] == "pooler"]
+    once = sum(2 * weight.numel() for pooler in poolers for weight in pooler.parameters() if weight.dim() > 1)
+    work = forward(shape, root, TOKENS, SOURCE if two_sided else 0)
+    assert counter.get_total_flops() - once == work.total
+
+
+@pytest.mark.parametrize("case", ["gpt2", "gptj", "llama", "mistral", "gemma"])
+def test_the_cache_holds_what_is_computed(case: str) -> None:
+    model, shape, _ = _built(case)
+    with torch.no_grad():
+        cache = model(_ids(TOKENS).repeat(3, 1), use_cache=True).past_key_values
+    held = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
+    assert held == cache_bytes(shape, TOKENS, batch=3, width=4)
+
+
+@pytest.mark.parametrize("case", ["bart", "t5"])
+def test_a_decoder_keeps_what_the_encoder_read_as_well(case: str) -> None:
+    model, shape, _ = _built(case)
+    with torch.no_grad():
+        out = model(input_ids=_ids(SOURCE), decoder_input_ids=_ids(TOKENS), use_cache=True).past_key_values
+    layers = [*out.self_attention_cache.layers, *out.cross_attention_cache.layers]
+    held = sum(layer.keys.nbytes + layer.values.nbytes for layer in layers)
+    assert held == cache_bytes(shape, TOKENS, width=4, source=SOURCE)
+
+
+@pytest.mark.parametrize("system", catalogue.systems(), ids=lambda system: system.slug)
+def test_kept_shapes_are_those_of_the_configurations(system: System) -> None:
+    for size in system.sizes:
+        assert f"{system.slug} {size.name}" in keep._kept(), "run: python -m core tree --write"
+        assert keep.shape_of(system.slug, size.name) == keep.read_shape(system, size)
+
+
+def test_a_window_bounds_what_is_kept() -> None:
+    config = t.MistralConfig(**{**_LLAMA, "sliding_window": 5})
+    model = t.MistralForCausalLM(config).eval()
+    shape = read(config, "MistralForCausalLM", "decoder", describe(model))
+    assert cache_bytes(shape, 5) == cache_bytes(shape, 500) == 3 * 5 * 2 * 2 * 8 * 2
+    assert cache_bytes(shape, 4) == 3 * 4 * 2 * 2 * 8 * 2
+
+
+def test_a_token_pays_for_the_experts_that_it_uses() -> None:
+    config = t.MixtralConfig(**{**_LLAMA, "num_local_experts": 8, "num_experts_per_tok": 2})
+    with torch.device("meta"):
+        model = t.MixtralForCausalLM(config)
+    root = describe(model)
+    shape = read(config, "MixtralForCausalLM", "decoder", root)
+    one = 2 * 3 * 32 * 64 * 2 + 2 * 32 * 8  # two experts of three matrices, and the router
+    attention = 2 * (32 * 32 + 2 * 32 * 16 + 32 * 32)
+    assert forward(shape, root, 1).matrices == 3 * (one + attention) + 2 * 32 * 97
+
+
+def test_deepseek_keeps_a_latent_and_a_rotary_key() -> None:
+    small = {
+        **_BERT, "num_hidden_layers": 2, "num_key_value_heads": 4, "kv_lora_rank": 12, "q_lora_rank": 16,
+        "qk_rope_head_dim": 4, "qk_nope_head_dim": 8, "v_head_dim": 6, "first_k_dense_replace": 2,
+    }  # fmt: skip
+    config = t.DeepseekV3Config(**small)
+    model = t.DeepseekV3ForCausalLM(config).eval()
+    shape = read(config, "DeepseekV3ForCausalLM", "decoder", describe(model))
+    with torch.no_grad():
+        cache = model(_ids(TOKENS), use_cache=True).past_key_values
+    held = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
+    assert held == cache_bytes(shape, TOKENS, width=4) == 2 * TOKENS * (12 + 4) * 4
+    full = read(t.DeepseekV3Config(), "DeepseekV3ForCausalLM", "decoder", describe(model))
+    assert cache_bytes(full, 1) == 61 * (512 + 64) * 2

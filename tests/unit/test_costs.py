@@ -1,0 +1,185 @@
+"""Costs worked out by hand, and against figures that papers print."""
+
+from __future__ import annotations
+
+import pytest
+
+from core import anatomy, catalogue
+from core.costs import activations, cache_bytes, forward, shape_of, states, training
+from core.costs.activations import layer
+from core.costs.cache import kept_by_one_token
+from core.costs.differences import differences, rounds_to
+from core.costs.keep import KEPT, dump, pack, unpack
+from core.costs.known import devices, formulas
+from core.costs.shape import Shape, Stack
+from core.efficiency.epoch import epoch
+from core.efficiency.fit import help_running, help_training, room, to_run, to_train
+from core.efficiency.parallel import Plan, held, zero
+from core.errors import OutOfRange
+from core.figures.numbers import in_bytes, in_operations, in_time
+
+GPT3 = "gpt-3", "175B"
+
+
+def shape(slug: str, size: str | None = None) -> Shape:
+    found = shape_of(slug, size)
+    assert found is not None
+    return found
+
+
+def test_gpt_3_by_hand() -> None:
+    count = anatomy.counts("gpt-3")["175B"]
+    assert in_bytes(2 * count) == "349 GB"
+    assert kept_by_one_token(shape(*GPT3)) == 2 * 96 * 12288 * 2 == 4_718_592
+    assert cache_bytes(shape(*GPT3), 2048) == 2048 * 4_718_592
+    work = forward(shape(*GPT3), anatomy.tree(*GPT3), 2048)
+    # 12 d² in each layer and the words; 4 L s d for attention
+    assert work.matrices / 2048 == 2 * (96 * 12 * 12288**2 + 50257 * 12288)
+    assert work.attention / 2048 == 4 * 96 * 2048 * 12288
+    step = training(shape(*GPT3), anatomy.tree(*GPT3), 2048)
+    assert step.total == 3 * work.total
+    # the paper trains on 300 billion tokens and prints 3.14e23 operations, which is 6 N tokens
+    assert 6 * count * 300e9 == pytest.approx(3.14e23, rel=0.003)
+    assert step.total / 2048 == pytest.approx(6 * count, rel=0.03)
+
+
+def test_grouped_queries_keep_a_quarter() -> None:
+    assert kept_by_one_token(shape("llama", "7B")) == 2 * 32 * 4096 * 2
+    assert kept_by_one_token(shape("llama", "3-8B")) == 2 * 32 * 1024 * 2
+
+
+def test_windows_bound_the_keys() -> None:
+    neo = shape("gpt-neo", "125M").main
+    assert neo.keys(1000) == [1000, 256] * 6
+    assert neo.keys(100) == [100] * 12
+    assert cache_bytes(shape("gpt-neo", "125M"), 1000) == (6 * 1000 + 6 * 256) * 2 * 768 * 2
+    assert cache_bytes(shape("bert"), 512) == 0  # an encoder keeps nothing
+
+
+def test_a_shared_layer_is_counted_once_and_used_twelve_times() -> None:
+    albert, bert = shape("albert", "base"), shape("bert", "base")
+    inside = forward(albert, anatomy.tree("albert", "base"), 128).matrices - 2 * 128 * 128 * 768
+    assert inside == forward(bert, anatomy.tree("bert", "base"), 128).matrices == 2 * 128 * 12 * 12 * 768**2
+
+
+def test_states_are_sixteen_bytes() -> None:
+    held_here = states(7.5e9)
+    assert (held_here.weights, held_here.gradients, held_here.optimiser) == (15e9, 15e9, 90e9)
+    assert states(1e9, "sgd", "full").total == 8e9
+    assert states(1e9, "momentum", "half").total == 6e9
+    assert in_bytes(states(1.5e9).total) == "24.0 GB"  # GPT-2 in the ZeRO paper
+
+
+def test_zero_on_64_devices_as_the_paper_prints_it() -> None:
+    printed = [120, 31.4, 16.6, 1.9]
+    counted = [zero(7.5e9, stage, 64).total / 1e9 for stage in range(4)]
+    assert [round(value, 1) for value in counted] == printed
+
+
+STANDARD = Stack("decoder", 1, 1024, 16, 16, 64, 64, 4096, False, False, (0,), 2048)
+
+
+def test_activations_are_the_paper_s_34() -> None:
+    s, b, h, a = 512, 4, 1024, 16
+    assert layer(STANDARD, s, b) == s * b * h * 34 + 5 * a * s * s * b
+    assert layer(STANDARD, s, b, recompute="selective") == s * b * h * 34
+    assert layer(STANDARD, s, b, recompute="full") == 2 * s * b * h
+    assert layer(STANDARD, s, b, tensor=8) == s * b * h * (10 + 24 / 8) + 5 * a * s * s * b / 8
+    assert layer(STANDARD, s, b, tensor=8, sequence=True) == layer(STANDARD, s, b) / 8
+
+
+def test_gpt_3_s_scores_are_80_of_114() -> None:
+    stack = shape(*GPT3).main
+    assert 5 * stack.heads * 2048 / stack.width == 80
+    assert activations(shape(*GPT3), 2048, 1) == 96 * 2048 * 12288 * (34 + 80)
+
+
+def test_a_device_s_share() -> None:
+    plan = Plan(data=64, stage=3, length=1024)
+    part = held(1e9, shape("gpt-2", "xl"), plan)
+    assert part.weights == 2e9 / 64
+    assert held(1e9, shape("gpt-2", "xl"), Plan(tensor=5, pipeline=2)).weights == 2e8
+    with pytest.raises(OutOfRange, match=r"These would do: 1, 5, 25\."):
+        held(1e9, shape("gpt-2", "xl"), Plan(tensor=8))
+    with pytest.raises(OutOfRange, match="there are 48"):
+        held(1e9, shape("gpt-2", "xl"), Plan(pipeline=49))
+
+
+def test_an_epoch_by_hand() -> None:
+    root, of = anatomy.tree(*GPT3), shape(*GPT3)
+    run = epoch(of, root, 300e9, length=2048, devices=1024, teraflops=312, utilisation=0.5, watts=400)
+    assert run.operations == run.by_token * 300e9
+    assert run.seconds == pytest.approx(run.operations / (1024 * 156e12))
+    assert run.kilowatt_hours == pytest.approx(1024 * 0.4 * run.hours)
+    again = epoch(of, root, 1, length=2048, devices=1, teraflops=1, utilisation=1, recompute="full")
+    assert again.operations == pytest.approx(4 / 3 * run.by_token)
+    assert epoch(of, root, 1, length=8, devices=1, teraflops=1, utilisation=1).joules is None
+
+
+def test_what_fits_and_what_would() -> None:
+    count, of = anatomy.counts("llama")["7B"], shape("llama", "7B")
+    need = to_run(count, of, "16", 2048, 1)
+    assert dict(need.parts)["weights"] == 2 * count
+    assert need.total < room(24)
+    assert to_run(count, of, "32", 2048, 1).total > room(24)
+    remedies = {one.what: one for one in help_running(count, of, "32", 2048, 1, 24)}
+    assert remedies["weights of 16 bits"].fits
+    assert remedies["2 of these devices, each with a share"].fits
+    long = {one.what: one.bytes for one in help_running(count, of, "16", 100_000, 1, 24)}
+    # what is left of 21.6 GB beside the weights, at half a megabyte a token
+    most = int((21.6e9 - 2 * count) // (2 * 32 * 4096 * 2))
+    assert long[f"texts of at most {most:,} tokens"] <= room(24)
+
+
+def test_what_would_make_training_fit() -> None:
+    count, of = anatomy.counts("gpt-2")["xl"], shape("gpt-2", "xl")
+    plan = Plan(batch=4, length=1024)
+    assert to_train(count, of, plan).total > room(40)
+    remedies = list(help_training(count, of, plan, 40))
+    last = remedies[-1]
+    assert last.fits
+    assert "ZeRO stage 3" in last.what
+    assert all(one.bytes <= room(40) for one in remedies if one.fits)
+    hopeless = list(help_training(count, of, Plan(length=10**6), 1))
+    assert not hopeless[-1].fits
+    assert "any number" in hopeless[-1].what
+
+
+def test_differences_are_those_above_two_per_cent_with_a_reason() -> None:
+    found = {(one.system.slug, one.size.name): one for one in differences(catalogue.systems())}
+    assert ("bert", "large") not in found  # 1.4 %
+    assert found["m2m-100", "418M"].share == pytest.approx(0.158, abs=0.001)
+    assert "418.3 million" in found["m2m-100", "418M"].why
+    assert found["deberta", "base"].why.startswith("The published figure counts other parts.")
+    assert found["albert", "base"].why.startswith("Rounding")
+    assert rounds_to(11_683_584, 12_000_000)
+    assert rounds_to(1_637_964_550, 1_600_000_000)
+    assert not rounds_to(1_557_611_200, 1_500_000_000)
+    shares = [abs(one.share) for one in differences(catalogue.systems())]
+    assert shares == sorted(shares, reverse=True)
+    assert min(shares) > 0.02
+
+
+def test_shapes_come_back_as_they_were_kept() -> None:
+    for slug in ("gpt-neo", "t5", "albert"):
+        assert unpack(pack(shape(slug))) == shape(slug)
+    assert dump({"x y": None}) == '{\n"x y": null\n}\n'
+    assert KEPT.is_file()
+
+
+def test_formulas_and_devices_name_their_sources() -> None:
+    assert all(one.sources and one.letters for one in formulas().values())
+    assert all(one.sources and one.memory > 0 for one in devices().values())
+    assert devices()["a100-80"].teraflops == 312
+    assert devices()["h200"].teraflops is None
+
+
+def test_amounts_in_words() -> None:
+    assert in_bytes(4_718_592) == "4.72 MB"
+    assert in_bytes(999) == "999 B"
+    assert in_bytes(2.79e12) == "2.79 TB"
+    assert in_operations(3.14e23) == "3.14 × 10²³"
+    assert in_operations(249e6) == "249.0 million"
+    assert in_time(42) == "42 seconds"
+    assert in_time(9.5 * 3600) == "9.5 hours"
+    assert in_time(34 * 86400) == "34 days"
