@@ -11,6 +11,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.float64]
+
 SIZE, HEIGHT = 12.5, 16.0
 """Of a name, in pixels: the font's size and the line's height."""
 _WIDTHS = (
@@ -59,15 +64,6 @@ class Box:
             and other.left < self.right
         )  # fmt: skip
 
-    def within(self, other: Box) -> bool:
-        """Whether it lies in ``other`` as a whole."""
-        return (
-            self.left >= other.left
-            and self.right <= other.right
-            and self.top >= other.top
-            and self.bottom <= other.bottom
-        )  # fmt: skip
-
     def nearest(self, x: float, y: float) -> tuple[float, float]:
         """Its point that is nearest to another one."""
         return min(max(x, self.left), self.right), min(max(y, self.top), self.bottom)
@@ -85,21 +81,16 @@ class Point:
 
 def place(points: Sequence[Point], bounds: Box) -> tuple[Box | None, ...]:
     """A box for every name, none on another nor on a marker; None where no place was free."""
-    marks = [Box(p.x - p.r - 1, p.y - p.r - 1, 2 * p.r + 2, 2 * p.r + 2) for p in points]
-    found: list[Box | None] = [None] * len(points)
-    taken: list[Box] = []
+    taken = [Box(p.x - p.r - 1, p.y - p.r - 1, 2 * p.r + 2, 2 * p.r + 2) for p in points]
     leads: list[tuple[float, float, float, float]] = []
+    found: list[Box | None] = [None] * len(points)
     near = [sum(abs(p.x - q.x) < 90 and abs(p.y - q.y) < 40 for q in points) for p in points]
     for i in sorted(range(len(points)), key=lambda i: (-near[i], points[i].x)):
-        point = points[i]
-        for box in _around(point):
-            if not box.within(bounds) or any(box.meets(other) for other in marks):
-                continue
-            if any(box.meets(other) for other in taken) or any(_cuts(line, box) for line in leads):
-                continue
+        point, names = points[i], [box for box in found if box]
+        for box in _free(point, taken, bounds):
             line = (*box.nearest(point.x, point.y), point.x, point.y)
             led = _length(line) > point.r + LEADS
-            if led and any(_cuts(line, other) for other in taken):
+            if any(_cuts(other, box) for other in leads) or (led and any(_cuts(line, name) for name in names)):
                 continue
             found[i] = box
             taken.append(box)
@@ -109,26 +100,32 @@ def place(points: Sequence[Point], bounds: Box) -> tuple[Box | None, ...]:
     return tuple(found)
 
 
-def _around(point: Point) -> list[Box]:
-    """Places for a point's name from the best to the farthest: right, left, then rings."""
+def _free(point: Point, taken: Sequence[Box], bounds: Box) -> list[Box]:
+    """Places for a point's name that lie in ``bounds`` and on nothing that is ``taken``, the best first."""
     width = text_width(point.name)
-    right, left = point.x + point.r + 4, point.x - point.r - 4 - width
-    middle = point.y - HEIGHT / 2
-    boxes = [
-        Box(right, middle, width, HEIGHT),
-        Box(left, middle, width, HEIGHT),
-        Box(point.x - width / 2, point.y - point.r - HEIGHT - 1, width, HEIGHT),
-        Box(point.x - width / 2, point.y + point.r + 1, width, HEIGHT),
-    ]
-    for ring in _RINGS:
-        for turn in range(_TURNS):
-            angle = 2 * math.pi * turn / _TURNS
-            dx, dy = math.cos(angle), math.sin(angle)
-            x, y = point.x + dx * (point.r + 5 + ring), point.y + dy * (point.r + 3 + ring)
-            # the edge that faces the point touches the ring; straight above and below the name is centred
-            start = x if dx > 0.2 else x - width if dx < -0.2 else x - width / 2
-            boxes.append(Box(start, y - HEIGHT / 2 + dy * HEIGHT / 2, width, HEIGHT))
-    return boxes
+    left, top = _around(point, width)
+    right, bottom = left + width, top + HEIGHT
+    inside = (left >= bounds.left) & (right <= bounds.right) & (top >= bounds.top) & (bottom <= bounds.bottom)
+    edges = np.array([(box.left, box.top, box.right, box.bottom) for box in taken])  # [taken, 4]
+    met = (left[:, None] < edges[:, 2]) & (right[:, None] > edges[:, 0])  # [places, taken]
+    met &= (top[:, None] < edges[:, 3]) & (bottom[:, None] > edges[:, 1])
+    return [Box(float(left[i]), float(top[i]), width, HEIGHT) for i in np.flatnonzero(inside & ~met.any(axis=1))]
+
+
+def _around(point: Point, width: float) -> tuple[Numbers, Numbers]:
+    """Left and top of places for a name, the best first: right, left, above, below, then rings of :data:`_TURNS`."""
+    angle = 2 * np.pi * np.arange(_TURNS) / _TURNS
+    dx, dy = (np.tile(part, len(_RINGS)) for part in (np.cos(angle), np.sin(angle)))
+    ring = np.repeat(np.array(_RINGS, dtype=float), _TURNS)
+    x, y = point.x + dx * (point.r + 5 + ring), point.y + dy * (point.r + 3 + ring)
+    # the edge that faces the point touches the ring; straight above and below the name is centred
+    start = np.where(dx > 0.2, x, np.where(dx < -0.2, x - width, x - width / 2))
+    beside, centre, gap = point.y - HEIGHT / 2, point.x - width / 2, point.r + 4
+    lefts = np.concatenate([[point.x + gap, point.x - gap - width, centre, centre], start])
+    tops = np.concatenate(
+        [[beside, beside, point.y - point.r - HEIGHT - 1, point.y + point.r + 1], y - HEIGHT / 2 + dy * HEIGHT / 2]
+    )
+    return lefts, tops
 
 
 def _length(line: tuple[float, float, float, float]) -> float:
@@ -138,6 +135,8 @@ def _length(line: tuple[float, float, float, float]) -> float:
 def _cuts(line: tuple[float, float, float, float], box: Box) -> bool:
     """Whether a segment passes through a box (Liang and Barsky's clipping)."""
     x0, y0, x1, y1 = line
+    if max(x0, x1) < box.left or min(x0, x1) > box.right or max(y0, y1) < box.top or min(y0, y1) > box.bottom:
+        return False
     enters, leaves = 0.0, 1.0
     for step, distance in (
         (x0 - x1, x0 - box.left),

@@ -1,8 +1,8 @@
 """The family over the years, laid out by computation: in lanes by branch, or by size on a logarithmic axis.
 
 Time runs to the right, a month at a time. In lanes, a system takes the first free row of its branch's lane, the one
-nearest to its parent's: rows are filled in the order of time, so a lane never has more rows than systems that stand
-side by side at the busiest moment, and no two names can meet. A marker's radius grows with the logarithm of the largest
+nearest to its parent's: rows are filled in the order of time, so no two names can meet, and a lane has hardly more rows
+than systems that stand side by side at the busiest moment. A marker's radius grows with the logarithm of the largest
 size: ten times more parameters add as many pixels everywhere. By size, height is the logarithm, and names look for
 free places (:mod:`core.figures.label_places`); where one finds none, the picture grows.
 """
@@ -31,8 +31,10 @@ SYMBOLS: dict[Branch | None, str] = {
 }
 """Colour is never the only sign of a branch."""
 
-AXIS, ROW, PAD = 26.0, 25.0, 4.0
+AXIS, ROW, PAD = 26.0, 22.0, 4.0
 """Pixels: the years above the picture, the least height of a row, the air above and below a lane."""
+HEIGHTS = (500.0, 600.0, 720.0)
+"""Of the picture by size: the first in which every name finds a place, else the last."""
 LEGEND = (10**7, 10**9, 10**11)
 _DOT = 6.0
 _PLAIN = 6.5
@@ -99,7 +101,7 @@ def lanes(shown: Sequence[Entry], span: tuple[int, int], width: float) -> Drawin
             continue
         heading = text_width(TITLES[branch]) + 22
         rows, spots = _rows(members, heading, x0, step, width)
-        heights = [max([ROW, *(2 * radius(members[i].largest) + 5 for i in row)]) for row in rows]
+        heights = [max([ROW, *(2 * radius(members[i].largest) + 4 for i in row)]) for row in rows]
         place_of = {i: number for number, row in enumerate(rows) for i in row}
         for i, entry in enumerate(members):
             number = place_of[i]
@@ -130,29 +132,28 @@ def _rows(
     where: dict[str, int] = {}
     for i in sorted(range(len(members)), key=lambda i: reach[i][0]):
         start, end = reach[i]
-        free = [number for number, taken in enumerate(ends) if taken <= start]
+        parent = members[i].parent or ""
+        wanted = where.get(parent, 0)
+        # in its parent's own row only right behind it, else the line would run through others' markers
+        barred = wanted if parent in where and members[rows[wanted][-1]].slug != parent else -1
+        free = [number for number, taken in enumerate(ends) if taken <= start and number != barred]
         if not free:
             rows.append([])
             ends.append(0.0)
             free = [len(rows) - 1]
-        parent = members[i].parent or ""
-        wanted = where.get(parent, 0)
-        # in its parent's own row only right behind it, else the line would run through others' markers
-        behind = bool(rows[wanted]) and members[rows[wanted][-1]].slug == parent
-        number = min(free, key=lambda row: (row == wanted and parent in where and not behind, abs(row - wanted), row))
+        number = min(free, key=lambda row: (abs(row - wanted), row))
         rows[number].append(i)
         ends[number] = end
         where[members[i].slug] = number
     return rows, spots
 
 
-def by_size(shown: Sequence[Entry], span: tuple[int, int], width: float, most: float = 820.0) -> Drawing:
-    """Parameters upwards on a logarithmic axis; those without a size stand in a strip below. Up to ``most`` high."""
-    height = 560.0
-    drawing = _by_size(shown, span, width, height)
-    while height < most and any(mark.label is None for mark in drawing.marks):
-        height += 60
+def by_size(shown: Sequence[Entry], span: tuple[int, int], width: float) -> Drawing:
+    """Parameters upwards on a logarithmic axis; those without a size stand in a strip below. As high as names need."""
+    for height in HEIGHTS:
         drawing = _by_size(shown, span, width, height)
+        if all(mark.label for mark in drawing.marks):
+            break
     return drawing
 
 

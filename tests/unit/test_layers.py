@@ -43,9 +43,10 @@ READS = {
     ),
     "recipes": "from core.attention.views import recipe; recipe.write('every', {}, None)",
     "side by side": "import core.attention.beside",
+    "the family over the years": "from core.figures.lineage import family; assert len(family()) > 1",
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
-PAGES = ("home", "about")
+PAGES = ("home", "timeline", "about")
 VIEWS = {
     "encoder": ("tree", "facts"),
     "decoder": ("tree", "facts"),

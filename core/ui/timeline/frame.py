@@ -109,15 +109,15 @@ def _branches(state: PageState) -> tuple[str, ...]:
 
 
 def _system(state: PageState, names: dict[str, str]) -> str | None:
-    slugs = sorted(names, key=lambda slug: names[slug].lower())
+    slugs = ["", *sorted(names, key=lambda slug: names[slug].lower())]
     current = state.text("system")
     chosen = st.selectbox(
-        "Line of descent", slugs, index=slugs.index(current) if current in slugs else None, key=state.key("system"),
-        format_func=lambda slug: names[slug], placeholder="Light up the line of a system", width=330,
+        "Line of descent", slugs, index=slugs.index(current) if current in slugs else 0, key=state.key("system"),
+        format_func=lambda slug: f"Line of {names[slug]}" if slug else "No line lit", width=300,
         label_visibility="collapsed",
     )  # fmt: skip
-    state.set(system=chosen)
-    return chosen
+    state.set(system=chosen or None)
+    return chosen or None
 
 
 def _until(state: PageState) -> int:

@@ -23,8 +23,8 @@ from core.ui.page import ACCENTS, BRANCH_TITLES, accent, base_path
 
 ASSETS = Path(__file__).parents[3] / "assets" / "components" / "timeline"
 SCRIPTS = ("timeline-draw.js", "timeline-save.js", "timeline.js")
-WIDTHS = (600, 700, 820, 940, 1060, 1200, 1360)
-"""Pixels for which a layout is computed."""
+WIDTHS = {"branch": (460, 520, 600, 700, 820, 940, 1060, 1200, 1360), "size": (600, 700, 780, 860, 940, 1120, 1300)}
+"""Pixels for which a layout is computed: lanes cost nothing, and free places for names take a while to find."""
 HTML = """
 <div class="atlas">
   <div class="bar">
@@ -86,7 +86,7 @@ def component_data(shown: tuple[Entry, ...], axis: str, label: str) -> dict[str,
     places = {entry.slug: i for i, entry in enumerate(shown)}
     return {
         "nodes": [_node(entry, places) for entry in shown],
-        "drawings": [_packed(draw(shown, span, width), shown, axis) for width in WIDTHS],
+        "drawings": [_packed(draw(shown, span, width), shown, axis) for width in WIDTHS[axis]],
         "first": everything[0].at,
         "last": everything[-1].at,
         "label": label,
