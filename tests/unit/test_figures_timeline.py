@@ -72,16 +72,16 @@ def test_time_runs_evenly_to_the_right() -> None:
         places = {mark.slug: mark.x for mark in drawing.marks}
         step = drawing.step
         assert places["gpt-3"] - places["bert"] == pytest.approx(19 * step, abs=0.5 * step)  # October 2018 to May 2020
-        years = dict((year, x) for x, year in drawing.years)
+        years = {year: x for x, year in drawing.years}
         assert years["2020"] - years["2019"] == pytest.approx(12 * step)
-        assert 0 <= min(places.values())
+        assert min(places.values()) >= 0
         assert max(places.values()) < 1000
 
 
 def test_ten_times_more_parameters_stand_one_decade_higher_and_add_as_many_pixels() -> None:
     assert radius(10**11) - radius(10**10) == pytest.approx(radius(10**9) - radius(10**8)) == pytest.approx(3.1)
     drawing = by_size(FAMILY, SPAN, 1000)
-    ticks = dict((text, y) for y, text in drawing.levels)
+    ticks = {text: y for y, text in drawing.levels}
     decade = ticks["100 M"] - ticks["1 B"]
     assert ticks["1 B"] - ticks["10 B"] == pytest.approx(decade)
     gpt3 = next(mark for mark in drawing.marks if mark.slug == "gpt-3")

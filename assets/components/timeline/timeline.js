@@ -154,24 +154,30 @@ function rove(view, at) {
   view.picture.nodes.forEach((link, i) => link.setAttribute("tabindex", i === at ? "0" : "-1"));
 }
 
+// Once for each part: the nodes are looked up anew, since they are drawn anew.
 function listen(view, holder, links) {
   const numberOf = (event) => links().indexOf(event.target.closest(".node"));
-  holder.onclick = (event) => {
+  holder.addEventListener("click", (event) => {
     const i = numberOf(event);
     if (i < 0 || event.ctrlKey || event.metaKey || event.shiftKey) return; // a link of its own, into another tab
     event.preventDefault();
     if (view.data.nodes[i].href) view.trigger("open", { slug: view.data.nodes[i].slug });
-  };
+  });
   if (holder !== view.stage) return;
-  holder.onpointerover = (event) => {
+  holder.addEventListener("pointerover", (event) => {
     const i = numberOf(event);
     if (i >= 0 && event.pointerType === "mouse") tell(view, i, links()[i]);
     else if (view.looked >= 0) hush(view);
-  };
-  holder.onpointerleave = () => hush(view);
-  holder.onfocusin = (event) => { const i = numberOf(event); if (i >= 0 && event.target.matches(":focus-visible")) tell(view, i, links()[i]); };
-  holder.onfocusout = () => hush(view);
-  holder.onkeydown = (event) => onKey(view, event);
+  });
+  holder.addEventListener("pointerleave", () => hush(view));
+  holder.addEventListener("focusin", (event) => {
+    const i = numberOf(event);
+    if (i < 0) return;
+    rove(view, i);
+    if (event.target.matches(":focus-visible")) tell(view, i, links()[i]);
+  });
+  holder.addEventListener("focusout", () => hush(view));
+  holder.addEventListener("keydown", (event) => onKey(view, event));
 }
 
 function layOut(view) {
@@ -191,11 +197,16 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".atlas");
   const part = (name) => root.querySelector(name);
-  const view = root.view || (root.view = {
+  const known = root.view;
+  const view = known || (root.view = {
     root, stage: part(".picture"), rows: part(".list"), tip: part(".tip"), range: part("input"), output: part("output"),
     playing: part(".play"), count: 0, at: 0, looked: -1, timer: 0,
   });
   view.trigger = setTriggerValue;
+  if (!known) {
+    listen(view, view.rows, () => view.listed.nodes);
+    listen(view, view.stage, () => view.picture.nodes);
+  }
   const fresh = view.sign !== data.sign;
   const wanted = fresh || data.count >= view.count ? data.until : view.until;
   view.data = fresh ? data : { ...data, drawings: view.data.drawings };
@@ -210,8 +221,6 @@ export default function (component) {
     root.classList.toggle("still", !data.play);
     view.listed = listed(data);
     view.rows.replaceChildren(view.listed.list);
-    listen(view, view.rows, () => view.listed.nodes);
-    listen(view, view.stage, () => view.picture.nodes);
     view.playing.onclick = () => play(view);
     view.range.oninput = () => {
       const until = Number(view.range.value);
