@@ -1,8 +1,8 @@
 """The family as data: every system with its month, its counted sizes and its parent; lines of descent; growth.
 
 A size is counted from the kept module tree of the published shape, so the same rule holds for every system; one that
-was never published has none. The growth of the largest from ``a`` to ``b`` parameters in ``m`` months is told as the
-factor a year, (b / a)^(12 / m).
+was never published has none. A record's sizes may be younger than its month, so growth is told by the year in which a
+system began, never as the date of a size.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from statistics import median_low
 
 from core import catalogue
@@ -110,21 +111,6 @@ def line_of(slug: str, all_entries: Sequence[Entry]) -> tuple[Entry, ...]:
     return (*reversed(up), *(entry for entry in all_entries if entry.slug in below - before))
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """From the first system with a size to the largest that was ever shown."""
-
-    first: Entry
-    last: Entry
-    factor: float
-    months: int
-
-    @property
-    def a_year(self) -> float:
-        """The factor a year."""
-        return float(self.factor ** (12 / self.months))
-
-
 def records(shown: Iterable[Entry]) -> tuple[Entry, ...]:
     """Those that were larger than everything shown before them, oldest first."""
     found: list[Entry] = []
@@ -134,13 +120,20 @@ def records(shown: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(found)
 
 
-def growth(shown: Iterable[Entry]) -> Growth | None:
-    """How the largest grew; None where there are not two records at different months."""
-    tops = records(shown)
-    if len(tops) < 2 or tops[-1].at == tops[0].at:
-        return None
-    first, last = tops[0], tops[-1]
-    return Growth(first, last, (last.largest or 0) / (first.largest or 1), last.at - first.at)
+def tops(shown: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The last record of each year that set one: how far the systems begun in that year went beyond all before."""
+    return tuple({entry.year: entry for entry in records(shown)}.values())
+
+
+def leap(shown: Iterable[Entry]) -> tuple[Entry, Entry, float] | None:
+    """The largest step between the tops of two years in a row, as a factor; None where no two years follow."""
+    found = tops(shown)
+    steps = [
+        (before, after, (after.largest or 0) / (before.largest or 1))
+        for before, after in pairwise(found)
+        if after.year == before.year + 1
+    ]
+    return max(steps, key=lambda step: step[2], default=None)
 
 
 def middle(shown: Iterable[Entry]) -> int | None:

@@ -53,10 +53,7 @@ def family_picture() -> None:
     everything = family()
     systems = len(catalogue.systems())
     label = f"{systems} systems over the years in a lane for each branch; arrow keys walk, Enter opens"
-    answer = picture(everything, "branch", key="home.family", until=everything[-1].at, chosen=None, label=label,
-                     play=False)  # fmt: skip
-    if answer.opened is not None:
-        st.switch_page(f"pages/{catalogue.get(answer.opened).branch}.py", query_params={"system": answer.opened})
+    picture(everything, "branch", key="home.family", until=everything[-1].at, chosen=None, label=label, play=False)
 
 
 def doors() -> None:

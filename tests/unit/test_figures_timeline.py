@@ -12,7 +12,7 @@ from core.figures.label_places import HEIGHT, Box, Point, _cuts, place, text_wid
 from core.figures.lineage import Entry, family
 from core.figures.timeline import AXIS, ORDER, SYMBOLS, Drawing, by_size, lanes, radius, span_of
 from core.figures.timeline_key import key
-from core.ui.timeline.picture import WIDTHS, _moved, _opened, component_data, sizes_in_words
+from core.ui.timeline.picture import WIDTHS, _moved, component_data, sizes_in_words
 
 FAMILY = family()
 SPAN = span_of(FAMILY)
@@ -173,15 +173,7 @@ def test_names_of_one_place_part_and_a_picture_too_small_leaves_some_out() -> No
     assert place(crowd, Box(90, 90, 20, 20)) == (None,) * 4
 
 
-@pytest.mark.parametrize(
-    "sent", [None, "bert", {}, {"slug": 5}, {"slug": "no-such"}, {"slug": "transformer-not"}, {"slug": ["bert"]}]
-)
-def test_what_is_no_system_opens_nothing(sent: object) -> None:
-    assert _opened(sent) is None
-
-
-def test_what_the_browser_sends_is_looked_up() -> None:
-    assert _opened({"slug": "bert", "href": "https://elsewhere"}) == "bert"
+def test_a_move_is_taken_from_whatever_the_browser_sends() -> None:
     last = FAMILY[-1].at
     assert _moved({"until": 2019 * 12, "count": 3}) == (2019 * 12, 3)
     assert _moved({"until": 10**9, "count": 1}) == (last, 1)

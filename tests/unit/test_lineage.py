@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from core import anatomy, catalogue
-from core.figures.lineage import Entry, entries, family, growth, line_of, middle, records
+from core.figures.lineage import Entry, entries, family, leap, line_of, middle, records, tops
 
 
 def one(slug: str, year: int, month: int, parent: str | None = None, *sizes: int) -> Entry:
@@ -61,16 +61,18 @@ def test_records_are_those_larger_than_all_before() -> None:
     assert [entry.slug for entry in records((*FOUR, one("late", 2021, 1, None, 9_999)))] == ["left", "right", "leaf"]
 
 
-def test_a_hundredfold_in_two_years_is_tenfold_a_year() -> None:
-    found = growth(FOUR)
-    assert found is not None
-    assert (found.first.slug, found.last.slug, found.factor, found.months) == ("left", "leaf", 100.0, 24)
-    assert found.a_year == pytest.approx(10.0)
+def test_the_top_of_a_year_is_its_last_record_and_a_leap_joins_years_in_a_row() -> None:
+    fifth = one("fifth", 2021, 3, None, 30_000)
+    shown = (*FOUR, fifth)
+    assert [entry.slug for entry in tops(shown)] == ["right", "leaf", "fifth"]
+    assert leap(shown) == (LEAF, fifth, 3.0)  # 2018 to 2020 is more, but two years
+    assert leap(FOUR) is None
 
 
 @pytest.mark.parametrize("shown", [(), (ROOT,), (LEFT,), (LEFT, replace(LEFT, slug="twin", sizes=(("x", 500),)))])
-def test_without_two_moments_there_is_no_growth(shown: tuple[Entry, ...]) -> None:
-    assert growth(shown) is None
+def test_without_two_years_there_is_no_leap(shown: tuple[Entry, ...]) -> None:
+    assert leap(shown) is None
+    assert len(tops(shown)) < 2
 
 
 def test_the_middle_leaves_out_what_has_no_size() -> None:

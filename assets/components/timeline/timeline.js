@@ -1,6 +1,6 @@
-// The family over the years: which months are shown, whose line is lit, what a click and the keys do. The page owns the
-// last month and the chosen system; what the visitor does goes there as the triggers "moved" (with a count, so that an
-// answer to an older move is passed over) and "open".
+// The family over the years: which months are shown, whose line is lit, what the pointer and the keys do. The page owns
+// the last month and the chosen system; where the slider stops goes there as the trigger "moved", with a count, so that
+// an answer to an older move is passed over.
 
 const MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
   "November", "December"];
@@ -154,16 +154,11 @@ function rove(view, at) {
   view.picture.nodes.forEach((link, i) => link.setAttribute("tabindex", i === at ? "0" : "-1"));
 }
 
-// Once for each part: the nodes are looked up anew, since they are drawn anew.
-function listen(view, holder, links) {
+// Nodes are links, which the browser follows by itself. Listening is done once: nodes are looked up anew each time.
+function listen(view) {
+  const holder = view.stage;
+  const links = () => view.picture.nodes;
   const numberOf = (event) => links().indexOf(event.target.closest(".node"));
-  holder.addEventListener("click", (event) => {
-    const i = numberOf(event);
-    if (i < 0 || event.ctrlKey || event.metaKey || event.shiftKey) return; // a link of its own, into another tab
-    event.preventDefault();
-    if (view.data.nodes[i].href) view.trigger("open", { slug: view.data.nodes[i].slug });
-  });
-  if (holder !== view.stage) return;
   holder.addEventListener("pointerover", (event) => {
     const i = numberOf(event);
     if (i >= 0 && event.pointerType === "mouse") tell(view, i, links()[i]);
@@ -203,10 +198,7 @@ export default function (component) {
     playing: part(".play"), count: 0, at: 0, looked: -1, timer: 0,
   });
   view.trigger = setTriggerValue;
-  if (!known) {
-    listen(view, view.rows, () => view.listed.nodes);
-    listen(view, view.stage, () => view.picture.nodes);
-  }
+  if (!known) listen(view);
   const fresh = view.sign !== data.sign;
   const wanted = fresh || data.count >= view.count ? data.until : view.until;
   view.data = fresh ? data : { ...data, drawings: view.data.drawings };

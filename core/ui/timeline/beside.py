@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
-from core.figures.lineage import Entry, family, growth, middle
+from core.figures.lineage import Entry, family, leap, middle, tops
 from core.figures.numbers import short
 from core.ui.page import BRANCH_TITLES, plain
 from core.ui.tables import Link, Part, Row, Table, table
@@ -35,20 +35,20 @@ def notice(view: TimelineView) -> None:
 
 
 def growth_sentence(shown: Sequence[Entry]) -> str:
-    """How the largest system grew, and whether anything later was larger; empty where there is nothing to say."""
-    found = growth(shown)
-    if found is None or found.factor < 2:
+    """How far each year's systems went, the largest leap, and what came since; empty where there is nothing to say."""
+    best = tops(shown)
+    if len(best) < 2:
         return ""
-    first, last = found.first, found.last
-    said = (
-        f"how the largest grew: from {short(first.largest or 0)} parameters ({first.name}, {first.date}) to "
-        f"{short(last.largest or 0)} ({last.name}, {last.date}), {_times(found.factor)} in {found.months} months"
-    )
-    said += f", which is {_times(found.a_year)} a year." if found.months > 12 else "."
-    later = [entry for entry in shown if entry.at > last.at and entry.largest]
+    reached = [f"{short(entry.largest or 0)} in {entry.year} ({entry.name})" for entry in best]
+    reached[0] = reached[0].replace(" in ", " parameters in ", 1)
+    said = f"each year’s largest, by the year in which a system began: {', '.join(reached)}."
+    step = leap(shown)
+    if step is not None:
+        before, after, factor = step
+        said += f" The largest leap, from {before.year} to {after.year}, is {_times(factor)}."
+    later = sum(entry.at > best[-1].at and entry.largest is not None for entry in shown)
     if later:
-        which = "The one counted system" if len(later) == 1 else f"None of the {len(later)} counted systems"
-        said += f" {which} that came later {'is not' if len(later) == 1 else 'is'} larger."
+        said += f" None of the {later} that began since is larger." if later > 1 else " The one since is not larger."
     return said
 
 
@@ -58,10 +58,11 @@ def middle_sentence(shown: Sequence[Entry]) -> str:
     counted = sum(entry.largest is not None for entry in shown)
     if half is None or counted < 4:
         return ""
-    return f"Most stayed small: of the {counted} with a size, half have none above {short(half)}."
+    return f"Most stayed small: half of the {counted} with a size have none above {short(half)}."
 
 
 def _times(factor: float) -> str:
+    """``34 times`` from ten on, else with a decimal."""
     return f"{factor:,.0f} times" if factor >= 10 else f"{factor:.1f} times"
 
 

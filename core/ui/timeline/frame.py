@@ -1,4 +1,4 @@
-"""The frame of the timeline: what is shown and how, and where the picture's clicks lead."""
+"""The frame of the timeline: what is shown and how, up to which month, and whose line is lit."""
 
 from __future__ import annotations
 
@@ -59,18 +59,16 @@ def timeline_frame() -> TimelineView:
 
 
 def family_over_time(view: TimelineView) -> TimelineView:
-    """The picture; opens the system whose node was chosen. The view that returns ends where playing has stopped."""
+    """The picture, whose nodes are links to the systems. The view that returns ends where playing has stopped."""
     systems = sum(entry.branch is not None for entry in view.shown)
     label = f"{systems} systems over the years {AXES[view.axis].lower()}; arrow keys walk, Enter opens"
-    answer = picture(
+    until = picture(
         view.shown, view.axis, key=view.state.key("picture"), until=view.until, chosen=view.chosen, label=label
     )
-    if answer.until is not None:
-        keep(view.state, answer.until)
-    if answer.opened is not None:
-        entry = next(entry for entry in family() if entry.slug == answer.opened)
-        st.switch_page(f"pages/{entry.branch}.py", query_params={"system": entry.slug})
-    return view if answer.until is None else replace(view, until=answer.until)
+    if until is None:
+        return view
+    keep(view.state, until)
+    return replace(view, until=until)
 
 
 def keep(state: PageState, until: int) -> None:

@@ -7,7 +7,6 @@ and stretches it. Below the narrowest it shows the list. Playing happens in the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -51,18 +50,13 @@ _mount = st.components.v2.component(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a visitor did in the picture: the system to open, and the last month to show."""
-
-    opened: str | None
-    until: int | None
-
-
 def picture(
     shown: Sequence[Entry], axis: str, *, key: str, until: int, chosen: str | None, label: str, play: bool = True
-) -> Answer:
-    """Draw ``shown`` by ``axis`` ("branch" or "size") up to the month ``until``, with the line of ``chosen`` lit."""
+) -> int | None:
+    """Draw ``shown`` by ``axis`` ("branch" or "size") up to the month ``until``, with the line of ``chosen`` lit.
+
+    Returns the month where the visitor has just stopped the slider, if that is what happened.
+    """
     counts = f"{key}--count"
     data = component_data(tuple(shown), axis, label) | {
         "until": until,
@@ -70,11 +64,11 @@ def picture(
         "play": play,
         "count": st.session_state.setdefault(counts, 0),
     }
-    result = _mount(key=key, data=data, on_open_change=_nothing, on_moved_change=_nothing)
-    moved = _moved(getattr(result, "moved", None))
-    if moved is not None:
-        until, st.session_state[counts] = moved
-    return Answer(_opened(getattr(result, "open", None)), until if moved else None)
+    moved = _moved(getattr(_mount(key=key, data=data, on_moved_change=_nothing), "moved", None))
+    if moved is None:
+        return None
+    st.session_state[counts] = moved[1]
+    return moved[0]
 
 
 @lru_cache(maxsize=64)
@@ -174,12 +168,6 @@ def _rounded(value: float) -> float:
     return round(value, 1)
 
 
-def _opened(sent: object) -> str | None:
-    """The slug out of whatever the browser sent; only one that has a page."""
-    slug = sent.get("slug") if isinstance(sent, dict) else None
-    return next((entry.slug for entry in family() if entry.slug == slug and entry.branch), None)
-
-
 def _moved(sent: object) -> tuple[int, int] | None:
     """The month and the count of moves out of whatever the browser sent, or nothing."""
     if not isinstance(sent, dict):
@@ -191,4 +179,4 @@ def _moved(sent: object) -> tuple[int, int] | None:
 
 
 def _nothing() -> None:
-    """What was done is read from the component's result; a callback must only be there for it to be sent."""
+    """The move is read from the component's result; a callback must only be there for it to be sent."""
