@@ -40,12 +40,21 @@ def key(shown: Sequence[Entry], width: float, sizes: bool) -> tuple[Sign, ...]:
         wanted.append(("size not published or not counted here", None, True, False, _MARK))
     if any("efficient" in entry.branches[1:] for entry in shown):
         wanted.append(("listed under Efficient as well", None, False, True, _MARK))
-    signs = []
-    x, y = 4.0, LINE / 2
-    for text, branch, hollow, ring, r in wanted:
-        long = 2 * r + 7 + text_width(text)
-        if x > 4 and x + long > width:
-            x, y = 4.0, y + LINE
-        signs.append(Sign(text, branch, hollow, ring, x + r, y, r))
-        x += long + _GAP
+    rows: list[list[tuple[str, Branch | None, bool, bool, float]]] = [[]]
+    x = 0.0
+    for sign in wanted:
+        long = 2 * sign[-1] + 7 + text_width(sign[0]) + _GAP
+        if rows[-1] and x + long - _GAP > width - 4:
+            rows.append([])
+            x = 0.0
+        rows[-1].append(sign)
+        x += long
+    signs, top = [], 0.0
+    for row in rows:
+        height = max([LINE, *(2 * r + 6 for *_, r in row)])
+        x = 4.0
+        for text, branch, hollow, ring, r in row:
+            signs.append(Sign(text, branch, hollow, ring, x + r, top + height / 2, r))
+            x += 2 * r + 7 + text_width(text) + _GAP
+        top += height
     return tuple(signs)

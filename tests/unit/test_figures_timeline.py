@@ -128,6 +128,18 @@ def dict_of(shown: tuple[Entry, ...]) -> dict[str, Entry]:
     return {entry.slug: entry for entry in shown}
 
 
+@pytest.mark.parametrize("sizes", [True, False])
+@pytest.mark.parametrize("width", [300, 600, 1200])
+def test_the_key_keeps_to_its_width_and_its_signs_apart(width: float, sizes: bool) -> None:
+    signs = key(FAMILY, width, sizes)
+    assert all(sign.x - sign.r >= 0 and sign.y - sign.r >= 0 for sign in signs)
+    places = [Box(s.x - s.r, s.y - s.r, 2 * s.r + 7 + text_width(s.text), 2 * s.r) for s in signs]
+    assert not any(one.meets(other) for one, other in combinations(places, 2))
+    if width > 300:
+        assert all(box.right <= width for box in places)
+    assert len({sign.y for sign in signs}) > 1 or width > 1000
+
+
 def test_nothing_but_unsized_systems_can_still_be_drawn() -> None:
     bare = tuple(replace(entry, sizes=()) for entry in FAMILY[:3])
     assert len(boxes(by_size(bare, SPAN, 600))) == 3

@@ -58,9 +58,10 @@ function frame(svg, drawing) {
     svg.append(drawn("text", "tick", { x: x + 4, y: 15 }, year));
   });
   drawing.levels.forEach(([y, text]) => {
-    if (text !== "none") svg.append(drawn("line", "grid", { x1: 46, x2: drawing.width, y1: y, y2: y }));
-    svg.append(drawn("text", "tick level", { x: 42, y: y + 4 }, text === "none" ? "no size" : text));
+    if (text !== "none") svg.append(drawn("line", "grid", { x1: 54, x2: drawing.width, y1: y, y2: y }));
+    svg.append(drawn("text", "tick level", { x: 50, y: y + 4 }, text === "none" ? "no size" : text));
   });
+  if (drawing.levels.length) svg.append(drawn("text", "tick", { x: 62, y: 38 }, "parameters of the largest size"));
   drawing.bands.forEach((band) => svg.append(drawn("text", "heading", { x: 8, y: band.top + 20 }, band.title)));
 }
 

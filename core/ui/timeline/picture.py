@@ -129,7 +129,7 @@ def _node(entry: Entry, places: Mapping[str, int]) -> dict[str, Any]:
 
 def _packed(drawing: Drawing, shown: Sequence[Entry], axis: str) -> dict[str, Any]:
     signs = key(shown, drawing.width, sizes=axis == "branch")
-    below = max((sign.y + LINE / 2 for sign in signs), default=0.0)
+    below = max((sign.y + max(LINE / 2, sign.r + 3) for sign in signs), default=0.0)
     one = _rounded
     return {
         "width": one(drawing.width),
