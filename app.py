@@ -23,6 +23,7 @@ page = st.navigation(
             )
         ],
         "Atlas": [
+            st.Page("pages/timeline.py", title="Timeline", icon=":material/timeline:"),
             st.Page("pages/attention.py", title="Attention", icon=":material/grid_on:"),
             st.Page("pages/zoo.py", title="The zoo", icon=":material/table_rows:"),
             st.Page("pages/results.py", title="Results", icon=":material/leaderboard:"),

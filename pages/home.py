@@ -3,18 +3,19 @@
 import streamlit as st
 
 from core import catalogue
-from core.ui.home import doors, family_list, family_picture, first_steps, opened_system, what_runs
+from core.ui.home import doors, family_list, family_picture, first_steps, what_runs
 from core.ui.page import header
 
 header("Transformer Atlas", "See how the Transformer family grew, then run its members here.")
 
 picture, cards = st.columns([2.3, 1], gap="medium")
 with picture:
-    opened_system(family_picture())
+    family_picture()
     st.caption(
         "**Try** a node or a name: it opens the system. **Notice** how much began in 2019; a pink ring marks what is "
         "listed under Efficient as well."
     )
+    st.page_link("pages/timeline.py", label="Play the years on the timeline", icon=":material/timeline:")
 with cards:
     doors()
 

@@ -30,6 +30,13 @@ _DECODING: dict[str, Parameter] = {
 
 PAGES: dict[str, dict[str, Parameter]] = {
     "home": {},
+    "timeline": {
+        "axis": Choice("branch", ("branch", "size")),
+        "branches": Words(most=4),
+        "system": Choice(),
+        "year": Integer(None, 1900, 2100),
+        "month": Integer(None, 1, 12),
+    },
     "about": {},
     "glossary": {"term": Choice(), "letter": Choice(), "q": Text()},
     "search": {"q": Text()},

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core import catalogue
 from core.catalogue import System
-from core.figures.family import family
-from core.ui.page import ACCENTS, BRANCH_ICONS, BRANCH_TITLES, plain
+from core.figures.lineage import family
+from core.ui.page import BRANCH_ICONS, BRANCH_TITLES, plain
+from core.ui.timeline.picture import picture
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
     from core.checkpoints.spec import CheckpointSpec
 
 _SENTENCES = {
@@ -50,23 +48,12 @@ _STEPS: tuple[tuple[str, str, str, dict[str, str], str], ...] = (
 )
 
 
-def family_picture() -> Any:
-    """The family tree in the colours of the visitor's theme; returns what was clicked in it."""
-    return st.plotly_chart(
-        _figure("#E8ECF0" if st.context.theme.type == "dark" else "#1A1F24"),
-        key="home.family",
-        on_select="rerun",
-        selection_mode="points",
-        config={"displayModeBar": False},
-        alt="Family tree over the years: each system in its branch's colour, with a line from its parent. "
-        "The same as a list of links stands below.",
-    )
-
-
-@lru_cache(maxsize=2)
-def _figure(ink: str) -> go.Figure:
-    """The picture with its names in the colour ``ink``; nobody changes it, so all visitors share it."""
-    return family(catalogue.systems(), catalogue.ancestors(), ACCENTS, BRANCH_TITLES, ink)
+def family_picture() -> None:
+    """The family in lanes over the years; a node opens its system. The same picture is played on the timeline."""
+    everything = family()
+    systems = len(catalogue.systems())
+    label = f"{systems} systems over the years in a lane for each branch; arrow keys walk, Enter opens"
+    picture(everything, "branch", key="home.family", until=everything[-1].at, chosen=None, label=label, play=False)
 
 
 def doors() -> None:
@@ -76,20 +63,6 @@ def doors() -> None:
         with st.container(border=True, gap=None):
             st.page_link(f"pages/{branch}.py", label=f"**{title}**", icon=BRANCH_ICONS[branch])
             st.caption(f"{_SENTENCES[branch]} {len(listed)} systems.")
-
-
-def opened_system(selection: Any) -> None:
-    """Go to the system whose marker was clicked in the picture, if one was."""
-    for branch, slug in clicked(selection):
-        st.switch_page(f"pages/{branch}.py", query_params={"system": slug})
-
-
-def clicked(selection: Any) -> list[tuple[str, str]]:
-    """Branch and slug of the selected markers; ancestors, which have no page, are left out."""
-    points = selection.get("selection", {}).get("points", []) if isinstance(selection, Mapping) else []
-    known = {system.slug: system.branch for system in catalogue.systems()}
-    chosen = [str(point["customdata"][1]) for point in points if len(point.get("customdata") or ()) == 2]
-    return [(known[slug], slug) for slug in chosen if slug in known]
 
 
 def family_list(systems: Sequence[System]) -> None:

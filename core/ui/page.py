@@ -47,6 +47,12 @@ def accent(branch: str) -> str:
     return ACCENTS.get(branch, "#767676")
 
 
+def base_path() -> str:
+    """What stands before every path of this app: empty, or the host's ``server.baseUrlPath``."""
+    path = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{path}" if path else ""
+
+
 def through_page_table() -> None:
     """Start the run again through ``app.py`` where Streamlit ran the page's file by itself; call it first in a page.
 

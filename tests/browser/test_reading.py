@@ -11,10 +11,8 @@ from tests.browser.conftest import Visitor
 
 def test_a_node_of_the_family_opens_its_system(visitor: Visitor) -> None:
     page = visitor.open("/")
-    points = page.get_by_test_id("stPlotlyChart").locator("g.points path.point")
-    expect(points.first).to_be_visible()
-    points.last.click(force=True)
-    expect(page).to_have_url(re.compile(r"/(encoder|decoder|encoder-decoder|efficient)\?system=[\w-]+"))
+    page.get_by_role("link", name=re.compile("^GPT-J, June 2021")).locator(".name").click()
+    expect(page).to_have_url(re.compile(r"/decoder\?system=gpt-j"))
     visitor.settle()
 
 
@@ -78,7 +76,8 @@ WORDS = ("/sources", "/sources?tab=citations", "/glossary?term=rotary-positions"
 def test_pages_fit_a_telephone(visitor: Visitor) -> None:
     visitor.page.set_viewport_size({"width": 400, "height": 800})
     trees = ("/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree")
-    for path in ("/", *trees, "/attention", "/attention?tab=grammar", "/zoo", "/zoo?tab=curves", "/about", *WORDS):
+    others = ("/timeline", "/attention", "/attention?tab=grammar", "/zoo", "/zoo?tab=curves", "/about")
+    for path in ("/", *trees, *others, *WORDS):
         page = visitor.open(path)
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, path

@@ -57,9 +57,10 @@ READS = {
         "assert terms() and all(value(one.expression) is not None for found in corrections() for one in found.sums)"
     ),
     "search": "from core.search import find; assert find('bert')[0].title == 'BERT'",
+    "the family over the years": "from core.figures.lineage import family; assert len(family()) > 1",
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
-PAGES = ("home", "about", "glossary", "search", "calculators")
+PAGES = ("home", "timeline", "about", "glossary", "search", "calculators")
 VIEWS = {
     "encoder": ("tree", "facts"),
     "decoder": ("tree", "facts"),

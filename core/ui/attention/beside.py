@@ -21,9 +21,8 @@ from core.ui.chips import token_chips
 from core.ui.glossary import told
 from core.ui.heads.pictures import saved_as
 from core.ui.heads.text import task_menu
-from core.ui.page import accent, plain
+from core.ui.page import accent, base_path, plain
 from core.ui.tables import Table, table
-from core.ui.zoo.table import base_path
 
 if TYPE_CHECKING:
     from core.ui.links import PageState

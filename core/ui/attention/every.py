@@ -19,9 +19,8 @@ from core.figures.attention import Theme
 from core.figures.every_head import SHAPES, Dots, depth_dots
 from core.ui.glossary import told
 from core.ui.heads.parts import KINDS
-from core.ui.page import BRANCH_TITLES, accent, plain
+from core.ui.page import BRANCH_TITLES, accent, base_path, plain
 from core.ui.tables import Link, Table, table
-from core.ui.zoo.table import base_path
 
 if TYPE_CHECKING:
     from core.ui.links import PageState

@@ -19,7 +19,7 @@ from core.errors import AtlasError
 from core.figures.numbers import short
 from core.ui.glossary import told
 from core.ui.links import PageState
-from core.ui.page import BRANCH_TITLES
+from core.ui.page import BRANCH_TITLES, base_path
 from core.ui.picker import SOURCES
 from core.ui.tables import Cell, Link, Row, Table, table
 from core.ui.zoo.frame import ZooView, branches
@@ -207,12 +207,6 @@ def _architecture(spec: CheckpointSpec) -> Cell:
     wanted: dict[str, links.Value] = {"system": system.slug if system else None, "model": spec.slug}
     href = base_path() + links.url(branch, wanted)
     return (Link(system.name if system else f"{title} page", href), title if system else "not in the catalogue")
-
-
-def base_path() -> str:
-    """What stands before every path of this app: empty, or the host's ``server.baseUrlPath``."""
-    path = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"/{path}" if path else ""
 
 
 def _parameters(size: Size | None) -> Cell:

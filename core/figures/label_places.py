@@ -1,0 +1,154 @@
+"""Where names stand, so that none covers another: text widths, boxes, and a greedy search around each point.
+
+A name is tried beside its point and then on wider and wider rings; the first free place is taken, the most crowded
+points choosing first. From a distance on, a thin line leads from the name to its point. The search is greedy, so it may
+fail in a picture that is too small: the caller then makes it higher, or leaves the name out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.float64]
+
+SIZE, HEIGHT = 12.5, 16.0
+"""Of a name, in pixels: the font's size and the line's height."""
+_WIDTHS = (
+    (0.30, "ijlIJ"), (0.33, " .,:'|"), (0.40, "-ftr()/"), (0.53, "sz"), (0.58, "ckLF"), (0.61, "vxyaoPTY"),
+    (0.64, "ebdghnpquES0123456789"), (0.70, "KAVBRXZC"), (0.76, "UHN"), (0.80, "DGOQ+"), (0.83, "w"), (0.87, "M"),
+    (1.0, "mW"),
+)  # fmt: skip
+"""Widths of letters in shares of the font's size, as DejaVu Sans has them, which is wider than most."""
+_OF = {letter: width for width, letters in _WIDTHS for letter in letters}
+_RINGS = (0, 14, 26, 40, 56, 74, 94, 118, 144)
+_TURNS = 16
+LEADS = 10
+"""Pixels between a point and its name beyond which a line joins them."""
+
+
+def text_width(text: str, size: float = SIZE) -> float:
+    """Pixels that ``text`` takes at most in a common sans-serif font."""
+    return size * sum(_OF.get(letter, 0.9) for letter in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in pixels, from its upper left corner."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        """The right edge."""
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> float:
+        """The lower edge."""
+        return self.top + self.height
+
+    def meets(self, other: Box) -> bool:
+        """Whether the two share any area."""
+        return (
+            self.top < other.bottom
+            and other.top < self.bottom
+            and self.left < other.right
+            and other.left < self.right
+        )  # fmt: skip
+
+    def nearest(self, x: float, y: float) -> tuple[float, float]:
+        """Its point that is nearest to another one."""
+        return min(max(x, self.left), self.right), min(max(y, self.top), self.bottom)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What a name belongs to: a marker's centre and radius."""
+
+    x: float
+    y: float
+    r: float
+    name: str
+
+
+def place(points: Sequence[Point], bounds: Box) -> tuple[Box | None, ...]:
+    """A box for every name, none on another nor on a marker; None where no place was free."""
+    taken = [Box(p.x - p.r - 1, p.y - p.r - 1, 2 * p.r + 2, 2 * p.r + 2) for p in points]
+    leads: list[tuple[float, float, float, float]] = []
+    found: list[Box | None] = [None] * len(points)
+    near = [sum(abs(p.x - q.x) < 90 and abs(p.y - q.y) < 40 for q in points) for p in points]
+    for i in sorted(range(len(points)), key=lambda i: (-near[i], points[i].x)):
+        point, names = points[i], [box for box in found if box]
+        for box in _free(point, taken, bounds):
+            line = (*box.nearest(point.x, point.y), point.x, point.y)
+            led = _length(line) > point.r + LEADS
+            if any(_cuts(other, box) for other in leads) or (led and any(_cuts(line, name) for name in names)):
+                continue
+            found[i] = box
+            taken.append(box)
+            if led:
+                leads.append(line)
+            break
+    return tuple(found)
+
+
+def _free(point: Point, taken: Sequence[Box], bounds: Box) -> list[Box]:
+    """Places for a point's name that lie in ``bounds`` and on nothing that is ``taken``, the best first."""
+    width = text_width(point.name)
+    left, top = _around(point, width)
+    right, bottom = left + width, top + HEIGHT
+    inside = (left >= bounds.left) & (right <= bounds.right) & (top >= bounds.top) & (bottom <= bounds.bottom)
+    edges = np.array([(box.left, box.top, box.right, box.bottom) for box in taken])  # [taken, 4]
+    met = (left[:, None] < edges[:, 2]) & (right[:, None] > edges[:, 0])  # [places, taken]
+    met &= (top[:, None] < edges[:, 3]) & (bottom[:, None] > edges[:, 1])
+    return [Box(float(left[i]), float(top[i]), width, HEIGHT) for i in np.flatnonzero(inside & ~met.any(axis=1))]
+
+
+def _around(point: Point, width: float) -> tuple[Numbers, Numbers]:
+    """Left and top of places for a name, the best first: right, left, above, below, then rings of :data:`_TURNS`."""
+    angle = 2 * np.pi * np.arange(_TURNS) / _TURNS
+    dx, dy = (np.tile(part, len(_RINGS)) for part in (np.cos(angle), np.sin(angle)))
+    ring = np.repeat(np.array(_RINGS, dtype=float), _TURNS)
+    x, y = point.x + dx * (point.r + 5 + ring), point.y + dy * (point.r + 3 + ring)
+    # the edge that faces the point touches the ring; straight above and below the name is centred
+    start = np.where(dx > 0.2, x, np.where(dx < -0.2, x - width, x - width / 2))
+    beside, centre, gap = point.y - HEIGHT / 2, point.x - width / 2, point.r + 4
+    lefts = np.concatenate([[point.x + gap, point.x - gap - width, centre, centre], start])
+    tops = np.concatenate(
+        [[beside, beside, point.y - point.r - HEIGHT - 1, point.y + point.r + 1], y - HEIGHT / 2 + dy * HEIGHT / 2]
+    )
+    return lefts, tops
+
+
+def _length(line: tuple[float, float, float, float]) -> float:
+    return math.hypot(line[2] - line[0], line[3] - line[1])
+
+
+def _cuts(line: tuple[float, float, float, float], box: Box) -> bool:
+    """Whether a segment passes through a box (Liang and Barsky's clipping)."""
+    x0, y0, x1, y1 = line
+    if max(x0, x1) < box.left or min(x0, x1) > box.right or max(y0, y1) < box.top or min(y0, y1) > box.bottom:
+        return False
+    enters, leaves = 0.0, 1.0
+    for step, distance in (
+        (x0 - x1, x0 - box.left),
+        (x1 - x0, box.right - x0),
+        (y0 - y1, y0 - box.top),
+        (y1 - y0, box.bottom - y0),
+    ):
+        if step == 0:
+            if distance <= 0:
+                return False
+        elif step < 0:
+            enters = max(enters, distance / step)
+        else:
+            leaves = min(leaves, distance / step)
+    return enters < leaves

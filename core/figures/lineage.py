@@ -1,0 +1,142 @@
+"""The family as data: every system with its month, its counted sizes and its parent; lines of descent; growth.
+
+A size is counted from the kept module tree of the published shape, so the same rule holds for every system; one that
+was never published has none. A record's sizes may be younger than its month, so growth is told by the year in which a
+system began, never as the date of a size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from statistics import median_low
+
+from core import catalogue
+from core.anatomy.keep import counts
+from core.catalogue.schema import Ancestor, Branch, System
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A system, or an ancestor without a page, whose ``branches`` are empty. ``sizes`` are names with parameters."""
+
+    slug: str
+    name: str
+    parent: str | None
+    branches: tuple[Branch, ...]
+    year: int
+    month: int
+    organisation: str
+    change: str
+    sizes: tuple[tuple[str, int], ...]
+
+    @property
+    def branch(self) -> Branch | None:
+        """The main branch; None for an ancestor."""
+        return self.branches[0] if self.branches else None
+
+    @property
+    def at(self) -> int:
+        """Months since the year nought, so that times can be subtracted."""
+        return self.year * 12 + self.month - 1
+
+    @property
+    def date(self) -> str:
+        """``October 2018``."""
+        return f"{MONTHS[self.month - 1]} {self.year}"
+
+    @property
+    def largest(self) -> int | None:
+        """Parameters of the largest size; None where no size is published or counted."""
+        return max((count for _, count in self.sizes), default=None)
+
+    @property
+    def smallest(self) -> int | None:
+        """Parameters of the smallest size."""
+        return min((count for _, count in self.sizes), default=None)
+
+
+@lru_cache(maxsize=1)
+def family() -> tuple[Entry, ...]:
+    """Everything in the catalogue and its ancestors, oldest first. Read once a process; no torch."""
+    return entries(
+        catalogue.systems(), catalogue.ancestors(), {s.slug: counts(s.slug) for s in catalogue.systems() if s.sizes}
+    )
+
+
+def entries(
+    systems: Sequence[System], ancestors: Sequence[Ancestor], sizes: Mapping[str, Mapping[str, int]]
+) -> tuple[Entry, ...]:
+    """The same of given records; ``sizes`` has the parameters of each system by the size's name."""
+    known = {system.slug for system in systems}
+    found = [
+        Entry(a.slug, a.name, None, (), a.year, a.month, a.organisation, a.change, ())
+        for a in ancestors
+        if a.slug not in known
+    ]
+    found += [
+        Entry(
+            s.slug, s.name, s.parent, s.branches, s.year, s.month, s.organisation, s.change,
+            tuple(sizes.get(s.slug, {}).items()),
+        )
+        for s in systems
+    ]  # fmt: skip
+    return tuple(sorted(found, key=lambda entry: (entry.at, entry.name.lower())))
+
+
+def line_of(slug: str, all_entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Ancestors from the root on, the system itself, then all its descendants, oldest first; empty if unknown."""
+    by_slug = {entry.slug: entry for entry in all_entries}
+    if slug not in by_slug:
+        return ()
+    up: list[Entry] = []
+    here: Entry | None = by_slug[slug]
+    while here is not None and here not in up:
+        up.append(here)
+        here = by_slug.get(here.parent or "")
+    below = {slug}
+    grown = True
+    while grown:  # records may come in any order, and two may share a month
+        fresh = {entry.slug for entry in all_entries if entry.parent in below} - below
+        below |= fresh
+        grown = bool(fresh)
+    before = {entry.slug for entry in up}
+    return (*reversed(up), *(entry for entry in all_entries if entry.slug in below - before))
+
+
+def records(shown: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Those that were larger than everything shown before them, oldest first."""
+    found: list[Entry] = []
+    for entry in sorted(shown, key=lambda entry: entry.at):
+        if entry.largest and entry.largest > (found[-1].largest or 0 if found else 0):
+            found.append(entry)
+    return tuple(found)
+
+
+def tops(shown: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The last record of each year that set one: how far the systems begun in that year went beyond all before."""
+    return tuple({entry.year: entry for entry in records(shown)}.values())
+
+
+def leap(shown: Iterable[Entry]) -> tuple[Entry, Entry, float] | None:
+    """The largest step between the tops of two years in a row, as a factor; None where no two years follow."""
+    found = tops(shown)
+    steps = [
+        (before, after, (after.largest or 0) / (before.largest or 1))
+        for before, after in pairwise(found)
+        if after.year == before.year + 1
+    ]
+    return max(steps, key=lambda step: step[2], default=None)
+
+
+def middle(shown: Iterable[Entry]) -> int | None:
+    """The middle one of the largest sizes (the lower one of two); None where there are no sizes."""
+    counted = [entry.largest for entry in shown if entry.largest]
+    return median_low(counted) if counted else None

@@ -1,0 +1,210 @@
+"""The family over the years, laid out by computation: in lanes by branch, or by size on a logarithmic axis.
+
+Time runs to the right, a month at a time. In lanes, a system takes the first free row of its branch's lane, the one
+nearest to its parent's: rows are filled in the order of time, so no two names can meet, and a lane has hardly more rows
+than systems that stand side by side at the busiest moment. A marker's radius grows with the logarithm of the largest
+size: ten times more parameters add as many pixels everywhere. By size, height is the logarithm, and names look for
+free places (:mod:`core.figures.label_places`); where one finds none, the picture grows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.catalogue.schema import Branch
+from core.figures.label_places import HEIGHT, Box, Point, place, text_width
+from core.figures.lineage import Entry
+from core.figures.numbers import short
+
+ORDER: tuple[Branch | None, ...] = (None, "encoder", "efficient", "encoder-decoder", "decoder")
+"""Lanes from top to bottom: ancestors, then those that descend from an encoder near it, so that lines stay short."""
+TITLES = {None: "Roots", "encoder": "Encoder", "decoder": "Decoder", "encoder-decoder": "Encoder-decoder",
+          "efficient": "Efficient"}  # fmt: skip
+SYMBOLS: dict[Branch | None, str] = {
+    "encoder": "circle",
+    "decoder": "square",
+    "encoder-decoder": "diamond",
+    "efficient": "triangle",
+    None: "circle",
+}
+"""Colour is never the only sign of a branch."""
+
+AXIS, ROW, PAD = 26.0, 22.0, 4.0
+"""Pixels: the years above the picture, the least height of a row, the air above and below a lane."""
+HEIGHTS = (500.0, 600.0, 720.0)
+"""Of the picture by size: the first in which every name finds a place, else the last."""
+LEGEND = (10**7, 10**9, 10**11)
+_DOT = 6.0
+_PLAIN = 6.5
+_LEFT = 58.0
+_STRIP = 34.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A system's marker and its name's box; ``label`` is None where the name found no room."""
+
+    slug: str
+    x: float
+    y: float
+    r: float
+    label: Box | None
+    low: float
+    """Where its smallest size stands; ``y`` itself in lanes and where there is one size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A branch's lane over the whole width."""
+
+    branch: Branch | None
+    title: str
+    top: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture ``width`` by ``height``. Month m stands at ``x0 + m * step``; ``years`` and ``levels`` are ticks."""
+
+    width: float
+    height: float
+    x0: float
+    step: float
+    marks: tuple[Mark, ...]
+    bands: tuple[Band, ...]
+    years: tuple[tuple[float, str], ...]
+    levels: tuple[tuple[float, str], ...]
+
+
+def radius(parameters: int | None) -> float:
+    """Pixels for a size: 3.2 at three million, 3.1 more for every ten times; for no size a fixed one."""
+    return _PLAIN if parameters is None else 3.2 + 3.1 * max(0.0, math.log10(parameters) - 6.5)
+
+
+def whole(power: int) -> str:
+    """A power of ten in short: ``10 M``."""
+    return short(power).replace(".00", "").replace(".0", "")
+
+
+def lanes(shown: Sequence[Entry], span: tuple[int, int], width: float) -> Drawing:
+    """The lanes of ``shown``; ``span`` are the first and the last month of the axis."""
+    x0, step = _axis(span, 6.0, width)
+    marks: dict[str, Mark] = {}
+    bands = []
+    top = AXIS
+    for branch in ORDER:
+        members = [entry for entry in shown if entry.branch == branch]
+        if not members:
+            continue
+        heading = text_width(TITLES[branch]) + 22
+        rows, spots = _rows(members, heading, x0, step, width)
+        heights = [max([ROW, *(2 * radius(members[i].largest) + 4 for i in row)]) for row in rows]
+        place_of = {i: number for number, row in enumerate(rows) for i in row}
+        for i, entry in enumerate(members):
+            number = place_of[i]
+            y = top + PAD + sum(heights[:number]) + heights[number] / 2
+            x, left = spots[i]
+            box = Box(left, y - HEIGHT / 2, text_width(entry.name), HEIGHT)
+            marks[entry.slug] = Mark(entry.slug, x, y, radius(entry.largest), box, y)
+        height = sum(heights) + 2 * PAD
+        bands.append(Band(branch, TITLES[branch], top, height))
+        top += height + 2
+    return Drawing(
+        width, top, x0, step, tuple(marks[e.slug] for e in shown), tuple(bands), _years(span, x0, step, width), ()
+    )
+
+
+def _rows(
+    members: Sequence[Entry], heading: float, x0: float, step: float, width: float
+) -> tuple[list[list[int]], list[tuple[float, float]]]:
+    """Rows of indices into ``members`` (oldest first), and for each of them its x and where its name begins."""
+    spots, reach = [], []
+    for entry in members:
+        x, r, long = x0 + entry.at * step, radius(entry.largest), text_width(entry.name)
+        left = x + r + 4 if x + r + 4 + long <= width else x - r - 4 - long
+        spots.append((x, left))
+        reach.append((min(x - r, left) - 5, max(x + r, left + long) + 5))
+    rows: list[list[int]] = [[]]
+    ends = [heading]  # the lane's heading stands at the left of its first row
+    where: dict[str, int] = {}
+    for i in sorted(range(len(members)), key=lambda i: reach[i][0]):
+        start, end = reach[i]
+        parent = members[i].parent or ""
+        wanted = where.get(parent, 0)
+        # in its parent's own row only right behind it, else the line would run through others' markers
+        barred = wanted if parent in where and members[rows[wanted][-1]].slug != parent else -1
+        free = [number for number, taken in enumerate(ends) if taken <= start and number != barred]
+        if not free:
+            rows.append([])
+            ends.append(0.0)
+            free = [len(rows) - 1]
+        number = min(free, key=lambda row: (abs(row - wanted), row))
+        rows[number].append(i)
+        ends[number] = end
+        where[members[i].slug] = number
+    return rows, spots
+
+
+def by_size(shown: Sequence[Entry], span: tuple[int, int], width: float) -> Drawing:
+    """Parameters upwards on a logarithmic axis; those without a size stand in a strip below. As high as names need."""
+    for height in HEIGHTS:
+        drawing = _by_size(shown, span, width, height)
+        if all(mark.label for mark in drawing.marks):
+            break
+    return drawing
+
+
+def _by_size(shown: Sequence[Entry], span: tuple[int, int], width: float, height: float) -> Drawing:
+    x0, step = _axis(span, _LEFT, width)
+    counted = [count for entry in shown for _, count in entry.sizes]
+    strip = _STRIP if any(entry.largest is None for entry in shown) else 0.0
+    low, high = (math.log10(min(counted)) - 0.15, math.log10(max(counted)) + 0.3) if counted else (6.0, 9.0)
+    bottom = height - strip
+    scale = (bottom - AXIS) / (high - low)
+
+    def y_of(parameters: int | None) -> float:
+        return height - strip / 2 if parameters is None else bottom - (math.log10(parameters) - low) * scale
+
+    spots = _apart([(x0 + entry.at * step, y_of(entry.largest)) for entry in shown], step)
+    points = [Point(x, y, _DOT, entry.name) for (x, y), entry in zip(spots, shown, strict=True)]
+    boxes = place(points, Box(_LEFT, AXIS, width - _LEFT, height - AXIS))
+    marks = tuple(
+        Mark(entry.slug, point.x, point.y, _DOT, box, y_of(entry.smallest))
+        for entry, point, box in zip(shown, points, boxes, strict=True)
+    )
+    levels = tuple((y_of(10**power), whole(10**power)) for power in range(math.ceil(low), math.floor(high) + 1))
+    if strip:
+        levels = ((height - strip / 2, "none"), *levels)
+    return Drawing(width, height, x0, step, marks, (), _years(span, x0, step, width), levels)
+
+
+def _apart(spots: Sequence[tuple[float, float]], step: float) -> list[tuple[float, float]]:
+    """Markers that would cover each other, moved aside within their month."""
+    moved: list[tuple[float, float]] = []
+    for x, y in spots:
+        tries = [x + shift * step for shift in (0, 0.45, -0.45)]
+        free = [t for t in tries if all(abs(t - a) + abs(y - b) > _DOT + 2 for a, b in moved)]
+        moved.append((free[0] if free else x, y))
+    return moved
+
+
+def _axis(span: tuple[int, int], left: float, width: float) -> tuple[float, float]:
+    """Where month nought stands, and the pixels of a month."""
+    step = (width - left) / (span[1] - span[0])
+    return left - span[0] * step, step
+
+
+def _years(span: tuple[int, int], x0: float, step: float, width: float) -> tuple[tuple[float, str], ...]:
+    """The beginning of each year on the axis that leaves room for its number."""
+    years = range(-(-span[0] // 12), span[1] // 12 + 1)
+    found = ((x0 + year * 12 * step, str(year)) for year in years)
+    return tuple((x, year) for x, year in found if x + 36 <= width)
+
+
+def span_of(family: Sequence[Entry]) -> tuple[int, int]:
+    """The axis' first and last month: from the January before the family begins to some months after it ends."""
+    first, last = min(entry.at for entry in family), max(entry.at for entry in family)
+    return first - max(3, first % 12), last + 5

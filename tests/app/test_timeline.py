@@ -1,0 +1,173 @@
+"""The timeline: it opens filled, every control and link does what it says, and nonsense gets a sentence."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.figures.lineage import family
+from core.ui.timeline.beside import COLUMNS, as_csv, growth_sentence, middle_sentence, steps
+from tests.app.test_zoo import ROOT, html_of, protos, shown
+
+FAMILY = family()
+
+
+def page(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.switch_page("pages/timeline.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    return at
+
+
+def picture(at: AppTest) -> dict[str, Any]:
+    """What the component was given."""
+    (proto,) = [proto for proto in protos(at, "bidi_component") if proto.component_name.endswith("atlas_timeline")]
+    return dict(json.loads(proto.json))
+
+
+def names(at: AppTest) -> set[str]:
+    return {node["name"] for node in picture(at)["nodes"]}
+
+
+def test_it_opens_filled() -> None:
+    at = page()
+    assert at.title[0].value == "Timeline"
+    assert not at.warning
+    data = picture(at)
+    assert {node["slug"] for node in data["nodes"]} == {entry.slug for entry in FAMILY}
+    assert (data["until"], data["chosen"]) == (FAMILY[-1].at, None)
+    assert "**Notice** each year’s largest" in shown(at)
+    assert f"{FAMILY[-1].name}</a>" in html_of(at)
+    assert not at.subheader
+
+
+def test_a_link_carries_the_whole_view() -> None:
+    at = page(axis="size", branches="decoder", system="gpt-2", year="2019", month="6")
+    data = picture(at)
+    assert data["sign"].startswith("size")
+    assert (data["until"], data["chosen"]) == (2019 * 12 + 5, "gpt-2")
+    assert {"GPT", "GPT-2", "GPT-3", "Transformer"} <= names(at)
+    assert not {"BERT", "T5"} & names(at)
+    assert at.subheader[0].value == "The line of GPT\\-2"
+    assert "GPT → GPT-2" in html_of(at)
+    assert at.query_params["axis"] == "size"
+    assert "BERT" not in html_of(at)
+
+
+def test_a_line_is_shown_whole_whatever_its_branches() -> None:
+    found = names(page(branches="encoder-decoder", system="roberta"))
+    assert {"Transformer", "BERT", "RoBERTa", "Longformer", "T5"} <= found
+    assert "GPT-2" not in found
+
+
+def test_a_system_counts_wherever_it_is_listed() -> None:
+    found = names(page(branches="efficient"))
+    assert {"Longformer", "ALBERT", "Transformer-XL"} <= found
+    assert not {"BERT", "GPT-2"} & found
+
+
+def test_the_steps_of_a_line_are_its_changes_in_order() -> None:
+    line = tuple(entry for entry in FAMILY if entry.slug in ("transformer", "bert", "roberta"))
+    rows = steps(line)
+    said = [getattr(row[0][0], "text", row[0][0]) for row in rows]
+    assert said == ["Transformer → BERT", "BERT → RoBERTa"]
+    assert rows[1][1:] == ("July 2019", next(entry.change for entry in FAMILY if entry.slug == "roberta"))
+
+
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ({"axis": "colour"}, "axis"),
+        ({"branches": "encoder,<script>"}, "branches"),
+        ({"branches": "a,b,c,d,e,f"}, "branches"),
+        ({"system": "../../etc/passwd"}, "system"),
+        ({"system": "x" * 5000}, "system"),
+        ({"year": "soon"}, "year"),
+        ({"year": "99999999999999999999"}, "year"),
+        ({"month": "13"}, "month"),
+        ({"no-such": "1"}, "no-such"),
+    ],
+)
+def test_nonsense_in_the_link_gets_a_sentence_and_the_usual_view(query: dict[str, str], word: str) -> None:
+    at = page(**query)
+    assert len(at.warning) == 1
+    assert word in at.warning[0].value.replace("\\", "")
+    assert len(picture(at)["nodes"]) == len(FAMILY)
+    assert "<script>" not in html_of(at)
+
+
+@pytest.mark.parametrize(("year", "until"), [("1950", FAMILY[0].at), ("2099", FAMILY[-1].at)])
+def test_a_year_beyond_both_ends_shows_the_end_and_says_so(year: str, until: int) -> None:
+    at = page(year=year)
+    assert picture(at)["until"] == until
+    assert f"begins in {FAMILY[0].date}" in shown(at)
+
+
+def test_no_branch_at_all_is_said() -> None:
+    at = page(branches="")
+    assert "No branch is chosen" in shown(at)
+    assert not protos(at, "bidi_component") or all(
+        not proto.component_name.endswith("atlas_timeline") for proto in protos(at, "bidi_component")
+    )
+
+
+def test_what_is_later_than_the_year_is_neither_in_the_table_nor_in_the_count() -> None:
+    at = page(year="2018")
+    assert FAMILY[-1].name not in html_of(at)
+    assert "that began since" not in shown(at)
+
+
+def test_the_menu_lights_a_line_and_puts_it_out() -> None:
+    at = page()
+    menu = at.selectbox[0]
+    menu.set_value("bert").run()
+    assert picture(at)["chosen"] == "bert"
+    assert at.query_params["system"] == "bert"
+    at.selectbox[0].set_value("").run()
+    assert picture(at)["chosen"] is None
+    assert "system" not in at.query_params
+
+
+def test_growth_is_told_in_numbers_that_can_be_checked() -> None:
+    sizes = {"gpt": 100_000_000, "gpt-2": 1_000_000_000, "bert": 300_000_000, "xlnet": 200_000_000}
+    some = tuple(
+        replace(entry, sizes=(("only", sizes[entry.slug]),)) for entry in FAMILY if entry.slug in sizes
+    )  # June 2018, October 2018, February 2019, June 2019
+    assert growth_sentence(some) == (
+        "each year’s largest, by the year in which a system began: 300 M parameters in 2018 (BERT), "
+        "1.00 B in 2019 (GPT-2). "
+        "The largest leap, from 2018 to 2019, is 3.3 times. The one since is not larger."
+    )
+    assert middle_sentence(some) == "Most stayed small: half of the 4 with a size have none above 200 M."
+    assert growth_sentence(some[:1]) == middle_sentence(some[:3]) == ""
+
+
+def test_the_file_has_every_row_with_sizes_in_full() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(FAMILY))))
+    assert tuple(rows[0]) == COLUMNS
+    assert len(rows) == len(FAMILY)
+    bert = next(row for row in rows if row["slug"] == "bert")
+    assert bert["smallest size (parameters)"] == "109482240"
+    assert (bert["year"], bert["month"], bert["parent"]) == ("2018", "10", "transformer")
+
+
+def test_a_run_takes_little_work() -> None:
+    at = page(axis="size")
+    best = min(_seconds(at) for _ in range(3))
+    assert best < 0.15  # of the processor, whatever else the machine does
+
+
+def _seconds(at: AppTest) -> float:
+    start = time.process_time()
+    at.run()
+    return time.process_time() - start

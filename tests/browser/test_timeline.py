@@ -1,0 +1,201 @@
+"""The timeline in Chromium: walked by keyboard, played, saved, opened; its picture alone, where names must not meet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from core.figures.lineage import Entry, family, line_of
+from core.ui.timeline import picture
+from tests.browser.conftest import MOUNT, Visitor
+from tests.unit.test_figures_timeline import twice
+
+FAMILY = family()
+LAST = FAMILY[-1].at
+MEETING = """
+(svg) => {
+  const boxes = [...svg.querySelectorAll(".node .name")].map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const dots = [...svg.querySelectorAll(".node .shape")].map((one) => ["a marker", one.getBoundingClientRect()]);
+  const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+  const found = [];
+  boxes.forEach(([name, box], i) => {
+    boxes.slice(i + 1).forEach(([other, its]) => { if (meet(box, its)) found.push(name + " and " + other); });
+    dots.forEach(([other, its]) => { if (meet(box, its)) found.push(name + " and " + other); });
+  });
+  return found;
+}
+"""
+"""Names that share an area with another name or a marker, by what the browser has drawn; a line's air may overlap."""
+
+
+def data_of(shown: tuple[Entry, ...] = FAMILY, axis: str = "branch", **more: Any) -> dict[str, Any]:
+    usual = {"until": LAST, "chosen": None, "play": True, "count": 0}
+    return picture.component_data(shown, axis, "The family") | usual | more
+
+
+@pytest.fixture
+def alone(chromium: Browser) -> Iterator[Page]:
+    page = chromium.new_page(viewport={"width": 960, "height": 800}, reduced_motion="reduce")
+    page.goto("about:blank")
+    yield page
+    page.close()
+
+
+def mount(page: Page, data: dict[str, Any]) -> None:
+    css = (picture.ASSETS / "timeline.css").read_text(encoding="utf-8")
+    page.evaluate(MOUNT, [picture.HTML, css, picture.script(), data])
+
+
+def focused(page: Page) -> str:
+    """The name of the node that has the focus."""
+    said = str(page.evaluate("document.activeElement.shadowRoot.activeElement.getAttribute('aria-label')"))
+    return said.split(",")[0]
+
+
+@pytest.mark.parametrize("axis", ["branch", "size"])
+@pytest.mark.parametrize("shown", [FAMILY, twice(FAMILY)], ids=["catalogue", "twice as many"])
+def test_no_name_lies_on_another(alone: Page, shown: tuple[Entry, ...], axis: str) -> None:
+    mount(alone, data_of(shown, axis))
+    assert alone.locator(".node .name").count() > 0.7 * len(shown)
+    assert alone.locator(".picture svg").evaluate(MEETING) == []
+
+
+def test_arrows_walk_in_time_and_along_descent(alone: Page) -> None:
+    mount(alone, data_of())
+    expect(alone.locator(".node[tabindex='0']")).to_have_count(1)
+    alone.get_by_role("link", name=re.compile("^BERT, October 2018")).focus()
+    assert focused(alone) == "BERT"
+    expect(alone.locator(".tip")).to_contain_text("109 M to 335 M parameters, 2 sizes")
+    expect(alone.locator(".edge.lit")).to_have_count(len(line_of("bert", FAMILY)) - 1)
+    alone.keyboard.press("ArrowDown")
+    child = focused(alone)
+    assert child == next(entry.name for entry in FAMILY if entry.parent == "bert")
+    alone.keyboard.press("ArrowUp")
+    assert focused(alone) == "BERT"
+    alone.keyboard.press("ArrowUp")
+    assert focused(alone) == "Transformer"
+    alone.keyboard.press("ArrowRight")
+    assert focused(alone) == FAMILY[1].name
+    alone.keyboard.press("End")
+    assert focused(alone) == FAMILY[-1].name
+    alone.keyboard.press("Escape")
+    expect(alone.locator(".tip")).to_be_hidden()
+
+
+def test_the_slider_hides_what_is_later_and_tells_the_page_where_it_stops(alone: Page) -> None:
+    mount(alone, data_of(until=2018 * 12 + 11))
+    there = sum(entry.year <= 2018 for entry in FAMILY)
+    expect(alone.locator(".picture .node:not(.later)")).to_have_count(there)
+    expect(alone.locator("output")).to_have_text(f"December 2018: {there} of {len(FAMILY)}")
+    slider = alone.get_by_role("slider", name="Show the family up to")
+    slider.focus()
+    alone.keyboard.press("ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^January 2019"))
+    assert alone.evaluate("window.sent") == [{"until": 2019 * 12, "count": 1}]
+    alone.evaluate("data => window.again(data)", data_of(until=2018 * 12 + 11, count=0))  # an answer to an older move
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^January 2019"))
+    alone.evaluate("data => window.again(data)", data_of(until=2017 * 12 + 11, count=1))
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^December 2017"))
+
+
+def test_playing_with_reduced_motion_shows_year_after_year_and_can_be_stopped(alone: Page) -> None:
+    mount(alone, data_of())
+    alone.get_by_role("button", name="Play").click()
+    expect(alone.locator("output")).to_contain_text("December 2017")
+    expect(alone.locator("output")).to_contain_text("December 2018")
+    alone.get_by_role("button", name="Pause").click()
+    expect(alone.get_by_role("button", name="Play")).to_be_visible()
+    (moved,) = alone.evaluate("window.sent")
+    assert moved["until"] % 12 == 11
+    assert 2018 * 12 < moved["until"] < LAST
+
+
+def test_playing_runs_to_the_end_and_begins_again(chromium: Browser) -> None:
+    page = chromium.new_page(viewport={"width": 960, "height": 800})
+    page.goto("about:blank")
+    mount(page, data_of(until=LAST - 6))
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("window.sent.length > 0")
+    assert page.evaluate("window.sent") == [{"until": LAST, "count": 1}]
+    expect(page.locator(".node.later")).to_have_count(0)
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator("output")).to_contain_text("2017")
+    page.close()
+
+
+def test_names_are_text_and_never_markup(alone: Page) -> None:
+    bad = "<img src=x onerror=alert(1)>"
+    shown = tuple(replace(e, name=bad, change=bad, organisation=bad) if e.slug == "bert" else e for e in FAMILY)
+    mount(alone, data_of(shown))
+    alone.locator(".node", has_text="<img").first.focus()
+    assert alone.locator("img").count() == 0
+    expect(alone.locator(".tip")).to_contain_text(bad)
+
+
+def test_a_narrow_window_has_a_list_that_follows_the_years(alone: Page) -> None:
+    alone.set_viewport_size({"width": 400, "height": 800})
+    mount(alone, data_of(until=2018 * 12 + 11, chosen="bert"))
+    expect(alone.locator(".list .node:visible")).to_have_count(sum(entry.year <= 2018 for entry in FAMILY))
+    expect(alone.locator(".picture .node:visible")).to_have_count(0)
+    expect(alone.locator(".list h3:visible")).to_have_text(["2017", "2018"])
+    expect(alone.locator(".list .node", has_text="GPT").first).to_have_attribute("href", "/decoder?system=gpt")
+    assert alone.evaluate("document.documentElement.scrollWidth") <= 400
+    alone.set_viewport_size({"width": 900, "height": 800})  # there is room again
+    expect(alone.locator(".picture .node.chosen .name")).to_have_text("BERT")
+
+
+def test_pictures_are_saved_as_they_stand(alone: Page) -> None:
+    mount(alone, data_of(until=2019 * 12 + 11))
+    with alone.expect_download() as done:
+        alone.get_by_role("button", name="Save SVG").click()
+    saved = done.value
+    assert saved.suggested_filename == "transformer-family.svg"
+    text = saved.path().read_text(encoding="utf-8")
+    assert 'xmlns="http://www.w3.org/2000/svg"' in text
+    assert ">RoBERTa<" in text
+    assert ">GPT-3<" not in text  # it is later than the year shown
+    assert "href" not in text
+    assert "var(" not in text
+    with alone.expect_download() as done:
+        alone.get_by_role("button", name="Save PNG").click()
+    assert done.value.path().read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_person_looks_filters_and_opens_a_system(visitor: Visitor) -> None:
+    page = visitor.open("/timeline?system=roberta&year=2020")
+    expect(page.locator(".picture .node.later")).to_have_count(sum(entry.year > 2020 for entry in FAMILY))
+    expect(page.get_by_role("rowheader", name="BERT → RoBERTa")).to_be_visible()
+    page.get_by_role("radio", name="By size").click()
+    expect(page).to_have_url(re.compile("axis=size"))
+    page.get_by_role("button", name="Branches: all").click()
+    page.get_by_role("button", name="Decoder", exact=True).click()
+    expect(page).to_have_url(re.compile("branches=encoder"))
+    expect(page.get_by_role("link", name=re.compile("^GPT-3, May 2020"))).to_have_count(0)
+    page.keyboard.press("Escape")
+    slider = page.get_by_role("slider", name="Show the family up to")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page).to_have_url(re.compile("month=11"))
+    node = page.get_by_role("link", name=re.compile("^Longformer, April 2020"))
+    node.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/efficient\?system=longformer"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Efficient")
+    page.go_back()
+    expect(page).to_have_url(re.compile("/timeline.*axis=size"))
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^November 2020"))
+
+
+@pytest.mark.parametrize("axis", ["branch", "size"])
+def test_no_two_names_meet_on_the_page_at_1440(visitor: Visitor, axis: str) -> None:
+    visitor.page.set_viewport_size({"width": 1440, "height": 900})
+    page = visitor.open(f"/timeline?axis={axis}")
+    names = page.locator(".picture svg .node .name")
+    expect(names.first).to_be_visible()
+    assert names.count() == len(FAMILY)
+    assert page.locator(".picture svg[role=group]").evaluate(MEETING) == []

@@ -1,0 +1,207 @@
+"""The timeline's layouts: no name on another, time and size where they belong, lanes that read as lines of descent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+
+from core.figures.label_places import HEIGHT, Box, Point, _cuts, place, text_width
+from core.figures.lineage import Entry, family
+from core.figures.timeline import AXIS, ORDER, SYMBOLS, Drawing, by_size, lanes, radius, span_of
+from core.figures.timeline_key import key
+from core.ui.timeline.picture import WIDTHS, _moved, component_data, sizes_in_words
+
+FAMILY = family()
+SPAN = span_of(FAMILY)
+
+
+def twice(shown: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Twice as many systems: every one again, some months later, under a longer name."""
+    again = [
+        replace(entry, slug=f"{entry.slug}+", name=f"{entry.name}-{i % 7}", month=(entry.month + i) % 12 + 1)
+        for i, entry in enumerate(shown)
+        if entry.branch
+    ]
+    return tuple(sorted([*shown, *again], key=lambda entry: entry.at))
+
+
+def boxes(drawing: Drawing) -> list[Box]:
+    return [mark.label for mark in drawing.marks if mark.label]
+
+
+def on_each_other(drawing: Drawing) -> list[tuple[str, str]]:
+    """Pairs of systems whose names meet, or whose name lies on the other's marker."""
+    found = []
+    for one, other in combinations(drawing.marks, 2):
+        dots = [Box(mark.x - mark.r, mark.y - mark.r, 2 * mark.r, 2 * mark.r) for mark in (one, other)]
+        if one.label and other.label and one.label.meets(other.label):
+            found.append((one.slug, other.slug))
+        if (one.label and one.label.meets(dots[1])) or (other.label and other.label.meets(dots[0])):
+            found.append((one.slug, other.slug))
+    return found
+
+
+@pytest.mark.parametrize("width", WIDTHS["branch"])
+@pytest.mark.parametrize("shown", [FAMILY, twice(FAMILY)], ids=["catalogue", "twice as many"])
+def test_in_lanes_every_name_has_a_place_of_its_own(shown: tuple[Entry, ...], width: int) -> None:
+    drawing = lanes(shown, SPAN, width)
+    assert len(boxes(drawing)) == len(shown)
+    assert on_each_other(drawing) == []
+    assert all(box.left >= 0 and box.right <= width and box.bottom <= drawing.height for box in boxes(drawing))
+
+
+@pytest.mark.parametrize("width", [width for width in WIDTHS["size"] if width >= 860])
+def test_by_size_every_name_of_the_catalogue_has_a_place_of_its_own(width: int) -> None:
+    drawing = by_size(FAMILY, SPAN, width)
+    assert [mark.slug for mark in drawing.marks if mark.label is None] == []
+    assert on_each_other(drawing) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS["size"])
+def test_by_size_names_that_find_no_place_are_left_out_and_none_meet(width: int) -> None:
+    drawing = by_size(twice(FAMILY), SPAN, width)
+    assert len(boxes(drawing)) > 0.7 * len(drawing.marks)
+    assert on_each_other(drawing) == []
+
+
+def test_time_runs_evenly_to_the_right() -> None:
+    for drawing in (lanes(FAMILY, SPAN, 1000), by_size(FAMILY, SPAN, 1000)):
+        places = {mark.slug: mark.x for mark in drawing.marks}
+        step = drawing.step
+        assert places["gpt-3"] - places["bert"] == pytest.approx(19 * step, abs=0.5 * step)  # October 2018 to May 2020
+        years = {year: x for x, year in drawing.years}
+        assert years["2020"] - years["2019"] == pytest.approx(12 * step)
+        assert min(places.values()) >= 0
+        assert max(places.values()) < 1000
+
+
+def test_ten_times_more_parameters_stand_one_decade_higher_and_add_as_many_pixels() -> None:
+    assert radius(10**11) - radius(10**10) == pytest.approx(radius(10**9) - radius(10**8)) == pytest.approx(3.1)
+    drawing = by_size(FAMILY, SPAN, 1000)
+    ticks = {text: y for y, text in drawing.levels}
+    decade = ticks["100 M"] - ticks["1 B"]
+    assert ticks["1 B"] - ticks["10 B"] == pytest.approx(decade)
+    gpt3 = next(mark for mark in drawing.marks if mark.slug == "gpt-3")
+    assert ticks["100 B"] - gpt3.y == pytest.approx(0.24205 * decade, rel=1e-3)  # log10(174,604,259,328) = 11.24205
+
+
+def test_in_lanes_nobody_stands_between_a_parent_and_its_child_on_their_line() -> None:
+    for width in WIDTHS["branch"]:
+        places = {mark.slug: mark for mark in lanes(FAMILY, SPAN, width).marks}
+        for entry in FAMILY:
+            child, parent = places[entry.slug], places.get(entry.parent or "")
+            if parent is None or parent.y != child.y:
+                continue
+            between = [slug for slug, m in places.items() if m.y == child.y and parent.x < m.x < child.x]
+            assert between == [], f"{between} between {entry.parent} and {entry.slug}"
+
+
+def test_lanes_follow_the_stated_order_and_hold_their_own() -> None:
+    drawing = lanes(FAMILY, SPAN, 900)
+    there = [band.branch for band in drawing.bands]
+    assert there == [branch for branch in ORDER if branch in there]
+    assert drawing.bands[0].top == AXIS
+    branch_of = {entry.slug: entry.branch for entry in FAMILY}
+    for mark in drawing.marks:
+        band = next(band for band in drawing.bands if band.branch == branch_of[mark.slug])
+        assert band.top <= mark.y - mark.r
+        assert mark.y + mark.r <= band.top + band.height
+
+
+def test_without_a_size_a_system_is_hollow_and_stands_below_the_axis() -> None:
+    shown = tuple(replace(entry, sizes=()) if entry.slug == "gpt-3" else entry for entry in FAMILY)
+    drawing = by_size(shown, SPAN, 1000)
+    there = {mark.slug: mark for mark in drawing.marks}
+    assert all(there["gpt-3"].y > mark.y for slug, mark in there.items() if dict_of(shown)[slug].largest)
+    gpt3 = next(node for node in component_data(shown, "size", "x")["nodes"] if node["slug"] == "gpt-3")
+    assert (gpt3["hollow"], gpt3["size"], gpt3["sizes"]) == (True, "", "Size not published")
+    assert any("not published" in sign.text for sign in key(shown, 1000, sizes=False))
+    assert (
+        sizes_in_words(next(entry for entry in FAMILY if entry.slug == "bert")) == "109 M to 335 M parameters, 2 sizes"
+    )
+
+
+def dict_of(shown: tuple[Entry, ...]) -> dict[str, Entry]:
+    return {entry.slug: entry for entry in shown}
+
+
+@pytest.mark.parametrize("sizes", [True, False])
+@pytest.mark.parametrize("width", [300, 600, 1200])
+def test_the_key_keeps_to_its_width_and_its_signs_apart(width: float, sizes: bool) -> None:
+    signs = key(FAMILY, width, sizes)
+    assert all(sign.x - sign.r >= 0 and sign.y - sign.r >= 0 for sign in signs)
+    places = [Box(s.x - s.r, s.y - s.r, 2 * s.r + 7 + text_width(s.text), 2 * s.r) for s in signs]
+    assert not any(one.meets(other) for one, other in combinations(places, 2))
+    if width > 300:
+        assert all(box.right <= width for box in places)
+    assert len({sign.y for sign in signs}) > 1 or width > 1000
+
+
+def test_nothing_but_unsized_systems_can_still_be_drawn() -> None:
+    bare = tuple(replace(entry, sizes=()) for entry in FAMILY[:3])
+    assert len(boxes(by_size(bare, SPAN, 600))) == 3
+    assert len(boxes(lanes(bare[:1], SPAN, 600))) == 1
+
+
+def test_colour_is_never_the_only_sign() -> None:
+    branches = [branch for branch in ORDER if branch]
+    assert len({SYMBOLS[branch] for branch in branches}) == len(branches)
+
+
+def test_boxes_meet_where_they_share_an_area() -> None:
+    box = Box(0, 0, 10, 10)
+    assert box.meets(Box(9, 9, 5, 5))
+    assert not box.meets(Box(10, 0, 5, 5))  # an edge is no area
+    assert not box.meets(Box(0, 10.5, 5, 5))
+    assert box.nearest(15, 5) == (10, 5)
+    assert box.nearest(3, -4) == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "cuts"),
+    [
+        ((-5.0, 5.0, 15.0, 5.0), True),
+        ((-5.0, -5.0, 15.0, 15.0), True),
+        ((-5.0, 12.0, 15.0, 12.0), False),
+        ((-5.0, 8.0, 3.0, 16.0), False),  # passes the lower left corner at a distance
+        ((-20.0, 5.0, -1.0, 5.0), False),  # ends before it
+        ((4.0, 4.0, 6.0, 6.0), True),  # lies inside
+    ],
+)
+def test_lines_through_boxes(line: tuple[float, float, float, float], cuts: bool) -> None:
+    assert _cuts(line, Box(0, 0, 10, 10)) is cuts
+
+
+def test_names_of_one_place_part_and_a_picture_too_small_leaves_some_out() -> None:
+    crowd = [Point(100, 100, 5, name) for name in ("one", "two", "three", "four")]
+    found = [box for box in place(crowd, Box(0, 0, 400, 300)) if box]
+    assert len(found) == 4
+    assert not any(a.meets(b) for a, b in combinations(found, 2))
+    assert found[0].width == text_width("one")
+    assert found[0].height == HEIGHT
+    assert place(crowd, Box(90, 90, 20, 20)) == (None,) * 4
+
+
+def test_a_move_is_taken_from_whatever_the_browser_sends() -> None:
+    last = FAMILY[-1].at
+    assert _moved({"until": 2019 * 12, "count": 3}) == (2019 * 12, 3)
+    assert _moved({"until": 10**9, "count": 1}) == (last, 1)
+    assert _moved({"until": -1, "count": 1}) == (FAMILY[0].at, 1)
+    for nonsense in (None, [], {"until": True, "count": 1}, {"until": 1.5, "count": 1}, {"until": 24_000}):
+        assert _moved(nonsense) is None
+
+
+def test_what_the_browser_gets_is_small_plain_data() -> None:
+    for axis in WIDTHS:
+        data = component_data(FAMILY, axis, "a label")
+        assert len(json.dumps(data)) < 120_000
+        assert len(data["nodes"]) == len(FAMILY)
+        for drawing in data["drawings"]:
+            assert len(drawing["marks"]) == len(FAMILY)
+        parents = {node["name"]: node["parent"] for node in data["nodes"]}
+        assert data["nodes"][parents["RoBERTa"]]["name"] == "BERT"
+        hrefs = {node["name"]: node["href"] for node in data["nodes"]}
+        assert hrefs["GPT-2"].endswith("/decoder?system=gpt-2")
