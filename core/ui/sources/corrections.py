@@ -44,8 +44,8 @@ def corrections_list(view: SourcesView) -> None:
     table(Table(headings, rows, caption="Corrections", widths=(31, 35, 34)))
     mistakes = sum(entry.kind == "mistake" for entry in view.found)
     told(
-        f"**Try** a system that you know, or *Sources disagree*. **Notice** that {mistakes} of {every} are plain mistakes: "
-        "most are a right figure of another version, another row or another way of counting."
+        f"**Try** a system that you know, or *Sources disagree*. **Notice** that {mistakes} of {every} are plain "
+        "mistakes. The others are slips, loose words, or a right figure of another version, row or way of counting."
     )
 
 
