@@ -21,7 +21,7 @@ KINDS = {
     "attribution": "Wrong attribution",
     "typo": "Typo",
     "rounding": "Rounding",
-    "arithmetic": "Sums that do not add up",
+    "arithmetic": "Wrong sum",
     "version": "Other version",
     "loose": "Loose wording",
     "layout": "Shifted table",

@@ -72,7 +72,7 @@ def test_a_correction_by_filter_and_by_link(visitor: Visitor) -> None:
     table = page.get_by_role("table", name="Corrections")
     expect(table.get_by_text("124,439,808", exact=False).first).to_be_visible()
     page.get_by_role("combobox", name="Kind").click()
-    page.get_by_role("option", name=re.compile("^Sums that do not add up")).click()
+    page.get_by_role("option", name=re.compile("^Wrong sum")).click()
     expect(page).to_have_url(re.compile("kind=arithmetic"))
     expect(table.get_by_role("rowheader")).to_have_count(1)
     page = visitor.open("/sources?correction=glue-averages")

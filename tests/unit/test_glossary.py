@@ -135,10 +135,10 @@ def test_tooltips_end_nothing() -> None:
 def test_it_stays_cheap() -> None:
     text = "An encoder reads the whole sentence at once and turns every word into a vector. " * 5
     terms(text)
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(20):
         terms(text)
-    assert (time.perf_counter() - start) / 20 < 0.02
+    assert (time.process_time() - start) / 20 < 0.02
 
 
 def test_a_strange_field_or_neighbour_is_refused(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]

@@ -92,9 +92,9 @@ def test_all_words_of_a_query_count() -> None:
 
 @pytest.mark.parametrize("query", HOSTILE)
 def test_hostile_queries_are_looked_up_and_nothing_else(query: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert isinstance(find(query), tuple)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
 
 
 def test_nonsense_and_signs_find_nothing() -> None:
@@ -128,9 +128,9 @@ def test_a_query_takes_milliseconds() -> None:
         "e",
         "340 million parameters",
     ):
-        start = time.perf_counter()
+        start = time.process_time()
         find(query)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     assert statistics.median(times) < 0.010
 
 

@@ -42,9 +42,10 @@ def corrections_list(view: SourcesView) -> None:
     headings = ("As the source has it", "What holds", "How one can see it")
     rows: list[Row] = [(_claim(entry), entry.finding, _shown(entry)) for entry in fitting]
     table(Table(headings, rows, caption="Corrections", widths=(31, 35, 34)))
+    mistakes = sum(entry.kind == "mistake" for entry in view.found)
     told(
-        "**Try** a system that you know, or *Sums that do not add up*. **Notice** how few of these are plain mistakes: "
-        "most are a right figure of another version, another row or another way of counting."
+        f"**Try** a system that you know, or *Sources disagree*. **Notice** that {mistakes} of {every} are plain "
+        "mistakes. The others are slips, loose words, or a right figure of another version, row or way of counting."
     )
 
 
