@@ -24,6 +24,7 @@ page = st.navigation(
         "Atlas": [
             st.Page("pages/attention.py", title="Attention", icon=":material/grid_on:"),
             st.Page("pages/zoo.py", title="The zoo", icon=":material/table_rows:"),
+            st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
             st.Page("pages/about.py", title="About", icon=":material/info:"),
         ],
     }
