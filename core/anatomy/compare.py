@@ -27,18 +27,19 @@ from core.catalogue.shape import shape
 Verdict = Literal["same", "copies", "moved", "size", "kind", "fused", "left", "right"]
 VERDICTS: dict[Verdict, tuple[str, str]] = {
     "same": ("=", "the same"),
-    "copies": ("×", "same shape, another number of layers"),
-    "moved": ("⇅", "same shape, another place"),
+    "copies": ("×", "same shape, more or fewer of it"),
+    "moved": ("↕", "same shape, another place"),
     "size": ("≠", "another size"),
     "kind": ("~", "another kind"),
-    "fused": ("⧉", "in one matrix or in several"),
+    "fused": ("∪", "in one matrix or in several"),
     "left": ("−", "only in {left}"),
     "right": ("+", "only in {right}"),
 }
 """A sign and words for each verdict; colour is never the only sign."""
-IN_LAYERS = ("attention", "cross", "feed-forward", "recurrence")
+IN_LAYERS = ("attention", "cross", "feed-forward", "state-space", "recurrence")
 """Slugs of the groups that every layer has."""
 
+_MIXERS = (("attention", "output"), ("state-space", "out"))
 Form = tuple[tuple[tuple[int, ...], ...], bool]
 
 
@@ -177,12 +178,11 @@ def _side(slug: str, size: str | None, root: ModuleNode, alone: bool) -> Side:
 
 
 def _stored(found: Iterable[Piece], stack: str) -> int:
-    """Layers of a stack with parameters of their own, by the matrices that end their feed-forward parts."""
-    wanted = ("feed-forward", ("out",))
+    """Layers of a stack with parameters of their own, by the matrix that ends what mixes the places in each."""
     return sum(
         piece.copies
         for piece in found
-        if piece.stack == stack and (piece.part.group, piece.part.slugs) == wanted and not piece.shares
+        if piece.stack == stack and (piece.part.group, piece.part.slugs[0]) in _MIXERS and not piece.shares
     )
 
 

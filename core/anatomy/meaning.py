@@ -127,11 +127,11 @@ def pieces(root: ModuleNode) -> tuple[Piece, ...]:
     The parameters of all pieces add up to ``root.total``.
     """
     both = stacks(root)
-    return tuple(_pieces(root, "", (), 1, both if len(both) > 1 else (), None))
+    return tuple(_pieces(root, "", (("", root.cls),), 1, both if len(both) > 1 else (), None))
 
 
 def meaning(steps: tuple[Step, ...], tensor: str = "") -> Part:
-    """The part that a module, or one of its tensors, means; the root is not a step."""
+    """The part that a module, or one of its tensors, means; the root is the first step, without a name."""
     names = [*steps, (tensor, "")] if tensor and tensor not in _PLAIN else list(steps)
     found: _Name | None = None
     for known in _candidates(names[-1]):
@@ -141,7 +141,7 @@ def meaning(steps: tuple[Step, ...], tensor: str = "") -> Part:
             found = known
     if found is not None:
         return found.part
-    called = ".".join(_NUMBER.sub("#", name) for name, _ in names[-3:])
+    called = ".".join(_NUMBER.sub("#", name) for name, _ in names[-3:] if name)
     return Part(OTHER, (called,), called)
 
 
@@ -154,7 +154,7 @@ def _pieces(
     sorted_out: dict[Part, list[tuple[str, tuple[int, ...]]]] = {}
     for name, shape in node.tensors:
         sorted_out.setdefault(meaning(steps, name), []).append((name, shape))
-    if not node.tensors and not node.children and steps and node.cls != "NoneType":
+    if not node.tensors and not node.children and node.cls != "NoneType":
         part = meaning(steps)
         if part.bare:
             sorted_out[part] = []

@@ -8,7 +8,9 @@ from core.anatomy.meaning import Piece
 
 Pieces = tuple[Piece, ...]
 Names = tuple[str, str]
-_LAYERS = ("attention", "cross", "feed-forward", "recurrence")
+_RMS = ("T5LayerNorm", "MT5LayerNorm")
+"""Called layer norms, and yet they take no mean away and have no bias."""
+_LAYERS = ("attention", "cross", "feed-forward", "state-space", "recurrence")
 
 
 def remarks(left: Pieces, right: Pieces, names: Names) -> tuple[str, ...]:
@@ -28,8 +30,7 @@ def kinds(pieces: Pieces) -> frozenset[str]:
         if piece.part.bare:
             found.add(piece.cls)
         elif piece.part.norm:
-            # what is called T5LayerNorm or LlamaRMSNorm takes no mean away and has no bias
-            found.add("layer norm" if any(name == "bias" for name, _ in piece.tensors) else "RMS norm")
+            found.add("RMS norm" if "RMSNorm" in piece.cls or piece.cls in _RMS else "layer norm")
     return frozenset(found)
 
 

@@ -113,8 +113,11 @@ def ordered(rows: Iterable[SheetRow], column: str, *, reverse: bool = False) -> 
     """
     if not column:
         return sorted(rows, key=lambda row: (row.system.year, row.system.month), reverse=reverse)
-    numbers = {"parameters": lambda row: row.parameters, "vocabulary": lambda row: row.words}
-    key = numbers.get(column, lambda row: row.cells[column].text.casefold())
+
+    def key(row: SheetRow) -> tuple[int, str]:
+        number = {"parameters": row.parameters, "vocabulary": row.words}.get(column, 0)
+        return number, row.system.name.casefold() if column == "name" else row.cells[column].text.casefold()
+
     kept = list(rows)
     full = [row for row in kept if row.cells[column].lines]
     return [*sorted(full, key=key, reverse=reverse), *(row for row in kept if not row.cells[column].lines)]
@@ -150,7 +153,7 @@ def _row(system: System) -> SheetRow:
     cells["name"] = Cell((system.name, f"{system.year}, {system.organisation}"))
     cells["type"] = _type(system, kinds)
     cells["parameters"] = _parameters(system, counted)
-    first = counted.get(system.default_size.name, 0)
+    first = counted.get(system.default_size.name, 0) if counted else 0
     return SheetRow(system, {column.slug: cells[column.slug] for column in COLUMNS}, first, words)
 
 

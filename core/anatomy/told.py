@@ -103,7 +103,7 @@ def _layers(comparison: Comparison) -> list[str]:
     named = []
     for one, other in pairs:
         of = f" in the {one.place.lower()}" if len(left) > 1 and len(right) > 1 else ""
-        if one.stored != other.stored:
+        if one.stored != other.stored and one.stored and other.stored:
             use = f", used {other.used} times," if other.used > other.stored else ""
             was = f", used {one.used} times" if one.used > one.stored else ""
             noun = "layer" if other.stored == 1 else "layers"

@@ -12,8 +12,8 @@ from core.figures.labels import label
 from core.figures.numbers import in_words, short
 from core.figures.parameters import ROLE_COLOURS
 
-_ROOM = 1.42
-"""The axis is so much longer than the longest bar, for the number at its end."""
+_ROOM = 0.3
+"""Room for the number at a bar's end, in the longest bar's length."""
 _LINE = {"width": 0.5, "color": "rgba(128, 128, 128, 0.7)"}
 
 
@@ -67,7 +67,8 @@ def butterfly(comparison: Comparison, *, by_part: bool = False) -> go.Figure:
             text=f"<b>{'← ' if place == 0 else ''}{label(side.name)}{' →' if place else ''}</b>",
             x=place, xref="paper", xanchor=anchor, y=1, yref="paper", yanchor="bottom", showarrow=False,
         )  # fmt: skip
-    figure.update_xaxes(range=[-_ROOM * most, _ROOM * most], visible=False, fixedrange=True)
+    longest = [max(amounts) + _ROOM * most for amounts in ([bar.left for bar in found], [bar.right for bar in found])]
+    figure.update_xaxes(range=[-longest[0], longest[1]], visible=False, fixedrange=True)
     figure.update_yaxes(autorange="reversed", automargin=True, fixedrange=True, ticklabelstandoff=6)
     figure.update_layout(
         barmode="overlay",

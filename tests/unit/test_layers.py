@@ -43,6 +43,11 @@ READS = {
     ),
     "recipes": "from core.attention.views import recipe; recipe.write('every', {}, None)",
     "side by side": "import core.attention.beside",
+    "the big table": "import core.anatomy.sheet_files; from core.anatomy.sheet import sheet; assert sheet()",
+    "two trees": (
+        "from core.anatomy.compare import compare\nfrom core.anatomy.told import told\n"
+        "assert told(compare('bert', 't5')).new"
+    ),
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
 PAGES = ("home", "about")
@@ -53,6 +58,7 @@ VIEWS = {
     "efficient": ("tree", "facts"),
     "zoo": ("models", "curves"),
     "attention": ("every",),
+    "compare": ("table", "trees"),
 }
 
 

@@ -31,14 +31,15 @@ def compare_frame() -> CompareView:
         "Or two networks side by side: what both have, what is new, what is gone.",
     )
     slugs = [system.slug for system in catalogue.systems()]
+    built = [system.slug for system in catalogue.systems() if system.sizes]
     sizes = {size.name for system in catalogue.systems() for size in system.sizes}
     columns = [column.slug for column in COLUMNS]
     choices: dict[str, Collection[str]] = {
         "columns": columns,
         "sort": columns,
         "pins": slugs,
-        "left": slugs,
-        "right": slugs,
+        "left": built,
+        "right": built,
         "left-size": sizes,
         "right-size": sizes,
     }

@@ -25,7 +25,7 @@ STYLE = """<style>
   border-radius:.5rem;overscroll-behavior-x:contain}
 .atlas-sheet:focus-visible{outline:2px solid #0072B2;outline-offset:2px}
 .atlas-sheet table{border-collapse:separate;border-spacing:0;table-layout:fixed;
-  font-size:.86rem;line-height:1.42;width:WIDTHrem}
+  font-size:.86rem;line-height:1.42;width:max(100%,WIDTHrem)}
 .atlas-sheet caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .atlas-sheet th,.atlas-sheet td{text-align:left;vertical-align:top;padding:.5rem .7rem;overflow-wrap:anywhere;
   border-bottom:1px solid color-mix(in srgb,currentColor 14%,transparent)}
@@ -53,7 +53,7 @@ STYLE = """<style>
     margin:0 0 .7rem;padding:.4rem 0}
   .atlas-sheet th,.atlas-sheet td{display:block;position:static!important;border:0!important;padding:.25rem .8rem}
   .atlas-sheet td::before{content:attr(data-h);display:block;font-size:.78rem;opacity:.8}
-  .atlas-sheet .card{display:flex}
+  .atlas-sheet label,.atlas-sheet .card{display:inline-flex;margin-right:1rem}
   .atlas-sheet tr:not(:has(.c:checked)) td:nth-child(n+CARD){display:none}
 }
 </style>"""

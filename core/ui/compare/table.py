@@ -30,7 +30,7 @@ def systems_table(state: PageState) -> None:
     """Draw the whole section; reads and writes everything but ``left`` and ``right`` of the page's link."""
     rows = sheet()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        anywhere = _search(state, "any", "Search", "All words must occur in a row: rotary, 2019 Google", width=250)
+        anywhere = _search(state, "any", "Search", "All words must occur in a row: rotary, 2019 Google", width=190)
         branch = _branch(state)
         column, falling = _sort(state)
         within, years, live = _filters(state, rows)
@@ -81,7 +81,7 @@ def _branch(state: PageState) -> str:
     current = state.text("branch", _ALL)
     picked = st.selectbox(
         "Branch", options, index=options.index(current) if current in options else 0, key=state.key("branch"),
-        format_func=lambda slug: "All branches" if slug == _ALL else BRANCH_TITLES[slug], width=180,
+        format_func=lambda slug: "All branches" if slug == _ALL else BRANCH_TITLES[slug], width=150,
     )  # fmt: skip
     state.set(branch=None if picked == _ALL else picked)
     return "" if picked == _ALL else picked
@@ -91,7 +91,7 @@ def _sort(state: PageState) -> tuple[str, bool]:
     options = [_AGE, *(column.slug for column in COLUMNS)]
     current = state.text("sort", _AGE)
     picked = st.selectbox(
-        "Sort by", options, index=options.index(current), key=state.key("sort"), width=170,
+        "Sort by", options, index=options.index(current), key=state.key("sort"), width=135,
         format_func=lambda slug: "Year" if slug == _AGE else _HEADINGS[slug],
         help="Parameters and vocabulary are sorted by the counts of the tree, other columns by their words",
     )  # fmt: skip

@@ -45,7 +45,7 @@ def two_trees(state: PageState) -> None:
 
 
 def _system(side: str, state: PageState) -> System:
-    systems = {system.slug: system for system in catalogue.systems()}
+    systems = {system.slug: system for system in catalogue.systems() if system.sizes}
     current = state.text(side, START[side])
     slugs = sorted(systems, key=lambda slug: systems[slug].name.lower())
     slug = st.selectbox(
