@@ -92,6 +92,16 @@ def test_a_link_restores_filters_columns_order_and_pins() -> None:
     assert sheet.index('Sources of GPT-3"') < sheet.index('Sources of GPT-2"')
 
 
+def test_two_pins_lead_to_their_trees() -> None:
+    at = opened(pins="gpt-2,llama", any="rotary")
+    button = next(button for button in at.button if "Their trees" in button.label)
+    button.click().run()
+    assert not at.exception
+    assert "GPT-2 small has" in shown(at)
+    assert at.query_params["tab"] in ("trees", ["trees"])
+    assert at.query_params["pins"] in ("gpt-2,llama", ["gpt-2,llama"])  # the table is as it was left
+
+
 def test_nothing_found_is_a_sentence() -> None:
     at = opened(any="xyzzy")
     assert not at.exception

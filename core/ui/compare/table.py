@@ -12,7 +12,7 @@ from core.anatomy.sheet_files import csv_text, markdown
 from core.catalogue import BRANCHES
 from core.ui.compare.pins import pins_html
 from core.ui.compare.sheet import sheet_html
-from core.ui.links import PageState
+from core.ui.links import PageState, take_up
 from core.ui.page import BRANCH_TITLES, plain
 from core.ui.zoo.table import base_path
 
@@ -40,7 +40,7 @@ def systems_table(state: PageState) -> None:
     pinned = _pins(state, rows)
     count = f"{len(found)} of {len(rows)} systems" if len(found) < len(rows) else f"{len(rows)} systems"
     if len(pinned) > 1:
-        _beside(pinned, columns)
+        _beside(state, pinned, columns)
     if not found:
         st.info(
             f"None of the {len(rows)} systems has all of that. Fewer words in the search, or Reset, bring the others "
@@ -153,7 +153,7 @@ def _pins(state: PageState, rows: Sequence[SheetRow]) -> list[SheetRow]:
     return [by_slug[slug] for slug in picked]
 
 
-def _beside(pinned: Sequence[SheetRow], columns: Sequence[str]) -> None:
+def _beside(state: PageState, pinned: Sequence[SheetRow], columns: Sequence[str]) -> None:
     names = " and ".join(row.system.name for row in pinned)
     st.subheader(plain(f"Side by side: {names}"), anchor=False)
     st.html(pins_html(pinned, [slug for slug in columns if slug != "name"]))
@@ -161,9 +161,12 @@ def _beside(pinned: Sequence[SheetRow], columns: Sequence[str]) -> None:
     st.caption(f"Underlined: words that {other}. What nobody found in a text is not compared.")
     if len(pinned) == 2:
         left, right = (row.system.slug for row in pinned)
-        st.page_link(
-            "pages/compare.py", label=f"Their trees, part by part: {plain(names)}", icon=":material/compare_arrows:",
-            query_params={"tab": "trees", "left": left, "right": right},
+        wanted = {**state.values, "tab": "trees", "left": left, "right": right}
+        wanted |= {"left-size": None, "right-size": None}
+        # a link to the page that stands already would leave the old address in the address bar
+        st.button(
+            plain(f"Their trees, part by part: {names}"), icon=":material/compare:", key=state.key("trees"),
+            on_click=take_up, args=(state.page, wanted),
         )  # fmt: skip
 
 
