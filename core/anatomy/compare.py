@@ -242,7 +242,7 @@ def _meeting(found: Sequence[Piece]) -> list[set[str]]:
         joined = set(piece.part.slugs)
         joined.update(*(one for one in sets if one & joined))
         sets = [*(one for one in sets if not one & joined), joined]
-    order = {part.slugs[0]: at for at, part in enumerate(parts())}
+    order = {part.slugs[0]: at for at, part in enumerate(parts()) if part.group == found[0].part.group}
     return sorted(sets, key=lambda one: min(order.get(slug, len(order)) for slug in one))
 
 

@@ -164,6 +164,11 @@ def test_reformer_says_that_queries_are_keys() -> None:
     assert "one matrix gives queries and keys alike" in row.remarks
 
 
+def test_rows_stand_in_the_order_of_the_data_file() -> None:
+    first = compare("bert", "t5").sections[0]
+    assert [row.name for row in first.rows] == ["word vectors", "positions, learned", "segments", "norm"]
+
+
 def test_unknown_parts_meet_by_name() -> None:
     def network(width: int) -> ModuleNode:
         odd = ModuleNode("gizmo", "Gizmo", "", tensors=(("weight", (3, width)),)).counted()

@@ -154,7 +154,8 @@ def _pins(state: PageState, rows: Sequence[SheetRow]) -> list[SheetRow]:
 
 
 def _beside(state: PageState, pinned: Sequence[SheetRow], columns: Sequence[str]) -> None:
-    names = " and ".join(row.system.name for row in pinned)
+    *first, last = (row.system.name for row in pinned)
+    names = f"{', '.join(first)} and {last}"
     st.subheader(plain(f"Side by side: {names}"), anchor=False)
     st.html(pins_html(pinned, [slug for slug in columns if slug != "name"]))
     other = "the other has not" if len(pinned) == 2 else "none of the others has"
