@@ -22,15 +22,20 @@ page = st.navigation(
                 ("efficient", "Efficient"),
             )
         ],
-        "Atlas": [
-            st.Page("pages/timeline.py", title="Timeline", icon=":material/timeline:"),
+        "Live": [
             st.Page("pages/attention.py", title="Attention", icon=":material/grid_on:"),
             st.Page("pages/zoo.py", title="The zoo", icon=":material/table_rows:"),
+        ],
+        "Catalogue": [
+            st.Page("pages/timeline.py", title="Timeline", icon=":material/timeline:"),
+            st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
             st.Page("pages/results.py", title="Results", icon=":material/leaderboard:"),
+            st.Page("pages/calculators.py", title="Calculators", icon=":material/calculate:"),
             st.Page("pages/sources.py", title="Sources", icon=":material/fact_check:"),
+        ],
+        "Reference": [
             st.Page("pages/glossary.py", title="Glossary", icon=":material/menu_book:"),
             st.Page("pages/search.py", title="Search", icon=":material/search:"),
-            st.Page("pages/calculators.py", title="Calculators", icon=":material/calculate:"),
             st.Page("pages/about.py", title="About", icon=":material/info:"),
         ],
     },

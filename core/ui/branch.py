@@ -18,6 +18,7 @@ from core.ui.page import BRANCH_TITLES, header, plain, sentences
 from core.ui.picker import card_panel, checkpoint_picker, hub_panel
 from core.ui.tree.inside import inside_link
 from core.ui.tree.panel import tree_panel
+from core.ui.tree.parent import parent_link
 
 SECTIONS = {
     "demo": "Demo",
@@ -96,6 +97,7 @@ def reading_sections(view: BranchView) -> None:
             below = partial(inside_link, view.system, state.number("layer") or None)
             size, node, drawing = tree_panel(slug, key=state.key(f"tree.{slug}"), below=below, **wanted)
             state.set(size=size, node=node, drawing=drawing)
+            parent_link(view.system, size)
     elif view.section == "facts":
         with sentences():
             facts_panel(slug)

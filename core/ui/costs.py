@@ -15,9 +15,8 @@ from core.costs.differences import differences
 from core.costs.known import formulas
 from core.figures.numbers import in_bytes, in_operations, percent, short
 from core.ui.calculators.parts import formula, usual_length
-from core.ui.page import plain
+from core.ui.page import base_path, plain
 from core.ui.tables import Link, Row, Table, table
-from core.ui.zoo.table import base_path
 
 
 @dataclass(frozen=True, slots=True)

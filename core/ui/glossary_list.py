@@ -11,9 +11,8 @@ from core.catalogue import glossary
 from core.catalogue.glossary import Place, Term
 from core.ui.glossary import href
 from core.ui.links import PageState, open_page, take_up
-from core.ui.page import header, plain
+from core.ui.page import base_path, header, plain
 from core.ui.tables import Cell, Link, Rich, Row, Table, table
-from core.ui.zoo.table import base_path
 
 ALL = "All"
 

@@ -58,6 +58,11 @@ READS = {
     ),
     "search": "from core.search import find; assert find('bert')[0].title == 'BERT'",
     "the family over the years": "from core.figures.lineage import family; assert len(family()) > 1",
+    "the big table": "import core.anatomy.sheet_files; from core.anatomy.sheet import sheet; assert sheet()",
+    "two trees": (
+        "from core.anatomy.compare import compare\nfrom core.anatomy.told import told\n"
+        "assert told(compare('bert', 't5')).new"
+    ),
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
 PAGES = ("home", "timeline", "about", "glossary", "search", "calculators")
@@ -71,6 +76,7 @@ VIEWS = {
     "attention": ("every",),
     "sources": ("corrections", "documents", "citations"),
     "calculators": ("training", "cache", "epoch", "fit", "systems"),
+    "compare": ("table", "trees"),
 }
 
 

@@ -8,8 +8,8 @@ import streamlit as st
 
 from core.catalogue.questions import UNSTATED
 from core.catalogue.results import Result, of_system, paper, results
+from core.ui.page import base_path
 from core.ui.tables import Link, Row, Table, table
-from core.ui.zoo.table import base_path
 
 MOST = 5
 

@@ -7,11 +7,10 @@ import streamlit as st
 from core.catalogue.questions import Case, Question, choices, first, questions, rows
 from core.catalogue.results import Measure, Result, differences
 from core.ui.links import PageState
-from core.ui.page import plain
+from core.ui.page import base_path, plain
 from core.ui.results.frame import ResultsView
 from core.ui.results.pictures import draw
 from core.ui.results.rows import result_table, sentence_with_link, sources_page
-from core.ui.zoo.table import base_path
 
 
 def question_panel(view: ResultsView) -> None:

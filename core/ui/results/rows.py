@@ -11,8 +11,8 @@ from core import catalogue
 from core.catalogue.results import Result, citation, name, paper
 from core.errors import UnknownSystem
 from core.figures.numbers import short
+from core.ui.page import base_path
 from core.ui.tables import Cell, Link, Part, Row, Table, table
-from core.ui.zoo.table import base_path
 
 _HEADINGS = ("Whose", "Data set and split", "Figure", "Paper", "Read in")
 _WIDTHS = (24, 22, 15, 19, 20)

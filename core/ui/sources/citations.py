@@ -10,9 +10,9 @@ from core import catalogue, links
 from core.catalogue import Citation
 from core.catalogue.corrections import cited
 from core.catalogue.schema import Evidence
+from core.ui.page import base_path
 from core.ui.sources.frame import SourcesView
 from core.ui.tables import Cell, Link, Rich, Row, Table, table
-from core.ui.zoo.table import base_path
 
 ALL = "all"
 _MEANING: dict[Evidence, str] = {

@@ -14,10 +14,9 @@ from core.catalogue.corrections import Found, Sum, documents
 from core.errors import AtlasError
 from core.ui.glossary import told
 from core.ui.links import PageState, take_up
-from core.ui.page import plain
+from core.ui.page import base_path, plain
 from core.ui.sources.frame import ALL_KINDS, SourcesView, number
 from core.ui.tables import Cell, Link, Rich, Row, Table, table
-from core.ui.zoo.table import base_path
 
 ALL = "all"
 NO_BREAK = "\N{NO-BREAK SPACE}"

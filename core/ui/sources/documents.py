@@ -7,9 +7,9 @@ from collections import Counter
 from core import catalogue, links
 from core.catalogue.corrections import Found, documents
 from core.ui.glossary import told
+from core.ui.page import base_path
 from core.ui.sources.frame import ALL_KINDS, SourcesView, number
 from core.ui.tables import Cell, Link, Row, Table, table
-from core.ui.zoo.table import base_path
 
 _WHAT = {
     "source-000": "The three branches of the family in a paragraph for each system, and the module trees of BERT, "

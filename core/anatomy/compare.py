@@ -1,0 +1,286 @@
+"""Two trees laid side by side by meaning: what both have, what differs in size, what only one of them has.
+
+Parts come from `core.anatomy.meaning`. Where one network keeps in one matrix what the other keeps in several (GPT-2's
+``c_attn`` against BERT's ``query``, ``key`` and ``value``), the parts that meet there are one row. A network of one
+stack is laid beside the stack of its kind: BERT beside T5's encoder, GPT-2 beside T5's decoder; two networks of one
+stack are laid beside each other whatever they are. Heads belong to no stack.
+
+Every parameter of either tree is in exactly one row, so that the rows add up to both totals. No torch here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from core import catalogue
+from core.anatomy.keep import tree
+from core.anatomy.meaning import HEAD, Group, Piece, Stack, groups, parts, pieces, stacks
+from core.anatomy.node import ModuleNode
+from core.anatomy.remarks import kinds, remarks
+from core.anatomy.sizes import size_of
+from core.catalogue.shape import shape
+
+Verdict = Literal["same", "copies", "moved", "size", "kind", "fused", "left", "right"]
+VERDICTS: dict[Verdict, tuple[str, str]] = {
+    "same": ("=", "the same"),
+    "copies": ("×", "same shape, more or fewer of it"),
+    "moved": ("↕", "same shape, another place"),
+    "size": ("≠", "another size"),
+    "kind": ("~", "another kind"),
+    "fused": ("∪", "in one matrix or in several"),
+    "left": ("−", "only in {left}"),
+    "right": ("+", "only in {right}"),
+}
+"""A sign and words for each verdict; colour is never the only sign."""
+IN_LAYERS = ("attention", "cross", "feed-forward", "state-space", "recurrence")
+"""Slugs of the groups that every layer has."""
+
+_MIXERS = (("attention", "output"), ("state-space", "out"))
+Form = tuple[tuple[tuple[int, ...], ...], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One part of both networks, or of one."""
+
+    name: str
+    left: tuple[Piece, ...]
+    right: tuple[Piece, ...]
+    verdict: Verdict
+    remarks: tuple[str, ...]
+    """What else is to be said of it, as short phrases."""
+
+    @property
+    def norm(self) -> bool:
+        """Whether it is a layer norm, or its like."""
+        return all(piece.part.norm for piece in (*self.left, *self.right))
+
+    @property
+    def parameters(self) -> tuple[int, int]:
+        """Left and right, all copies, shared tensors left out."""
+        return sum(piece.parameters for piece in self.left), sum(piece.parameters for piece in self.right)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The rows of one group in one stack."""
+
+    place: str
+    """Name of the stack, "" for what belongs to the whole network."""
+    group: Group
+    rows: tuple[Row, ...]
+
+    @property
+    def parameters(self) -> tuple[int, int]:
+        """Left and right."""
+        pairs = [row.parameters for row in self.rows]
+        return sum(left for left, _ in pairs), sum(right for _, right in pairs)
+
+    @property
+    def name(self) -> str:
+        """The group's name, with the stack's where there are several."""
+        return f"{self.place}: {self.group.name.lower()}" if self.place else self.group.name
+
+    @property
+    def verdicts(self) -> tuple[tuple[Verdict, int], ...]:
+        """How many rows have each verdict, in the order of :data:`VERDICTS`."""
+        found = Counter(row.verdict for row in self.rows)
+        return tuple((verdict, found[verdict]) for verdict in VERDICTS if found[verdict])
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """The layers of one stack in one network."""
+
+    place: str
+    stored: int
+    """Layers that have parameters of their own."""
+    used: int
+    """Layers that a text passes through; more than are stored where layers share their parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two networks."""
+
+    slug: str
+    size: str
+    name: str
+    """System and size, as it is shown."""
+    cls: str
+    parameters: int
+    layers: tuple[Layers, ...]
+    short: str
+    """The shortest name that tells it from the other one: the system's, with the size where both are one system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two networks, section by section."""
+
+    left: Side
+    right: Side
+    sections: tuple[Section, ...]
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows in the order of the sections."""
+        return tuple(row for section in self.sections for row in section.rows)
+
+
+@lru_cache(maxsize=128)
+def compare(left: str, right: str, left_size: str | None = None, right_size: str | None = None) -> Comparison:
+    """Two systems of the catalogue at one of their sizes each, at their default sizes without one.
+
+    Raises :class:`core.errors.UnknownSystem` or :class:`core.errors.OutOfRange`, as the catalogue has it.
+    """
+    trees = tree(left, left_size), tree(right, right_size)
+    alone = left != right
+    sides = _side(left, left_size, trees[0], alone), _side(right, right_size, trees[1], alone)
+    return Comparison(*sides, align(*trees, (sides[0].short, sides[1].short)))
+
+
+def align(
+    left: ModuleNode, right: ModuleNode, names: tuple[str, str] = ("the left one", "the right one")
+) -> tuple[Section, ...]:
+    """Two trees as sections of rows, in the order of :func:`core.anatomy.meaning.groups`; remarks use the names."""
+    places = _places(stacks(left), stacks(right))
+    sorted_out: dict[tuple[str, str], tuple[list[Piece], list[Piece]]] = {}
+    for side, root in enumerate((left, right)):
+        for piece in pieces(root):
+            key = (_place(piece, places[side]), piece.part.group)
+            sorted_out.setdefault(key, ([], []))[side].append(piece)
+    sections = []
+    for place in ("", *dict.fromkeys(place for side in places for place in side.values() if place)):
+        for group in groups():
+            if (place, group.slug) in sorted_out and group.slug != HEAD:
+                sections.append(Section(place, group, _rows(*sorted_out.pop((place, group.slug)), names)))
+    known = {group.slug: group for group in groups()}
+    sections += [Section(place, known[slug], _rows(*both, names)) for (place, slug), both in sorted_out.items()]
+    return tuple(section for section in sections if section.rows)
+
+
+def _side(slug: str, size: str | None, root: ModuleNode, alone: bool) -> Side:
+    chosen, system = size_of(slug, size), catalogue.get(slug)
+    name = f"{system.name} {chosen.name}"
+    stated = [int(number) if number.isdigit() else 0 for number in shape(chosen)[0].split(" + ")]
+    found = []
+    for at, stack in enumerate(stacks(root)):
+        stored = _stored(pieces(root), stack.slug)
+        told = stated[at] if at < len(stated) else 0
+        # a configuration that says less than the tree holds counts something else (the layers of one half)
+        found.append(Layers(stack.name, stored, max(stored, told)))
+    return Side(slug, chosen.name, name, root.cls, root.total, tuple(found), system.name if alone else name)
+
+
+def _stored(found: Iterable[Piece], stack: str) -> int:
+    """Layers of a stack with parameters of their own, by the matrix that ends what mixes the places in each."""
+    return sum(
+        piece.copies
+        for piece in found
+        if piece.stack == stack and (piece.part.group, piece.part.slugs[0]) in _MIXERS and not piece.shares
+    )
+
+
+def _places(left: tuple[Stack, ...], right: tuple[Stack, ...]) -> tuple[dict[str, str], dict[str, str]]:
+    """For each side the place of every stack by its slug; stacks of one place are laid side by side.
+
+    Beside a network of one stack, what an encoder-decoder has outside of its stacks (the vectors that both share) goes
+    with the stack that finds a partner.
+    """
+    if len(left) == len(right) == 1:
+        return {left[0].slug: ""}, {right[0].slug: ""}
+    names: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    free = list(right)
+    for stack in left:
+        partner = next((one for one in free if one.kind == stack.kind), None)
+        names[0][stack.slug] = stack.name if partner is None or len(left) > 1 else partner.name
+        if partner is not None:
+            free.remove(partner)
+            names[1][partner.slug] = names[0][stack.slug]
+    names[1].update((stack.slug, stack.name) for stack in free)
+    if len(left) != len(right):
+        single, double = (0, 1) if len(left) == 1 else (1, 0)
+        names[double][""] = next(iter(names[single].values()))
+    order = [stack.name for stack in (left if len(left) > 1 else right)]
+    one, other = (dict(sorted(side.items(), key=lambda item: _at(item[1], order))) for side in names)
+    return one, other
+
+
+def _at(name: str, order: Sequence[str]) -> int:
+    return order.index(name) if name in order else len(order)
+
+
+def _place(piece: Piece, names: dict[str, str]) -> str:
+    """Where a piece stands; a network of one stack has everything but its head in that stack."""
+    if piece.part.group == HEAD:
+        return ""
+    return names.get(piece.stack, "")
+
+
+def _rows(left: Sequence[Piece], right: Sequence[Piece], names: tuple[str, str]) -> tuple[Row, ...]:
+    """The pieces of one group as rows."""
+    rows = []
+    for slugs in _meeting([*left, *right]):
+        one, other = (tuple(piece for piece in side if slugs >= set(piece.part.slugs)) for side in (left, right))
+        # an activation is a module in some classes and a function in others: no module says nothing
+        if slugs == {"activation"} and not (one and other):
+            continue
+        name = _name(slugs, [*one, *other])
+        rows.append(Row(name, one, other, _verdict(one, other), remarks(one, other, names)))
+    return tuple(rows)
+
+
+def _meeting(found: Sequence[Piece]) -> list[set[str]]:
+    """The parts of a group, those that some matrix keeps together as one; in the order of the data file."""
+    sets: list[set[str]] = []
+    for piece in found:
+        joined = set(piece.part.slugs)
+        joined.update(*(one for one in sets if one & joined))
+        sets = [*(one for one in sets if not one & joined), joined]
+    order = {part.slugs[0]: at for at, part in enumerate(parts()) if part.group == found[0].part.group}
+    return sorted(sets, key=lambda one: min(order.get(slug, len(order)) for slug in one))
+
+
+def _name(slugs: set[str], found: Sequence[Piece]) -> str:
+    """Names of the parts in a row, each once."""
+    group = found[0].part.group
+    named = [part.name for part in parts() if part.group == group and part.slugs[0] in slugs]
+    return ", ".join(dict.fromkeys(named)) or found[0].part.name
+
+
+def _verdict(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> Verdict:
+    if not left or not right:
+        return "left" if left else "right"
+    if {piece.part.slugs for piece in left} != {piece.part.slugs for piece in right}:
+        return "fused"
+    one, other = _forms(left), _forms(right)
+    if kinds(left) != kinds(right):
+        return "kind"
+    if one.keys() != other.keys():
+        return "size"
+    if {piece.before for piece in left} != {piece.before for piece in right}:
+        return "moved"
+    return "same" if one == other else "copies"
+
+
+def _forms(found: Iterable[Piece]) -> Counter[Form]:
+    """Copies by what one copy holds: its shapes, stored either way round, and whether another module owns them."""
+    forms: Counter[Form] = Counter()
+    for piece in found:
+        shapes = sorted(_plain(extent, piece.cls) for _, extent in piece.tensors)
+        forms[tuple(shapes), bool(piece.shares)] += piece.copies
+    return forms
+
+
+def _plain(extent: tuple[int, ...], cls: str) -> tuple[int, ...]:
+    """A shape as Linear would have it: Conv1D keeps (in, out), XLNet keeps (in, heads, width of a head)."""
+    if cls == "Conv1D":
+        return tuple(reversed(extent))
+    if cls == "XLNetRelativeAttention" and len(extent) == 3 and extent[0] > 2:
+        return extent[1] * extent[2], extent[0]
+    return extent

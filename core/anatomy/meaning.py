@@ -1,0 +1,228 @@
+"""What each tensor of a tree means, whatever its class calls it: BERT's ``query``, T5's ``q``, a third of GPT-2's
+``c_attn``.
+
+Two networks can only be laid side by side part by part when the parts have one name. The names of the classes are data,
+``meaning.toml``; here they are matched. What no name fits is a part of its own under "Other parts", called as its class
+calls it, so that nothing is lost and two networks that both have it still meet. No torch here.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from core.anatomy.node import ModuleNode
+
+TEXTS = Path(__file__).with_name("meaning.toml")
+OTHER = "other"
+HEAD = "head"
+EMBEDDINGS = "embeddings"
+
+_NUMBER = re.compile(r"\d+(-\d+)?")
+_PLAIN = ("weight", "bias", "weights")
+"""Names of tensors that say nothing beyond their module's name."""
+
+Step = tuple[str, str]
+"""Name and class of a module on the way from the root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Parts that belong together, in the order in which they are shown."""
+
+    slug: str
+    name: str
+    role: str
+    """What its parameters are for, as `core.anatomy.roles` calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What tensors can be for, inside a group. ``holds`` names the parts whose numbers one matrix keeps together."""
+
+    group: str
+    slugs: tuple[str, ...]
+    name: str
+    bare: bool = False
+    """True where the module has no parameters and yet means something."""
+    norm: bool = False
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Layers that read one input: a network has one such stack, an encoder-decoder two."""
+
+    slug: str
+    """Path of the stack's module; empty for a network of one stack."""
+    name: str
+    kind: str
+    """``encoder``, ``decoder`` or ``image``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Tensors of one module that mean the same, in all copies."""
+
+    path: str
+    cls: str
+    copies: int
+    tensors: tuple[tuple[str, tuple[int, ...]], ...]
+    """(name, shape) in torch's order, in one copy."""
+    parameters: int
+    """In all copies, shared tensors left out."""
+    shares: str
+    """Path of the tensor that owns the numbers of one of these; empty where all are its own."""
+    stack: str
+    """Slug of the stack it stands in; empty outside of all, and in a network of one."""
+    part: Part
+    before: bool | None = None
+    """For a norm: whether it stands before its sub-layer; None where the class is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A name of the data file: the steps at a path's end that it fits."""
+
+    steps: tuple[str, ...]
+    part: Part
+
+
+@lru_cache(maxsize=1)
+def groups() -> tuple[Group, ...]:
+    """All groups, in the order in which they are shown."""
+    return tuple(Group(row["slug"], row["name"], row["role"]) for row in _data()["group"])
+
+
+@lru_cache(maxsize=1)
+def parts() -> tuple[Part, ...]:
+    """All parts that have names of their own, in the order in which they are shown."""
+    return tuple(dict.fromkeys(name.part for names in _names().values() for name in names if len(name.part.slugs) == 1))
+
+
+def stacks(root: ModuleNode) -> tuple[Stack, ...]:
+    """The stacks of a network: two where siblings of the known names stand side by side, else one."""
+    for row in _data()["stacks"]:
+        for path, node, _ in root.walk():
+            below = {child.name for child in node.children if child.cls != "NoneType"}
+            if path.count(".") < 1 and below >= set(row["children"]):
+                start = f"{path}." if path else ""
+                return tuple(
+                    Stack(f"{start}{child}", name, kind)
+                    for child, name, kind in zip(row["children"], row["names"], row["kinds"], strict=True)
+                )
+    one_way = any(re.fullmatch(pattern, root.cls) for pattern in _data()["decoders"]["classes"])
+    return (Stack("", "Decoder" if one_way else "Encoder", "decoder" if one_way else "encoder"),)
+
+
+def pieces(root: ModuleNode) -> tuple[Piece, ...]:
+    """Every tensor of a tree with its meaning, and the modules that mean something without one.
+
+    The parameters of all pieces add up to ``root.total``.
+    """
+    both = stacks(root)
+    return tuple(_pieces(root, "", (("", root.cls),), 1, both if len(both) > 1 else (), None))
+
+
+def meaning(steps: tuple[Step, ...], tensor: str = "") -> Part:
+    """The part that a module, or one of its tensors, means; the root is the first step, without a name."""
+    names = [*steps, (tensor, "")] if tensor and tensor not in _PLAIN else list(steps)
+    found: _Name | None = None
+    for known in _candidates(names[-1]):
+        if len(known.steps) > len(names) or (found is not None and len(known.steps) <= len(found.steps)):
+            continue
+        if all(_fits(step, name) for step, name in zip(known.steps, names[-len(known.steps) :], strict=True)):
+            found = known
+    if found is not None:
+        return found.part
+    called = ".".join(_NUMBER.sub("#", name) for name, _ in names[-3:] if name)
+    return Part(OTHER, (called,), called)
+
+
+def _pieces(
+    node: ModuleNode, path: str, steps: tuple[Step, ...], copies: int, both: tuple[Stack, ...], before: bool | None
+) -> Iterator[Piece]:
+    copies *= node.repeat
+    before = _order().get(node.cls, before)
+    stack = next((one.slug for one in both if f"{path}.".startswith(f"{one.slug}.")), "")
+    sorted_out: dict[Part, list[tuple[str, tuple[int, ...]]]] = {}
+    for name, shape in node.tensors:
+        sorted_out.setdefault(meaning(steps, name), []).append((name, shape))
+    if not node.tensors and not node.children and node.cls != "NoneType":
+        part = meaning(steps)
+        if part.bare:
+            sorted_out[part] = []
+    ties = dict(node.ties)
+    for part, tensors in sorted_out.items():
+        yield Piece(
+            path=path,
+            cls=node.cls,
+            copies=copies,
+            tensors=tuple(tensors),
+            parameters=copies * sum(prod(shape) for name, shape in tensors if name not in ties),
+            shares=next((ties[name] for name, _ in tensors if name in ties), ""),
+            stack=stack,
+            part=part,
+            before=before if part.norm and part.group not in ("embeddings", "end") else None,
+        )
+    for child in node.children:
+        below = f"{path}.{child.name}" if path else child.name
+        yield from _pieces(child, below, (*steps, (child.name, child.cls)), copies, both, before)
+
+
+def _fits(pattern: str, step: Step) -> bool:
+    if pattern == "#":
+        return _NUMBER.fullmatch(step[0]) is not None
+    return pattern in (step[0], f"<{step[1]}>")
+
+
+def _candidates(last: Step) -> Iterator[_Name]:
+    """The names that can end with this step."""
+    keys = (last[0], f"<{last[1]}>", *(("#",) if _NUMBER.fullmatch(last[0]) else ()))
+    for key in keys:
+        yield from _names().get(key, ())
+
+
+@lru_cache(maxsize=1)
+def _data() -> dict[str, Any]:
+    return tomllib.loads(TEXTS.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)
+def _order() -> dict[str, bool]:
+    """For each class of a layer whether its norms stand before the sub-layers."""
+    return {cls: place == "before" for place, classes in _data()["norms"].items() for cls in classes}
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[str, tuple[_Name, ...]]:
+    """All names by their last step. Raises ValueError when one name means two parts."""
+    under = {row["slug"]: row.get("under", []) for row in _data()["group"]}
+    called = {
+        (group, row["slug"]): row["name"] for row in _data()["part"] if "slug" in row for group in _list(row["group"])
+    }
+    found: dict[tuple[str, ...], Part] = {}
+    for row in _data()["part"]:
+        for group in _list(row["group"]):
+            slugs = tuple(row.get("holds", [row.get("slug")]))
+            name = ", ".join(called[group, slug] for slug in slugs)
+            part = Part(group, slugs, name, row.get("bare", False), row.get("norm", False), row.get("remark", ""))
+            inside = [f"{start}.{end}" for start in under[group] for end in row["names"]] if under[group] else []
+            for text in (*(inside or row["names"]), *row.get("anywhere", [])):
+                steps = tuple(text.split("."))
+                if found.setdefault(steps, part) != part:
+                    raise ValueError(f"{TEXTS.name} gives {text} to two parts")
+    by_last: dict[str, list[_Name]] = {}
+    for steps, part in found.items():
+        by_last.setdefault(steps[-1], []).append(_Name(steps, part))
+    return {last: tuple(names) for last, names in by_last.items()}
+
+
+def _list(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value

@@ -1,0 +1,191 @@
+"""The big table: thirteen properties of every system, from its record, with the parameters counted in its trees.
+
+The columns are those of source 001's table of models; what stands in them comes from the records, where the source's
+slips are mended. A property of which no text was read says so and stays empty. No torch here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from core import catalogue
+from core.anatomy.keep import counts, tree
+from core.anatomy.meaning import Piece, pieces, stacks
+from core.catalogue import Citation, Statement, System
+from core.catalogue.load import shared
+from core.errors import AtlasError
+
+MISSING = "not found in a text that was read"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One property."""
+
+    slug: str
+    heading: str
+    field: str = ""
+    """The record's statement that it shows; empty for what is put together here."""
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("name", "Name"),
+    Column("type", "Type"),
+    Column("objective", "Objective", "objective"),
+    Column("tokeniser", "Tokenisation", "tokeniser"),
+    Column("vocabulary", "Vocabulary", "vocabulary"),
+    Column("unknown", "Unknown words", "unknown"),
+    Column("embeddings", "Embeddings", "embeddings"),
+    Column("attention", "Attention", "attention"),
+    Column("activation", "Activations", "activation"),
+    Column("parameters", "Parameters"),
+    Column("training", "Training", "budget"),
+    Column("data", "Data", "data"),
+    Column("batch", "Batch", "batch"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a system has in one column."""
+
+    lines: tuple[str, ...]
+    """Empty where nothing was found."""
+    citations: tuple[Citation, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All lines in one; a sentence where there is none."""
+        return "; ".join(self.lines) or MISSING
+
+    @property
+    def evidence(self) -> str:
+        """How the sources were read, each way once."""
+        return ", ".join(dict.fromkeys(citation.evidence for citation in self.citations))
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    """One system."""
+
+    system: System
+    cells: Mapping[str, Cell]
+    """By the column's slug."""
+    parameters: int
+    """Counted, at the size that is shown first."""
+    words: int
+    """Rows of the table of word vectors at that size; 0 where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which rows are shown; nothing is left out where a field is empty."""
+
+    anywhere: str = ""
+    """Words that must all occur somewhere in the row."""
+    within: Mapping[str, str] | None = None
+    """By column: words that must all occur in that cell."""
+    branch: str = ""
+    first: int | None = None
+    last: int | None = None
+    """Years, both included."""
+    live: bool | None = None
+    """Whether the architecture itself runs here."""
+
+
+@lru_cache(maxsize=1)
+def sheet() -> tuple[SheetRow, ...]:
+    """All systems, oldest first. Read once a process."""
+    return tuple(_row(system) for system in catalogue.systems())
+
+
+def chosen(rows: Iterable[SheetRow], wanted: Filter) -> list[SheetRow]:
+    """The rows that pass."""
+    return [row for row in rows if _passes(row, wanted)]
+
+
+def ordered(rows: Iterable[SheetRow], column: str, *, reverse: bool = False) -> list[SheetRow]:
+    """Sorted by a column: parameters and vocabularies by their counts, the name "" by age, all others by their words.
+
+    A cell without anything stands last either way.
+    """
+    if not column:
+        return sorted(rows, key=lambda row: (row.system.year, row.system.month), reverse=reverse)
+
+    def key(row: SheetRow) -> tuple[int, str]:
+        number = {"parameters": row.parameters, "vocabulary": row.words}.get(column, 0)
+        return number, row.system.name.casefold() if column == "name" else row.cells[column].text.casefold()
+
+    kept = list(rows)
+    full = [row for row in kept if row.cells[column].lines]
+    return [*sorted(full, key=key, reverse=reverse), *(row for row in kept if not row.cells[column].lines)]
+
+
+def _passes(row: SheetRow, wanted: Filter) -> bool:
+    system = row.system
+    if wanted.branch and wanted.branch not in system.branches:
+        return False
+    if (wanted.first or 0) > system.year or system.year > (wanted.last or 9999):
+        return False
+    if wanted.live is not None and system.live.exact != wanted.live:
+        return False
+    whole = " ".join(cell.text for cell in row.cells.values())
+    within = wanted.within or {}
+    return _has(whole, wanted.anywhere) and all(_has(row.cells[slug].text, words) for slug, words in within.items())
+
+
+def _has(text: str, words: str) -> bool:
+    plain = text.casefold()
+    return all(word in plain for word in words.casefold().split())
+
+
+def _row(system: System) -> SheetRow:
+    try:
+        root = tree(system.slug)
+        counted = counts(system.slug)
+        kinds = [stack.kind for stack in stacks(root)]
+        words = max(map(_words, pieces(root)), default=0)
+    except (AtlasError, OSError):  # a system whose trees are not kept yet still has a row
+        counted, kinds, words = {}, [], 0
+    cells = {column.slug: _told(system, getattr(system, column.field)) for column in COLUMNS if column.field}
+    cells["name"] = Cell((system.name, f"{system.year}, {system.organisation}"))
+    cells["type"] = _type(system, kinds)
+    cells["parameters"] = _parameters(system, counted)
+    first = counted.get(system.default_size.name, 0) if counted else 0
+    return SheetRow(system, {column.slug: cells[column.slug] for column in COLUMNS}, first, words)
+
+
+def _words(piece: Piece) -> int:
+    """Rows of a table of word vectors; 0 for anything else."""
+    is_table = (piece.part.group, piece.part.slugs) == ("embeddings", ("words",))
+    return max((shape[0] for _, shape in piece.tensors), default=0) if is_table else 0
+
+
+def _told(system: System, statement: Statement | None) -> Cell:
+    if statement is None or (statement.sources == ("words",) and MISSING in statement.text.lower()):
+        return Cell(())
+    return Cell((statement.text,), tuple(system.citation(key) for key in statement.sources))
+
+
+def _type(system: System, kinds: list[str]) -> Cell:
+    """What the tree is, and the branches where the system is listed."""
+    names = {"encoder": "encoder", "decoder": "decoder", "image": "image encoder"}
+    built = " and ".join(names[kind] for kind in kinds) or system.branch.replace("-", " and ")
+    listed = ", ".join(system.branches)
+    lines = (built.capitalize(),) if listed == built else (built.capitalize(), f"listed here under {listed}")
+    return Cell(lines, (shared()[0]["words"],))
+
+
+def _parameters(system: System, counted: Mapping[str, int]) -> Cell:
+    """Every size as published and as counted."""
+    lines = []
+    keys: dict[str, Citation] = {}
+    for size in system.sizes:
+        said = f"published {size.published_as}" if size.published_as else "no figure found"
+        count = f"counted {counted[size.name]:,}" if size.name in counted else "not counted"
+        lines.append(f"{size.name}: {said}, {count}")
+        if size.source:
+            keys[size.source] = system.citation(size.source)
+    return Cell(tuple(lines), (*keys.values(), shared()[0]["computed"]))

@@ -1,0 +1,175 @@
+"""A comparison of two trees in a few sentences: the sum, what is new, what is gone, what changed, what stayed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.anatomy.compare import IN_LAYERS, Comparison, Row, Section, Side
+from core.anatomy.meaning import Piece
+
+_MOST = 6
+"""So many parts are named in one sentence; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Sentences; empty where there is nothing to say."""
+
+    headline: str
+    new: str
+    gone: str
+    changed: str
+    same: str
+
+
+def told(comparison: Comparison) -> Told:
+    """What the right network changes in the left one."""
+    left, right = comparison.left, comparison.right
+    return Told(
+        headline=_headline(comparison),
+        new=_only(comparison, "right", right),
+        gone=_only(comparison, "left", left),
+        changed=_changed(comparison),
+        same=_same(comparison),
+    )
+
+
+def _headline(comparison: Comparison) -> str:
+    left, right = comparison.left, comparison.right
+    change = (right.parameters - left.parameters) / left.parameters
+    if not change:
+        amount = "just as many"
+    elif abs(change) < 3:
+        amount = f"{100 * abs(change):.1f} % {'more' if change > 0 else 'fewer'}"
+    else:
+        amount = f"{right.parameters / left.parameters:,.1f} times as many"
+    same = sum(row.verdict == "same" for row in comparison.rows)
+    are = "is" if same == 1 else "are"
+    return (
+        f"{left.name} has {_words(left.parameters)} parameters, {right.name} {_words(right.parameters)}: {amount}. "
+        f"{same or 'None'} of {len(comparison.rows)} parts {are} the same in both."
+    )
+
+
+def _only(comparison: Comparison, verdict: str, side: Side) -> str:
+    """What one side has alone: a whole stack, a whole section, single parts."""
+    at = 0 if verdict == "left" else 1
+    named = []
+    places = dict.fromkeys(section.place for section in comparison.sections if section.place)
+    whole = [
+        place
+        for place in places
+        if {row.verdict for one in comparison.sections if one.place == place for row in one.rows} == {verdict}
+    ]
+    for place in whole:
+        amount = sum(section.parameters[at] for section in comparison.sections if section.place == place)
+        count = next((layers.stored for layers in side.layers if layers.place == place), 0)
+        named.append(f"the whole {place.lower()}, {count} layers ({_amount(amount)})")
+    for section in comparison.sections:
+        if section.place in whole:
+            continue
+        rows = [row for row in section.rows if row.verdict == verdict]
+        if len(rows) == len(section.rows) > 1 and section.group.slug != "other":
+            named.append(f"{section.name.lower()} ({_amount(section.parameters[at])})")
+        else:
+            named += [f"{_called(row, section)} ({_amount(row.parameters[at])})" for row in rows]
+    return _listed(named)
+
+
+def _changed(comparison: Comparison) -> str:
+    """Layers, then parts of another size or kind."""
+    named = _layers(comparison)
+    for section in comparison.sections:
+        for row in section.rows:
+            if row.verdict == "fused":
+                named.append(f"{row.name} {_joined(row, comparison)}")
+            elif row.verdict in ("kind", "moved") or (row.verdict == "size" and section.group.slug not in IN_LAYERS):
+                named.append(f"{_called(row, section)}{_sizes(row)}")
+    sized = [
+        section
+        for section in comparison.sections
+        if section.group.slug in IN_LAYERS and any(row.verdict == "size" for row in section.rows)
+    ]
+    named += [f"sizes in {section.name.lower()}" for section in sized]
+    return _listed(list(dict.fromkeys(named)))
+
+
+def _layers(comparison: Comparison) -> list[str]:
+    left, right = comparison.left.layers, comparison.right.layers
+    pairs = [(one, other) for one in left for other in right if one.place == other.place]
+    if not pairs and len(left) == len(right) == 1:
+        pairs = [(left[0], right[0])]
+    named = []
+    for one, other in pairs:
+        of = f" in the {one.place.lower()}" if len(left) > 1 and len(right) > 1 else ""
+        if one.stored != other.stored and one.stored and other.stored:
+            use = f", used {other.used} times," if other.used > other.stored else ""
+            was = f", used {one.used} times" if one.used > one.stored else ""
+            noun = "layer" if other.stored == 1 else "layers"
+            kept = "stored " if use or was else ""
+            named.append(f"{other.stored} {kept}{noun}{use} instead of {one.stored}{was}{of}")
+    return named
+
+
+def _joined(row: Row, comparison: Comparison) -> str:
+    one = max(len(piece.part.slugs) for piece in row.left)
+    other = max(len(piece.part.slugs) for piece in row.right)
+    if one == other:
+        return "joined in another way"
+    return f"in {'one matrix' if other > one else 'matrices of their own'}"
+
+
+def _sizes(row: Row) -> str:
+    """From which shape to which, where each side has one table."""
+    if row.verdict != "size" or not (len(row.left) == len(row.right) == 1):
+        return f" ({row.remarks[0]})" if row.remarks else ""
+    one, other = (_shape(side[0]) for side in (row.left, row.right))
+    return f" from {one} to {other}" if one != other else (f" ({row.remarks[0]})" if row.remarks else "")
+
+
+def _shape(piece: Piece) -> str:
+    return " and ".join(" × ".join(f"{extent:,}" for extent in shape) for _, shape in piece.tensors[:1])
+
+
+def _same(comparison: Comparison) -> str:
+    layered = [row for section in comparison.sections if section.group.slug in IN_LAYERS for row in section.rows]
+    if layered and all(row.verdict == "same" for row in layered):
+        return "every part of every layer"
+    if layered and all(row.verdict in ("same", "copies") for row in layered):
+        return "the shapes of every part of a layer"
+    return _listed(
+        [_called(row, section) for section in comparison.sections for row in section.rows if row.verdict == "same"]
+    )
+
+
+def _called(row: Row, section: Section) -> str:
+    """A part with enough beside it to be understood alone."""
+    where = f" in the {section.place.lower()}" if section.place else ""
+    return _within(row, section) + where
+
+
+def _within(row: Row, section: Section) -> str:
+    if section.group.slug in ("embeddings", "head") and row.name != "norm":
+        return row.name
+    if section.group.slug == "end":
+        return f"{row.name} after the last layer"
+    return f"{row.name} of {section.group.name.lower()}"
+
+
+def _listed(named: Sequence[str]) -> str:
+    rest = len(named) - _MOST
+    shown = [*named[:_MOST], *([f"{rest} more"] if rest > 0 else [])]
+    return "; ".join(shown)
+
+
+def _amount(parameters: int) -> str:
+    return f"{_words(parameters)}" if parameters else "no parameters"
+
+
+def _words(number: int) -> str:
+    """109482240 is ``109.5 million``."""
+    for step, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+        if number >= step:
+            return f"{number / step:.1f} {word}"
+    return f"{number:,}"

@@ -1,0 +1,1 @@
+"""The page that compares: one table of all systems, and two trees laid side by side."""

@@ -1,0 +1,115 @@
+"""Two trees as one list of parts: the left module, the verdict, the right module; groups open and close.
+
+``details`` and tables are the browser's own, so that all of it works by keyboard. Everything is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from core.anatomy.compare import VERDICTS, Comparison, Row, Section, Verdict
+from core.anatomy.meaning import Piece
+from core.figures.numbers import in_words
+
+_MOST = 2
+"""So many modules of one side are named; the rest is counted."""
+_STYLE = """<style>
+.atlas-two{font-size:.9rem;line-height:1.45}
+.atlas-two details{border:1px solid color-mix(in srgb,currentColor 22%,transparent);
+  border-radius:.5rem;margin:0 0 .6rem}
+.atlas-two summary{cursor:pointer;padding:.55rem .8rem;display:flex;flex-wrap:wrap;gap:.2rem 1rem;align-items:baseline}
+.atlas-two summary::before{content:"▸";width:.7rem}
+.atlas-two details[open]>summary::before{content:"▾"}
+.atlas-two summary:focus-visible{outline:2px solid #0072B2;outline-offset:2px;border-radius:.5rem}
+.atlas-two summary b{flex:1 1 14rem}
+.atlas-two summary span{font-size:.84rem}
+.atlas-two table{width:100%;border-collapse:collapse;table-layout:fixed}
+.atlas-two caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.atlas-two th,.atlas-two td{text-align:left;vertical-align:top;padding:.5rem .8rem;overflow-wrap:anywhere;
+  border-top:1px solid color-mix(in srgb,currentColor 14%,transparent)}
+.atlas-two th{font-weight:600}
+.atlas-two small{display:block;font-size:.8rem;font-weight:400;opacity:.82}
+.atlas-two code{font-size:.8rem;overflow-wrap:anywhere}
+.atlas-two .sign{display:inline-block;min-width:1.5rem;font-weight:700;font-size:1rem}
+.atlas-two .row{border-left:.3rem solid transparent}
+.atlas-two .v-size,.atlas-two .v-copies{border-left-color:#56B4E9}
+.atlas-two .v-kind,.atlas-two .v-moved,.atlas-two .v-fused{border-left-color:#E69F00}
+.atlas-two .v-left{border-left-color:#D55E00}
+.atlas-two .v-right{border-left-color:#009E73}
+.atlas-two .nothing{opacity:.7}
+@media (max-width:640px){
+  .atlas-two thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+  .atlas-two table,.atlas-two tbody{display:block}
+  .atlas-two colgroup{display:none}
+  .atlas-two tr{display:block;padding:.4rem 0;border-top:1px solid color-mix(in srgb,currentColor 18%,transparent)}
+  .atlas-two th,.atlas-two td{display:block;border-top:0;padding:.15rem .8rem}
+  .atlas-two td::before{content:attr(data-h);display:block;font-size:.78rem;opacity:.8}
+}
+</style>"""
+
+
+def aligned_html(comparison: Comparison, *, differences_only: bool = False) -> str:
+    """All sections; with ``differences_only`` neither parts that are the same nor sections of nothing else."""
+    shown = []
+    for section in comparison.sections:
+        rows = [row for row in section.rows if not (differences_only and row.verdict == "same")]
+        if rows:
+            shown.append(_section(section, rows, comparison))
+    return f'{_STYLE}<div class="atlas-two">{"".join(shown)}</div>'
+
+
+def words(verdict: Verdict, comparison: Comparison) -> str:
+    """A verdict in words, with the networks' names."""
+    return VERDICTS[verdict][1].format(left=comparison.left.short, right=comparison.right.short)
+
+
+def _section(section: Section, rows: Sequence[Row], comparison: Comparison) -> str:
+    left, right = section.parameters
+    told = ", ".join(f"{VERDICTS[verdict][0]} {count}" for verdict, count in section.verdicts)
+    said = ", ".join(f"{count} {words(verdict, comparison)}" for verdict, count in section.verdicts)
+    amount = f"{in_words(left)} and as many" if left == right else f"{in_words(left)} → {in_words(right)}"
+    opened = "" if all(row.verdict == "same" for row in rows) else " open"
+    names = (comparison.left.name, comparison.right.name)
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in ("Part", *names))
+    body = "".join(_row(row, comparison) for row in rows)
+    return (
+        f"<details{opened}><summary><b>{escape(section.name)}</b><span>{escape(amount)} parameters</span>"
+        f'<span title="{escape(said)}" aria-label="{escape(said)}">{escape(told)}</span></summary>'
+        f'<table><caption>{escape(section.name)}</caption><colgroup><col style="width:28%"><col style="width:36%">'
+        f'<col style="width:36%"></colgroup><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>'
+    )
+
+
+def _row(row: Row, comparison: Comparison) -> str:
+    sign = VERDICTS[row.verdict][0]
+    said = "".join(f"<small>{escape(text)}</small>" for text in (words(row.verdict, comparison), *row.remarks))
+    sides = zip((comparison.left.name, comparison.right.name), (row.left, row.right), row.parameters, strict=True)
+    cells = "".join(f'<td data-h="{escape(name)}">{_side(pieces, amount)}</td>' for name, pieces, amount in sides)
+    return (
+        f'<tr><th scope="row" class="row v-{row.verdict}"><span class="sign" aria-hidden="true">{sign}</span>'
+        f"{escape(row.name)}{said}</th>{cells}</tr>"
+    )
+
+
+def _side(pieces: Sequence[Piece], amount: int) -> str:
+    if not pieces:
+        return '<span class="nothing">has none</span>'
+    shown = "".join(_piece(piece) for piece in pieces[:_MOST])
+    rest = len(pieces) - _MOST
+    more = f"<small>and {rest} more {'module' if rest == 1 else 'modules'}</small>" if rest > 0 else ""
+    total = f"{amount:,} parameters" if amount else "no parameters of its own"
+    return f"{shown}{more}<small>{total}</small>"
+
+
+def _piece(piece: Piece) -> str:
+    names = [name for name, _ in piece.tensors]
+    alone = set(names) <= {"weight", "bias"}
+    shapes = [" × ".join(f"{extent:,}" for extent in shape) for _, shape in piece.tensors]
+    told = " + ".join(shapes if alone else [f"{name} {shape}" for name, shape in zip(names, shapes, strict=True)])
+    copies = f", {piece.copies} copies" if piece.copies > 1 else ""
+    # a break may come after each dot of a long path
+    path = escape(piece.path or piece.cls).replace(".", ".<wbr>")
+    return (
+        f"<div><code>{path}</code><small>{escape(piece.cls)}{': ' if told else ''}{escape(told)}{copies}</small></div>"
+    )

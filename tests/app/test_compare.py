@@ -1,0 +1,192 @@
+"""The page that compares: the big table, pins, two trees, and everything that one can type or link."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import catalogue
+from core.anatomy.sheet import COLUMNS
+
+ROOT = Path(__file__).resolve().parents[2]
+NASTY = ["", " \t ", "😀שלום", "a\x00b\x1b[31m", "</script><script>alert(1)</script>", "# **x** $\\frac10$ :red[c]"]
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page("pages/compare.py")
+    for name, value in query.items():
+        at.query_params[name.replace("_", "-")] = value
+    return at.run()
+
+
+def html_of(at: AppTest) -> str:
+    return " ".join(proto.body for proto in protos(at, "html"))
+
+
+def protos(at: AppTest, kind: str) -> list[Any]:
+    found: list[Any] = []
+
+    def walk(node: Any) -> None:
+        for child in getattr(node, "children", {}).values():
+            walk(child)
+        if getattr(node, "type", None) == kind:
+            found.append(node.proto)
+
+    walk(at._tree)
+    return found
+
+
+def labelled(elements: Any, label: str) -> Any:
+    return next(element for element in elements if element.label == label)
+
+
+def shown(at: AppTest) -> str:
+    texts = (*at.markdown, *at.warning, *at.caption, *at.info, *at.error, *at.subheader)
+    return " ".join(str(element.value) for element in texts).replace("\\", "")
+
+
+def rows(at: AppTest) -> int:
+    return html_of(at).count('aria-label="Sources of ')
+
+
+def test_every_system_is_in_the_table_with_thirteen_columns() -> None:
+    at = opened()
+    assert not at.exception
+    assert not at.warning
+    assert rows(at) == len(catalogue.systems())
+    assert html_of(at).count('<th scope="col">') == 13 == len(COLUMNS)
+
+
+def test_words_branch_and_column_filter_and_stand_in_the_link() -> None:
+    at = opened()
+    labelled(at.text_input, "Search").set_value("rotary").run()
+    few = rows(at)
+    assert 0 < few < len(catalogue.systems())
+    assert at.query_params["any"] in ("rotary", ["rotary"])
+    labelled(at.text_input, "Search").set_value("").run()
+    labelled(at.text_input, "Tokenisation").set_value("wordpiece").run()
+    assert "Sources of BERT" in html_of(at)
+    assert "Sources of GPT-2" not in html_of(at)
+    labelled(at.selectbox, "Branch").set_value("decoder").run()
+    assert "Sources of BERT" not in html_of(at)
+    assert at.query_params["branch"] in ("decoder", ["decoder"])
+    assert at.query_params["tokeniser"] in ("wordpiece", ["wordpiece"])
+
+
+def test_a_link_restores_filters_columns_order_and_pins() -> None:
+    at = opened(columns="activation,data", sort="parameters", order="down", pins="bert,gpt-2", **{"from": "2019"})
+    assert not at.exception
+    assert not at.warning
+    html = html_of(at)
+    sheet = html[html.index("atlas-sheet") :]
+    assert sheet.count('<th scope="col">') == 3
+    assert "BERT and GPT-2" in shown(at)
+    assert "atlas-pins" in html
+    assert 'Sources of BERT"' not in html  # it is of 2018, and stays pinned all the same
+    order = [system.slug for system in catalogue.systems() if system.year >= 2019]
+    assert rows(at) == len(order)
+    assert sheet.index('Sources of GPT-3"') < sheet.index('Sources of GPT-2"')
+
+
+def test_two_pins_lead_to_their_trees() -> None:
+    at = opened(pins="gpt-2,llama", any="rotary")
+    button = next(button for button in at.button if "Their trees" in button.label)
+    button.click().run()
+    assert not at.exception
+    assert "GPT-2 small has" in shown(at)
+    assert at.query_params["tab"] in ("trees", ["trees"])
+    assert at.query_params["pins"] in ("gpt-2,llama", ["gpt-2,llama"])  # the table is as it was left
+
+
+def test_nothing_found_is_a_sentence() -> None:
+    at = opened(any="xyzzy")
+    assert not at.exception
+    assert "None of the" in at.info[0].value
+    assert rows(at) == 0
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_whatever_is_typed_filters_and_is_kept(text: str) -> None:
+    at = opened()
+    labelled(at.text_input, "Search").set_value(text).run()
+    assert not at.exception
+    assert "<script>" not in html_of(at)
+    at = opened(objective=text)
+    assert not at.exception
+
+
+def test_a_link_that_asks_for_the_impossible_gets_sentences() -> None:
+    at = opened(
+        tab="attic", any="x" * 900, branch="roots", live="maybe", columns="colour", sort="charm", order="up",
+        pins="gpt-17", left="</script>", right="bird", rows="none", bars="pie", nonsense="1", **{"from": "never"},
+    )  # fmt: skip
+    assert not at.exception
+    said = " ".join(warning.value for warning in at.warning)
+    for name in ("tab", "branch", "live", "columns", "sort", "order", "pins", "left", "right", "rows", "bars", "from"):
+        assert f"for {name} " in said, name
+    assert "Only the first 80 characters" in shown(at)
+    at = opened(**{"from": "2100", "to": "1900"})
+    assert not at.exception
+    at = opened(pins="bert,bert,bert,t5,gpt-2,xlm,ctrl")
+    assert not at.exception
+
+
+def test_two_trees_open_with_an_example_and_no_torch_is_needed() -> None:
+    at = opened(tab="trees")
+    assert not at.exception
+    assert not at.warning
+    assert "BERT base has 109.5 million parameters, ALBERT base 11.7 million" in shown(at)
+    assert "used 12 times" in shown(at)
+    assert "atlas-two" in html_of(at)
+    assert len(protos(at, "plotly_chart")) == 1
+
+
+def test_another_system_starts_with_its_usual_size() -> None:
+    at = opened(tab="trees", left="bert", left_size="large")
+    assert "BERT large" in shown(at)
+    labelled(at.selectbox, "From").set_value("gpt-2").run()
+    assert not at.exception
+    assert "GPT-2 small has" in shown(at)
+    assert "left-size" not in at.query_params
+    labelled(at.selectbox, "To").set_value("gpt-2").run()
+    assert "just as many" in shown(at)
+
+
+def test_a_size_of_another_system_is_named_and_passed_over() -> None:
+    at = opened(tab="trees", left="bert", left_size="XL")
+    assert not at.exception
+    assert "BERT has no size “XL”" in shown(at)
+
+
+def test_only_differences_leaves_out_what_is_the_same() -> None:
+    at = opened(tab="trees", left="bert", right="roberta", rows="differences", bars="parts")
+    html = html_of(at)
+    assert html.count("<details") == 1
+    assert "word vectors" in html
+    assert "queries" not in html
+    at = opened(tab="trees", left="bert", right="bert", rows="differences")
+    assert not at.exception
+    assert "Not a single part differs" in at.info[0].value
+
+
+@pytest.mark.parametrize("pair", [("bert", "t5"), ("gpt-2", "llama"), ("xlnet", "reformer"), ("bert2bert", "byt5")])
+def test_pairs_of_all_kinds_are_drawn(pair: tuple[str, str]) -> None:
+    at = opened(tab="trees", left=pair[0], right=pair[1])
+    assert not at.exception
+    assert not at.warning
+    assert html_of(at).count("<details") >= 4
+
+
+def test_a_tree_leads_to_its_parents() -> None:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page("pages/encoder.py")
+    at.query_params["system"], at.query_params["tab"] = "roberta", "tree"
+    at.run()
+    assert not at.exception
+    links = [proto for proto in protos(at, "page_link") if "Beside BERT" in proto.label.replace("\\", "")]
+    assert len(links) == 1
+    assert "left=bert&right=roberta" in links[0].query_string

@@ -1,0 +1,164 @@
+"""The big table: thirteen columns for every system, filtered, sorted, taken away; and the words that differ."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+
+from core import anatomy, catalogue
+from core.anatomy.sheet import COLUMNS, MISSING, Cell, Filter, SheetRow, chosen, ordered, sheet
+from core.anatomy.sheet_files import cited, csv_text, markdown
+from core.catalogue.differences import marked
+from core.ui.compare.pins import pins_html
+from core.ui.compare.sheet import sheet_html
+
+ALL = [column.slug for column in COLUMNS]
+
+
+def row(slug: str) -> SheetRow:
+    return next(row for row in sheet() if row.system.slug == slug)
+
+
+def slugs(rows: list[SheetRow]) -> list[str]:
+    return [row.system.slug for row in rows]
+
+
+def test_the_columns_are_those_of_source_001() -> None:
+    assert ALL == [
+        "name", "type", "objective", "tokeniser", "vocabulary", "unknown", "embeddings", "attention", "activation",
+        "parameters", "training", "data", "batch",
+    ]  # fmt: skip
+
+
+def test_every_system_has_every_column_with_a_source_or_a_word_on_its_lack() -> None:
+    assert len(sheet()) == len(catalogue.systems())
+    for one in sheet():
+        assert list(one.cells) == ALL
+        for slug, cell in one.cells.items():
+            if not cell.lines:
+                assert cell.text == MISSING
+            elif slug != "name":
+                assert cell.citations, (one.system.slug, slug)
+
+
+def test_bert_as_published_and_as_counted() -> None:
+    cell = row("bert").cells["parameters"]
+    assert cell.lines == (
+        "base: published 110M, counted 109,482,240",
+        "large: published 340M, counted 335,141,888",
+    )
+    assert cell.evidence == "paper, computed here"
+    assert row("bert").parameters == anatomy.counts("bert")["base"] == 109_482_240
+    assert row("bert").words == 30_522
+    assert row("t5").words == 32_128
+
+
+def test_types_are_those_of_the_trees() -> None:
+    assert row("bert").cells["type"].lines == ("Encoder",)
+    assert row("bigbird").cells["type"].lines[0] == "Encoder"
+    assert row("gpt-2").cells["type"].lines == ("Decoder",)
+    assert row("t5").cells["type"].lines[0] == "Encoder and decoder"
+
+
+def test_what_no_text_tells_is_missing_and_not_a_statement() -> None:
+    bare = catalogue.get("gpt-2")
+    assert "not found" in bare.budget.text.lower()  # the record says so in its own words
+    assert row("gpt-2").cells["training"] == Cell(())
+
+
+def test_filters() -> None:
+    rows = sheet()
+    assert slugs(chosen(rows, Filter())) == slugs(list(rows))
+    found = slugs(chosen(rows, Filter(within={"tokeniser": "wordpiece"})))
+    assert "bert" in found
+    assert "gpt-2" not in found
+    assert slugs(chosen(rows, Filter(within={"tokeniser": "WORDPIECE"}))) == found
+    one, other = (set(slugs(chosen(rows, Filter(anywhere=word)))) for word in ("rotary", "2,048"))
+    assert set(slugs(chosen(rows, Filter(anywhere="rotary 2,048")))) == one & other
+    decoders = slugs(chosen(rows, Filter(branch="decoder")))
+    assert set(decoders) == {system.slug for system in catalogue.by_branch("decoder")}
+    years = {one.system.year for one in chosen(rows, Filter(first=2019, last=2020))}
+    assert years == {2019, 2020}
+    live = {one.system.slug for one in chosen(rows, Filter(live=True))}
+    assert live == {system.slug for system in catalogue.systems() if system.live.exact}
+    assert chosen(rows, Filter(anywhere="xyzzy")) == []
+
+
+def test_orders() -> None:
+    rows = sheet()
+    counts = [one.parameters for one in ordered(rows, "parameters", reverse=True) if one.parameters]
+    assert counts == sorted(counts, reverse=True)
+    words = [one.words for one in ordered(rows, "vocabulary")]
+    assert words == sorted(words)
+    names = [one.system.name.casefold() for one in ordered(rows, "name")]
+    assert names == sorted(names)
+    ages = [(one.system.year, one.system.month) for one in ordered(rows, "")]
+    assert ages == sorted(ages)
+    for reverse in (False, True):  # what is not known stands last either way
+        known = [bool(one.cells["batch"].lines) for one in ordered(rows, "batch", reverse=reverse)]
+        assert known == sorted(known, reverse=True)
+
+
+def test_csv_reads_back_with_a_source_beside_every_property() -> None:
+    lines = list(csv.reader(io.StringIO(csv_text(sheet(), ["name", "objective", "batch"]))))
+    assert lines[0] == ["Name", "Name: read in", "Objective", "Objective: read in", "Batch", "Batch: read in"]
+    assert len(lines) == 1 + len(sheet())
+    bert = next(line for line in lines if line[0].startswith("BERT;"))
+    assert bert[2] == catalogue.get("bert").objective.text
+    assert bert[3] == cited(catalogue.get("bert").citation("bert-paper"))
+    assert "Paper: " in bert[3]
+
+
+def test_markdown_numbers_its_sources_and_keeps_its_columns() -> None:
+    text = markdown([row("bert"), row("roberta")], ["name", "vocabulary"])
+    table, _, sources = text.partition("\nSources:\n")
+    assert [line.count(" | ") for line in table.strip().splitlines()] == [1, 1, 1, 1]
+    assert "[1]" in table
+    assert "\n1. Devlin et al.: BERT" in sources
+    odd = replace(row("bert"), cells={**row("bert").cells, "vocabulary": Cell(("a | b\n<c>",))})
+    assert "a \\| b \\<c\\>" in markdown([odd], ["name", "vocabulary"])
+
+
+def test_html_escapes_everything() -> None:
+    nasty = Cell(("</td><script>alert(1)</script> \"'&",))
+    odd = replace(row("bert"), cells={**row("bert").cells, "objective": nasty, "data": nasty})
+    for html in (sheet_html([odd], ALL, dark=False), pins_html([odd, row("gpt-2")], ALL)):
+        assert "<script>" not in html
+        assert "&lt;script&gt;" in html
+
+
+def test_html_names_every_source() -> None:
+    html = sheet_html([row("bert")], ["name", "objective"], dark=True)
+    assert "Sources of BERT" in html
+    assert "A stored copy of the paper" in html
+    assert 'href="/encoder?system=bert&amp;tab=facts"' in html
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "new"),
+    [
+        ("ReLU.", ["GELU."], ["ReLU."]),
+        ("GELU.", ["GELU."], []),
+        ("Post-norm, epsilon 1e-12.", ["post-norm; epsilon 1e-5"], ["1e-12."]),
+        ("one two three four", ["one four"], ["two three"]),
+        ("one two", ["two", "one"], []),
+        ("one two", [], []),
+        ("15 % of words", ["15 of words"], ["%"]),
+    ],
+)
+def test_marked_words(text: str, others: list[str], new: list[str]) -> None:
+    runs = marked(text, others)
+    assert "".join(run for run, _ in runs) == text
+    assert [run.strip() for run, is_new in runs if is_new] == new
+
+
+def test_pins_mark_what_differs_and_say_so() -> None:
+    html = pins_html([row("bert"), row("roberta")], ["activation", "vocabulary", "unknown"])
+    assert "<mark>" in html
+    assert "differs" in html
+    same = pins_html([row("bert"), row("bert")], ["activation"])
+    assert "the same" in same
+    assert "<mark>" not in same

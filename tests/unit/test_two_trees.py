@@ -1,0 +1,213 @@
+"""Two trees side by side: totals for every pair, and what is known to differ between well-known relatives."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from core import anatomy, catalogue
+from core.anatomy.compare import VERDICTS, Comparison, Row, Verdict, align, compare
+from core.anatomy.keep import tree
+from core.anatomy.node import ModuleNode
+from core.anatomy.told import told
+from core.errors import OutOfRange, UnknownSystem
+from core.figures.butterfly import bars, bars_table, butterfly
+
+SYSTEMS = [system.slug for system in catalogue.systems() if system.sizes]
+TURNED: dict[Verdict, Verdict] = {"left": "right", "right": "left"}
+
+
+def by_name(found: Comparison) -> dict[tuple[str, str, str], Row]:
+    """Rows by place, group and name."""
+    return {(section.place, section.group.slug, row.name): row for section in found.sections for row in section.rows}
+
+
+def verdicts(found: Comparison, place: str = "") -> dict[tuple[str, str], Verdict]:
+    return {(group, name): row.verdict for (where, group, name), row in by_name(found).items() if where == place}
+
+
+@pytest.mark.parametrize("left", SYSTEMS)
+def test_rows_add_up_to_both_trees_for_every_pair(left: str) -> None:
+    for right in SYSTEMS:
+        found = compare.__wrapped__(left, right)
+        sums = [sum(amounts) for amounts in zip(*(row.parameters for row in found.rows), strict=True)]
+        assert sums == [tree(left).total, tree(right).total], (left, right)
+        sums = [sum(amounts) for amounts in zip(*(one.parameters for one in found.sections), strict=True)]
+        assert sums == [found.left.parameters, found.right.parameters]
+        for row in found.rows:
+            assert row.verdict in VERDICTS
+            assert bool(row.left) == (row.verdict != "right")
+            assert bool(row.right) == (row.verdict != "left")
+
+
+def test_a_tree_against_itself_is_the_same_everywhere() -> None:
+    for slug in SYSTEMS:
+        found = compare(slug, slug)
+        assert {row.verdict for row in found.rows} == {"same"}, slug
+        assert all(row.parameters[0] == row.parameters[1] for row in found.rows)
+
+
+def test_turned_round_it_says_the_same() -> None:
+    for left, right in product(("bert", "gpt-2", "t5", "albert", "xlnet"), repeat=2):
+        one, other = by_name(compare(left, right)), by_name(compare(right, left))
+        if len(compare(left, right).left.layers) == len(compare(left, right).right.layers):
+            assert one.keys() == other.keys()
+        for key in one.keys() & other.keys():
+            assert other[key].verdict == TURNED.get(one[key].verdict, one[key].verdict)
+            assert other[key].parameters == one[key].parameters[::-1]
+
+
+def test_roberta_changes_the_tables_of_bert_and_nothing_else() -> None:
+    found = compare("bert", "roberta")
+    differ = {key for key, verdict in verdicts(found).items() if verdict != "same"}
+    assert differ == {("embeddings", "word vectors"), ("embeddings", "positions, learned"), ("embeddings", "segments")}
+    words = by_name(found)["", "embeddings", "word vectors"]
+    assert words.parameters == (30522 * 768, 50265 * 768)
+    assert found.right.parameters - found.left.parameters == (50265 - 30522 + 514 - 512 + 1 - 2) * 768
+    assert told(found).same == "every part of every layer"
+    assert "30,522 × 768 to 50,265 × 768" in told(found).changed
+
+
+def test_distilbert_halves_the_layers_and_drops_segments_and_pooler() -> None:
+    found = compare("bert", "distilbert")
+    assert {key for key, verdict in verdicts(found).items() if verdict == "left"} == {
+        ("embeddings", "segments"),
+        ("head", "pooler"),
+    }
+    layered = {verdict for (group, _), verdict in verdicts(found).items() if group in ("attention", "feed-forward")}
+    assert layered == {"copies"}
+    assert [side.layers[0].stored for side in (found.left, found.right)] == [12, 6]
+    for section in found.sections:
+        if section.group.slug in ("attention", "feed-forward"):
+            assert section.parameters[0] == 2 * section.parameters[1]
+    assert told(found).changed == "6 layers instead of 12"
+    assert told(found).gone == "segments (1,536); pooler (590,592)"
+    assert told(found).new == ""
+
+
+def test_albert_factorises_its_embeddings_and_shares_its_layer() -> None:
+    found = compare("bert", "albert")
+    rows = by_name(found)
+    assert rows["", "embeddings", "word vectors"].parameters == (30522 * 768, 30000 * 128)
+    projection = rows["", "embeddings", "projection to the layers' width"]
+    assert projection.verdict == "right"
+    assert projection.parameters == (0, 128 * 768 + 768)
+    assert rows["", "attention", "queries"].verdict == "copies"
+    assert found.right.layers[0].stored == 1
+    assert found.right.layers[0].used == 12
+    assert "1 stored layer, used 12 times, instead of 12" in told(found).changed
+    assert told(found).same == "pooler"
+
+
+def test_llama_against_gpt_2() -> None:
+    found = compare("gpt-2", "llama")
+    rows = by_name(found)
+    assert rows["", "embeddings", "positions, learned"].verdict == "left"
+    assert rows["", "embeddings", "positions, rotary"].verdict == "right"
+    assert rows["", "embeddings", "positions, rotary"].parameters == (0, 0)
+    assert rows["", "feed-forward", "gate"].verdict == "right"
+    norm = rows["", "attention", "norm"]
+    assert norm.verdict == "kind"
+    assert "layer norm in GPT-2, RMS norm in Llama" in norm.remarks
+    joined = rows["", "attention", "queries, keys, values"]
+    assert joined.verdict == "fused"
+    assert "GPT-2 keeps 3 of these in one matrix" in joined.remarks
+    assert joined.parameters == (12 * (768 * 2304 + 2304), 32 * 3 * 4096 * 4096)
+    assert rows["", "head", "scores of the words"].parameters == (0, 32000 * 4096)
+
+
+def test_t5_has_a_decoder_and_distances_beside_bert() -> None:
+    found = compare("bert", "t5")
+    only = {(place, group) for (place, group, _), row in by_name(found).items() if row.verdict != "right"}
+    assert all(place != "Decoder" for place, _ in only)
+    cross = [section for section in found.sections if section.group.slug == "cross"]
+    assert [section.place for section in cross] == ["Decoder"]
+    assert cross[0].parameters == (0, 6 * (4 * 512 * 512 + 512))
+    bias = by_name(found)["Encoder", "attention", "terms for distance"]
+    assert bias.verdict == "right"
+    assert bias.parameters == (0, 32 * 8)
+    # the one table that both stacks share is laid beside BERT's
+    assert by_name(found)["Encoder", "embeddings", "word vectors"].parameters == (30522 * 768, 32128 * 512)
+    assert "the whole decoder, 6 layers" in told(found).new
+
+
+def test_a_decoder_is_laid_beside_the_decoder() -> None:
+    found = compare("gpt-2", "t5")
+    assert all(row.verdict == "right" for s in found.sections if s.place == "Encoder" for row in s.rows)
+    assert by_name(found)["Decoder", "cross", "queries"].verdict == "right"
+    assert by_name(found)["Decoder", "attention", "queries, keys, values"].verdict == "fused"
+    assert "the whole encoder, 6 layers" in told(found).new
+
+
+def test_matrices_stored_the_other_way_round_are_the_same() -> None:
+    found = by_name(compare("bert", "gpt-2"))
+    assert found["", "feed-forward", "to the wide layer"].verdict == "same"
+    assert "stored as inputs × outputs in GPT-2" in found["", "feed-forward", "to the wide layer"].remarks
+    assert found["", "attention", "norm"].verdict == "moved"
+    assert "after the sum in BERT, before the sub-layer in GPT-2" in found["", "attention", "norm"].remarks
+    # three matrices of BERT's hold just the numbers of GPT-2's one
+    assert len(set(found["", "attention", "queries, keys, values"].parameters)) == 1
+
+
+def test_sizes_of_one_system_are_told_apart_by_size() -> None:
+    found = compare("bert", "bert", "base", "large")
+    assert (found.left.short, found.right.short) == ("BERT base", "BERT large")
+    row = by_name(found)["", "attention", "queries"]
+    assert row.verdict == "size"
+    assert "in 12 layers of BERT base, in 24 of BERT large" in row.remarks
+
+
+def test_reformer_says_that_queries_are_keys() -> None:
+    row = by_name(compare("bert", "reformer"))["", "attention", "queries, keys"]
+    assert row.verdict == "fused"
+    assert "one matrix gives queries and keys alike" in row.remarks
+
+
+def test_rows_stand_in_the_order_of_the_data_file() -> None:
+    first = compare("bert", "t5").sections[0]
+    assert [row.name for row in first.rows] == ["word vectors", "positions, learned", "segments", "norm"]
+
+
+def test_unknown_parts_meet_by_name() -> None:
+    def network(width: int) -> ModuleNode:
+        odd = ModuleNode("gizmo", "Gizmo", "", tensors=(("weight", (3, width)),)).counted()
+        return ModuleNode("", "Novel", "", children=(odd,)).counted()
+
+    (section,) = align(network(4), network(5))
+    assert [(row.name, row.verdict, row.parameters) for row in section.rows] == [("gizmo", "size", (12, 15))]
+
+
+def test_unknown_systems_and_sizes_are_sentences() -> None:
+    with pytest.raises(UnknownSystem):
+        compare("bert", "bird")
+    with pytest.raises(OutOfRange, match="no size"):
+        compare("bert", "albert", "enormous")
+
+
+def test_every_pair_is_told_in_words() -> None:
+    for left, right in product(SYSTEMS[::3], SYSTEMS):
+        said = told(compare(left, right))
+        assert said.headline.endswith("in both.")
+        for text in (said.new, said.gone, said.changed, said.same):
+            assert "{" not in text
+            assert not text.endswith(("; ", ":"))
+
+
+@pytest.mark.parametrize("by_part", [False, True])
+def test_bars_and_table_have_every_parameter(by_part: bool) -> None:
+    found = compare("bert", "t5")
+    drawn = bars(found, by_part=by_part)
+    assert sum(bar.left for bar in drawn) == anatomy.tree("bert").total
+    assert sum(bar.right for bar in drawn) == anatomy.tree("t5").total
+    rows = bars_table(found, by_part=by_part)
+    assert rows[-1]["Difference"] == anatomy.tree("t5").total - anatomy.tree("bert").total
+    assert len(rows) == len(drawn) + 1
+    figure = butterfly(found, by_part=by_part)
+    left, right = figure.data
+    assert all(amount <= 0 for amount in left.x)
+    assert [-amount for amount in left.x] == [bar.left for bar in drawn]
+    assert list(right.x) == [bar.right for bar in drawn]
+    low, high = figure.layout.xaxis.range
+    assert low < min(left.x)
+    assert high > max(right.x)
