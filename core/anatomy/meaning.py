@@ -103,7 +103,7 @@ def groups() -> tuple[Group, ...]:
 @lru_cache(maxsize=1)
 def parts() -> tuple[Part, ...]:
     """All parts that have names of their own, in the order in which they are shown."""
-    return tuple(dict.fromkeys(name.part for names in _names().values() for name in names if len(name.part.slugs) == 1))
+    return tuple(dict.fromkeys(part for part in _parts_by_name().values() if len(part.slugs) == 1))
 
 
 def stacks(root: ModuleNode) -> tuple[Stack, ...]:
@@ -202,7 +202,16 @@ def _order() -> dict[str, bool]:
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, tuple[_Name, ...]]:
-    """All names by their last step. Raises ValueError when one name means two parts."""
+    """All names by their last step."""
+    by_last: dict[str, list[_Name]] = {}
+    for steps, part in _parts_by_name().items():
+        by_last.setdefault(steps[-1], []).append(_Name(steps, part))
+    return {last: tuple(names) for last, names in by_last.items()}
+
+
+@lru_cache(maxsize=1)
+def _parts_by_name() -> dict[tuple[str, ...], Part]:
+    """The part of every name, in the file's order. Raises ValueError when one name means two parts."""
     under = {row["slug"]: row.get("under", []) for row in _data()["group"]}
     called = {
         (group, row["slug"]): row["name"] for row in _data()["part"] if "slug" in row for group in _list(row["group"])
@@ -218,10 +227,7 @@ def _names() -> dict[str, tuple[_Name, ...]]:
                 steps = tuple(text.split("."))
                 if found.setdefault(steps, part) != part:
                     raise ValueError(f"{TEXTS.name} gives {text} to two parts")
-    by_last: dict[str, list[_Name]] = {}
-    for steps, part in found.items():
-        by_last.setdefault(steps[-1], []).append(_Name(steps, part))
-    return {last: tuple(names) for last, names in by_last.items()}
+    return found
 
 
 def _list(value: str | list[str]) -> list[str]:
