@@ -72,6 +72,14 @@ def test_grammar_reads_a_sentence_with_the_best_head() -> None:
     assert at.query_params["relation"] == "det"
 
 
+def test_grammar_over_universal_dependencies() -> None:
+    at = page(tab="grammar", model="atlas-bert", relation="obj", treebank="ud-english")
+    one = rolefiles.measured("atlas-bert", rolefiles.UD)["obj"]
+    assert one.n > 1000
+    assert f"{one.accuracy:.0%} of {one.n:,} links" in shown(at)
+    assert "5,363 sentences of Universal Dependencies" in shown(at)
+
+
 def test_grammar_of_a_model_that_was_not_measured(checkpoint_dir: Path) -> None:
     at = page(tab="grammar", model="dir-tiny-bert")
     assert "python -m core heads dir-tiny-bert" in at.info[0].value

@@ -30,6 +30,7 @@ TOLERANCE = {
     "caught": 1.0,
     "right code": 2.6,
     "accuracy": 3.4,
+    "CER": 1.0,
 }
 
 
