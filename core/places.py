@@ -14,6 +14,8 @@ from core import catalogue, checkpoints, links
 from core.catalogue import glossary
 from core.catalogue.corrections import corrections
 from core.catalogue.load import DATA
+from core.catalogue.questions import questions
+from core.catalogue.results import results
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 
@@ -56,7 +58,7 @@ def models() -> tuple[CheckpointSpec, ...]:
 
 def entries(ready: Iterable[CheckpointSpec] = ()) -> tuple[Entry, ...]:
     """All places of an installation in which the models ``ready`` can run, systems first."""
-    return (*_systems(), *_terms(), *_places(), *map(_model, ready), *_corrections())
+    return (*_systems(), *_terms(), *_places(), *map(_model, ready), *_results(), *_corrections())
 
 
 def _systems() -> Iterator[Entry]:
@@ -100,6 +102,23 @@ def _model(spec: CheckpointSpec) -> Entry:
     line = spec.card.summary if spec.card else spec.origin
     query = (*((("system", spec.system),) if spec.system else ()), ("model", spec.slug))
     return Entry("Model", spec.name, line, spec.branch, query, (spec.slug,), (Text(line),))
+
+
+def _results() -> Iterator[Entry]:
+    """What the results answer, and every data set that figures were measured on."""
+    for question in questions():
+        for case in question.cases:
+            query = (("question", question.slug), ("case", case.slug))
+            texts = (Text(f"{case.title} {question.title}"), Text(case.caveat))
+            yield Entry("Table", case.title, question.title, "results", query, (), texts, named=False)
+    found: dict[str, list[str]] = {}
+    for figure in results():
+        found.setdefault(figure.measure.dataset, []).append(figure.system)
+    for dataset, systems in found.items():
+        told = f"{len(systems)} figures of {len(set(systems))} systems."
+        yield Entry(
+            "Table", f"Results on {dataset}", told, "results", (("tab", "all"), ("dataset", dataset)), (dataset,), ()
+        )
 
 
 def _corrections() -> Iterator[Entry]:
