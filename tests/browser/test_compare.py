@@ -14,7 +14,7 @@ def test_filter_read_the_sources_pin_and_take_away(visitor: Visitor) -> None:
     page = visitor.open("/compare")
     region = page.get_by_role("region", name="Systems, property by property")
     expect(region.get_by_role("columnheader")).to_have_count(13)
-    page.get_by_role("textbox", name="Search").fill("wordpiece")
+    page.get_by_role("textbox", name="Search", exact=True).fill("wordpiece")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("any=wordpiece"))
     expect(region.get_by_role("rowheader", name=re.compile("^GPT-2"))).to_have_count(0)

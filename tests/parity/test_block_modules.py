@@ -42,8 +42,13 @@ def test_every_module_of_a_step_is_in_the_tree_and_leads_back(model: str) -> Non
                 if not step.path or step.path.endswith("pos_encoding"):  # CTRL's sinusoids are no module
                     assert node is None
                     continue
+                if model == "atlas-deberta" and step.path.endswith(("query_proj", "key_proj", "value_proj")):
+                    assert node is None  # the published base size is of version 1, with one matrix for all three
+                    continue
                 assert node is not None, step.path
-                assert node.rpartition(".")[2] == step.path.rpartition(".")[2]
+                last, own = node.rpartition(".")[2], step.path.rpartition(".")[2]
+                run = last.split("-")
+                assert last == own or int(run[0]) <= int(own) <= int(run[1])
                 assert root.find(node) is not None
                 back = step_of(spec, node, near=layer)
                 assert back is not None
@@ -51,7 +56,7 @@ def test_every_module_of_a_step_is_in_the_tree_and_leads_back(model: str) -> Non
                 alike = step.path.endswith(("c_attn", "rel_attn")) or step.name in SAME_MODULE
                 assert alike or back.slug == slug(step)
                 met += 1
-    assert met > 20
+    assert met > 15
 
 
 def test_a_run_of_layers_is_one_node_and_names_its_first() -> None:

@@ -102,7 +102,8 @@ def _type(config: str, kind: str) -> str:
     if kind == "adapters":
         return ADAPTERS
     plain = re.sub(r"[-_]", "", config.removesuffix("Config").lower())
-    return next((name for name in blueprint.TABLE if re.sub(r"[-_]", "", name) == plain), "")
+    # DeBERTa's versions have the same blocks, but for one matrix that makes queries, keys and values in the first
+    return next((name for name in blueprint.TABLE if re.sub(r"[-_]", "", name) in (plain, f"{plain}v2")), "")
 
 
 def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str]]:
