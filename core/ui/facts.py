@@ -19,8 +19,8 @@ from core.ui.tables import Row, Table, table
 _EVIDENCE_HELP = (
     "How a source was read: *paper*, its own text; *authors' repository*, code, README or model card; *library*, the "
     "source or documentation of a library; *source document*, one of the five documents behind this atlas; *notes on "
-    "the paper*, someone else's account of it; *computed here*, counted or calculated for this page; *from memory, "
-    "unverified*, not read anywhere."
+    "the paper*, someone else's account of it; *vendor's text*, a data sheet; *computed here*, counted or calculated "
+    "for this page; *from memory, unverified*, not read anywhere."
 )
 
 
