@@ -43,8 +43,18 @@ def test_arrows_choose_and_only_the_last_is_sent(alone: Page) -> None:
     chosen = box.get_by_role("option", selected=True)
     expect(chosen).to_have_attribute("aria-label", "scores, step 8 of 18, 2 by 3 by 3, from queries, keys")
     chosen.focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowDown"):
-        alone.keyboard.press(key)
+    # at once: keys pressed one by one may lie further apart on a slow machine than the page waits
+    alone.evaluate(
+        """keys => {
+            const focused = () => {
+                let at = document.activeElement;
+                while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+                return at;
+            };
+            for (const key of keys) focused().dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+        }""",
+        ["ArrowDown", "ArrowDown", "ArrowUp", "ArrowDown"],
+    )
     expect(chosen).to_contain_text("weights")
     alone.wait_for_function("window.sent.length > 0")
     assert alone.evaluate("window.sent") == [{"step": "attention-weights", "count": 4}]
