@@ -97,6 +97,12 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "word": Integer(None, 1, 40),
         "at": Integers(high=256, most=6),
     },
+    "objectives": {
+        "tab": Choice("objectives", ("objectives",)),
+        "objective": Choice(),
+        "text": Text(),
+        "seed": Integer(0, 0, 2**31 - 1),
+    },
     "zoo": {
         "tab": Choice("models", ("models", "compare", "curves")),
         "branch": Choice(),

@@ -13,7 +13,7 @@ from core.catalogue import Branch, System
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.facts import facts_panel
 from core.ui.heads.panel import VIEWS
-from core.ui.links import PageState, link_row, open_page
+from core.ui.links import PageState, link_row, open_page, sections
 from core.ui.page import BRANCH_TITLES, header, plain, sentences
 from core.ui.picker import card_panel, checkpoint_picker, hub_panel
 from core.ui.tree.inside import inside_link
@@ -65,15 +65,7 @@ def branch_frame(branch: Branch, sentence: str) -> BranchView:
     with middle:
         spec = _model(system, specs, state)
     with right:
-        section = st.segmented_control(
-            "Show",
-            list(SECTIONS),
-            format_func=SECTIONS.__getitem__,
-            key=state.key("tab"),
-            default=state.text("tab", "demo"),
-            required=True,
-            label_visibility="collapsed",
-        )
+        section = sections(state, SECTIONS, "demo")
     state.set(tab=None if section == "demo" else section)
     if section in ("demo", "heads") and spec is not None:
         _relative(system, spec)

@@ -125,6 +125,21 @@ def close_page(state: PageState) -> None:
     slot["widgets"] = _widgets(state.page, state.epoch)
 
 
+def sections(state: PageState, titles: Mapping[str, str], default: str) -> str:
+    """The row of a page's sections; the one to show, which the link carries as ``tab``."""
+    section = st.segmented_control(
+        "Show",
+        list(titles),
+        format_func=titles.__getitem__,
+        key=state.key("tab"),
+        default=state.text("tab", default),
+        required=True,
+        label_visibility="collapsed",
+    )
+    state.set(tab=section)
+    return str(section)
+
+
 def take_up(page: str, values: Mapping[str, Value], memory: Mapping[str, object] | None = None) -> None:
     """Make ``values`` the page's state from the next run on, as a link would; all widgets start afresh from them.
 

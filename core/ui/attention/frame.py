@@ -15,7 +15,7 @@ from core.attention.roles.relations import LABELS
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.heads.panel import VIEWS, link_heads
 from core.ui.heads.text import text_trace
-from core.ui.links import PageState, open_page
+from core.ui.links import PageState, open_page, sections
 from core.ui.page import BRANCH_TITLES, header
 from core.ui.picker import SOURCES
 
@@ -61,11 +61,7 @@ def attention_frame() -> AttentionView | None:
     state = open_page("attention", choices)
     if not specs:
         return None
-    section = st.segmented_control(
-        "Show", list(SECTIONS), format_func=SECTIONS.__getitem__, key=state.key("tab"),
-        default=state.text("tab", "heads"), required=True, label_visibility="collapsed",
-    )  # fmt: skip
-    state.set(tab=section)
+    section = sections(state, SECTIONS, "heads")
     first = START if START in specs else next(iter(specs))
     slug = state.text("model", first)
     row = st.container(horizontal=True, vertical_alignment="bottom")
@@ -78,7 +74,7 @@ def attention_frame() -> AttentionView | None:
     if slug != state.text("model", first):
         state.set(layer=None, head=None, map=None, task=None, off=None, side=None, step=None)
     state.set(model=None if slug == first else slug)
-    return AttentionView(state, specs[slug], str(section), choices, row)
+    return AttentionView(state, specs[slug], section, choices, row)
 
 
 def show(view: AttentionView) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import streamlit as st
-
 from core import catalogue
 from core.costs.configuration import STYLES
 from core.costs.known import devices
-from core.ui.links import PageState, open_page
+from core.ui.links import PageState, open_page, sections
 from core.ui.page import header
 
 SECTIONS = {
@@ -49,17 +47,8 @@ def calculators_frame() -> CalculatorsView:
         "device": [*devices(), OWN],
     }
     state = open_page("calculators", choices)
-    section = st.segmented_control(
-        "Show",
-        list(SECTIONS),
-        format_func=SECTIONS.__getitem__,
-        key=state.key("tab"),
-        default=state.text("tab", "parameters"),
-        required=True,
-        label_visibility="collapsed",
-    )
-    state.set(tab=section)
-    return CalculatorsView(state, str(section))
+    section = sections(state, SECTIONS, "parameters")
+    return CalculatorsView(state, section)
 
 
 def show(view: CalculatorsView) -> None:

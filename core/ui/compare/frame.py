@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import streamlit as st
-
 from core import catalogue
 from core.anatomy.sheet import COLUMNS
-from core.ui.links import PageState, open_page
+from core.ui.links import PageState, open_page, sections
 from core.ui.page import header
 
 SECTIONS = {"table": "Table", "trees": "Two trees"}
@@ -44,14 +42,5 @@ def compare_frame() -> CompareView:
         "right-size": sizes,
     }
     state = open_page("compare", choices)
-    section = st.segmented_control(
-        "Show",
-        list(SECTIONS),
-        format_func=SECTIONS.__getitem__,
-        key=state.key("tab"),
-        default=state.text("tab", "table"),
-        required=True,
-        label_visibility="collapsed",
-    )
-    state.set(tab=section)
-    return CompareView(state, str(section))
+    section = sections(state, SECTIONS, "table")
+    return CompareView(state, section)

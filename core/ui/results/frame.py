@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import streamlit as st
-
 from core.catalogue.questions import choices, questions
 from core.catalogue.results import Result, names, paper, results
-from core.ui.links import PageState, open_page
+from core.ui.links import PageState, open_page, sections
 from core.ui.page import header
 
 SECTIONS = {"questions": "Questions", "all": "All figures"}
@@ -42,17 +40,9 @@ def results_frame() -> ResultsView:
     state = open_page("results", offered)
     # A link that names a system, a data set or a paper and no section means the table.
     named = any(state.values.get(name) for name in ("system", "dataset", "split", "paper"))
-    section = st.segmented_control(
-        "Show",
-        list(SECTIONS),
-        format_func=SECTIONS.__getitem__,
-        key=state.key("tab"),
-        default=state.text("tab", "all" if named else "questions"),
-        required=True,
-        label_visibility="collapsed",
-    )
+    section = sections(state, SECTIONS, "all" if named else "questions")
     state.set(tab=section if named or section != "questions" else None)
-    return ResultsView(state, str(section))
+    return ResultsView(state, section)
 
 
 def systems(found: Collection[Result]) -> list[str]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import streamlit as st
-
 from core.catalogue import EVIDENCE
 from core.catalogue.corrections import KINDS, OTHER, Found, corrections, documents
-from core.ui.links import PageState, open_page
+from core.ui.links import PageState, open_page, sections
 from core.ui.page import header
 
 SECTIONS = {"corrections": "Where they err", "documents": "The five sources", "citations": "Every citation"}
@@ -41,17 +39,8 @@ def sources_frame() -> SourcesView:
         "correction": {entry.id for entry in found},
     }
     state = open_page("sources", choices)
-    section = st.segmented_control(
-        "Show",
-        list(SECTIONS),
-        format_func=SECTIONS.__getitem__,
-        key=state.key("tab"),
-        default=state.text("tab", "corrections"),
-        required=True,
-        label_visibility="collapsed",
-    )
-    state.set(tab=section)
-    return SourcesView(state, str(section), found)
+    section = sections(state, SECTIONS, "corrections")
+    return SourcesView(state, section, found)
 
 
 def number(key: str) -> str:

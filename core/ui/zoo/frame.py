@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.checkpoints.listing import ORDERS, Listed, live
-from core.ui.links import PageState, open_page
+from core.ui.links import PageState, open_page, sections
 from core.ui.page import BRANCH_TITLES, header
 
 SECTIONS = {"models": "All models", "compare": "Side by side", "curves": "Learning curves"}
@@ -40,17 +40,8 @@ def zoo_frame() -> ZooView:
         "models": slugs,
     }
     state = open_page("zoo", choices)
-    section = st.segmented_control(
-        "Show",
-        list(SECTIONS),
-        format_func=SECTIONS.__getitem__,
-        key=state.key("tab"),
-        default=state.text("tab", "models"),
-        required=True,
-        label_visibility="collapsed",
-    )
-    state.set(tab=section)
-    return ZooView(state, str(section), models)
+    section = sections(state, SECTIONS, "models")
+    return ZooView(state, section, models)
 
 
 def branches(models: Collection[Listed]) -> list[str]:

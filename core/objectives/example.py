@@ -1,0 +1,79 @@
+r"""One training example, token by token: what a model reads, what it must answer, and who may look at whom.
+
+Every objective on text is a loss over the places that have a target,
+
+.. math:: L = -\frac{1}{|T|} \sum_{i \in T} \log p(\text{target}_i \mid \text{what } i \text{ may see}),
+
+and differs from the others in three things alone: what was done to the input, which places T are asked, and what each
+place may see. Those three are what an :class:`Example` holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bools = NDArray[np.bool_]
+
+Change = Literal["kept", "masked", "random", "replaced", "unchanged", "inserted", "moved", "special"]
+"""What was done to a place. ``kept``: nothing, and nothing is asked because of it. ``masked``: a mask token (or a
+sentinel) stands there. ``random``: another token drawn at random. ``replaced``: another token, drawn by a model.
+``unchanged``: chosen, asked, and left as it was. ``inserted``: a mask where nothing stood. ``moved``: a token from
+elsewhere in the text. ``special``: a token of the format ([CLS], [SEP], <s>)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One place of an input."""
+
+    token: str
+    """What stands there, as the tokeniser writes it."""
+    target: str | None = None
+    """What the model must answer at this place; None where no loss is taken."""
+    change: Change = "kept"
+    origin: int | None = None
+    """Index among the original tokens, where the place stands for one of them."""
+    segment: int = 0
+    """The sentence (or language) that the place belongs to, where the objective tells them apart."""
+    position: int | None = None
+    """The position that the model is told; None for the place's own index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A question about the example as a whole, answered once: next sentence, order of the sentences."""
+
+    name: str
+    choices: tuple[str, ...]
+    answer: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Visible:
+    """Who may look at whom in one kind of attention."""
+
+    kind: Literal["encoder", "decoder", "cross", "query"]
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    allowed: Bools  # (queries, keys), True where a score is computed
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What one objective makes of one text."""
+
+    original: tuple[str, ...]
+    source: tuple[Cell, ...]
+    """What the model reads: the only input, or that of the encoder."""
+    decoder: tuple[Cell, ...] = ()
+    """The decoder's input, each place with its target; empty where there is no decoder of its own."""
+    labels: tuple[Label, ...] = ()
+    visible: tuple[Visible, ...] = ()
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """Indices of ``source`` at which a loss is taken."""
+        return tuple(index for index, cell in enumerate(self.source) if cell.target is not None)

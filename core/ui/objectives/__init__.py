@@ -1,0 +1,1 @@
+"""The page of objectives: one section a file."""
