@@ -5,6 +5,7 @@ A part has its colour and its hatching in every picture; a memory is a line that
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
@@ -88,12 +89,14 @@ def held_bars(
     figure.update_yaxes(
         autorange="reversed", automargin=True, fixedrange=True, ticklabelstandoff=6, tickfont={"color": ink}
     )
+    # the legend begins a fixed number of pixels below the plot, whatever the plot's height, with two entries a row
+    rows = math.ceil(sum(bool(trace.name) for trace in figure.data) / 2)
+    above, plot, below = 30 if limit else 10, 54 + (42 + 20 * max(0, tallest - 1)) * max(2, len(bars)), 56 + 22 * rows
     figure.update_layout(
-        barmode="stack", bargap=0.35, height=150 + (42 + 20 * max(0, tallest - 1)) * max(2, len(bars)),
-        margin={"l": 8, "r": 16, "t": 44, "b": 8},
+        barmode="stack", bargap=0.35, height=above + plot + below, margin={"l": 8, "r": 16, "t": above, "b": below},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink}, dragmode=False,
-        legend={"orientation": "h", "yanchor": "top", "y": -0.32, "x": 0, "traceorder": "normal",
-                "font": {"color": ink}},
+        legend={"orientation": "h", "yanchor": "top", "y": -52 / plot, "x": 0,
+                "traceorder": "normal", "font": {"color": ink}},
     )  # fmt: skip
     return figure
 

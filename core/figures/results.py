@@ -150,6 +150,8 @@ def scaling(points: Sequence[Point], axis: str, colours: Mapping[str, str], *, d
         "automargin": True, "tickfont": {"color": ink},
     }  # fmt: skip
     layout["margin"] |= {"t": layout["margin"]["t"] + (26 if len(series) > 1 else 2), "l": 4}
+    if any(_place(p, points).endswith("right") for p in points):  # a name at the edge is not cut off
+        layout["margin"] |= {"r": 40}
     layout["showlegend"] = len(series) > 1
     layout["legend"] = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"color": ink}}
     layout["annotations"][0]["yshift"] += 26 if len(series) > 1 else 2
