@@ -102,6 +102,9 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "objective": Choice(),
         "text": Text(),
         "seed": Integer(0, 0, 2**31 - 1),
+        "model": Choice(),
+        "unit": Choice("nats", ("nats", "bits")),
+        "rate": Integer(None, 1, 100),
     },
     "zoo": {
         "tab": Choice("models", ("models", "compare", "curves")),
