@@ -13,6 +13,7 @@ at least one: a text that asks nothing teaches nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -110,3 +111,27 @@ def corrupt(
     chosen = choose(len(tokens), rng, rate=rate, fixed=fixed)
     met = {index: fate(rng, fates) for index in chosen}
     return hide(tokens, met, vocabulary, rng, mask=mask, fixed=fixed)
+
+
+def over(
+    given: Example,
+    vocabulary: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    rate: float = RATE,
+    fates: tuple[float, float] = FATES,
+    mask: str = "[MASK]",
+    fixed: Collection[int] = (),
+) -> Example:
+    """``given`` with tokens hidden as well, as BERT asks for masked tokens and the next sentence at once.
+
+    Places of the format are left alone, and those of ``fixed``.
+    """
+    special = {place for place, cell in enumerate(given.source) if cell.change == "special"}
+    tokens = [cell.token for cell in given.source]
+    hidden = corrupt(tokens, vocabulary, rng, rate=rate, fates=fates, mask=mask, fixed={*special, *fixed})
+    cells = tuple(
+        replace(old, token=new.token, target=new.target, change=new.change) if new.target is not None else old
+        for old, new in zip(given.source, hidden.source, strict=True)
+    )
+    return replace(given, source=cells)
