@@ -69,15 +69,22 @@ def of_masks(checkpoint: Checkpoint, example: Example) -> Losses:
     """
     import torch
 
-    from core.language.fill_mask import masked_logits
+    from core.language.fill_mask import HEADS, masked_logits
 
     check_length(checkpoint, len(example.source))
     places = example.asked
     if not places:
         return Losses()
-    ids = _ids(checkpoint, [cell.token for cell in example.source])
+    model = checkpoint.model
     with torch.inference_mode():
-        logits = masked_logits(checkpoint.model, torch.tensor([ids], device=checkpoint.model.device), places)
+        ids = torch.tensor([ids_of(checkpoint, [cell.token for cell in example.source])], device=model.device)
+        head = HEADS.get(model.config.model_type)
+        if head is not None and any(cell.segment for cell in example.source):
+            types = torch.tensor([[cell.segment for cell in example.source]], device=model.device)
+            states = model.base_model(input_ids=ids, token_type_ids=types)[0]  # (1, n, d)
+            logits = head(model, states[:, list(places)])[0]
+        else:
+            logits = masked_logits(model, ids, places)
     return Losses(source=_paid(checkpoint, example, places, logits), options=logits.shape[-1])
 
 
@@ -87,19 +94,60 @@ def of_next(checkpoint: Checkpoint, example: Example) -> Losses:
 
     check_length(checkpoint, len(example.source))
     places = example.asked
-    ids = _ids(checkpoint, [cell.token for cell in example.source])
+    if not places:
+        return Losses()
+    ids = ids_of(checkpoint, [cell.token for cell in example.source])
     with torch.inference_mode():
         logits = checkpoint.model(input_ids=torch.tensor([ids], device=checkpoint.model.device)).logits[0]
     return Losses(source=_paid(checkpoint, example, places, logits[list(places)]), options=logits.shape[-1])
 
 
-def _ids(checkpoint: Checkpoint, tokens: Sequence[str]) -> list[int]:
+def of_pair(pairs: Checkpoint, example: Example) -> Losses:
+    """The head for pairs of an encoder (`core.language.pairs`), at the first label of a pair of segments.
+
+    :param pairs: the ``pairs`` part of a checkpoint; its first answer is the first choice of the label.
+    """
+    import torch
+
+    check_length(pairs, len(example.source))
+    ids = ids_of(pairs, [cell.token for cell in example.source])
+    types = [cell.segment for cell in example.source]
+    with torch.inference_mode():
+        out = pairs.model(input_ids=torch.tensor([ids]), token_type_ids=torch.tensor([types]))
+    scores = out.sop_logits if pairs.model.config.model_type == "albert" else out.logits  # (1, 2)
+    logs = scores[0].float().log_softmax(-1).tolist()
+    label = example.labels[0]
+    best = max(range(len(logs)), key=logs.__getitem__)
+    paid = PlaceLoss(-logs[label.answer], label.choices[best], math.exp(logs[best]))
+    return Losses(labels={0: paid}, choices={0: tuple(math.exp(log) for log in logs)})
+
+
+def of_verdicts(judge: Checkpoint, example: Example) -> Losses:
+    """A detector of replaced tokens, at every place of ``source`` that is asked whether it is original.
+
+    The guess of each place is "replaced", with the judge's probability of that.
+    """
+    from core.language.replaced import verdicts
+    from core.objectives.replaced import REPLACED
+
+    check_length(judge, len(example.source))
+    found = verdicts(judge, ids_of(judge, [cell.token for cell in example.source]))
+    paid = {}
+    for place in example.asked:
+        chance = min(max(found[place], 1e-12), 1 - 1e-12)
+        right = chance if example.source[place].target == REPLACED else 1 - chance
+        paid[place] = PlaceLoss(-math.log(right), REPLACED, chance)
+    return Losses(source=paid, options=2)
+
+
+def ids_of(checkpoint: Checkpoint, tokens: Sequence[str]) -> list[int]:
+    """The ids of pieces as the vocabulary writes them."""
     return [int(i) for i in checkpoint.tokenizer.convert_tokens_to_ids(list(tokens))]
 
 
 def _paid(checkpoint: Checkpoint, example: Example, places: Sequence[int], logits: Tensor) -> dict[int, PlaceLoss]:
     """From (M, V) scores at the places."""
-    targets = _ids(checkpoint, [example.source[place].target or "" for place in places])
+    targets = ids_of(checkpoint, [example.source[place].target or "" for place in places])
     logs = logits.float().log_softmax(-1)
     best = logs.max(-1)
     names = checkpoint.tokenizer.convert_ids_to_tokens(best.indices.tolist())

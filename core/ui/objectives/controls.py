@@ -19,7 +19,7 @@ def choose_entry(entries: Mapping[str, Entry], state: PageState) -> Entry:
     wanted = state.text("objective")
     slug = st.selectbox(
         "Objective", slugs, index=slugs.index(wanted) if wanted in entries else 0, key=state.key("objective"),
-        format_func=lambda slug: f"{entries[slug].name} ({entries[slug].systems})", width=360,
+        format_func=lambda slug: f"{entries[slug].name} ({entries[slug].systems})", width=290,
     )  # fmt: skip
     state.set(objective=None if slug == slugs[0] else slug)
     return entries[slug]
@@ -29,7 +29,7 @@ def choose_seed(state: PageState) -> int:
     """The seed, and the button that draws the next one."""
     slot = state.key("seed")
     st.session_state.setdefault(slot, state.number("seed"))
-    seed = int(st.number_input("Seed", 0, SEEDS - 1, step=1, key=slot, width=120) or 0)
+    seed = int(st.number_input("Seed", 0, SEEDS - 1, step=1, key=slot, width=100) or 0)
     st.button("Again", key=state.key("again"), help="Draw anew, with the next seed", on_click=_next, args=(slot,))
     state.set(seed=seed or None)
     return seed
@@ -56,7 +56,7 @@ def _setting(entry: Entry, setting: Setting, state: PageState) -> int | str:
             value = int(
                 st.number_input(
                     setting.label, setting.low, setting.high, start, setting.step, key=key, help=setting.help or None,
-                    width=150,
+                    width=140,
                 )
             )  # fmt: skip
         case Option():
@@ -65,7 +65,7 @@ def _setting(entry: Entry, setting: Setting, state: PageState) -> int | str:
             value = str(
                 st.selectbox(
                     setting.label, slugs, index=slugs.index(start_word if start_word in slugs else setting.default),
-                    format_func=setting.options.__getitem__, key=key, help=setting.help or None, width=200,
+                    format_func=setting.options.__getitem__, key=key, help=setting.help or None, width=160,
                 )
             )  # fmt: skip
         case Line():
@@ -92,6 +92,15 @@ def choose_model(entry: Entry, names: Mapping[str, str], state: PageState) -> st
     )  # fmt: skip
     state.set(model=None if slug == slugs[0] else slug)
     return str(slug)
+
+
+def choose_cover(state: PageState) -> bool:
+    """Whether the answers are covered, so that the visitor can guess first."""
+    covered = st.toggle(
+        "Cover answers", state.text("cover") == "yes", key=state.key("cover"), help="Guess first, then uncover"
+    )
+    state.set(cover="yes" if covered else None)
+    return covered
 
 
 def choose_unit(state: PageState) -> str:

@@ -31,5 +31,6 @@ ENTRIES = (
         models=("atlas-gpt-2", "atlas-gpt-neo", "atlas-llama"),
         answer=live.causal,
         about="It was trained on stories with this objective.",
+        random=False,
     ),
 )

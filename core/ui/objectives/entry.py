@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from core.language.losses import Losses
+from core.language.tokens import words
 from core.language.types import Token
 from core.objectives.example import Example
 
@@ -93,6 +94,22 @@ class Given:
         """The pieces of the text."""
         return self.cut(self.text)
 
+    @cached_property
+    def words(self) -> tuple[int, ...]:
+        """The number of the word at each place of ``framed``; -1 and -2 at its ends."""
+        return (-1, *words(self.tokens), -2)
+
+    @cached_property
+    def spelled(self) -> tuple[str, ...]:
+        """Each word of the text as it was typed, by its number."""
+        places: dict[int, list[Token]] = {}
+        for number, token in zip(words(self.tokens), self.tokens, strict=True):
+            places.setdefault(number, []).append(token)
+        return tuple(
+            self.text[parts[0].start : parts[-1].end] if parts[0].start >= 0 else "".join(part.text for part in parts)
+            for parts in places.values()
+        )
+
     @property
     def framed(self) -> tuple[str, ...]:
         """The text between the tokens that an encoder reads around it."""
@@ -113,6 +130,10 @@ class Stage:
     title: str = ""
     note: str = ""
     """Plain text under the picture."""
+    under: str = "the model's best guess"
+    """What stands under each bar."""
+    among: str = "pieces"
+    """What a blind guess chooses from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +179,13 @@ class Entry:
     """Said of the live answer: what the model is, or why there is none."""
     settings: tuple[Setting, ...] = ()
     shares: Callable[[Given], tuple[Share, ...]] | None = None
-    more: Callable[[Given], None] | None = None
+    """Proportions over many draws of the visitor's text."""
+    total: Callable[[tuple[Losses, ...]], str] | None = None
+    """A sentence on how the losses of the stages add up."""
+    more: Callable[[Given, tuple[Stage, ...]], None] | None = None
     """Draws a further view under the main picture."""
+    random: bool = True
+    """Whether anything is drawn: then there are a seed and a button for the next one."""
     several: bool = False
     """Whether the text should have several sentences: then the box is higher."""
     notes: Mapping[str, str] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from core.language.losses import BITS, Losses
 from core.ui.glossary import told
 from core.ui.links import PageState
 from core.ui.objectives import controls
+from core.ui.objectives.answer_bars import answer_bars
 from core.ui.objectives.below import below
 from core.ui.objectives.entries import ENTRIES
 from core.ui.objectives.entry import Entry, Given, Stage
@@ -29,24 +30,27 @@ def objective(state: PageState) -> None:
         entry = controls.choose_entry(ENTRIES, state)
         often = [setting for setting in entry.settings if not setting.rare]
         options = controls.settings(entry, often, state, SETTINGS)
-        seed = controls.choose_seed(state)
+        seed = controls.choose_seed(state) if entry.random else state.number("seed")
         with st.popover("More"):
             slug = controls.choose_model(entry, names, state)
             rare = [setting for setting in entry.settings if setting.rare]
             options |= controls.settings(entry, rare, state, SETTINGS)
             unit = controls.choose_unit(state)
+        covered = controls.choose_cover(state)
     told(f"**{entry.name}.** {entry.line}")
     text = _text(entry, state)
     with sentences():
         asked = given(slug, text, seed, options)
         stages = entry.build(asked)
         answers = entry.answer(slug, stages, seed) if entry.answer else ()
-        _draw(entry, asked, stages, answers, unit)
-        if entry.more is not None:
-            entry.more(asked)
+        _draw(entry, asked, stages, () if covered else answers, unit, covered)
+        if entry.total is not None and answers and not covered:
+            st.markdown(plain(entry.total(answers)))
+        if entry.more is not None and not covered:
+            entry.more(asked, stages)
         told(f"**Try** {entry.try_}\n\n**Notice** that {entry.notice}")
         st.caption(plain(_about(entry, slug, names)))
-        below(entry, asked, stages, answers, state)
+        below(entry, asked, stages, answers, state, covered)
 
 
 def _text(entry: Entry, state: PageState) -> str:
@@ -63,7 +67,9 @@ def _text(entry: Entry, state: PageState) -> str:
     return text
 
 
-def _draw(entry: Entry, asked: Given, stages: Sequence[Stage], answers: Sequence[Losses], unit: str) -> None:
+def _draw(
+    entry: Entry, asked: Given, stages: Sequence[Stage], answers: Sequence[Losses], unit: str, covered: bool
+) -> None:
     colour, kind = accent(entry.branch), style(asked.slug)
     for index, stage in enumerate(stages):
         losses = answers[index] if index < len(answers) else Losses()
@@ -74,14 +80,20 @@ def _draw(entry: Entry, asked: Given, stages: Sequence[Stage], answers: Sequence
             f"{entry.name}: {len(example.asked)} of {len(example.source)} places carry a loss; the table has all."
         )
         ceiling = math.log(losses.options) if losses.options else 0.0
-        picture(example.source, kind, colour, paid=losses.source or None, unit=unit, scale=ceiling, alt=told_alt)
+        picture(
+            example.source, kind, colour, paid=losses.source or None, unit=unit, scale=ceiling, covered=covered,
+            alt=told_alt,
+        )  # fmt: skip
         if example.decoder:
             st.markdown("**What the decoder reads, above what it must answer**")
             picture(
-                example.decoder, kind, colour, paid=losses.decoder or None, unit=unit, scale=ceiling,
+                example.decoder, kind, colour, paid=losses.decoder or None, unit=unit, scale=ceiling, covered=covered,
                 alt=f"{entry.name}: the decoder's input and targets; the table has all.",
             )  # fmt: skip
-        st.caption(_legend(stage, losses, unit))
+        for number, label in enumerate(example.labels):
+            answer_bars(label, number, losses, colour, unit, covered)
+        if legend := _legend(stage, losses, unit):
+            st.caption(legend)
 
 
 def _legend(stage: Stage, losses: Losses, unit: str) -> str:
@@ -96,12 +108,10 @@ def _legend(stage: Stage, losses: Losses, unit: str) -> str:
     mean = losses.mean
     if mean is not None:
         size = BITS if unit == "bits" else 1.0
-        words.append(f"Bars: −log p of the answer, mean {mean * size:.2f} {unit}; under them the model's best guess.")
+        words.append(f"Bars: −log p of the answer, mean {mean * size:.2f} {unit}; under them {stage.under}.")
         if losses.options:
             nothing = math.log(losses.options) * size
-            words.append(
-                f"A bar over the whole height is {nothing:.1f} {unit}: a blind guess among {losses.options:,} pieces."
-            )
+            words.append(f"A blind guess among {losses.options:,} {stage.among} costs {nothing:.1f} {unit}.")
     if stage.note:
         words.append(stage.note)
     return plain(" ".join(words))

@@ -7,6 +7,7 @@ to a place is told by a word and a frame as well as by colour; a table beside th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 
 import streamlit as st
@@ -64,6 +65,7 @@ def picture(
     paid: Mapping[int, PlaceLoss] | None = None,
     unit: str = "nats",
     scale: float = 0.0,
+    covered: bool = False,
     alt: str,
 ) -> None:
     """Draw one input with its targets.
@@ -71,9 +73,13 @@ def picture(
     :param colour: ``#rrggbb``, a branch's accent.
     :param paid: the loss by index of ``cells``; None where no model was asked.
     :param unit: ``nats`` or ``bits``.
-    :param scale: the loss, in nats, of a bar of full height; the largest one shown when 0.
+    :param scale: a loss, in nats, that a bar of full height stands for at least.
+    :param covered: whether the answers are question marks.
     """
-    full = scale or max((place.nats for place in (paid or {}).values()), default=1.0)
+    if covered:
+        cells = [_cover(cell) for cell in cells]
+        paid = None
+    full = max([scale, *(place.nats for place in (paid or {}).values())])
     asks = any(cell.target is not None for cell in cells)
     columns = "".join(
         _column(cell, cells[index - 1] if index else None, style, asks, paid, index, unit, max(full, 1e-9))
@@ -91,6 +97,13 @@ def shown(piece: str, style: Style, special: bool = False) -> str:
     return ("‿" if marked else "␣" if leading else "") + (visible(text) if text or leading else visible(piece))
 
 
+def _cover(cell: Cell) -> Cell:
+    """The cell as a model meets it: asked, but with nothing that gives the answer away."""
+    if cell.target is None:
+        return cell
+    return replace(cell, target="?", change=cell.change if cell.change in ("masked", "inserted", "special") else "kept")
+
+
 def _column(
     cell: Cell,
     before: Cell | None,
@@ -101,7 +114,7 @@ def _column(
     unit: str,
     full: float,
 ) -> str:
-    joined = style == "wordpiece" and cell.token.startswith("##") and before is not None and before.change != "special"
+    joined = cell.change == "kept" and cell.token.startswith("##") and before is not None and before.change == "kept"
     names = f"c {cell.change}{' j' if joined else ''}{' s1' if cell.segment == 1 else ''}"
     parts = [f'<span class="t">{escape(shown(cell.token, style, cell.change == "special"))}</span>']
     if cell.position is not None:
