@@ -41,7 +41,8 @@ def fate(rng: np.random.Generator, fates: tuple[float, float] = FATES) -> Fate:
 
 def ordinary(count: int, fixed: Collection[int]) -> tuple[int, ...]:
     """The places of ``count`` tokens that may be chosen: all but the ``fixed`` ones."""
-    return tuple(index for index in range(count) if index not in set(fixed))
+    barred = set(fixed)
+    return tuple(index for index in range(count) if index not in barred)
 
 
 def choose(count: int, rng: np.random.Generator, *, rate: float = RATE, fixed: Collection[int] = ()) -> tuple[int, ...]:

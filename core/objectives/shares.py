@@ -10,7 +10,7 @@ import numpy as np
 
 from core.objectives.example import Example
 
-DRAWS = 400
+DRAWS = 1000
 
 
 @dataclass(frozen=True, slots=True)

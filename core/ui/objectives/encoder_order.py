@@ -109,8 +109,8 @@ ENTRIES = (
         "it is the original.",
         paper="Clark et al. 2020, arXiv:2003.10555; weight 50 and shares as in the released configuration (15 %, "
         "large model 25 %).",
-        formula=r"L = L_{MLM} + 50 \cdot \frac{1}{n} \sum_{t=1}^{n} -\big[\, r_t \log D_t + (1 - r_t) \log (1 - D_t) "
-        r"\,\big]",
+        formula=r"\begin{aligned} L &= L_{MLM} + 50 \, L_D \\ L_D &= -\frac{1}{n} \sum_{t=1}^{n} r_t \log D_t "
+        r"+ (1 - r_t) \log (1 - D_t) \end{aligned}",
         symbols="- $L_{MLM}$: the generator's loss at the hidden places\n- $D_t$: the judge's probability that token "
         "$t$ was replaced\n- $r_t$: 1 where token $t$ is not the one that stood there, else 0\n- $n$: the tokens\n\n"
         "No gradient flows from the judge to the generator.",

@@ -48,7 +48,7 @@ _STYLE = """<style>
 .ob .d{font-size:.72rem;height:1.1rem;opacity:.85;white-space:nowrap}
 .ob .a{border-color:var(--ac)}
 .ob .o{border-color:transparent;opacity:.5;font-family:inherit}
-.ob .b{height:3.4rem;width:1.1rem;margin-top:.25rem;border-top:2px solid var(--line)}
+.ob .b{height:2.8rem;width:1.1rem;margin-top:.25rem;border-top:2px solid var(--line)}
 .ob .b i{display:block;background:var(--ac);opacity:.85;border-radius:0 0 .2rem .2rem}
 .ob .n{font-size:.74rem;font-variant-numeric:tabular-nums;white-space:nowrap}
 .ob .g{font-size:.72rem;opacity:.85;white-space:nowrap;max-width:9rem;overflow:hidden;text-overflow:ellipsis}
