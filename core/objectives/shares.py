@@ -10,7 +10,7 @@ import numpy as np
 
 from core.objectives.example import Example
 
-DRAWS = 1000
+DRAWS = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def _whole_shares(given: Given) -> tuple[Share, ...]:
     found = tally(
         lambda rng: whole_words.corrupt(given.framed, given.words, ("x",), rng, rate=rate / 100, fixed=given.fixed)
     )
-    return fates(given, (found.share, found.change("masked"), found.change("random"), found.change("unchanged")), rate)
+    return fates(found, rate)
 
 
 def _spans(given: Given) -> tuple[Stage, ...]:
@@ -77,7 +77,7 @@ def _span_shares(given: Given) -> tuple[Share, ...]:
     law = spans.chances(longest=longest)
     mean = float((np.arange(1, longest + 1) * law).sum())
     return (
-        *fates(given, (found.share, found.change("masked"), found.change("random"), found.change("unchanged")), rate),
+        *fates(found, rate),
         Share("mean length drawn, in words", float(drawn.mean()), mean, ""),
         *(
             Share(f"spans of {length}", 100 * float(np.mean(drawn == length)), 100 * float(law[length - 1]))
@@ -117,6 +117,14 @@ def _knowledge(given: Given) -> tuple[Stage, ...]:
     named = {"basic": "words", "phrase": "phrases", "entity": "entities"}[given.word("level")]
     note = "" if given.word("level") == "basic" else f"Found {named}: {'; '.join(found)}."
     return (Stage(example, note=note),)
+
+
+def _knowledge_shares(given: Given) -> tuple[Share, ...]:
+    rate, units = given.number("rate"), _units(given)
+    if not units:
+        return ()
+    found = tally(lambda rng: knowledge.corrupt(given.framed, units, ("x",), rng, rate=rate / 100, fixed=given.fixed))
+    return fates(found, rate)
 
 
 _RELATIVE = "It answers as a relative: it learned single masked tokens."
@@ -201,6 +209,7 @@ ENTRIES = (
                 help="Words of the text, with commas between the units: golden ring, the castle", rare=True,
             ),
         ),
+        shares=_knowledge_shares,
         several=True,
     ),
 )  # fmt: skip

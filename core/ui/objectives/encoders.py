@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.objectives import epochs, masked
-from core.objectives.shares import tally
+from core.objectives.shares import Tally, tally
 from core.ui.objectives import live
 from core.ui.objectives.bank import KING
 from core.ui.objectives.entry import Entry, Given, Number, Option, Share, Stage
@@ -20,12 +20,13 @@ SYMBOLS = (
 )
 
 
-def fates(given: Given, found: tuple[float, float, float, float], rate: float) -> tuple[Share, ...]:
-    """The share of tokens asked and what became of them, against the published ones."""
+def fates(found: Tally, rate: float) -> tuple[Share, ...]:
+    """The share of tokens asked and what became of them, against the published ones; ``rate`` in percent."""
+    parts = (found.share, found.change("masked"), found.change("random"), found.change("unchanged"))
     names = ("tokens asked", "of these, [MASK]", "of these, a random token", "of these, left as they were")
     return tuple(
         Share(name, 100 * value, published)
-        for name, value, published in zip(names, found, (rate, 80.0, 10.0, 10.0), strict=True)
+        for name, value, published in zip(names, parts, (rate, 80.0, 10.0, 10.0), strict=True)
     )
 
 
@@ -40,8 +41,7 @@ def _masked(given: Given) -> tuple[Stage, ...]:
 def _shares(given: Given) -> tuple[Share, ...]:
     rate = given.number("rate")
     found = tally(lambda rng: masked.corrupt(given.framed, ("x",), rng, rate=rate / 100, fixed=given.fixed))
-    parts = (found.share, found.change("masked"), found.change("random"), found.change("unchanged"))
-    return fates(given, parts, rate)
+    return fates(found, rate)
 
 
 def _epoch(given: Given) -> tuple[Stage, ...]:

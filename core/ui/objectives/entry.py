@@ -75,7 +75,8 @@ class Given:
     vocabulary: tuple[str, ...]
     """Every piece that is no token of the format."""
     frame: Mapping[str, str]
-    """Tokens of the format by their use: ``mask``, ``cls``, ``sep``, ``begin``; only those that there are."""
+    """Tokens of the format by their use: ``mask``, ``cls``, ``sep``, ``begin``, ``unknown``; only those
+    that there are."""
 
     def rng(self) -> np.random.Generator:
         """A fresh generator with the visitor's seed."""

@@ -43,6 +43,7 @@ def _vocabulary(slug: str) -> tuple[tuple[str, ...], dict[str, str]]:
         "cls": tokenizer.cls_token,
         "sep": tokenizer.sep_token,
         "begin": tokenizer.bos_token,
+        "unknown": tokenizer.unk_token,
     }
     frame = {use: str(token) for use, token in named.items() if token is not None}
     return tuple(piece for piece, _ in pieces if piece not in special), frame

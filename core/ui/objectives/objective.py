@@ -49,7 +49,7 @@ def objective(state: PageState) -> None:
         if entry.more is not None and not covered:
             entry.more(asked, stages)
         told(f"**Try** {entry.try_}\n\n**Notice** that {entry.notice}")
-        st.caption(plain(_about(entry, slug, names)))
+        st.caption(plain(f"{_about(entry, slug, names)} {_unknown(asked)}"))
         below(entry, asked, stages, answers, state, covered)
 
 
@@ -115,6 +115,15 @@ def _legend(stage: Stage, losses: Losses, unit: str) -> str:
     if stage.note:
         words.append(stage.note)
     return plain(" ".join(words))
+
+
+def _unknown(asked: Given) -> str:
+    """What became of words that the vocabulary cannot spell."""
+    count = sum(token.piece == asked.frame.get("unknown") and not token.special for token in asked.tokens)
+    if not count:
+        return ""
+    name = asked.frame["unknown"]
+    return f"{count} {'word is' if count == 1 else 'words are'} not in its vocabulary: {name} stands for any of them."
 
 
 def _about(entry: Entry, slug: str, names: dict[str, str]) -> str:
