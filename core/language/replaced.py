@@ -74,22 +74,29 @@ def replace_and_judge(
     :raises InputUnusable: no word in it.
     :raises InputTooLong: more tokens than the models have positions.
     """
-    import torch
-
     text = clean(text, MAX_CHARS)
     if not positions:
         positions = some_words(tokenise(generator, text), seed)
     masked = prepare(generator, text, positions)
-    with torch.inference_mode():
-        logits = masked_logits(generator.model, torch.tensor([masked.ids]), masked.positions)  # (M, V)
-        chances = logits.float().softmax(-1)
-        drawn = torch.multinomial(chances, 1, generator=torch.Generator().manual_seed(seed))[:, 0]
+    drawn, taken = sample(generator, masked.ids, masked.positions, seed)
     ids = list(masked.ids)
-    for position, token in zip(masked.positions, drawn.tolist(), strict=True):
+    for position, token in zip(masked.positions, drawn, strict=True):
         ids[position] = token
     after = _written(generator, masked, ids)
-    taken = tuple(chances[torch.arange(len(drawn)), drawn].tolist())
     return Judged(masked.tokens, after, masked.positions, taken, verdicts(discriminator, ids))
+
+
+def sample(
+    generator: Checkpoint, ids: Sequence[int], positions: Sequence[int], seed: int
+) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """What the generator writes at the masked ``positions`` of ``ids``: a token's id for each, and its probability."""
+    import torch
+
+    with torch.inference_mode():
+        logits = masked_logits(generator.model, torch.tensor([list(ids)]), positions)  # (M, V)
+        chances = logits.float().softmax(-1)
+        drawn = torch.multinomial(chances, 1, generator=torch.Generator().manual_seed(seed))[:, 0]
+    return tuple(drawn.tolist()), tuple(chances[torch.arange(len(drawn)), drawn].tolist())
 
 
 def _written(checkpoint: Checkpoint, masked: MaskedText, ids: Sequence[int]) -> tuple[Token, ...]:

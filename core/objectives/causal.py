@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from core.objectives.example import Cell, Example, Visible
+from core.objectives import example
+from core.objectives.example import Cell, Example
 
 
 def corrupt(tokens: Sequence[str], begin: str | None = None) -> Example:
@@ -37,5 +36,4 @@ def corrupt(tokens: Sequence[str], begin: str | None = None) -> Example:
         )
         for place, token in enumerate(read[:-1])
     )
-    names = tuple(cell.token for cell in cells)
-    return Example(original, cells, visible=(Visible("decoder", names, names, np.tri(len(names), dtype=np.bool_)),))
+    return Example(original, cells, visible=(example.causal(cells),))

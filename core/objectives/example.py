@@ -10,14 +10,19 @@ place may see. Those three are what an :class:`Example` holds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.attention import patterns
+from core.attention.patterns import mask
+
 Bools = NDArray[np.bool_]
 
+Kind = Literal["encoder", "decoder", "cross", "query"]
 Change = Literal["kept", "masked", "random", "replaced", "unchanged", "inserted", "moved", "special"]
 """What was done to a place. ``kept``: nothing, and nothing is asked because of it. ``masked``: a mask token (or a
 sentinel) stands there. ``random``: another token drawn at random. ``replaced``: another token, drawn by a model.
@@ -40,6 +45,8 @@ class Cell:
     """The sentence (or language) that the place belongs to, where the objective tells them apart."""
     position: int | None = None
     """The position that the model is told; None for the place's own index."""
+    group: int | None = None
+    """Number of the word, span, phrase or sentence that was chosen as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,7 @@ class Label:
 class Visible:
     """Who may look at whom in one kind of attention."""
 
-    kind: Literal["encoder", "decoder", "cross", "query"]
+    kind: Kind
     queries: tuple[str, ...]
     keys: tuple[str, ...]
     allowed: Bools  # (queries, keys), True where a score is computed
@@ -77,3 +84,13 @@ class Example:
     def asked(self) -> tuple[int, ...]:
         """Indices of ``source`` at which a loss is taken."""
         return tuple(index for index, cell in enumerate(self.source) if cell.target is not None)
+
+
+def full(cells: Sequence[Cell], kind: Kind = "encoder") -> Visible:
+    """Every place may look at every other."""
+    return Visible(kind, (names := tuple(cell.token for cell in cells)), names, mask(patterns.full, len(names)))
+
+
+def causal(cells: Sequence[Cell], kind: Kind = "decoder") -> Visible:
+    """Every place may look at itself and at what stands before it."""
+    return Visible(kind, (names := tuple(cell.token for cell in cells)), names, mask(patterns.causal, len(names)))

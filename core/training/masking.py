@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from core.objectives import masked as published
 from core.training.batches import Ints
 
 Floats = npt.NDArray[np.float64]
@@ -76,7 +77,7 @@ def choose(
     return np.asarray(mask, dtype=np.bool_)
 
 
-FATES = (0.8, 0.1)
+FATES = published.FATES
 """BERT's shares of the chosen tokens that become the mask token, and a random one."""
 
 
@@ -86,7 +87,7 @@ def bert(
     mask: int,
     rng: np.random.Generator,
     *,
-    rate: float = 0.15,
+    rate: float = published.RATE,
     fates: tuple[float, float] = FATES,
 ) -> tuple[Ints, Bools]:
     """BERT's corruption (Devlin et al., 2019, section 3.1): each token is chosen with probability ``rate``.

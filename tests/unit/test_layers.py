@@ -51,6 +51,11 @@ READS = {
     ),
     "recipes": "from core.attention.views import recipe; recipe.write('every', {}, None)",
     "side by side": "import core.attention.beside",
+    "objectives": (
+        "import pkgutil, core.objectives, core.language.losses, core.language.sentences\n"
+        "for found in pkgutil.iter_modules(core.objectives.__path__):\n"
+        "    __import__(f'core.objectives.{found.name}')"
+    ),
     "glossary and corrections": (
         "from core.catalogue.corrections import corrections; from core.catalogue.glossary import terms\n"
         "from core.anatomy.arithmetic import value\n"

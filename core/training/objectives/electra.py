@@ -21,13 +21,11 @@ from torch.nn import functional
 
 from core.checkpoints.loading import SHARED
 from core.checkpoints.registry import GENERATOR
+from core.objectives.replaced import WEIGHT
 from core.training.encoder_model import new_model
 from core.training.examples import Examples, Vocabulary
 from core.training.finished import finished
 from core.training.objectives.encoder import EncoderObjective
-
-WEIGHT = 50.0
-"""Of the discriminator's loss against the generator's."""
 
 
 class ElectraModel(nn.Module):

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from core.ui.links import PageState, open_page, sections
+from core.ui.objectives.entries import ENTRIES
 from core.ui.page import header
 
 SECTIONS = {"objectives": "Objectives"}
@@ -26,7 +27,8 @@ def objectives_frame() -> ObjectivesView:
         "What is a model asked while it learns? Type a sentence and see, for each system, the damaged input, the "
         "target, which places carry a loss, and what a live model makes of it.",
     )
-    choices: dict[str, Collection[str]] = {}
+    models = {slug for entry in ENTRIES.values() for slug in entry.models}
+    choices: dict[str, Collection[str]] = {"objective": set(ENTRIES), "model": models}
     state = open_page("objectives", choices)
     return ObjectivesView(state, sections(state, SECTIONS, "objectives"))
 

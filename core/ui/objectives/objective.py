@@ -1,20 +1,134 @@
-"""One objective on one sentence: the input above the targets."""
+"""One objective on the visitor's text: the damaged input above the target, and what a live model makes of it."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import streamlit as st
 
-from core.objectives import causal
+from core import checkpoints
+from core.language.losses import BITS, Losses
+from core.ui.glossary import told
 from core.ui.links import PageState
-from core.ui.tables import Table, table
+from core.ui.objectives import controls
+from core.ui.objectives.answer_bars import answer_bars
+from core.ui.objectives.below import below
+from core.ui.objectives.entries import ENTRIES
+from core.ui.objectives.entry import Entry, Given, Stage
+from core.ui.objectives.given import given, style
+from core.ui.objectives.picture import picture
+from core.ui.page import accent, plain, sentences
 
-SENTENCE = "The king gave his daughter a golden ring."
+SETTINGS = frozenset(setting.name for entry in ENTRIES.values() for setting in entry.settings)
 
 
 def objective(state: PageState) -> None:
-    """Draw the sentence, what the model reads and what it is asked."""
-    text = st.text_input("Your sentence", value=state.text("text", SENTENCE), max_chars=400, key=state.key("text"))
-    state.set(text=text if text != SENTENCE else None)
-    example = causal.corrupt(text.split(), "<s>")
-    rows = tuple((cell.token, cell.target or "") for cell in example.source)
-    table(Table(("input", "target"), rows, "Each place of the input and its target", (50, 50)))
+    """Draw the section; reads and writes objective, text, seed, model, unit and the objective's settings."""
+    names = {spec.slug: spec.name for spec in checkpoints.available()}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        entry = controls.choose_entry(ENTRIES, state)
+        often = [setting for setting in entry.settings if not setting.rare]
+        options = controls.settings(entry, often, state, SETTINGS)
+        seed = controls.choose_seed(state) if entry.random else state.number("seed")
+        with st.popover("More"):
+            slug = controls.choose_model(entry, names, state)
+            rare = [setting for setting in entry.settings if setting.rare]
+            options |= controls.settings(entry, rare, state, SETTINGS)
+            unit = controls.choose_unit(state)
+        covered = controls.choose_cover(state)
+    told(f"**{entry.name}.** {entry.line}")
+    text = _text(entry, state)
+    with sentences():
+        asked = given(slug, text, seed, options)
+        stages = entry.build(asked)
+        answers = entry.answer(slug, stages, seed) if entry.answer else ()
+        _draw(entry, asked, stages, () if covered else answers, unit, covered)
+        if entry.total is not None and answers and not covered:
+            st.markdown(plain(entry.total(answers)))
+        if entry.more is not None and not covered:
+            entry.more(asked, stages)
+        told(f"**Try** {entry.try_}\n\n**Notice** that {entry.notice}")
+        st.caption(plain(f"{_about(entry, slug, names)} {_unknown(asked)}"))
+        below(entry, asked, stages, answers, state, covered)
+
+
+def _text(entry: Entry, state: PageState) -> str:
+    """The visitor's text; a text of one's own stays when the objective changes."""
+    text = (
+        st.text_area(
+            "Your text" if entry.several else "Your sentence", state.text("text", entry.text),
+            height=96 if entry.several else 68, key=state.key(f"{entry.slug}.text"), label_visibility="collapsed",
+            placeholder="Several sentences" if entry.several else "A sentence",
+        )
+        or ""
+    )  # fmt: skip
+    state.set(text=None if text == entry.text else text)
+    return text
+
+
+def _draw(
+    entry: Entry, asked: Given, stages: Sequence[Stage], answers: Sequence[Losses], unit: str, covered: bool
+) -> None:
+    colour, kind = accent(entry.branch), style(asked.slug)
+    for index, stage in enumerate(stages):
+        losses = answers[index] if index < len(answers) else Losses()
+        if stage.title:
+            st.markdown(f"**{plain(stage.title)}**")
+        example = stage.example
+        told_alt = (
+            f"{entry.name}: {len(example.asked)} of {len(example.source)} places carry a loss; the table has all."
+        )
+        ceiling = math.log(losses.options) if losses.options else 0.0
+        picture(
+            example.source, kind, colour, paid=losses.source or None, unit=unit, scale=ceiling, covered=covered,
+            alt=told_alt,
+        )  # fmt: skip
+        if example.decoder:
+            st.markdown("**What the decoder reads, above what it must answer**")
+            picture(
+                example.decoder, kind, colour, paid=losses.decoder or None, unit=unit, scale=ceiling, covered=covered,
+                alt=f"{entry.name}: the decoder's input and targets; the table has all.",
+            )  # fmt: skip
+        for number, label in enumerate(example.labels):
+            answer_bars(label, number, losses, colour, unit, covered)
+        if legend := _legend(stage, losses, unit):
+            st.caption(legend)
+
+
+def _legend(stage: Stage, losses: Losses, unit: str) -> str:
+    """What the rows are, and what it cost in all."""
+    cells = (*stage.example.source, *stage.example.decoder)
+    asks = sum(cell.target is not None for cell in cells)
+    words = (
+        [f"Above: what the model reads. Below it: what it must answer, at {asks} of {len(cells)} places."]
+        if asks
+        else []
+    )
+    mean = losses.mean
+    if mean is not None:
+        size = BITS if unit == "bits" else 1.0
+        words.append(f"Bars: −log p of the answer, mean {mean * size:.2f} {unit}; under them {stage.under}.")
+        if losses.options:
+            nothing = math.log(losses.options) * size
+            words.append(f"A blind guess among {losses.options:,} {stage.among} costs {nothing:.1f} {unit}.")
+    if stage.note:
+        words.append(stage.note)
+    return plain(" ".join(words))
+
+
+def _unknown(asked: Given) -> str:
+    """What became of words that the vocabulary cannot spell."""
+    count = sum(token.piece == asked.frame.get("unknown") and not token.special for token in asked.tokens)
+    if not count:
+        return ""
+    name = asked.frame["unknown"]
+    return f"{count} {'word is' if count == 1 else 'words are'} not in its vocabulary: {name} stands for any of them."
+
+
+def _about(entry: Entry, slug: str, names: dict[str, str]) -> str:
+    name = names.get(slug, slug)
+    said = entry.notes.get(slug, entry.about)
+    if entry.answer is None:
+        return f"Cut by the tokeniser of {name}. {said}"
+    return f"Cut and answered by {name}. {said}"

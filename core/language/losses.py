@@ -1,0 +1,157 @@
+r"""What a live model makes of an example: the loss :math:`-\log p` at each place that is asked, and its best guess.
+
+All losses are in nats; a nat is :math:`1 / \ln 2 = 1.44` bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from core.checkpoints.spec import Checkpoint
+from core.language.limits import check_length
+from core.objectives.example import Example
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+BITS = 1 / math.log(2)
+"""Bits in a nat."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceLoss:
+    """What one place costs."""
+
+    nats: float
+    """:math:`-\\log p` of the target."""
+    guess: str = ""
+    """The answer that the model gives most, as its vocabulary writes it."""
+    chance: float = 0.0
+    """The probability of that answer."""
+
+    @property
+    def bits(self) -> float:
+        return self.nats * BITS
+
+    @property
+    def probability(self) -> float:
+        """Of the target."""
+        return math.exp(-self.nats)
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Of one example. Indices count the cells of ``source`` and of ``decoder``."""
+
+    source: Mapping[int, PlaceLoss] = field(default_factory=dict)
+    decoder: Mapping[int, PlaceLoss] = field(default_factory=dict)
+    labels: Mapping[int, PlaceLoss] = field(default_factory=dict)
+    """By index of the example's labels."""
+    choices: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    """By index of the example's labels: the probability of each choice."""
+    options: int | None = None
+    """Among how many answers each place chooses: what knows nothing pays log(options)."""
+
+    @property
+    def mean(self) -> float | None:
+        """Mean over the places, in nats; None where there is none."""
+        paid = [place.nats for place in (*self.source.values(), *self.decoder.values())]
+        return sum(paid) / len(paid) if paid else None
+
+
+def of_masks(checkpoint: Checkpoint, example: Example) -> Losses:
+    """An encoder with a masked-word head, at every place of ``source`` that is asked.
+
+    :raises InputTooLong: more tokens than the model has positions.
+    """
+    import torch
+
+    from core.language.fill_mask import HEADS, masked_logits
+
+    check_length(checkpoint, len(example.source))
+    places = example.asked
+    if not places:
+        return Losses()
+    model = checkpoint.model
+    with torch.inference_mode():
+        ids = torch.tensor([ids_of(checkpoint, [cell.token for cell in example.source])], device=model.device)
+        head = HEADS.get(model.config.model_type)
+        if head is not None and any(cell.segment for cell in example.source):
+            types = torch.tensor([[cell.segment for cell in example.source]], device=model.device)
+            states = model.base_model(input_ids=ids, token_type_ids=types)[0]  # (1, n, d)
+            logits = head(model, states[:, list(places)])[0]
+        else:
+            logits = masked_logits(model, ids, places)
+    return Losses(source=_paid(checkpoint, example, places, logits), options=logits.shape[-1])
+
+
+def of_next(checkpoint: Checkpoint, example: Example) -> Losses:
+    """A causal model, at every place of ``source`` that is asked."""
+    import torch
+
+    check_length(checkpoint, len(example.source))
+    places = example.asked
+    if not places:
+        return Losses()
+    ids = ids_of(checkpoint, [cell.token for cell in example.source])
+    with torch.inference_mode():
+        logits = checkpoint.model(input_ids=torch.tensor([ids], device=checkpoint.model.device)).logits[0]
+    return Losses(source=_paid(checkpoint, example, places, logits[list(places)]), options=logits.shape[-1])
+
+
+def of_pair(pairs: Checkpoint, example: Example) -> Losses:
+    """The head for pairs of an encoder (`core.language.pairs`), at the first label of a pair of segments.
+
+    :param pairs: the ``pairs`` part of a checkpoint; its first answer is the first choice of the label.
+    """
+    import torch
+
+    check_length(pairs, len(example.source))
+    ids = ids_of(pairs, [cell.token for cell in example.source])
+    types = [cell.segment for cell in example.source]
+    with torch.inference_mode():
+        out = pairs.model(input_ids=torch.tensor([ids]), token_type_ids=torch.tensor([types]))
+    scores = out.sop_logits if pairs.model.config.model_type == "albert" else out.logits  # (1, 2)
+    logs = scores[0].float().log_softmax(-1).tolist()
+    label = example.labels[0]
+    best = max(range(len(logs)), key=logs.__getitem__)
+    paid = PlaceLoss(-logs[label.answer], label.choices[best], math.exp(logs[best]))
+    return Losses(labels={0: paid}, choices={0: tuple(math.exp(log) for log in logs)})
+
+
+def of_verdicts(judge: Checkpoint, example: Example) -> Losses:
+    """A detector of replaced tokens, at every place of ``source`` that is asked whether it is original.
+
+    The guess of each place is "replaced", with the judge's probability of that.
+    """
+    from core.language.replaced import verdicts
+    from core.objectives.replaced import REPLACED
+
+    check_length(judge, len(example.source))
+    found = verdicts(judge, ids_of(judge, [cell.token for cell in example.source]))
+    paid = {}
+    for place in example.asked:
+        chance = min(max(found[place], 1e-12), 1 - 1e-12)
+        right = chance if example.source[place].target == REPLACED else 1 - chance
+        paid[place] = PlaceLoss(-math.log(right), REPLACED, chance)
+    return Losses(source=paid, options=2)
+
+
+def ids_of(checkpoint: Checkpoint, tokens: Sequence[str]) -> list[int]:
+    """The ids of pieces as the vocabulary writes them."""
+    return [int(i) for i in checkpoint.tokenizer.convert_tokens_to_ids(list(tokens))]
+
+
+def _paid(checkpoint: Checkpoint, example: Example, places: Sequence[int], logits: Tensor) -> dict[int, PlaceLoss]:
+    """From (M, V) scores at the places."""
+    targets = ids_of(checkpoint, [example.source[place].target or "" for place in places])
+    logs = logits.float().log_softmax(-1)
+    best = logs.max(-1)
+    names = checkpoint.tokenizer.convert_ids_to_tokens(best.indices.tolist())
+    return {
+        place: PlaceLoss(-float(logs[row, target]), str(names[row]), math.exp(float(best.values[row])))
+        for row, (place, target) in enumerate(zip(places, targets, strict=True))
+    }

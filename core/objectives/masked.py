@@ -1,0 +1,138 @@
+r"""Masked language model: some tokens are hidden, and asked of all that stands around them.
+
+.. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
+
+with :math:`M` the chosen places, 15 % of the text's tokens, and :math:`\tilde x` the text in which 80 % of them became
+the mask token, 10 % a token drawn at random from the vocabulary, and 10 % stayed as they were. Devlin et al. (2019),
+section 3.1.
+
+A share of a short text is no whole number. The count is rounded up or down by chance so that its mean is exact, and is
+at least one: a text that asks nothing teaches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from core.objectives import example
+from core.objectives.example import Cell, Example
+
+RATE = 0.15
+FATES = (0.8, 0.1)
+"""Shares of the chosen tokens that become the mask token, and a random one; the rest stays as it was."""
+
+Fate = Literal["masked", "random", "unchanged"]
+
+
+def budget(tokens: int, rate: float, rng: np.random.Generator) -> int:
+    """How many of ``tokens`` to choose: ``rate`` of them on average, at least one, at most all."""
+    return min(tokens, max(1, int(rate * tokens + rng.random())))
+
+
+def fate(rng: np.random.Generator, fates: tuple[float, float] = FATES) -> Fate:
+    """What becomes of one chosen token, or of a group that shares its lot."""
+    drawn = rng.random()
+    return "masked" if drawn < fates[0] else "random" if drawn < sum(fates) else "unchanged"
+
+
+def ordinary(count: int, fixed: Collection[int]) -> tuple[int, ...]:
+    """The places of ``count`` tokens that may be chosen: all but the ``fixed`` ones."""
+    barred = set(fixed)
+    return tuple(index for index in range(count) if index not in barred)
+
+
+def choose(count: int, rng: np.random.Generator, *, rate: float = RATE, fixed: Collection[int] = ()) -> tuple[int, ...]:
+    """Places to ask, each token alone, in ascending order; none where every place is fixed."""
+    free = ordinary(count, fixed)
+    if not free:
+        return ()
+    return tuple(sorted(rng.choice(free, budget(len(free), rate, rng), replace=False).tolist()))
+
+
+def hide(
+    tokens: Sequence[str],
+    fates: Mapping[int, Fate],
+    vocabulary: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    mask: str = "[MASK]",
+    fixed: Collection[int] = (),
+    groups: Mapping[int, int] | None = None,
+) -> Example:
+    """The example in which each place of ``fates`` is asked and has met its fate.
+
+    Args:
+        tokens: the text with the tokens of the format.
+        vocabulary: what a random token is drawn from.
+        fixed: places of tokens of the format.
+        groups: for the chosen places the number of the unit that was chosen as one.
+    """
+    cells: list[Cell] = []
+    for index, token in enumerate(tokens):
+        met = fates.get(index)
+        stands = mask if met == "masked" else token
+        if met == "random":
+            stands = vocabulary[int(rng.integers(len(vocabulary)))]
+        cells.append(
+            Cell(
+                stands,
+                token if met else None,
+                met or ("special" if index in fixed else "kept"),
+                index,
+                group=groups.get(index) if groups else None,
+            )
+        )
+    return Example(tuple(tokens), tuple(cells), visible=(example.full(cells),))
+
+
+def corrupt(
+    tokens: Sequence[str],
+    vocabulary: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    rate: float = RATE,
+    fates: tuple[float, float] = FATES,
+    mask: str = "[MASK]",
+    fixed: Collection[int] = (),
+) -> Example:
+    """Single tokens hidden, as BERT does it.
+
+    Args:
+        tokens: the text with the tokens of the format ([CLS], [SEP]).
+        vocabulary: what a random token is drawn from: no token of the format in it.
+        rng: the only source of chance.
+        rate: share of the tokens that are asked.
+        fates: shares of these that become ``mask`` and a random token.
+        fixed: places of tokens of the format: never chosen, never changed.
+    """
+    chosen = choose(len(tokens), rng, rate=rate, fixed=fixed)
+    met = {index: fate(rng, fates) for index in chosen}
+    return hide(tokens, met, vocabulary, rng, mask=mask, fixed=fixed)
+
+
+def over(
+    given: Example,
+    vocabulary: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    rate: float = RATE,
+    fates: tuple[float, float] = FATES,
+    mask: str = "[MASK]",
+    fixed: Collection[int] = (),
+) -> Example:
+    """``given`` with tokens hidden as well, as BERT asks for masked tokens and the next sentence at once.
+
+    Places of the format are left alone, and those of ``fixed``.
+    """
+    special = {place for place, cell in enumerate(given.source) if cell.change == "special"}
+    tokens = [cell.token for cell in given.source]
+    hidden = corrupt(tokens, vocabulary, rng, rate=rate, fates=fates, mask=mask, fixed={*special, *fixed})
+    cells = tuple(
+        replace(old, token=new.token, target=new.target, change=new.change) if new.target is not None else old
+        for old, new in zip(given.source, hidden.source, strict=True)
+    )
+    return replace(given, source=cells)

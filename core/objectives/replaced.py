@@ -1,0 +1,56 @@
+r"""Replaced token detection: a small model fills hidden places, another judges every token of the result.
+
+.. math:: L = L_{MLM} + 50 \cdot \frac{1}{n} \sum_t -\big[r_t \log D_t + (1 - r_t) \log (1 - D_t)\big]
+
+with :math:`L_{MLM}` the loss of the masked tokens for the generator, :math:`D_t` the judge's probability that token
+:math:`t` was replaced, and :math:`r_t = 1` where it is not the one that stood there: a sample that happens to be right
+counts as original. 15 % of the tokens are hidden. Clark et al. (2020), arXiv:2003.10555; the weight of 50 and 25 % for
+the large model are those of the released configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from core.objectives import example, masked
+from core.objectives.example import Cell, Example
+from core.objectives.masked import RATE
+
+WEIGHT = 50.0
+"""Of the judge's loss against the generator's."""
+ORIGINAL, REPLACED = "original", "replaced"
+
+
+def hide(
+    tokens: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    rate: float = RATE,
+    mask: str = "[MASK]",
+    fixed: Collection[int] = (),
+) -> Example:
+    """What the generator reads and must answer: every chosen token is a mask."""
+    chosen = masked.choose(len(tokens), rng, rate=rate, fixed=fixed)
+    return masked.hide(tokens, dict.fromkeys(chosen, "masked"), (), rng, mask=mask, fixed=fixed)
+
+
+def corrupt(tokens: Sequence[str], samples: Mapping[int, str], fixed: Collection[int] = ()) -> Example:
+    """What the judge reads and must answer, at every place but the ``fixed`` ones.
+
+    Args:
+        samples: what the generator wrote, by place.
+    """
+    cells = tuple(
+        Cell(token, change="special", origin=place)
+        if place in fixed
+        else Cell(
+            written := samples.get(place, token),
+            REPLACED if written != token else ORIGINAL,
+            "replaced" if written != token else "unchanged" if place in samples else "kept",
+            place,
+        )
+        for place, token in enumerate(tokens)
+    )
+    return Example(tuple(tokens), cells, visible=(example.full(cells),))

@@ -1,0 +1,172 @@
+"""Under the picture: the formula with its symbols, who may look at whom, proportions, and everything as a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.language.losses import Losses, PlaceLoss
+from core.objectives.shares import DRAWS
+from core.ui.glossary import told
+from core.ui.links import PageState
+from core.ui.objectives.entry import Entry, Given, Share, Stage
+from core.ui.objectives.given import given, style
+from core.ui.objectives.picture import DONE, shown
+from core.ui.page import accent
+from core.ui.tables import Table, table
+
+if TYPE_CHECKING:
+    from core.objectives.example import Cell, Visible
+
+_KINDS = {
+    "encoder": "Who may look at whom",
+    "decoder": "Who may look at whom",
+    "cross": "Whom the decoder may look at in the input",
+    "query": "Whom the query stream may look at",
+}
+
+
+def below(
+    entry: Entry, asked: Given, stages: Sequence[Stage], answers: Sequence[Losses], state: PageState, covered: bool
+) -> None:
+    """Draw all of it; what gives the answers away only where they are not ``covered``."""
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.markdown("**What is minimised**")
+        st.latex(entry.formula)
+        told(entry.symbols)
+        st.caption(entry.paper)
+    with right:
+        for number, seen in enumerate(stages[-1].example.visible):
+            _mask(entry, asked, seen, f"{entry.slug}.{number}", state)
+    if entry.shares is not None:
+        _shares(entry, asked)
+    if not covered:
+        _table(entry, stages, answers, state)
+
+
+def _mask(entry: Entry, asked: Given, seen: Visible, key: str, state: PageState) -> None:
+    from core.figures.visible import visible_map, visible_said
+
+    kind = style(asked.slug)
+    special = set(asked.frame.values())
+    rows, columns = ([shown(name, kind, name in special) for name in names] for names in (seen.queries, seen.keys))
+    st.markdown(f"**{_KINDS[seen.kind]}**")
+    said = visible_said(seen.allowed)
+    st.plotly_chart(
+        visible_map(seen.allowed, rows, columns, accent(entry.branch), dark=st.context.theme.type == "dark"),
+        config={"displaylogo": False},
+        key=state.key(f"mask.{key}"),
+        alt=f"{_KINDS[seen.kind]}: rows look, columns are looked at. {said}",
+    )
+    st.caption(f"Rows look, columns are looked at. {said}")
+
+
+def _shares(entry: Entry, asked: Given) -> None:
+    with st.expander("Proportions over many draws of this text"):
+        found = _drawn(entry.slug, asked.slug, asked.text, asked.seed, tuple(sorted(asked.options.items())))
+        table(
+            Table(
+                ("", "here", "published"),
+                tuple(
+                    (share.name, _amount(share.found, share.unit), _amount(share.published, share.unit))
+                    for share in found
+                ),
+                "Proportions over many draws beside the published ones",
+                (56, 22, 22),
+                numeric=(1, 2),
+            )
+        )
+        st.caption(
+            f"Counted over {DRAWS} draws or more. “Published” is the system's own setting, or what you chose for it. A "
+            "short text has no room for a small share: one token at least is asked."
+        )
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{value:.1f} {unit}" if unit else f"{value:.2f}"
+
+
+@st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Drawing")
+def _drawn(
+    objective: str, slug: str, text: str, seed: int, options: tuple[tuple[str, int | str], ...]
+) -> tuple[Share, ...]:
+    from core.ui.objectives.entries import ENTRIES
+
+    counted = ENTRIES[objective].shares
+    return counted(given(slug, text, seed, dict(options))) if counted is not None else ()
+
+
+def _table(entry: Entry, stages: Sequence[Stage], answers: Sequence[Losses], state: PageState) -> None:
+    found = [row for index, stage in enumerate(stages) for row in rows(stage, _at(answers, index))]
+    with st.expander("Every place as a table"):
+        st.dataframe(
+            found,
+            hide_index=True,
+            column_config={
+                name: st.column_config.NumberColumn(format="%.3f") for name in ("nats", "bits", "its probability")
+            },
+            alt=f"{entry.name}: every place with its target and its loss",
+        )
+        st.download_button(
+            "Download as CSV", as_csv(found), f"{entry.slug}.csv", "text/csv", key=state.key(f"csv.{entry.slug}"),
+            on_click="ignore",
+        )  # fmt: skip
+
+
+def _at(answers: Sequence[Losses], index: int) -> Losses:
+    return answers[index] if index < len(answers) else Losses()
+
+
+def rows(stage: Stage, losses: Losses) -> list[dict[str, object]]:
+    """One row a place, and one for each question about the whole."""
+    found: list[dict[str, object]] = []
+    sides = (("input", stage.example.source, losses.source), ("decoder", stage.example.decoder, losses.decoder))
+    for side, cells, paid in sides:
+        found += [_row(stage.title or side, index, cell, paid) for index, cell in enumerate(cells)]
+    for number, label in enumerate(stage.example.labels):
+        place = losses.labels.get(number)
+        found.append(
+            {
+                "side": label.name, "place": None, "reads": None, "done": None,
+                "must answer": label.choices[label.answer], "nats": place.nats if place else None,
+                "bits": place.bits if place else None, "best guess": place.guess if place else None,
+                "its probability": place.chance if place else None,
+            }
+        )  # fmt: skip
+    return found
+
+
+def _row(side: str, index: int, cell: Cell, paid: Mapping[int, PlaceLoss]) -> dict[str, object]:
+    place = paid.get(index)
+    return {
+        "side": side,
+        "place": index,
+        "reads": cell.token,
+        "done": DONE[cell.change] or cell.change,
+        "must answer": cell.target,
+        "nats": place.nats if place else None,
+        "bits": place.bits if place else None,
+        "best guess": place.guess if place else None,
+        "its probability": place.chance if place else None,
+    }
+
+
+def as_csv(found: Sequence[Mapping[str, object]]) -> str:
+    """The rows as comma-separated values; a text that a spreadsheet would take for a formula gets a quote before it."""
+    out = io.StringIO()
+    if found:
+        writer = csv.writer(out)
+        writer.writerow(found[0])
+        for row in found:
+            writer.writerow(
+                [
+                    f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" and value else value
+                    for value in row.values()
+                ]
+            )
+    return out.getvalue()

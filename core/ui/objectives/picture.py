@@ -1,0 +1,150 @@
+"""The main picture: what the model reads above what it must answer, token by token, with the loss hanging below.
+
+Plain HTML in columns that wrap, one column a place, read from left to right. Every text is escaped here. What was done
+to a place is told by a word and a frame as well as by colour; a table beside the picture has all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from html import escape
+
+import streamlit as st
+
+from core.figures.predictions import percent
+from core.language.losses import BITS, PlaceLoss
+from core.language.tokens import Style, read_piece, visible
+from core.objectives.example import Cell, Change
+from core.ui.chips import on_colour
+
+DONE: dict[Change, str] = {
+    "kept": "",
+    "masked": "hidden",
+    "random": "random",
+    "replaced": "replaced",
+    "unchanged": "left as is",
+    "inserted": "inserted",
+    "moved": "moved",
+    "special": "",
+}
+"""What was done to a place, in a word under its token."""
+
+_STYLE = """<style>
+.ob{--line:color-mix(in srgb,currentColor 24%,transparent);display:flex;flex-wrap:wrap;gap:.7rem .3rem;
+  align-items:flex-start;margin:.2rem 0;line-height:1.3}
+.ob .c{display:flex;flex-direction:column;align-items:center;min-width:2.1rem;max-width:100%}
+.ob .j{margin-inline-start:-.3rem}
+.ob .t,.ob .a{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.92rem;padding:.16em .5em;border-radius:.7em;
+  white-space:pre;max-width:13rem;overflow:hidden;text-overflow:ellipsis;border:1.5px solid var(--line)}
+.ob .t{background:color-mix(in srgb,currentColor 6%,transparent)}
+.ob .j>.t{border-start-start-radius:.1em;border-end-start-radius:.1em}
+.ob .masked>.t,.ob .inserted>.t{background:var(--ac);border-color:var(--ac);color:var(--on);font-weight:600}
+.ob .inserted>.t{border-radius:.1em}
+.ob .random>.t,.ob .replaced>.t{border:2px dashed var(--ac);background:none}
+.ob .unchanged>.t{border:4px double var(--ac);padding:.02em .4em;background:none}
+.ob .moved>.t{border:2px solid var(--ac);border-radius:.1em;background:none}
+.ob .special>.t{border:1.5px dashed #808691;background:none;opacity:.85}
+.ob .d{font-size:.72rem;height:1.1rem;opacity:.85;white-space:nowrap}
+.ob .a{border-color:var(--ac)}
+.ob .o{border-color:transparent;opacity:.5;font-family:inherit}
+.ob .b{height:2.8rem;width:1.1rem;margin-top:.25rem;border-top:2px solid var(--line)}
+.ob .b i{display:block;background:var(--ac);opacity:.85;border-radius:0 0 .2rem .2rem}
+.ob .n{font-size:.74rem;font-variant-numeric:tabular-nums;white-space:nowrap}
+.ob .g{font-size:.72rem;opacity:.85;white-space:nowrap;max-width:9rem;overflow:hidden;text-overflow:ellipsis}
+.ob .p{font-size:.68rem;opacity:.75;white-space:nowrap}
+.ob .s1>.t{box-shadow:inset 0 -.22em 0 color-mix(in srgb,var(--ac) 45%,transparent)}
+</style>"""
+
+
+def picture(
+    cells: Sequence[Cell],
+    style: Style,
+    colour: str,
+    *,
+    paid: Mapping[int, PlaceLoss] | None = None,
+    unit: str = "nats",
+    scale: float = 0.0,
+    covered: bool = False,
+    alt: str,
+) -> None:
+    """Draw one input with its targets.
+
+    :param colour: ``#rrggbb``, a branch's accent.
+    :param paid: the loss by index of ``cells``; None where no model was asked.
+    :param unit: ``nats`` or ``bits``.
+    :param scale: a loss, in nats, that a bar of full height stands for at least.
+    :param covered: whether the answers are question marks.
+    """
+    if covered:
+        cells = [_cover(cell) for cell in cells]
+        paid = None
+    full = max([scale, *(place.nats for place in (paid or {}).values())])
+    asks = any(cell.target is not None for cell in cells)
+    columns = "".join(
+        _column(cell, cells[index - 1] if index else None, style, asks, paid, index, unit, max(full, 1e-9))
+        for index, cell in enumerate(cells)
+    )
+    frame = f'style="--ac:{colour};--on:{on_colour(colour)}" role="img" aria-label="{escape(alt)}"'
+    st.html(f'{_STYLE}<div class="ob" {frame}>{columns}</div>')
+
+
+def shown(piece: str, style: Style, special: bool = False) -> str:
+    """A piece as the page shows it: the space before it and that it goes on with a word are visible."""
+    if special:
+        return visible(piece)
+    text, leading, marked = read_piece(piece, style)
+    return ("‿" if marked else "␣" if leading else "") + (visible(text) if text or leading else visible(piece))
+
+
+def _cover(cell: Cell) -> Cell:
+    """The cell as a model meets it: asked, but with nothing that gives the answer away."""
+    if cell.target is None:
+        return cell
+    return replace(cell, target="?", change=cell.change if cell.change in ("masked", "inserted", "special") else "kept")
+
+
+def _column(
+    cell: Cell,
+    before: Cell | None,
+    style: Style,
+    asks: bool,
+    paid: Mapping[int, PlaceLoss] | None,
+    index: int,
+    unit: str,
+    full: float,
+) -> str:
+    joined = cell.change == "kept" and cell.token.startswith("##") and before is not None and before.change == "kept"
+    names = f"c {cell.change}{' j' if joined else ''}{' s1' if cell.segment == 1 else ''}"
+    parts = [f'<span class="t">{escape(shown(cell.token, style, cell.change == "special"))}</span>']
+    if cell.position is not None:
+        parts.append(f'<span class="p">{cell.position}</span>')
+    parts.append(f'<span class="d">{DONE[cell.change]}</span>')
+    if asks:
+        target = '<span class="a o">·</span>'
+        if cell.target is not None:
+            target = f'<span class="a">{escape(shown(cell.target, style))}</span>'
+        parts.append(target)
+    place = (paid or {}).get(index)
+    if place is not None:
+        height = max(2.0, min(100.0, 100 * place.nats / full))
+        amount = place.nats if unit == "nats" else place.bits
+        parts.append(f'<span class="b"><i style="height:{height:.0f}%"></i></span><span class="n">{amount:.2f}</span>')
+        if place.guess:
+            parts.append(f'<span class="g">{escape(shown(place.guess, style))} {percent(place.chance)}</span>')
+    return (
+        f'<span class="{names}" title="{escape(_said(cell, place, index, style), quote=True)}">{"".join(parts)}</span>'
+    )
+
+
+def _said(cell: Cell, place: PlaceLoss | None, index: int, style: Style) -> str:
+    """One column in words."""
+    words = [f"place {index}: {shown(cell.token, style, cell.change == 'special')}"]
+    if DONE[cell.change]:
+        words.append(DONE[cell.change])
+    words.append(f"asked: {shown(cell.target, style)}" if cell.target is not None else "no loss")
+    if place is not None:
+        words.append(f"{place.nats:.2f} nats = {place.nats * BITS:.2f} bits, target at {percent(place.probability)}")
+        if place.guess:
+            words.append(f"best guess {shown(place.guess, style)} {percent(place.chance)}")
+    return ", ".join(words)

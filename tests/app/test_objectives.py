@@ -1,0 +1,168 @@
+"""The page of objectives: every objective from its link, all that one can type, and what is random drawn again."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.ui.objectives.entries import ENTRIES
+
+ROOT = Path(__file__).resolve().parents[2]
+NASTY = {
+    "nothing": "",
+    "one word": "ring",
+    "very long": "word " * 2_000,
+    "emoji": "😀🎉👩‍👩‍👧 🎈",
+    "right to left": "שלום מרחבא. مرحبا بالعالم.",
+    "a script": "</script><script>alert(1)</script> <b>x</b>",
+    "tokens of the format": "[CLS] the [MASK] king [SEP] ate [PAD]",
+    "markdown": "# **x** $\\frac{1}{0}$ [a](javascript:alert(1)) `b`",
+}
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page("pages/objectives.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def moved(at: AppTest, **query: str) -> AppTest:
+    """The same browser opens another link."""
+    at.query_params.clear()
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def html_of(at: AppTest) -> str:
+    found: list[str] = []
+
+    def walk(node: Any) -> None:
+        for child in getattr(node, "children", {}).values():
+            walk(child)
+        if getattr(node, "type", None) == "html":
+            found.append(node.proto.body)
+
+    walk(at._tree)
+    return " ".join(found)
+
+
+def said(at: AppTest) -> str:
+    return " ".join(str(element.value) for element in (*at.markdown, *at.caption, *at.warning))
+
+
+def tokens_of(at: AppTest) -> list[str]:
+    return re.findall(r'<span class="t">(.*?)</span>', html_of(at))
+
+
+@pytest.fixture(scope="module")
+def page() -> AppTest:
+    return opened()
+
+
+@pytest.mark.parametrize("slug", ENTRIES)
+def test_every_objective_opens_from_its_link(page: AppTest, slug: str) -> None:
+    at = moved(page, objective=slug)
+    assert not at.exception
+    assert not at.warning
+    assert tokens_of(at)
+    entry = ENTRIES[slug]
+    assert entry.paper in [caption.value for caption in at.caption]
+    assert "Try" in said(at)
+    assert "Notice" in said(at)
+    if entry.answer is not None:
+        assert re.search(r'class="n">\d+\.\d\d<|blind guess pays', html_of(at) + said(at))
+    else:
+        assert "no live answer" in said(at)
+    if entry.shares is not None:
+        assert "Proportions over many draws beside the published ones" in html_of(at)
+
+
+@pytest.mark.parametrize("what", NASTY)
+def test_anything_may_be_typed(page: AppTest, what: str) -> None:
+    for slug in ("masked", "knowledge", "next-sentence", "replaced", "causal"):
+        at = moved(page, objective=slug)
+        at.text_area[0].set_value(NASTY[what]).run()
+        assert not at.exception, (slug, what)
+        assert "<script>" not in html_of(at)
+        assert "<b>x" not in html_of(at)
+        assert tokens_of(at) or at.warning, (slug, what)
+        if what in ("nothing", "very long"):
+            assert at.warning
+            assert at.text_area[0].value == NASTY[what]
+
+
+def test_again_draws_the_next_seed(page: AppTest) -> None:
+    at = moved(page, objective="masked", seed="4")
+    before = tokens_of(at)
+    next(button for button in at.button if button.label == "Again").click().run()
+    assert at.query_params["seed"] in ("5", ["5"])
+    assert tokens_of(at) != before
+    assert at.number_input[1].value == 5
+    again = tokens_of(moved(page, objective="masked", seed="5"))
+    assert again == tokens_of(at)
+
+
+def test_the_share_hides_more_and_less(page: AppTest) -> None:
+    few, many = (tokens_of(moved(page, objective="replaced", rate=rate)).count("[MASK]") for rate in ("5", "50"))
+    assert few == 1
+    assert many == 9  # of the eighteen tokens of the sentence
+
+
+def test_bits_are_nats_over_log_two(page: AppTest) -> None:
+    def numbers(at: AppTest) -> list[float]:
+        return [float(value) for value in re.findall(r'class="n">(\d+\.\d\d)<', html_of(at))]
+
+    nats, bits = (numbers(moved(page, objective="causal", unit=unit)) for unit in ("nats", "bits"))
+    assert len(nats) == len(bits) > 5
+    assert bits == pytest.approx([value * 1.4427 for value in nats], abs=0.0125)  # both are rounded
+
+
+def test_covered_answers_are_nowhere_on_the_page(page: AppTest) -> None:
+    at = moved(page, objective="replaced", cover="yes", text="The king gave his daughter a golden ring.")
+    assert "original" not in html_of(at)
+    assert 'class="b"' not in html_of(at)
+    assert not at.dataframe
+    covered = moved(page, objective="sentence-order", cover="yes")
+    assert "✓" not in html_of(covered)
+
+
+def test_a_phrase_is_marked_by_typing_it(page: AppTest) -> None:
+    text = "the old shoemaker found a golden ring"
+    at = moved(page, objective="knowledge", level="phrase", units="golden ring", text=text, seed="0")
+    asked = re.findall(r'<span class="a">(.*?)</span>', html_of(at))
+    assert asked == ["golden", "ring"]
+    at = moved(page, objective="knowledge", units="silver ring", text=text)
+    assert "stand nowhere" in at.warning[0].value
+    at = moved(page, objective="knowledge", text=text)
+    assert "finds no entity" in at.warning[0].value
+
+
+def test_static_masks_repeat_after_ten_epochs(page: AppTest) -> None:
+    third, thirteenth = (tokens_of(moved(page, objective="epochs", epoch=epoch)) for epoch in ("3", "13"))
+    assert third == thirteenth
+    anew = tokens_of(moved(page, objective="epochs", epoch="13", masking="dynamic"))
+    assert anew != third
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("objective", "nonsense"), ("rate", "900"), ("seed", "-3"), ("model", "gpt"), ("epoch", "x")]
+)
+def test_nonsense_in_the_link_gets_a_sentence(page: AppTest, name: str, value: str) -> None:
+    at = moved(page, **{name: value})
+    assert not at.exception
+    assert "usual choice instead" in at.warning[0].value
+    assert tokens_of(at)
+
+
+def test_ones_own_text_stays_when_the_objective_changes(page: AppTest) -> None:
+    at = moved(page, objective="masked", text="My own little sentence is short.")
+    at.selectbox[0].set_value("causal").run()
+    assert at.text_area[0].value == "My own little sentence is short."
+    assert at.query_params["text"] in ("My own little sentence is short.", ["My own little sentence is short."])

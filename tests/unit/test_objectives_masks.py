@@ -1,0 +1,228 @@
+"""Objectives that hide tokens: what they leave alone, what they ask, and in which proportions."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import OutOfRange
+from core.objectives import epochs, knowledge, masked, replaced, spans, whole_words, word_order
+from core.objectives.example import Example
+
+WORDS = [f"x{i}" for i in range(50)]
+
+
+def text_of(lengths: list[int]) -> tuple[list[str], list[int], set[int]]:
+    """[CLS], words of that many pieces each, [SEP]; the number of the word at each place; the places of the format."""
+    tokens, words = ["[CLS]"], [-1]
+    for number, length in enumerate(lengths):
+        tokens += [f"t{number}", *(f"##t{number}.{k}" for k in range(1, length))]
+        words += [number] * length
+    return [*tokens, "[SEP]"], [*words, -2], {0, len(tokens)}
+
+
+def _masked(lengths: list[int], rng: np.random.Generator, rate: float) -> Example:
+    tokens, _, fixed = text_of(lengths)
+    return masked.corrupt(tokens, WORDS, rng, rate=rate, fixed=fixed)
+
+
+def _whole(lengths: list[int], rng: np.random.Generator, rate: float) -> Example:
+    tokens, words, fixed = text_of(lengths)
+    return whole_words.corrupt(tokens, words, WORDS, rng, rate=rate, fixed=fixed)
+
+
+def _spans(lengths: list[int], rng: np.random.Generator, rate: float) -> Example:
+    tokens, words, fixed = text_of(lengths)
+    return spans.corrupt(tokens, words, WORDS, rng, rate=rate, fixed=fixed)
+
+
+def _units(lengths: list[int], rng: np.random.Generator, rate: float) -> Example:
+    tokens, words, fixed = text_of(lengths)
+    return knowledge.corrupt(tokens, whole_words.members(words, fixed), WORDS, rng, rate=rate, fixed=fixed)
+
+
+def _order(lengths: list[int], rng: np.random.Generator, rate: float) -> Example:
+    tokens, _, fixed = text_of(lengths)
+    return word_order.corrupt(tokens, WORDS, rng, rate=rate, fixed=fixed)
+
+
+def _hidden(lengths: list[int], rng: np.random.Generator, rate: float) -> Example:
+    tokens, _, fixed = text_of(lengths)
+    return replaced.hide(tokens, rng, rate=rate, fixed=fixed)
+
+
+ALL = (_masked, _whole, _spans, _units, _order, _hidden)
+
+
+@pytest.mark.parametrize("make", ALL)
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.integers(0, 2**32), st.sampled_from([0.05, 0.15, 0.5]))
+def test_nothing_is_lost_and_the_format_stays(
+    make: Callable[..., Example], lengths: list[int], seed: int, rate: float
+) -> None:
+    example = make(lengths, np.random.default_rng(seed), rate)
+    tokens, _, fixed = text_of(lengths)
+    assert example.original == tuple(tokens)
+    assert len(example.source) == len(tokens)
+    # Where an answer is asked it is the original token; everywhere else that token still stands there.
+    assert [cell.token if cell.target is None else cell.target for cell in example.source] == tokens
+    for place in fixed:
+        assert (example.source[place].change, example.source[place].target) == ("special", None)
+    assert example.asked
+    assert example.visible[0].allowed.shape == (len(tokens), len(tokens))
+    assert example.visible[0].allowed.all()
+
+
+@pytest.mark.parametrize("make", ALL)
+def test_the_same_seed_gives_the_same_example(make: Callable[..., Example]) -> None:
+    one, other = (make([1, 2, 1, 3] * 6, np.random.default_rng(7), 0.15) for _ in range(2))
+    assert one.source == other.source
+
+
+@pytest.mark.parametrize(("make", "rate"), [(_masked, 0.15), (_masked, 0.5), (_hidden, 0.15), (_spans, 0.15)])
+def test_the_share_is_exact_on_average(make: Callable[..., Example], rate: float) -> None:
+    # 23 tokens: 3.45 of them at 15 %, 11.5 at 50 %, so that every text has one of two counts.
+    rng = np.random.default_rng(1)
+    counts = [len(make([1] * 23, rng, rate).asked) for _ in range(3000)]
+    assert set(counts) == {int(23 * rate), int(23 * rate) + 1}
+    assert np.mean(counts) == pytest.approx(23 * rate, abs=0.05)
+
+
+def test_fates_are_eighty_ten_ten() -> None:
+    rng = np.random.default_rng(2)
+    met = Counter(cell.change for _ in range(1500) for cell in _masked([1] * 20, rng, 0.5).source if cell.target)
+    total = sum(met.values())
+    assert total == 15_000
+    # four standard errors: sqrt(.8 * .2 / 15000) = .0033, sqrt(.1 * .9 / 15000) = .0024
+    assert met["masked"] / total == pytest.approx(0.8, abs=0.014)
+    assert met["random"] / total == pytest.approx(0.1, abs=0.01)
+    assert met["unchanged"] / total == pytest.approx(0.1, abs=0.01)
+
+
+def test_a_fate_is_read_off_one_number() -> None:
+    class Fixed:
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+        def random(self) -> float:
+            return self.value
+
+    fates = [masked.fate(Fixed(value)) for value in (0.0, 0.79, 0.81, 0.89, 0.91, 0.99)]  # type: ignore[arg-type]
+    assert fates == ["masked", "masked", "random", "random", "unchanged", "unchanged"]
+
+
+def test_a_text_of_one_token_is_asked_and_one_without_any_is_not() -> None:
+    assert _masked([1], np.random.default_rng(0), 0.05).asked == (1,)
+    assert masked.corrupt(["[CLS]", "[SEP]"], WORDS, np.random.default_rng(0), fixed=(0, 1)).asked == ()
+    assert spans.corrupt(["[CLS]", "[SEP]"], [-1, -2], WORDS, np.random.default_rng(0), fixed=(0, 1)).asked == ()
+    assert whole_words.corrupt(["[CLS]"], [-1], WORDS, np.random.default_rng(0), fixed=(0,)).asked == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.integers(0, 2**32))
+def test_of_a_whole_word_all_pieces_are_asked(lengths: list[int], seed: int) -> None:
+    example = _whole(lengths, np.random.default_rng(seed), 0.15)
+    _, words, _ = text_of(lengths)
+    asked = set(example.asked)
+    for number in {words[place] for place in asked}:
+        assert {place for place, word in enumerate(words) if word == number} <= asked
+    room = int(0.15 * sum(lengths)) + 1
+    assert len(asked) <= max(room, max(lengths))
+
+
+def test_a_word_too_long_for_the_share_is_passed_over() -> None:
+    # Ten tokens at 10 % leave room for one: the word of nine pieces never fits.
+    for seed in range(50):
+        tokens, words, fixed = text_of([9, 1])
+        assert whole_words.corrupt(tokens, words, WORDS, np.random.default_rng(seed), rate=0.1, fixed=fixed).asked == (
+            10,
+        )
+
+
+def test_the_lengths_of_spans_are_geometric_and_sum_to_one() -> None:
+    law = spans.chances()
+    assert law.sum() == pytest.approx(1)
+    assert law[0] == pytest.approx(0.2 / (1 - 0.8**10))  # 0.224
+    assert law[1] / law[0] == pytest.approx(0.8)
+    assert (np.arange(1, 11) * law).sum() == pytest.approx(3.797, abs=0.001)  # the paper prints 3.8
+    drawn = spans.lengths(20_000, np.random.default_rng(3))
+    assert (drawn.min(), drawn.max()) == (1, 10)
+    assert drawn.mean() == pytest.approx(3.797, abs=0.08)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 3), min_size=5, max_size=60), st.integers(0, 2**32))
+def test_a_span_begins_with_a_word_and_shares_its_fate(lengths: list[int], seed: int) -> None:
+    example = _spans(lengths, np.random.default_rng(seed), 0.15)
+    _, words, _ = text_of(lengths)
+    groups: dict[int, list[int]] = {}
+    for place in example.asked:
+        groups.setdefault(example.source[place].group or 0, []).append(place)
+    for places in groups.values():
+        assert places == list(range(places[0], places[-1] + 1))
+        assert words[places[0]] != words[places[0] - 1]
+        assert len({example.source[place].change for place in places}) == 1
+    total = sum(lengths)
+    assert len(example.asked) <= max(1, int(0.15 * total) + 1)
+
+
+def test_each_token_of_a_span_is_asked_from_its_borders() -> None:
+    # The paper's own picture: "an American football game" hidden at places 5 to 8, borders 4 and 9.
+    tokens = ["Super", "Bowl", "50", "was", "an", "American", "football", "game", "to", "determine"]
+    fates = dict.fromkeys(range(4, 8), "masked")
+    example = masked.hide(tokens, fates, WORDS, np.random.default_rng(0))  # type: ignore[arg-type]
+    assert [(b.place, b.left, b.right, b.distance) for b in spans.boundaries(example)] == [
+        (4, 3, 8, 1), (5, 3, 8, 2), (6, 3, 8, 3), (7, 3, 8, 4),
+    ]  # fmt: skip
+
+
+def test_a_span_at_an_end_has_no_borders() -> None:
+    example = masked.hide(["a", "b", "c"], {0: "masked", 2: "masked"}, WORDS, np.random.default_rng(0))
+    assert spans.boundaries(example) == ()
+
+
+def test_a_token_of_the_format_ends_a_span() -> None:
+    tokens, words = ["[CLS]", "a", "[MASK]", "b", "[SEP]"], [-1, 0, 1, 2, -2]
+    for seed in range(30):
+        found = spans.corrupt(tokens, words, WORDS, np.random.default_rng(seed), rate=1.0, fixed=(0, 2, 4))
+        assert found.asked == (1, 3)
+        assert {found.source[1].group, found.source[3].group} == {0, 1}
+
+
+def test_static_masks_come_back_and_dynamic_ones_do_not() -> None:
+    held = epochs.masks(60, 40, np.random.default_rng(4), fixed=(0, 59))
+    assert held.shape == (40, 60)
+    assert len({row.tobytes() for row in held}) == 10
+    assert Counter(row.tobytes() for row in held).most_common(1)[0][1] == 4  # each mask is seen four times
+    assert (held[0] == held[10]).all()
+    assert (held[0] == held[30]).all()
+    anew = epochs.masks(60, 40, np.random.default_rng(4), copies=None, fixed=(0, 59))
+    assert len({row.tobytes() for row in anew}) == 40
+    assert not (held | anew)[:, [0, 59]].any()
+    assert anew.sum(axis=1).min() >= 8  # 58 tokens at 15 % are 8.7
+    assert anew.sum(axis=1).max() <= 9
+    with pytest.raises(OutOfRange):
+        epochs.masks(60, 0, np.random.default_rng(4))
+    with pytest.raises(OutOfRange):
+        epochs.masks(60, 4, np.random.default_rng(4), copies=0)
+
+
+def test_fewer_epochs_than_copies_never_repeat() -> None:
+    held = epochs.masks(60, 7, np.random.default_rng(5))
+    assert len({row.tobytes() for row in held}) == 7
+
+
+@pytest.mark.parametrize("copies", [10, None])
+def test_an_epochs_example_asks_what_its_row_says(copies: int | None) -> None:
+    tokens = [f"t{i}" for i in range(30)]
+    rows = epochs.masks(30, 25, np.random.default_rng(6), copies=copies, fixed=(0, 29))
+    examples = {
+        epoch: epochs.corrupt(tokens, WORDS, np.random.default_rng(6), epoch, copies=copies, fixed=(0, 29))
+        for epoch in (1, 3, 13, 25)
+    }
+    for epoch, example in examples.items():
+        assert example.asked == tuple(np.flatnonzero(rows[epoch - 1]))
+    assert (examples[3].source == examples[13].source) is (copies == 10)

@@ -1,0 +1,158 @@
+"""Objectives with one answer for a pair, shuffled words, and replaced tokens."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import InputUnusable
+from core.language.sentences import sentences, two_parts
+from core.objectives import masked, next_sentence, replaced, sentence_order, word_order
+from core.objectives.example import Cell, Example, Label
+from core.objectives.shares import tally
+
+A, B, C = ["a1", "a2"], ["b1", "b2", "b3"], ["c1"]
+
+
+def test_the_next_sentence_follows_in_half_of_the_examples() -> None:
+    rng = np.random.default_rng(0)
+    drawn = [next_sentence.corrupt(A, B, C, rng) for _ in range(2000)]
+    # four standard errors of a half over 2000 draws: 4 * sqrt(.25 / 2000) = .045
+    assert np.mean([example.labels[0].answer == 0 for example in drawn]) == pytest.approx(0.5, abs=0.045)
+    for example in drawn[:20]:
+        second = B if example.labels[0].answer == 0 else C
+        assert [cell.token for cell in example.source] == ["[CLS]", *A, "[SEP]", *second, "[SEP]"]
+        assert [cell.segment for cell in example.source] == [0] * 4 + [1] * (len(second) + 1)
+        assert example.asked == ()
+
+
+def test_swapped_sentences_say_where_they_stood() -> None:
+    seen = {}
+    for seed in range(20):
+        example = sentence_order.corrupt(A, B, np.random.default_rng(seed))
+        seen[example.labels[0].answer] = example
+        # Nothing is lost: by their origin the tokens are the text again.
+        back = {cell.origin: cell.token for cell in example.source if cell.origin is not None}
+        assert [back[i] for i in range(5)] == [*A, *B] == list(example.original)
+    assert [cell.token for cell in seen[1].source] == ["[CLS]", *B, "[SEP]", *A, "[SEP]"]
+    assert [cell.origin for cell in seen[1].source] == [None, 2, 3, 4, None, 0, 1, None]
+
+
+def test_three_answers_are_equally_likely() -> None:
+    rng = np.random.default_rng(1)
+    drawn = [sentence_order.three_way(A, B, C, rng) for _ in range(3000)]
+    for answer, count in Counter(example.labels[0].answer for example in drawn).items():
+        assert count / 3000 == pytest.approx(1 / 3, abs=0.035), answer
+    firsts = {example.labels[0].answer: example.source[1].token for example in drawn}
+    lasts = {example.labels[0].answer: example.source[-2].token for example in drawn}
+    assert firsts == {0: "a1", 1: "b1", 2: "a1"}
+    assert lasts == {0: "b3", 1: "a2", 2: "c1"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(3, 60), st.integers(0, 2**32))
+def test_shuffled_trigrams_hold_the_same_tokens(count: int, seed: int) -> None:
+    tokens = [f"t{i}" for i in range(count)]
+    example = word_order.corrupt(tokens, ["x"], np.random.default_rng(seed), rate=0)
+    runs: dict[int, list[int]] = {}
+    for place, cell in enumerate(example.source):
+        if cell.group is not None:
+            runs.setdefault(cell.group, []).append(place)
+    assert runs
+    for places in runs.values():
+        assert len(places) == 3
+        assert places[2] - places[0] == 2
+        stands = [example.source[place].token for place in places]
+        assert stands != [tokens[place] for place in places]
+        assert sorted(stands) == sorted(tokens[place] for place in places)
+        assert [tokens[example.source[place].origin or 0] for place in places] == stands
+
+
+def test_windows_avoid_what_is_closed() -> None:
+    assert word_order.windows(8, {0, 4}) == (1, 5)
+    assert word_order.windows(2, ()) == ()
+
+
+def test_five_percent_of_the_trigrams_are_shuffled() -> None:
+    # 102 tokens have 100 windows of three, so five are drawn; masks are left out here.
+    rng = np.random.default_rng(2)
+    tokens = [f"t{i}" for i in range(102)]
+    counts = [
+        len({c.group for c in word_order.corrupt(tokens, ["x"], rng, rate=0).source if c.group is not None})
+        for _ in range(200)
+    ]
+    assert np.mean(counts) == pytest.approx(5, abs=0.15)
+
+
+def test_three_equal_tokens_stay_and_are_asked() -> None:
+    example = word_order.corrupt(["ha"] * 3, ["x"], np.random.default_rng(0), rate=0)
+    assert [(cell.token, cell.target, cell.change) for cell in example.source] == [("ha", "ha", "unchanged")] * 3
+
+
+def test_a_right_sample_counts_as_original() -> None:
+    tokens = ["[CLS]", "the", "king", "ate", "[SEP]"]
+    example = replaced.corrupt(tokens, {2: "king", 3: "sat"}, fixed=(0, 4))
+    assert [cell.target for cell in example.source] == [None, "original", "original", "replaced", None]
+    assert [cell.change for cell in example.source] == ["special", "kept", "unchanged", "replaced", "special"]
+    assert [cell.token for cell in example.source] == ["[CLS]", "the", "king", "sat", "[SEP]"]
+    assert example.original == tuple(tokens)
+
+
+def test_the_generator_reads_masks_alone() -> None:
+    changes = {
+        cell.change
+        for seed in range(50)
+        for cell in replaced.hide([f"t{i}" for i in range(10)], np.random.default_rng(seed)).source
+    }
+    assert changes == {"masked", "kept"}
+
+
+def test_sentences_end_with_their_marks() -> None:
+    assert sentences("He came. Did she? “No!” he said. Mr. X") == (
+        "He came.", "Did she?", "“No!”", "he said.", "Mr.", "X",
+    )  # fmt: skip
+    assert sentences("王来了。他笑了。") == ("王来了。", "他笑了。")
+    assert sentences("3.14 is pi") == ("3.14 is pi",)
+    assert sentences("") == ()
+
+
+def test_a_text_is_cut_into_two_parts() -> None:
+    assert two_parts("One. Two. Three.") == ("One. Two.", "Three.", "")
+    first, second, note = two_parts("The king gave his daughter a ring, and she thanked him.")
+    assert (first, second) == ("The king gave his daughter a ring,", "and she thanked him.")
+    assert note
+    assert two_parts("aa bb cc dd")[:2] == ("aa bb", "cc dd")
+    with pytest.raises(InputUnusable):
+        two_parts("word")
+
+
+def test_masks_over_a_pair_keep_its_question_and_segments() -> None:
+    pair = next_sentence.corrupt(A, B, C, np.random.default_rng(0), share=1.0)
+    both = masked.over(pair, ["x"], np.random.default_rng(0), rate=0.5, fixed=(1,))
+    assert both.labels == pair.labels
+    assert [cell.segment for cell in both.source] == [cell.segment for cell in pair.source]
+    assert len(both.asked) in (2, 3)  # half of the four or five tokens that may be chosen
+    assert 1 not in both.asked
+    read = [cell.token if cell.target is None else cell.target for cell in both.source]
+    assert read == [cell.token for cell in pair.source]
+
+
+def test_a_tally_counts_places_by_what_was_done() -> None:
+    def make(rng: np.random.Generator) -> Example:
+        rng.random()
+        cells = (
+            Cell("[CLS]", change="special"),
+            Cell("m", "a", "masked", group=1),
+            Cell("b"),
+            Cell("c", "c", "unchanged"),
+        )
+        return Example(("a", "b", "c"), cells, labels=(Label("?", ("y", "n"), 1),))
+
+    found = tally(make, draws=3)
+    assert (found.draws, found.tokens, found.asked, found.groups) == (3, 9, 6, 3)
+    assert found.share == pytest.approx(2 / 3)
+    assert found.change("masked") == 0.5
+    assert found.change("random") == 0
+    assert found.answers == {1: 3}
