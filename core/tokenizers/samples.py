@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+DATA = Path(__file__).parent / "data"
+"""Formulas and sentences as data."""
+
 SAMPLES: dict[str, str] = {
     "words of all kinds": "The blacksmith’s unbelievable story: 3 naïve owls learned tokenization.",
     "French": "Où sont les œufs que Zoé a achetés hier à l’épicerie ?",

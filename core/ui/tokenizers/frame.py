@@ -45,6 +45,10 @@ def tokenizers_frame() -> TokenizersView:
 def show(view: TokenizersView) -> None:
     """Draw the chosen section; only its own code is imported."""
     match view.section:
+        case "steps":
+            from core.ui.tokenizers.steps import steps
+
+            steps(view)
         case _:
             from core.ui.tokenizers.beside import beside
 

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from core.costs.known import formulas
 from core.tokenizers.cut import Cut, cut
 from core.tokenizers.known import FAMILIES, Known
-from core.tokenizers.samples import DEFAULT, SAMPLES
+from core.tokenizers.samples import DATA, DEFAULT, SAMPLES
+from core.ui.calculators.parts import formula
 from core.ui.links import PageState
 from core.ui.page import plain
 
+FORMULAS = DATA / "formulas.toml"
 SHOWN = ("minilm", "atlas-gpt-2", "atlas-t5", "atlas-byt5")
 """The tokenisers that a section opens with, where they are here: one of each kind."""
 
@@ -61,7 +64,7 @@ def one_of(state: PageState, name: str, found: Sequence[Known], text: str) -> Kn
     at = slugs.index(wanted) if wanted in slugs else 0
     names = {one.slug: label(one) for one in found}
     slug = st.selectbox(
-        text, slugs, index=at, format_func=names.__getitem__, key=state.key(f"{name}.{slugs[0]}"), width=340
+        text, slugs, index=at, format_func=names.__getitem__, key=state.key(f"{name}.{slugs[0]}"), width=270
     )
     state.set(**{name: None if slug == slugs[0] else slug})
     return found[slugs.index(slug)]
@@ -71,6 +74,11 @@ def one_of(state: PageState, name: str, found: Sequence[Known], text: str) -> Kn
 def cut_once(one: Known, text: str) -> Cut:
     """:func:`core.tokenizers.cut.cut`, kept."""
     return cut(one, text)
+
+
+def formula_of(key: str) -> None:
+    """A formula of the tokenisers with every letter named, and where it was read."""
+    formula(key, formulas(FORMULAS))
 
 
 def _short(sample: str) -> str:
