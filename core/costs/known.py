@@ -62,6 +62,12 @@ def formulas(path: Path = DATA / "formulas.toml") -> dict[str, Formula]:
     }
 
 
+@lru_cache(maxsize=8)
+def citations(path: Path = DATA / "formulas.toml") -> dict[str, Citation]:
+    """Every text that a file of formulas names, by its key."""
+    return _citations(tomllib.loads(path.read_text(encoding="utf-8"))["citations"])
+
+
 @lru_cache(maxsize=1)
 def devices() -> dict[str, Device]:
     """Every device by its slug, in the order of the file."""

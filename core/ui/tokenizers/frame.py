@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from core.tokenizers.known import Known, known
+from core.tokenizers.languages import languages
 from core.ui.links import PageState, open_page, sections
 from core.ui.page import header
 
@@ -37,7 +38,12 @@ def tokenizers_frame() -> TokenizersView:
     )
     found = known()
     slugs = [one.slug for one in found]
-    choices: dict[str, Collection[str]] = {"shown": slugs, "look": slugs, "by": slugs, "language": _languages()}
+    choices: dict[str, Collection[str]] = {
+        "shown": slugs,
+        "look": slugs,
+        "by": slugs,
+        "language": [one.slug for one in languages()],
+    }
     state = open_page("tokenizers", choices)
     return TokenizersView(state, sections(state, SECTIONS, "beside"), found)
 
@@ -49,11 +55,23 @@ def show(view: TokenizersView) -> None:
             from core.ui.tokenizers.steps import steps
 
             steps(view)
+        case "train":
+            from core.ui.tokenizers.train import training
+
+            training(view)
+        case "languages":
+            from core.ui.tokenizers.languages import by_language
+
+            by_language(view)
+        case "noise":
+            from core.ui.tokenizers.noise import noise
+
+            noise(view)
+        case "share":
+            from core.ui.tokenizers.share import share
+
+            share(view)
         case _:
             from core.ui.tokenizers.beside import beside
 
             beside(view)
-
-
-def _languages() -> list[str]:
-    return []

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from core.costs.known import formulas
+from core.catalogue.schema import Citation
+from core.costs.known import citations, formulas
 from core.tokenizers.cut import Cut, cut
 from core.tokenizers.known import FAMILIES, Known
 from core.tokenizers.samples import DATA, DEFAULT, SAMPLES
@@ -79,6 +80,11 @@ def cut_once(one: Known, text: str) -> Cut:
 def formula_of(key: str) -> None:
     """A formula of the tokenisers with every letter named, and where it was read."""
     formula(key, formulas(FORMULAS))
+
+
+def citation(key: str) -> Citation:
+    """A text that one of the formulas' file names."""
+    return citations(FORMULAS)[key]
 
 
 def _short(sample: str) -> str:
