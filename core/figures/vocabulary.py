@@ -73,26 +73,31 @@ def dots(rows: Sequence[str], series: Sequence[Dots], measure: str, *, dark: boo
     """One row a language, one mark a tokeniser; a hollow mark says that a part of the text was unknown to it."""
     ink = _INK[dark]
     figure = go.Figure()
+    # What is unknown makes a text look short: such numbers do not set the scale, and may stand at its end.
+    sure = [value for one in series for value, hollow in zip(one.values, one.hollow, strict=True) if not hollow]
+    top = 1.1 * max(sure or [value for one in series for value in one.values] or [1.0])
     for i, one in enumerate(series):
         mark, colour = _MARKS[i % len(_MARKS)], _COLOURS[i % len(_COLOURS)]
         figure.add_scatter(
-            x=list(one.values), y=list(range(len(rows))), mode="markers", name=label(one.name), cliponaxis=False,
+            x=[min(value, top) for value in one.values], y=list(range(len(rows))), mode="markers", cliponaxis=False,
+            name=label(one.name),
             marker={
                 "size": 12, "color": colour, "line": {"color": colour, "width": 2},
                 "symbol": [f"{mark}-open" if hollow else mark for hollow in one.hollow],
             },
-            customdata=[label(row) + (", part of it unknown" if hollow else "") for row, hollow in
-                        zip(rows, one.hollow, strict=True)],
-            hovertemplate="%{customdata}: %{x:.2f}<extra>" + label(one.name) + "</extra>",
+            customdata=[
+                f"{label(row)}: {value:.2f}" + (", part of it unknown" if hollow else "")
+                for row, value, hollow in zip(rows, one.values, one.hollow, strict=True)
+            ],
+            hovertemplate="%{customdata}<extra>" + label(one.name) + "</extra>",
         )  # fmt: skip
-    top = max((value for one in series for value in one.values), default=1.0)
     legend_rows = (len(series) + 1) // 2
     figure.update_layout(
         **_layout(dark, 90 + 30 * len(rows) + 20 * legend_rows),
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "xanchor": "left"},
     )  # fmt: skip
     figure.update_xaxes(
-        title={"text": label(measure), "font": {"color": ink}}, range=[0, 1.06 * top], fixedrange=True,
+        title={"text": label(measure), "font": {"color": ink}}, range=[0, 1.03 * top], fixedrange=True,
         zeroline=False, gridcolor="rgba(128,128,128,0.25)", tickfont={"color": ink},
     )  # fmt: skip
     figure.update_yaxes(

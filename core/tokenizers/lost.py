@@ -70,7 +70,9 @@ def lost(cut: Cut) -> Lost:
             continue
         source, shown = text[token.start : token.end], token.text
         if index not in cut.unknown and not token.special and source != shown:
-            changes = _changes(source, shown)
+            readable = "".join(sign for sign in source if unicodedata.category(sign) not in ("Cc", "Cf"))
+            dropped += len(source) - len(readable)
+            changes = _changes(readable, shown)
             if changes is None:
                 rewritten.append((source, shown))
             else:

@@ -44,7 +44,10 @@ def by_language(view: TokenizersView) -> None:
         key=state.key("languages"), config={"displaylogo": False},
         alt=f"{MEASURES[cast(Measure, measure)]} of the same two sentences in {len(known)} languages. {said}.",
     )  # fmt: skip
-    st.caption("Hollow marks: a part of the text became the unknown token, so the number flatters.")
+    st.caption(
+        "Hollow marks: a part of the text became the unknown token, so the number flatters. Those at the right end "
+        "lie beyond it."
+    )
     told(
         "**Try** the other measures, and a language of the list below.\n\n"
         "**Notice** that the small vocabularies here learnt from English, some from French and German too: elsewhere "

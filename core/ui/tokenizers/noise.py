@@ -63,13 +63,13 @@ def noise(view: TokenizersView) -> None:
     told(
         "**Try** antspeak, then random case at another seed.\n\n"
         "**Notice** that the bytes hardly grow, since a wrong letter is one byte like the right one, while words that "
-        "were one piece fall to bits. A tokeniser that lower-cases does not even see the last two kinds. And a text "
-        "with letters dropped can have fewer tokens and be worse off: its pieces were learnt for other words."
+        "were one piece fall to bits. A tokeniser that lower-cases does not even see capitals: they cost it nothing, "
+        "and tell its model nothing."
     )
     _all_kinds(state, text, seed, shown)
     st.caption(
-        "The first five are the paper’s names. Its rates that could be read are the defaults; the last two kinds are "
-        "this project’s own. " + cited(citation("byt5"))
+        "The first five are the paper’s kinds; the last two are this project’s. The rate of repetitions is the "
+        "paper’s, the others are this project’s. " + cited(citation("byt5"))
     )
 
 

@@ -21,17 +21,16 @@ SHOWN = ("minilm", "atlas-gpt-2", "atlas-t5", "atlas-byt5")
 
 
 def text_box(state: PageState, name: str = "text", default: str = DEFAULT, samples: Mapping[str, str] = SAMPLES) -> str:
-    """The visitor's text, with samples one click away."""
+    """The visitor's text, with samples one click away; stands in a row."""
     slot = state.key(name)
     st.session_state.setdefault(slot, state.text(name, default))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = str(st.text_area("Your text", key=slot, height=68) or "")
-        with st.popover("Samples"):
-            for title, sample in samples.items():
-                st.button(
-                    f"{title}: {plain(_short(sample))}", key=state.key(f"{name}.sample.{title}"), on_click=_take,
-                    args=(slot, sample), width="stretch",
-                )  # fmt: skip
+    text = str(st.text_area("Your text", key=slot, height=68, width=620) or "")
+    with st.popover("Samples"):
+        for title, sample in samples.items():
+            st.button(
+                f"{title}: {plain(_short(sample))}", key=state.key(f"{name}.sample.{title}"), on_click=_take,
+                args=(slot, sample), width="stretch",
+            )  # fmt: skip
     state.set(**{name: None if text == default else text})
     return text
 

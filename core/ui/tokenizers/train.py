@@ -138,7 +138,7 @@ def _learnt(state: PageState, found: Trained, size: int) -> None:
         raw = [
             {"piece": visible(piece), "probability": round(exp(scores[piece]), 6) if piece in scores else None,
              "log p": round(scores[piece], 3) if piece in scores else None, "kept": piece in scores}
-            for piece in sorted({**last, **scores}, key=lambda p: (p not in scores, -scores.get(p, last.get(p, 0.0)), p))
+            for piece in sorted({**last, **scores}, key=lambda p: (p not in scores, -scores.get(p, last.get(p, 0)), p))
         ]  # fmt: skip
         st.caption("Those that were dropped on the way down to this size stand last.")
     if not raw:
