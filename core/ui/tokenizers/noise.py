@@ -33,7 +33,6 @@ KINDS: dict[Noise, str] = {
     "spaces": "Spaces lost and gained",
 }
 _PAPER = ("drop", "repeat", "antspeak", "upper", "random-case")
-_TEXT = "The old fisherman told the children a wonderful story."
 _MOST = 1_000
 
 
@@ -45,7 +44,7 @@ def noise(view: TokenizersView) -> None:
     """
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = text_box(state, default=_TEXT)
+        text = text_box(state)
         shown = choose_shown(state, view.known)
     text = whole(text, _MOST)
     kind, rate, seed = _controls(state)

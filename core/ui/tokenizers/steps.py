@@ -33,9 +33,7 @@ def steps(view: TokenizersView) -> None:
             default=state.text("method", "bpe"), required=True, label_visibility="collapsed",
         )  # fmt: skip
         state.set(method=method)
-        typed = (
-            st.text_input("A word", state.text("word", WORD), key=state.key("word"), max_chars=2000, width=200) or ""
-        )
+        typed = st.text_input("A word", state.text("word", WORD), key=state.key("word"), width=200) or ""
         state.set(word=None if typed == WORD else typed)
         fitting = [one for one in view.known if one.family == method]
         if not fitting:
