@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, sin
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -33,26 +34,27 @@ def join_tree(leaves: Sequence[str], joins: Sequence[tuple[int, str, int]], *, d
         leaves: the letters or bytes, as they are shown.
         joins: (index of the left piece, the joined piece as it is shown, rank from 0), in order.
     """
-    figure = go.Figure()
+    traces: list[dict[str, Any]] = []
     nodes = [(float(i), 0.0) for i in range(len(leaves))]
     accent, ink = ACCENT[dark], _INK[dark]
     marks: list[tuple[float, float, str, str]] = []
     for step, (at, piece, rank) in enumerate(joins, start=1):
         (x0, y0), (x1, y1) = nodes[at], nodes[at + 1]
         last = step == len(joins)
-        figure.add_scatter(
-            x=[x0, x0, x1, x1], y=[y0, step, step, y1], mode="lines", hoverinfo="skip",
-            line={"color": accent, "width": 3 if last else 1.5},
+        traces.append(
+            {"x": [x0, x0, x1, x1], "y": [y0, step, step, y1], "mode": "lines", "hoverinfo": "skip",
+             "line": {"color": accent, "width": 3 if last else 1.5}}
         )  # fmt: skip
         nodes[at : at + 2] = [((x0 + x1) / 2, float(step))]
         marks.append(((x0 + x1) / 2, float(step), piece, f"step {step}: {piece}, join number {rank + 1:,}"))
     if marks:
-        figure.add_scatter(
-            x=[mark[0] for mark in marks], y=[mark[1] for mark in marks], mode="markers",
-            marker={"size": 9, "color": accent}, hovertext=[label(mark[3]) for mark in marks], hoverinfo="text",
+        traces.append(
+            {"x": [mark[0] for mark in marks], "y": [mark[1] for mark in marks], "mode": "markers",
+             "marker": {"size": 9, "color": accent}, "hovertext": [label(mark[3]) for mark in marks],
+             "hoverinfo": "text"}
         )  # fmt: skip
-    for x, y, piece, _ in marks:
-        _tag(figure, x, y, piece, dark=dark, shift=13)
+    figure = go.Figure([{"type": "scatter", **trace} for trace in traces])
+    figure.update_layout(annotations=[_tag(x, y, piece, dark=dark, shift=13) for x, y, piece, _ in marks])
     rows = max(1, len(joins))
     _letters(figure, leaves, [float(i) for i in range(len(leaves))], ink)
     _frame(figure, dark, height=70 + min(40, max(28, 520 // (rows + 1))) * (rows + 1))
@@ -101,34 +103,38 @@ def lattice(
         weights: for each edge the probability that a cut goes through it.
     """
     accent, ink = ACCENT[dark], _INK[dark]
-    figure = go.Figure()
     chosen = set(best)
     order = sorted(range(len(edges)), key=lambda i: (edges[i] in chosen, weights[i]))
     tags = []
+    arcs: list[dict[str, Any]] = []
+    points = [step / 16 for step in range(17)]
     for i in order:
         edge, weight = edges[i], weights[i]
         mine = edge in chosen
-        points = [step / 16 for step in range(17)]
         top = _height(edge.end - edge.start)
-        figure.add_scatter(
-            x=[edge.start + (edge.end - edge.start) * t for t in points], y=[top * sin(pi * t) for t in points],
-            mode="lines", opacity=1.0 if mine else 0.25 + 0.6 * min(1.0, weight),
-            line={
-                "color": accent if mine else _GREY, "width": 1.2 + 4.5 * min(1.0, weight),
-                "dash": "solid" if edge.known else "dot",
-            },
-            hovertext=f"{label(edge.piece)}: log p = {edge.score:.2f}{'' if edge.known else ', unknown'}, on "
-            f"{percent(weight)} of the cuts",
-            hoverinfo="text",
+        arcs.append(
+            {
+                "type": "scatter", "mode": "lines", "opacity": 1.0 if mine else 0.25 + 0.6 * min(1.0, weight),
+                "x": [edge.start + (edge.end - edge.start) * t for t in points],
+                "y": [top * sin(pi * t) for t in points],
+                "line": {
+                    "color": accent if mine else _GREY, "width": 1.2 + 4.5 * min(1.0, weight),
+                    "dash": "solid" if edge.known else "dot",
+                },
+                "hoverinfo": "text",
+                "hovertext": f"{label(edge.piece)}: log p = {edge.score:.2f}{'' if edge.known else ', unknown'}, on "
+                f"{label(percent(weight))} of the cuts",
+            }
         )  # fmt: skip
         if mine or (weight >= _SHOWN and edge.end - edge.start > 1):
             tags.append(((edge.start + edge.end) / 2, top, edge.piece.replace("▁", "␣"), mine))
     gaps = list(range(len(text) + 1))
-    figure.add_scatter(
-        x=gaps, y=[0] * len(gaps), mode="markers", hoverinfo="skip", marker={"size": 8, "color": ink},
+    arcs.append(
+        {"type": "scatter", "x": gaps, "y": [0] * len(gaps), "mode": "markers", "hoverinfo": "skip",
+         "marker": {"size": 8, "color": ink}}
     )  # fmt: skip
-    for x, y, piece, mine in tags:
-        _tag(figure, x, y, piece, dark=dark, strong=mine)
+    figure = go.Figure(arcs)
+    figure.update_layout(annotations=[_tag(x, y, piece, dark=dark, strong=mine) for x, y, piece, mine in tags])
     _letters(figure, list(text), [i + 0.5 for i in range(len(text))], ink)
     widest = max((edge.end - edge.start for edge in edges), default=1)
     _frame(figure, dark, height=360)
@@ -141,13 +147,12 @@ def _height(length: int) -> float:
     return 0.45 + 0.55 * (length - 1)
 
 
-def _tag(
-    figure: go.Figure, x: float, y: float, piece: str, *, dark: bool, shift: int = 0, strong: bool = True
-) -> None:  # fmt: skip
-    figure.add_annotation(
-        x=x, y=y, text=f"<b>{label(piece)}</b>" if strong else label(piece), showarrow=False, yshift=shift,
-        font={"family": _MONO, "size": 12 if strong else 11, "color": _INK[dark]}, bgcolor=_GROUND[dark], borderpad=1,
-    )  # fmt: skip
+def _tag(x: float, y: float, piece: str, *, dark: bool, shift: int = 0, strong: bool = True) -> dict[str, Any]:
+    return {
+        "x": x, "y": y, "text": f"<b>{label(piece)}</b>" if strong else label(piece), "showarrow": False,
+        "yshift": shift, "bgcolor": _GROUND[dark], "borderpad": 1,
+        "font": {"family": _MONO, "size": 12 if strong else 11, "color": _INK[dark]},
+    }  # fmt: skip
 
 
 def _letters(figure: go.Figure, letters: Sequence[str], places: Sequence[float], ink: str) -> None:

@@ -126,13 +126,12 @@ def shares(bars: Sequence[Bar], *, dark: bool = False) -> go.Figure:
             ],
             hovertemplate="%{customdata}<extra>" + name + "</extra>",
         )  # fmt: skip
-    for row, bar in zip(rows, bars, strict=True):
-        share = (bar.reads + bar.writes) / bar.total
-        figure.add_annotation(
-            x=100 * share, y=row, text=label(percent(share)), showarrow=False, xanchor="left", xshift=4,
-            font={"color": ink, "size": 12},
-        )  # fmt: skip
-    top = max((100 * (bar.reads + bar.writes) / bar.total for bar in bars), default=1.0)
+    ends = [100 * (bar.reads + bar.writes) / bar.total for bar in bars]
+    figure.add_scatter(
+        x=ends, y=rows, mode="text", text=[f" {label(percent(end / 100))}" for end in ends], hoverinfo="skip",
+        textposition="middle right", textfont={"color": ink, "size": 12}, showlegend=False, cliponaxis=False,
+    )  # fmt: skip
+    top = max(ends, default=1.0)
     figure.update_layout(
         **_layout(dark, 90 + 24 * len(bars)), barmode="stack",
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "xanchor": "left", "traceorder": "normal"},

@@ -86,7 +86,7 @@ def known() -> tuple[Known, ...]:
         found.append(Known("words", "Whole words", "words", count, (), words.file, words.stamp))
     found.append(Known("characters", "Characters", "characters", 0, (), None))
     places = list(FAMILIES)
-    return tuple(sorted(found, key=lambda one: (places.index(one.family), -len(one.readers))))
+    return tuple(sorted(found, key=lambda one: (places.index(one.family), -len(one.readers), one.slug not in _FIRST)))
 
 
 _FIRST = ("atlas-bert", "atlas-gpt-2", "atlas-t5", "atlas-byt5")

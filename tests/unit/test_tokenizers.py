@@ -1,4 +1,4 @@
-"""The tokenisers that are here: how each cuts, what is lost, small ones that learn, languages, shares."""
+"""The tokenisers that are here: how each cuts, what is lost, languages, shares, pictures."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import anatomy
-from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable
+from core.errors import AtlasError, InputEmpty, InputTooLong
 from core.figures import segmentation, vocabulary
-from core.tokenizers import bpe, prepare, train, unigram, wordpiece
+from core.tokenizers import bpe, prepare, unigram, wordpiece
 from core.tokenizers.cut import Cut, cut
 from core.tokenizers.known import FAMILIES, Known, engine, known, ranks, scores
 from core.tokenizers.languages import languages, measured
 from core.tokenizers.lost import Lost, lost
-from core.tokenizers.samples import SAMPLES, TALE, TALE_TEST
+from core.tokenizers.samples import SAMPLES
 from core.tokenizers.share import counted, shares
 from core.tokenizers.text import MOST, whole
 
@@ -186,60 +186,6 @@ def test_scores_are_logarithms_of_probabilities() -> None:
     assert {piece for piece, score in found.items() if score == 0} == {"<pad>", "</s>", "<unk>"}
 
 
-def test_a_small_vocabulary_grows_and_the_text_shrinks() -> None:
-    found = train.train(TALE, "bpe")
-    sizes = [stage.size for stage in found.stages]
-    tokens = [stage.tokens for stage in found.stages]
-    assert sizes == sorted(sizes)
-    assert tokens == sorted(tokens, reverse=True)
-    assert found.smallest == len({sign for word in found.words for sign in word})
-    for size in (found.smallest, 80, found.largest):
-        again = sum(len(cut_) * n for cut_, n in zip(found.cut(found.words, size), found.words.values(), strict=True))
-        stage = next(one for one in reversed(found.stages) if one.size <= size)
-        assert again == stage.tokens
-        assert len(found.vocabulary(size)) == size
-
-
-@pytest.mark.parametrize("kind", ["wordpiece", "unigram"])
-def test_the_other_kinds_count_what_they_cut(kind: train.Kind) -> None:
-    found = train.train(TALE, kind)
-    for stage in found.stages:
-        again = sum(
-            len(one) * n for one, n in zip(found.cut(found.words, stage.size), found.words.values(), strict=True)
-        )
-        assert again == stage.tokens
-        assert len(found.vocabulary(stage.size)) == stage.size
-    assert found.stages[0].tokens > found.stages[-1].tokens
-
-
-def test_words_know_what_stands_before_them() -> None:
-    assert train.words_of("It’s  late.", "bpe") == ["▁It", "’", "s", "▁late", "."]
-    assert train.words_of("It’s  late.", "wordpiece") == ["It", "’", "s", "late", "."]
-
-
-def test_letters_that_were_never_seen_are_unknown() -> None:
-    found = train.train("aba ab", "bpe")
-    assert [(piece.text, piece.known) for piece in found.cut(["▁az"], 9)[0]] == [("▁", True), ("a", True), ("z", False)]
-    found = train.train("aba ab", "wordpiece")
-    assert [(piece.text, piece.known) for piece in found.cut(["az"], 9)[0]] == [("az", False)]
-
-
-@pytest.mark.parametrize("kind", ["bpe", "wordpiece", "unigram"])
-@pytest.mark.parametrize("text", ["a", "😀", "a\x00b a\x00b", "א ב ג א", "!!!", "x" * 4000, FAMILY, "</script>"])
-def test_strange_texts_train_or_say_why_not(text: str, kind: train.Kind) -> None:
-    found = train.train(text, kind)
-    assert found.stages
-    assert found.cut(train.words_of(TALE_TEST, kind), 100)
-
-
-@pytest.mark.parametrize("kind", ["bpe", "wordpiece", "unigram"])
-def test_a_text_without_words_or_too_long_gets_a_sentence(kind: train.Kind) -> None:
-    with pytest.raises(InputUnusable):
-        train.train("  \n ", kind)
-    with pytest.raises(InputTooLong):
-        train.train("x" * 10_000, kind)
-
-
 def test_the_languages_are_parallel_and_only_bytes_always_work() -> None:
     found = languages()
     assert found[0].slug == "english"
@@ -301,7 +247,7 @@ def test_a_share_s_bar_is_in_percent() -> None:
     picture = vocabulary.shares([vocabulary.Bar("m", 25, 25, 100)])
     assert list(picture.data[0].x) == [25.0]
     assert list(picture.data[1].x) == [25.0]
-    assert picture.layout.annotations[0].text == "50.0 %"
+    assert list(picture.data[2].text) == [" 50.0 %"]
 
 
 def test_a_text_without_pieces_is_wholly_lost() -> None:

@@ -70,9 +70,9 @@ def one_of(state: PageState, name: str, found: Sequence[Known], text: str) -> Kn
     return found[slugs.index(slug)]
 
 
-@st.cache_data(max_entries=512, ttl=3600.0, show_spinner=False)
+@st.cache_resource(max_entries=512, ttl=3600.0, show_spinner=False)
 def cut_once(one: Known, text: str) -> Cut:
-    """:func:`core.tokenizers.cut.cut`, kept."""
+    """:func:`core.tokenizers.cut.cut`, kept; what it gives is read-only."""
     return cut(one, text)
 
 
