@@ -51,15 +51,21 @@ def _citations(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Citation]:
     return known
 
 
-@lru_cache(maxsize=1)
-def formulas() -> dict[str, Formula]:
-    """Every formula by its key."""
-    table = tomllib.loads((DATA / "formulas.toml").read_text(encoding="utf-8"))
+@lru_cache(maxsize=8)
+def formulas(path: Path = DATA / "formulas.toml") -> dict[str, Formula]:
+    """Every formula of a file by its key; without a file those of the costs."""
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
     known = _citations(table["citations"])
     return {
         key: Formula(key, row["name"], row["latex"], row["letters"], tuple(known[name] for name in row["source"]))
         for key, row in table["formulas"].items()
     }
+
+
+@lru_cache(maxsize=8)
+def citations(path: Path = DATA / "formulas.toml") -> dict[str, Citation]:
+    """Every text that a file of formulas names, by its key."""
+    return _citations(tomllib.loads(path.read_text(encoding="utf-8"))["citations"])
 
 
 @lru_cache(maxsize=1)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 Style = Literal["wordpiece", "byte-level", "sentencepiece", "end-of-word", "plain"]
 
 _DRAWN = {"\n": "⏎", "\t": "⇥", "\r": "␍"}
-_DECODERS: dict[str, Style] = {"WordPiece": "wordpiece", "ByteLevel": "byte-level", "Metaspace": "sentencepiece"}
+DECODERS: dict[str, Style] = {"WordPiece": "wordpiece", "ByteLevel": "byte-level", "Metaspace": "sentencepiece"}
+"""How a piece is written, by the class of the library's decoder that reads it."""
 
 
 def byte_alphabet() -> dict[str, int]:
@@ -38,8 +39,8 @@ _BYTES = byte_alphabet()
 def style(tokenizer: PreTrainedTokenizerBase) -> Style:
     """How ``tokenizer`` writes its pieces."""
     decoder = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)).__name__
-    if decoder in _DECODERS:
-        return _DECODERS[decoder]
+    if decoder in DECODERS:
+        return DECODERS[decoder]
     unknown = tokenizer.unk_token_id
 
     def knows(piece: str) -> bool:
@@ -115,8 +116,8 @@ def describe(
             start = end = -1  # a space alone, perhaps one that the tokeniser put before the text
         before = tokens[-1] if tokens else None
         same = words is not None and i > 0 and words[i] is not None and words[i] == words[i - 1]
-        continues = marked or _continues(kind, before, shown, leading, same)
-        tokens.append(Token(int(token_id), piece, shown, start, end, False, continues, leading))
+        goes_on = marked or continues(kind, before, shown, leading, same)
+        tokens.append(Token(int(token_id), piece, shown, start, end, False, goes_on, leading))
     return tuple(tokens)
 
 
@@ -143,7 +144,7 @@ def visible(text: str) -> str:
     return "".join(_DRAWN.get(c) or (c if c.isprintable() else f"‹u+{ord(c):04x}›") for c in text)
 
 
-def _continues(kind: Style, before: Token | None, text: str, leading: bool, same_word: bool) -> bool:
+def continues(kind: Style, before: Token | None, text: str, leading: bool, same_word: bool) -> bool:
     """Whether a piece without a mark of its own goes on with the word before it."""
     if before is None or before.special or leading:
         return False

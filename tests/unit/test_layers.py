@@ -68,6 +68,13 @@ READS = {
         "from core.anatomy.compare import compare\nfrom core.anatomy.told import told\n"
         "assert told(compare('bert', 't5')).new"
     ),
+    "tokenisers": (
+        "from core.tokenizers import bpe, learn, lost, train, unigram, wordpiece\n"
+        "from core.tokenizers.cut import cut\nfrom core.tokenizers.known import known\n"
+        "from core.tokenizers.share import shares\n"
+        "assert shares() and all(cut(one, 'a text').tokens for one in known())\n"
+        "assert train.train('a text in a text', 'unigram').stages"
+    ),
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
 PAGES = ("home", "timeline", "about", "glossary", "search", "calculators")
@@ -82,6 +89,7 @@ VIEWS = {
     "sources": ("corrections", "documents", "citations"),
     "calculators": ("training", "cache", "epoch", "fit", "systems"),
     "compare": ("table", "trees"),
+    "tokenizers": ("beside", "steps", "train", "languages", "noise", "share"),
 }
 
 

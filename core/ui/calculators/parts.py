@@ -15,7 +15,7 @@ from core import anatomy, catalogue
 from core.anatomy.node import ModuleNode
 from core.catalogue.schema import Citation, System
 from core.costs import Shape, shape_of
-from core.costs.known import Device, devices, formulas
+from core.costs.known import Device, Formula, devices, formulas
 from core.errors import OutOfRange
 from core.ui.links import PageState
 from core.ui.page import plain
@@ -173,9 +173,9 @@ def device_row(state: PageState, *, rate: bool) -> tuple[str, float, float | Non
     return (device.name if device else "device of your own"), memory, teraflops, watts
 
 
-def formula(key: str) -> None:
-    """A formula with every letter named, and where it was read."""
-    one = formulas()[key]
+def formula(key: str, known: Mapping[str, Formula] | None = None) -> None:
+    """A formula with every letter named, and where it was read; of the costs, or of ``known``."""
+    one = (formulas() if known is None else known)[key]
     st.latex(one.latex)
     letters = _INDEXED.sub(r"$\1_{\2}$", plain(f"{one.letters}."))
     st.caption(letters + " " + " ".join(map(cited, one.sources)))

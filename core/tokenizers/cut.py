@@ -1,0 +1,115 @@
+"""A text as one tokeniser cuts it: its pieces with their places in the text, and what comes back from their ids."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from core.language.tokens import DECODERS, continues, read_piece
+from core.language.types import Token
+from core.tokenizers.known import Known, engine, whole_words
+
+UNKNOWN_WORD = "[UNK]"
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a tokeniser makes of a text, without the frame that a model wants around it."""
+
+    by: Known
+    text: str
+    tokens: tuple[Token, ...]
+    unknown: frozenset[int]
+    """Indices of the tokens that stand for something the vocabulary cannot write."""
+    decoded: str
+    """The text that the ids give back."""
+
+    @property
+    def count(self) -> int:
+        """How many tokens."""
+        return len(self.tokens)
+
+    @property
+    def characters(self) -> float:
+        """Characters of the text for each token."""
+        return len(self.text) / max(1, self.count)
+
+    @property
+    def bytes(self) -> float:
+        """Bytes of the text in UTF-8 for each token."""
+        return len(self.text.encode()) / max(1, self.count)
+
+
+def cut(one: Known, text: str) -> Cut:
+    """``text`` by the tokeniser ``one``.
+
+    Args:
+        text: any text that UTF-8 can hold, see :func:`core.tokenizers.text.whole`.
+    """
+    if one.family == "characters":
+        tokens = tuple(Token(ord(c), c, c, i, i + 1) for i, c in enumerate(text))
+        return Cut(one, text, tokens, frozenset(), text)
+    if one.family == "words":
+        return _words(one, text)
+    tokenizer: Any = engine(one)
+    encoded = tokenizer.encode(text, add_special_tokens=False)
+    added = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+    style = DECODERS.get(type(tokenizer.decoder).__name__, "plain")
+    name = unknown_piece(one)
+    unknown = None if name is None else tokenizer.token_to_id(name)
+    ids, words, offsets = encoded.ids, encoded.word_ids, encoded.offsets
+    tokens_: list[Token] = []
+    strange = set()
+    for i, number in enumerate(ids):
+        start, end = offsets[i]
+        piece = str(tokenizer.id_to_token(number))
+        if number == unknown and text[start:end] != piece:
+            strange.add(i)
+            while start < end and text[start].isspace():
+                start += 1
+            tokens_.append(Token(number, piece, piece, start, end))
+            continue
+        if number in added:
+            tokens_.append(Token(number, piece, piece, start, end, special=True))
+            continue
+        shown, leading, marked = read_piece(piece, style)
+        if leading and start < end and text[start].isspace() and shown:
+            start += 1
+        before = tokens_[-1] if tokens_ else None
+        same = i > 0 and words[i] is not None and words[i] == words[i - 1]
+        on = marked or continues(style, before, shown, leading, same and one.family != "bytes")
+        tokens_.append(Token(number, piece, shown, start, end, False, on, leading))
+    return Cut(one, text, tuple(tokens_), frozenset(strange), tokenizer.decode(ids, skip_special_tokens=False))
+
+
+def unknown_piece(one: Known) -> str | None:
+    """What stands for a thing that the vocabulary cannot write; None where everything can be written."""
+    if one.family == "words":
+        return UNKNOWN_WORD
+    if one.family not in ("wordpiece", "unigram"):
+        return None
+    model: Any = engine(one).model
+    if one.family == "wordpiece":
+        return str(model.unk_token)
+    from core.tokenizers.known import data
+
+    found = data(one)
+    return None if found.get("unk_id") is None else str(found["vocab"][found["unk_id"]][0])
+
+
+def _words(one: Known, text: str) -> Cut:
+    """Words and marks, lower-cased, each either in the list or unknown; blanks are forgotten."""
+    listed = whole_words(one)
+    tokens = []
+    strange = set()
+    for i, match in enumerate(_WORD.finditer(text)):
+        word = match.group().lower()
+        number = listed.get(word)
+        if number is None:
+            strange.add(i)
+            tokens.append(Token(-1, UNKNOWN_WORD, UNKNOWN_WORD, *match.span()))
+        else:
+            tokens.append(Token(number, word, word, *match.span()))
+    return Cut(one, text, tuple(tokens), frozenset(strange), " ".join(token.piece for token in tokens))

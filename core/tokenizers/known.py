@@ -1,0 +1,208 @@
+"""The tokenisers of this installation: every different ``tokenizer.json`` of the live models, each once.
+
+Many models here read through one tokeniser, file for file; then the first of them names it and all are listed. Two
+more stand for contrast: characters, and whole words from a closed list.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from core.checkpoints import registry
+from core.checkpoints.spec import CheckpointSpec
+from core.errors import CheckpointRefused
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Family = Literal["words", "wordpiece", "bpe", "unigram", "bytes", "characters"]
+FAMILIES: dict[Family, str] = {
+    "words": "Whole words",
+    "wordpiece": "WordPiece",
+    "bpe": "Byte-level BPE",
+    "unigram": "Unigram",
+    "bytes": "Bytes",
+    "characters": "Characters",
+}
+"""What each kind is called, in the order in which they are shown."""
+
+_BYTES_MOST = 260
+"""A byte-level vocabulary of so few pieces has learnt no joins: it is the 256 bytes and a few marks."""
+_MODELS: dict[str, Family] = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram": "unigram"}
+_LONG = 24
+"""Characters of a name that stands in a row of others."""
+_WORDS_FROM = "minilm"
+"""Whose whole words make the closed list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A tokeniser that is here."""
+
+    slug: str
+    """The first model that reads through it, or ``words`` or ``characters``."""
+    name: str
+    family: Family
+    size: int
+    """Entries of the vocabulary; 0 for characters, which need no list."""
+    readers: tuple[str, ...]
+    """Names of the models that read through it."""
+    file: Path | None
+    stamp: tuple[int, int] = (0, 0)
+    """Size and time of the file: a changed file is another tokeniser."""
+
+    @property
+    def title(self) -> str:
+        """Kind and model: ``WordPiece of MiniLM``."""
+        return FAMILIES[self.family] + (f" of {self.name}" if self.readers else "")
+
+
+def known() -> tuple[Known, ...]:
+    """Every different tokeniser, by kind; within a kind the one that most models share first."""
+    files: dict[str, list[tuple[CheckpointSpec, Path, tuple[int, int]]]] = {}
+    for spec in registry.available():
+        path = _file(spec)
+        if path is not None:
+            stat = path.stat()
+            stamp = (stat.st_size, stat.st_mtime_ns)
+            files.setdefault(_digest(path, stamp), []).append((spec, path, stamp))
+    found = []
+    for users in files.values():
+        names = tuple(_name(spec) for spec, _, _ in users)
+        # A model that was trained with this very vocabulary names it before one that only borrowed it.
+        spec, path, stamp = min(users, key=lambda user: (user[0].slug != _WORDS_FROM, user[0].slug not in _FIRST))
+        family = family_of(path, stamp)
+        if family is not None:
+            found.append(Known(spec.slug, _name(spec), family, _size(path, stamp), names, path, stamp))
+    words = next((one for one in found if one.slug == _WORDS_FROM), None)
+    if words is not None:
+        count = len(whole_words(words))
+        found.append(Known("words", "Whole words", "words", count, (), words.file, words.stamp))
+    found.append(Known("characters", "Characters", "characters", 0, (), None))
+    places = list(FAMILIES)
+    return tuple(sorted(found, key=lambda one: (places.index(one.family), -len(one.readers), one.slug not in _FIRST)))
+
+
+_FIRST = ("atlas-bert", "atlas-gpt-2", "atlas-t5", "atlas-byt5")
+
+
+def engine(one: Known) -> Tokenizer:
+    """The library's tokeniser, loaded once; it neither pads nor cuts short.
+
+    Raises:
+        CheckpointRefused: the file cannot be read.
+    """
+    assert one.file is not None
+    return _engine(one.file, one.stamp)
+
+
+def data(one: Known) -> dict[str, Any]:
+    """The ``model`` part of the tokeniser's file: vocabulary, merges, scores."""
+    assert one.file is not None
+    return _data(one.file, one.stamp)
+
+
+def ranks(one: Known) -> Mapping[tuple[str, str], int]:
+    """The joins of a BPE vocabulary and the number of each, from 0."""
+    assert one.file is not None
+    return _ranks(one.file, one.stamp)
+
+
+def scores(one: Known) -> Mapping[str, float]:
+    """The natural logarithm of the probability of every piece of a Unigram vocabulary."""
+    assert one.file is not None
+    return _scores(one.file, one.stamp)
+
+
+def whole_words(one: Known) -> Mapping[str, int]:
+    """The pieces of a WordPiece vocabulary that begin a word and are more than a mark, with their ids."""
+    assert one.file is not None
+    return _whole(one.file, one.stamp)
+
+
+@lru_cache(maxsize=64)
+def family_of(path: Path, stamp: tuple[int, int]) -> Family | None:
+    """The kind of the tokeniser in a file; None for one that this module cannot tell or the library cannot read."""
+    try:
+        tokenizer = _engine(path, stamp)
+    except CheckpointRefused:
+        return None
+    family = _MODELS.get(type(tokenizer.model).__name__)
+    if family == "bpe" and type(tokenizer.decoder).__name__ != "ByteLevel":
+        return None
+    if family == "bpe" and tokenizer.get_vocab_size(with_added_tokens=False) <= _BYTES_MOST:
+        return "bytes"
+    return family
+
+
+def _name(spec: CheckpointSpec) -> str:
+    """The model's name, or its system's where a card has made a phrase of it."""
+    from core import catalogue
+
+    slugs = {system.slug: system.name for system in catalogue.systems()} if len(spec.name) > _LONG else {}
+    return slugs.get(spec.system or "", spec.name)
+
+
+def _file(spec: CheckpointSpec) -> Path | None:
+    if not spec.ready or spec.source == "hub":
+        return None
+    folder = registry.bundled_root() / spec.slug if spec.source == "package" else Path(spec.location)
+    path = folder / "tokenizer.json"
+    return path if path.is_file() else None
+
+
+@lru_cache(maxsize=256)
+def _digest(path: Path, stamp: tuple[int, int]) -> str:
+    return sha256(path.read_bytes()).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _engine(path: Path, stamp: tuple[int, int]) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises a bare Exception for whatever is wrong with a file
+        raise CheckpointRefused(f"The tokeniser in {path.parent.name} cannot be read.") from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+@lru_cache(maxsize=64)
+def _size(path: Path, stamp: tuple[int, int]) -> int:
+    return int(_engine(path, stamp).get_vocab_size(with_added_tokens=False))
+
+
+@lru_cache(maxsize=32)
+def _data(path: Path, stamp: tuple[int, int]) -> dict[str, Any]:
+    model: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["model"]
+    return model
+
+
+@lru_cache(maxsize=16)
+def _ranks(path: Path, stamp: tuple[int, int]) -> dict[tuple[str, str], int]:
+    # Older files write a join as one text with a blank between its halves.
+    pairs = [tuple(row.split(" ", 1)) if isinstance(row, str) else tuple(row) for row in _data(path, stamp)["merges"]]
+    return {(str(left), str(right)): rank for rank, (left, right) in enumerate(pairs)}
+
+
+@lru_cache(maxsize=16)
+def _scores(path: Path, stamp: tuple[int, int]) -> dict[str, float]:
+    return {str(piece): float(score) for piece, score in _data(path, stamp)["vocab"]}
+
+
+@lru_cache(maxsize=4)
+def _whole(path: Path, stamp: tuple[int, int]) -> dict[str, int]:
+    vocabulary: dict[str, int] = _engine(path, stamp).get_vocab(with_added_tokens=False)
+    return {
+        piece: number
+        for piece, number in vocabulary.items()
+        if not piece.startswith("##") and not (piece.startswith("[") and piece.endswith("]") and len(piece) > 2)
+    }

@@ -1,0 +1,124 @@
+"""What a text loses on its way through a tokeniser and back: capitals, accents, blanks, whole words.
+
+A tokeniser is *lossless* when decode(encode(text)) = text for every text. Byte-level ones are; a WordPiece vocabulary
+that lower-cases, drops accents and forgets blanks is not, and no model behind it can know what was lost.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+from core.tokenizers.cut import Cut
+
+_NEAR = 8
+"""Blanks that a decoder puts before a piece, at most; what stands farther off is another piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The difference between a text and what its ids give back. All zero and empty where there is none."""
+
+    exact: bool
+    unknown: tuple[str, ...] = ()
+    """What the unknown tokens stand for, in order."""
+    capitals: int = 0
+    accents: int = 0
+    blanks_in: int = 0
+    """Places where blanks were put in."""
+    blanks_out: int = 0
+    """Places where blanks were taken away or became fewer."""
+    dropped: int = 0
+    """Characters other than blanks that stand in no token."""
+    rewritten: tuple[tuple[str, str], ...] = ()
+    """Stretches that became something else: (before, after)."""
+
+    def told(self) -> str:
+        """All of it in a few words, for a line under the pieces."""
+        if self.exact:
+            return "comes back exactly"
+        parts = []
+        if self.unknown:
+            shown = ", ".join(f"“{_short(word)}”" for word in dict.fromkeys(self.unknown[:12]))
+            parts.append(f"{_many(len(self.unknown), 'unknown token')} ({_cut(shown)})")
+        if self.capitals:
+            parts.append(f"{_many(self.capitals, 'capital')} lost")
+        if self.accents:
+            parts.append(f"{_many(self.accents, 'accent')} lost")
+        if self.blanks_out:
+            parts.append(f"blanks lost at {_many(self.blanks_out, 'place')}")
+        if self.blanks_in:
+            parts.append(f"blanks put in at {_many(self.blanks_in, 'place')}")
+        if self.dropped:
+            parts.append(f"{_many(self.dropped, 'sign')} dropped")
+        if self.rewritten:
+            before, after = self.rewritten[0]
+            more = len(self.rewritten) - 1
+            parts.append(f"“{_short(before)}” became “{_short(after)}”" + (f" and {more} more" if more else ""))
+        return "; ".join(parts) or "comes back changed"
+
+
+def lost(cut: Cut) -> Lost:
+    """What differs between the text of ``cut`` and what its ids give back."""
+    text, decoded = cut.text, cut.decoded
+    if text == decoded:
+        return Lost(True)
+    capitals = accents = blanks_in = blanks_out = dropped = at = cursor = 0
+    rewritten = []
+    for index, token in enumerate(cut.tokens):
+        if token.start < 0 or token.end <= token.start or not token.text:
+            continue
+        source, shown = text[token.start : token.end], token.text
+        if index not in cut.unknown and not token.special and source != shown:
+            readable = "".join(sign for sign in source if unicodedata.category(sign) not in ("Cc", "Cf"))
+            dropped += len(source) - len(readable)
+            changes = _changes(readable, shown)
+            if changes is None:
+                rewritten.append((source, shown))
+            else:
+                capitals, accents = capitals + changes[0], accents + changes[1]
+        place = decoded.find(shown, cursor, cursor + len(shown) + _NEAR)
+        if place < 0:
+            at = max(at, token.end)
+            continue
+        before, after = text[at : token.start], decoded[cursor:place]
+        dropped += sum(not sign.isspace() for sign in before)
+        one, other = len([c for c in before if c.isspace()]), len(after)
+        if (not after or after.isspace()) and before != after:
+            blanks_in, blanks_out = blanks_in + (other > one), blanks_out + (other < one)
+        at, cursor = max(at, token.end), place + len(shown)
+    rest = text[at:]
+    dropped += sum(not sign.isspace() for sign in rest)
+    blanks_out += any(sign.isspace() for sign in rest) and not decoded[cursor:]
+    unknown = tuple(text[t.start : t.end] for i, t in enumerate(cut.tokens) if i in cut.unknown)
+    return Lost(False, unknown, capitals, accents, blanks_in, blanks_out, dropped, tuple(rewritten))
+
+
+def _changes(source: str, shown: str) -> tuple[int, int] | None:
+    """Capitals and accents that went; None where something else became of ``source``."""
+    low = source.lower()
+    capitals = sum(one != other for one, other in zip(source, low, strict=False))
+    if low == shown:
+        return capitals, 0
+    bare = _bare(low)
+    if bare == shown:
+        return capitals, sum(_bare(c) != c for c in unicodedata.normalize("NFC", low))
+    return None
+
+
+def _bare(text: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}" + ("" if count == 1 else "s")
+
+
+def _short(text: str) -> str:
+    from core.language.tokens import visible
+
+    return visible(text if len(text) <= 16 else text[:15] + "…")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 80 else text[:79] + "…"

@@ -1,0 +1,74 @@
+r"""What part of a network's parameters its vocabulary takes.
+
+Each of V entries has a vector of E numbers, and where the matrix that scores the words is another one, E more:
+
+.. math:: \frac{V E\,(1 + u) + u' V}{N}
+
+with u = 1 for a scoring matrix of its own, u' = 1 for scores with a bias each, N all parameters. Counted from the kept
+trees, not from the formula: a tensor belongs to the vocabulary when its part means word vectors or scores of words and
+it has a row for each entry. Pure arithmetic, no torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+from core import anatomy, catalogue
+from core.anatomy.meaning import EMBEDDINGS, HEAD, pieces
+from core.anatomy.node import ModuleNode
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One size of one system."""
+
+    slug: str
+    system: str
+    size: str
+    default: bool
+    vocabulary: int
+    """Entries; 0 for a network that reads letters through convolutions."""
+    reads: int
+    """Parameters of the vectors that words come in as."""
+    writes: int
+    """Parameters of the scores that are no second use of those vectors."""
+    total: int
+
+    @property
+    def share(self) -> float:
+        """Between 0 and 1."""
+        return (self.reads + self.writes) / self.total
+
+
+@lru_cache(maxsize=1)
+def shares() -> tuple[Share, ...]:
+    """Every size of every system whose architecture is known, the largest share first."""
+    found = [
+        _share(system.slug, system.name, size.name, size.default)
+        for system in catalogue.systems()
+        for size in system.sizes
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.share, one.system.lower(), one.size)))
+
+
+def _share(slug: str, name: str, size: str, default: bool) -> Share:
+    root = anatomy.tree(slug, size)
+    vocabulary, reads, writes = counted(root)
+    return Share(slug, name, size, default, vocabulary, reads, writes, root.total)
+
+
+def counted(root: ModuleNode) -> tuple[int, int, int]:
+    """(entries, parameters of the vectors, parameters of the scores) of one network."""
+    found = [piece for piece in pieces(root) if piece.tensors]
+    words = [piece for piece in found if piece.part.group == EMBEDDINGS and piece.part.slugs == ("words",)]
+    rows = max((piece.tensors[0][1][0] for piece in words), default=0)
+    scores = [piece for piece in found if piece.part.group == HEAD and piece.part.slugs == ("scores",)]
+    own = 0
+    for piece in scores:
+        fitting = [prod(shape) for _, shape in piece.tensors if shape and shape[0] == rows]
+        if fitting and piece.parameters:
+            # a shared tensor is not among a piece's parameters, and what is left has a row for each word
+            own += min(piece.parameters, piece.copies * sum(fitting))
+    return rows, sum(piece.parameters for piece in words), own

@@ -1,0 +1,208 @@
+"""A small tokeniser learnt from a pasted text, and how it cuts at every size on the way.
+
+BPE and WordPiece grow: they begin with the letters and join (:mod:`core.tokenizers.learn`), so every smaller vocabulary
+is the beginning of the larger one. Unigram shrinks: it begins with many frequent stretches and drops, round by round,
+the pieces whose loss costs the text's likelihood least (Kudo, 2018, section 3.2). The library's trainer does that, once
+for each size that is shown. Its own hash tables make the last digits of its probabilities differ from run to run.
+
+Words are runs of letters and digits, or of other signs; ``▁`` marks one that stands after a blank.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from core.errors import InputUnusable
+from core.tokenizers import bpe, unigram, wordpiece
+from core.tokenizers.learn import Learning, learn
+from core.tokenizers.text import whole
+
+Kind = Literal["bpe", "wordpiece", "unigram"]
+MOST_TEXT = 4_000
+"""Characters of a text to learn from."""
+MOST = 1_500
+"""Pieces that are learnt at most."""
+_STAGES = 6
+_POINTS = 16
+_WORD = re.compile(r"\w+|[^\w\s]+")
+_UNKNOWN = "<unk>"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One size on the way."""
+
+    size: int
+    """Pieces of the vocabulary."""
+    tokens: int
+    """Tokens of the whole text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a cut word; ``known`` is False for what the vocabulary cannot write."""
+
+    text: str
+    known: bool = True
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What was learnt from one text."""
+
+    kind: Kind
+    words: Mapping[str, int]
+    learning: Learning | None
+    """The joins; None for Unigram."""
+    stages: tuple[Stage, ...]
+    """Sizes with the length of the text at each; of BPE and WordPiece the letters alone come first."""
+    scores: tuple[Mapping[str, float], ...] = ()
+    """Unigram's log probabilities, for each stage."""
+
+    @property
+    def smallest(self) -> int:
+        """Pieces of the smallest vocabulary."""
+        return self.stages[0].size
+
+    @property
+    def largest(self) -> int:
+        """Pieces of the largest vocabulary."""
+        return self.stages[-1].size
+
+    def nearest(self, size: int) -> int:
+        """The size nearest to ``size`` that can be shown."""
+        if self.learning is not None:
+            return max(self.smallest, min(self.largest, size))
+        return min((stage.size for stage in self.stages), key=lambda one: (abs(one - size), one))
+
+    def vocabulary(self, size: int) -> tuple[str, ...]:
+        """The pieces at a size: in the order in which they were learnt, or the most probable first."""
+        if self.learning is not None:
+            return self.learning.vocabulary(size)
+        scores = self._scores(size)
+        return tuple(sorted(scores, key=lambda piece: (-scores[piece], piece)))
+
+    def cut(self, words: Iterable[str], size: int) -> list[list[Piece]]:
+        """Each word in pieces, by the vocabulary of that size."""
+        if self.kind == "bpe":
+            assert self.learning is not None
+            ranks = self._ranks
+            most = self.learning.at(size)
+            known = set(self.learning.vocabulary(size))
+            kept = {pair: rank for pair, rank in ranks.items() if rank < most}
+            return [[Piece(one, one in known) for one in bpe.encode(word, kept)] for word in words]
+        if self.kind == "wordpiece":
+            known = set(self.vocabulary(size))
+            found = [wordpiece.match(word, known) for word in words]
+            return [[Piece(one.word, False)] if one.pieces is None else list(map(Piece, one.pieces)) for one in found]
+        scores = self._scores(size)
+        widest = max(map(len, scores))
+        paths = [unigram.best(unigram.lattice(word, scores, widest)) for word in words]
+        return [[Piece(edge.piece, edge.known) for edge in path.edges] for path in paths]
+
+    def _scores(self, size: int) -> Mapping[str, float]:
+        nearest = self.nearest(size)
+        return next(one for one, stage in zip(self.scores, self.stages, strict=True) if stage.size == nearest)
+
+    @cached_property
+    def _ranks(self) -> dict[tuple[str, str], int]:
+        assert self.learning is not None
+        ranks: dict[tuple[str, str], int] = {}
+        for rank, one in enumerate(self.learning.joins):
+            ranks.setdefault((one.left, one.right), rank)
+        return ranks
+
+
+def words_of(text: str, kind: Kind) -> list[str]:
+    """The words of ``text`` in order, as the algorithm gets them."""
+    words = []
+    for match in _WORD.finditer(text):
+        after_blank = match.start() == 0 or text[match.start() - 1].isspace()
+        words.append(("▁" if after_blank and kind != "wordpiece" else "") + match.group())
+    return words
+
+
+def train(text: str, kind: Kind) -> Trained:
+    """Learn a vocabulary from ``text``.
+
+    Raises:
+        AtlasError: there is nothing to learn from, or too much.
+    """
+    counted = Counter(words_of(whole(text, MOST_TEXT), kind))
+    if not counted:
+        raise InputUnusable("There is no word in this text to learn from. A few sentences make a vocabulary.")
+    if kind == "unigram":
+        return _unigram(counted)
+    learning = learn(counted, MOST, wordpiece.PREFIX if kind == "wordpiece" else "")
+    stages = _grown(learning) if kind == "bpe" else _matched(learning, counted)
+    return Trained(kind, counted, learning, stages)
+
+
+def _grown(learning: Learning) -> tuple[Stage, ...]:
+    """The text after every join: of one size the last state counts."""
+    stages = {len(learning.alphabet): learning.start}
+    known = set(learning.alphabet)
+    for one in learning.joins:
+        known.add(one.joined)
+        stages[len(known)] = one.tokens
+    return tuple(Stage(size, tokens) for size, tokens in stages.items())
+
+
+def _matched(learning: Learning, words: Mapping[str, int]) -> tuple[Stage, ...]:
+    """The text cut greedily at some sizes, the letters alone and the whole vocabulary among them."""
+    pieces = learning.vocabulary(MOST)
+    low, high = len(learning.alphabet), len(pieces)
+    sizes = sorted({low, high, *(round(low + (high - low) * (i / _POINTS) ** 1.5) for i in range(_POINTS))})
+    stages = []
+    for size in sizes:
+        known = set(pieces[:size])
+        tokens = sum(len(wordpiece.match(word, known).pieces or (word,)) * n for word, n in words.items())
+        stages.append(Stage(size, tokens))
+    return tuple(stages)
+
+
+def _unigram(words: Counter[str]) -> Trained:
+    letters = len({sign for word in words for sign in word})
+    most, scores, tokens = _shrunk(words, MOST)
+    found = {most: (scores, tokens)}
+    for i in range(_STAGES - 1):
+        aim = round((letters + 2) * (most / (letters + 2)) ** (i / (_STAGES - 1)))
+        if letters < aim < most:
+            size, scores, tokens = _shrunk(words, aim)
+            found.setdefault(size, (scores, tokens))
+    sizes = sorted(found)
+    stages = tuple(Stage(size, found[size][1]) for size in sizes)
+    return Trained("unigram", words, None, stages, tuple(found[size][0] for size in sizes))
+
+
+def _shrunk(words: Counter[str], size: int) -> tuple[int, dict[str, float], int]:
+    """A Unigram vocabulary of about ``size`` pieces by the library: (pieces, their scores, tokens of the text)."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    tokenizer: Any = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=size + 1, show_progress=False, unk_token=_UNKNOWN, special_tokens=[_UNKNOWN]
+    )
+    try:
+        tokenizer.train_from_iterator([" ".join(words.elements())], trainer)
+        scores = {
+            piece: score for piece, score in json.loads(tokenizer.to_str())["model"]["vocab"] if piece != _UNKNOWN
+        }
+        spelt = tokenizer.encode_batch(list(words), add_special_tokens=False)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # the library's panics are no ordinary exceptions
+        raise InputUnusable(
+            "The Unigram trainer cannot learn from this text. A longer one, with words that come again, works."
+        ) from error
+    if not scores:
+        raise InputUnusable("The Unigram trainer found no piece in this text. A longer one works.")
+    tokens = sum(len(one.ids) * n for one, n in zip(spelt, words.values(), strict=True))
+    return len(scores), scores, tokens

@@ -1,0 +1,173 @@
+r"""The Unigram tokeniser on one word: every way to cut it, the best of them, and how likely each is.
+
+Every piece x has a probability p(x). A cut of the text X into pieces has the probability
+
+.. math:: P(\mathbf{x}) = \prod_{i=1}^{M} p(x_i), \qquad
+          \mathbf{x}^* = \arg\max_{\mathbf{x} \in S(X)} P(\mathbf{x}), \qquad
+          P(\mathbf{x} \mid X) = \frac{P(\mathbf{x})}{\sum_{\mathbf{x}' \in S(X)} P(\mathbf{x}')},
+
+with S(X) all cuts that the vocabulary allows. They are the paths through a *lattice*: its nodes are the gaps between
+characters, its edges the pieces that fit between two gaps. The best path is Viterbi's; the sum over all paths is a
+forward sum, :math:`a_j = \sum_{(i,j)} a_i\,p(x_{ij})`; a path is sampled backwards from the end, each edge with
+probability :math:`a_i\,p(x_{ij})^\alpha / a_j`. Kudo (2018), sections 3.2 and 3.3. Where no piece stands for a
+character alone, an unknown edge does, worth the rarest piece's logarithm minus 10, as in SentencePiece and the
+`tokenizers` library; tests hold the best cut to the library's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import exp, inf, log
+from random import Random
+
+PENALTY = 10.0
+"""How much less than the rarest piece an unknown character is worth, in the natural logarithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A piece between two gaps."""
+
+    start: int
+    end: int
+    piece: str
+    score: float
+    """Natural logarithm of its probability."""
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One cut. ``score`` is the sum of its edges' scores: log P(x)."""
+
+    edges: tuple[Edge, ...]
+    score: float
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """The pieces in order."""
+        return tuple(edge.piece for edge in self.edges)
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """All pieces that fit somewhere in a text. There is always a path from 0 to its end."""
+
+    text: str
+    edges: tuple[Edge, ...]
+    """By where they start, shorter ones first."""
+
+    def into(self) -> list[list[Edge]]:
+        """For every gap the edges that end there."""
+        ending: list[list[Edge]] = [[] for _ in range(len(self.text) + 1)]
+        for edge in self.edges:
+            ending[edge.end].append(edge)
+        return ending
+
+
+def lattice(text: str, scores: Mapping[str, float], longest: int | None = None) -> Lattice:
+    """The lattice of ``text``.
+
+    Args:
+        scores: the natural logarithm of each piece's probability; at least one.
+        longest: length of the longest piece, where it is known.
+    """
+    widest = max(map(len, scores)) if longest is None else longest
+    unknown = min(scores.values()) - PENALTY
+    edges = []
+    for start in range(len(text)):
+        alone = False
+        for end in range(start + 1, min(len(text), start + widest) + 1):
+            piece = text[start:end]
+            score = scores.get(piece)
+            if score is not None:
+                edges.append(Edge(start, end, piece, score))
+                alone = alone or end == start + 1
+        if not alone:
+            edges.append(Edge(start, start + 1, text[start], unknown, False))
+    return Lattice(text, tuple(edges))
+
+
+def best(found: Lattice) -> Path:
+    """Viterbi's path; of two equally good ways to a gap, the one whose last piece starts earlier."""
+    return nbest(found, 1)[0]
+
+
+def nbest(found: Lattice, count: int) -> tuple[Path, ...]:
+    """The ``count`` best cuts, best first; fewer where there are no more."""
+    # (score, edge, place among the best of the gap where the edge starts); the first None is the empty cut.
+    kept: list[list[tuple[float, Edge | None, int]]] = [[(0.0, None, 0)]]
+    for ending in found.into()[1:]:
+        ways = [
+            (score + edge.score, edge, place)
+            for edge in ending
+            for place, (score, _, _) in enumerate(kept[edge.start])
+        ]  # fmt: skip
+        ways.sort(key=lambda way: -way[0])  # stable: earlier starts first among equals
+        kept.append([(score, edge, place) for score, edge, place in ways[:count]])
+    return tuple(_walked(kept, place) for place in range(len(kept[-1])))
+
+
+def _walked(kept: list[list[tuple[float, Edge | None, int]]], place: int) -> Path:
+    score, edge, before = kept[-1][place]
+    edges = []
+    while edge is not None:
+        edges.append(edge)
+        _, edge, before = kept[edge.start][before]
+    return Path(tuple(reversed(edges)), score)
+
+
+def total(found: Lattice, alpha: float = 1.0) -> float:
+    """log of the sum of P(x)^alpha over all cuts."""
+    return _forward(found, alpha)[-1]
+
+
+def ways(found: Lattice) -> int:
+    """How many cuts there are."""
+    counts = [1]
+    for ending in found.into()[1:]:
+        counts.append(sum(counts[edge.start] for edge in ending))
+    return counts[-1]
+
+
+def weights(found: Lattice, alpha: float = 1.0) -> tuple[float, ...]:
+    """For each edge the probability that a cut drawn from P(x)^alpha goes through it."""
+    ahead = _forward(found, alpha)
+    size = len(found.text)
+    behind = [-inf] * size + [0.0]
+    leaving: list[list[Edge]] = [[] for _ in range(size + 1)]
+    for edge in found.edges:
+        leaving[edge.start].append(edge)
+    for gap in range(size - 1, -1, -1):
+        behind[gap] = _sum([alpha * edge.score + behind[edge.end] for edge in leaving[gap]])
+    return tuple(
+        exp(ahead[edge.start] + alpha * edge.score + behind[edge.end] - ahead[-1]) for edge in found.edges
+    )  # fmt: skip
+
+
+def sample(found: Lattice, random: Random, alpha: float = 1.0) -> Path:
+    """One cut drawn with probability proportional to P(x)^alpha, over all cuts."""
+    ahead = _forward(found, alpha)
+    ending = found.into()
+    edges: list[Edge] = []
+    gap = len(found.text)
+    while gap:
+        chances = [exp(ahead[edge.start] + alpha * edge.score - ahead[gap]) for edge in ending[gap]]
+        edge = random.choices(ending[gap], chances)[0]
+        edges.append(edge)
+        gap = edge.start
+    return Path(tuple(reversed(edges)), sum(edge.score for edge in edges))
+
+
+def _forward(found: Lattice, alpha: float) -> list[float]:
+    sums = [0.0]
+    for ending in found.into()[1:]:
+        sums.append(_sum([sums[edge.start] + alpha * edge.score for edge in ending]))
+    return sums
+
+
+def _sum(logs: list[float]) -> float:
+    """log of the sum of exponentials; minus infinity of none."""
+    top = max(logs, default=-inf)
+    return top if top == -inf else top + log(sum(exp(one - top) for one in logs))

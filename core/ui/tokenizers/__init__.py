@@ -1,0 +1,1 @@
+"""The page of tokenisers: one section a file."""

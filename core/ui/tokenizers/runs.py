@@ -1,0 +1,129 @@
+"""A text cut into pieces, drawn as a run of small coloured chips: what everything on the page is shown with.
+
+Two tints in turn, a gap where a new word begins, ``␣`` for the space that a piece holds, ``‿`` for a piece that goes
+on: colour is never the only sign. Every text is escaped here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from core.language.tokens import visible
+from core.language.types import Token
+from core.tokenizers.cut import Cut
+from core.tokenizers.known import FAMILIES
+from core.tokenizers.lost import lost
+
+_TIGHT = ("bytes", "characters")
+DRAWN = 400
+"""Pieces of one run that are drawn; counts are of all."""
+
+STYLE = """
+<style>
+.tk{margin:0 0 .85rem}
+.tk-head{display:flex;flex-wrap:wrap;gap:.1rem .8rem;align-items:baseline;font-size:.9rem;margin:0 0 .2rem}
+.tk-head b{font-weight:650;font-size:1rem}
+.tk-head span{opacity:.8}
+.tk-head .n{margin-inline-start:auto;font-variant-numeric:tabular-nums;opacity:1}
+.tk-run{margin:0;display:flex;flex-wrap:wrap;gap:3px 2px;font-family:var(--st-code-font,ui-monospace,Menlo,Consolas,
+  'DejaVu Sans Mono',monospace);font-size:.88rem;line-height:1.5}
+.tk-run .p{padding:0 .32em;border-radius:.5em;white-space:pre-wrap;overflow-wrap:anywhere;max-width:100%;
+  border:1px solid transparent}
+.tk-run .p.e{margin-inline-end:.35em}
+.tk-run .a{background:color-mix(in srgb,#0072B2 24%,transparent);
+  border-color:color-mix(in srgb,#0072B2 55%,transparent)}
+.tk-run .b{background:color-mix(in srgb,#E69F00 26%,transparent);
+  border-color:color-mix(in srgb,#E69F00 65%,transparent)}
+.tk-run .u{background:transparent;border:2px dotted #B5432A;font-weight:600}
+.tk-run .s{background:transparent;border:1px dashed #808691;opacity:.85}
+.tk-run .new{text-decoration:underline 2px;text-underline-offset:.22em}
+.tk-run i{font-style:normal;opacity:.55;user-select:none}
+.tk-foot{margin:.15rem 0 0;font-size:.83rem;opacity:.85;overflow-wrap:anywhere}
+</style>
+"""
+
+
+def draw(parts: Sequence[str]) -> None:
+    """Show runs that :func:`run` or :func:`block` wrote."""
+    st.html(STYLE + "".join(parts))
+
+
+def block(cut: Cut) -> str:
+    """A tokeniser's name, its counts, its run and what is lost, as HTML."""
+    one = cut.by
+    size = f"{one.size:,} {'words' if one.family == 'words' else 'pieces'}" if one.size else "no vocabulary"
+    of = "" if not one.readers else f" · {one.readers[0] if len(one.readers) == 1 else one.name}"
+    more = f" and {len(one.readers) - 1} more" if len(one.readers) > 1 else ""
+    tokens = f"{cut.count:,} token{'' if cut.count == 1 else 's'}"
+    each = f" · {cut.characters:.2g} characters each" if cut.count else ""
+    return (
+        f'<div class="tk"><div class="tk-head"><b>{FAMILIES[one.family]}</b>'
+        f"<span>{escape(size + of + more)}</span><span class='n'><b>{tokens}</b>{each}</span></div>"
+        f"{run(cut.tokens, FAMILIES[one.family], unknown=cut.unknown, tight=one.family in _TIGHT)}"
+        f'<p class="tk-foot">{escape(_foot(cut))}</p></div>'
+    )
+
+
+def run(
+    tokens: Sequence[Token],
+    label: str,
+    *,
+    unknown: frozenset[int] = frozenset(),
+    new: frozenset[int] = frozenset(),
+    notes: Sequence[str] = (),
+    tight: bool = False,
+) -> str:
+    """One run as HTML.
+
+    Args:
+        tokens: the pieces in order.
+        label: whose they are, for screen readers.
+        unknown: indices of pieces that stand for something unknown.
+        new: indices to underline.
+        notes: one more thing to say about each piece on hover.
+        tight: gaps only at blanks, for pieces of which every one begins anew.
+    """
+    parts = []
+    for i, token in enumerate(tokens[:DRAWN]):
+        kind = "u" if i in unknown else "s" if token.special else "ab"[i % 2]
+        after = tokens[i + 1] if i + 1 < len(tokens) else None
+        ends = after is not None and not after.continuation and (not tight or after.leading_space or after.text == " ")
+        classes = f"p {kind}" + (" e" if ends else "") + (" new" if i in new else "")
+        mark = "<i>␣</i>" if token.leading_space else "<i>‿</i>" if token.continuation else ""
+        word = "" if token.leading_space and not token.text else escape(visible(token.text).replace(" ", "␣"))
+        title = _title(token) + (f", {notes[i]}" if i < len(notes) and notes[i] else "")
+        parts.append(f'<span class="{classes}" title="{escape(title)}">{mark}<bdi>{word}</bdi></span>')
+    if not parts:
+        return '<p class="tk-run"><span class="p s">nothing</span></p>'
+    rest = f'<span class="p s">… {len(tokens) - DRAWN:,} more</span>' if len(tokens) > DRAWN else ""
+    way = "rtl" if _from_right("".join(token.text for token in tokens)) else "ltr"
+    said = escape(f"{label}: {len(tokens)} pieces")
+    return f'<p class="tk-run" role="group" aria-label="{said}" dir="{way}">{"".join(parts)}{rest}</p>'
+
+
+def _foot(cut: Cut) -> str:
+    if not cut.tokens:
+        return "There is nothing here that this tokeniser can see: the whole text is lost."
+    found = lost(cut)
+    said = found.told()
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _title(token: Token) -> str:
+    parts = [f"piece {visible(token.piece)}"]
+    if token.id >= 0:
+        parts.insert(0, f"id {token.id}")
+    if token.end > token.start >= 0:
+        parts.append(f"characters {token.start} to {token.end}")
+    if token.special:
+        parts.append("special token")
+    return ", ".join(parts)
+
+
+def _from_right(text: str) -> bool:
+    """Whether most letters run from right to left."""
+    letters = [c for c in text if c.isalpha()]
+    return 2 * sum("\u0590" <= c <= "\u08ff" or "\ufb1d" <= c <= "\ufefc" for c in letters) > len(letters)

@@ -1,0 +1,67 @@
+"""A journey through the tokenisers: type, choose, step, train, and come back by the link."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visitor
+
+
+def test_a_text_typed_is_cut_at_once_and_travels_in_the_link(visitor: Visitor) -> None:
+    page = visitor.open("/tokenizers")
+    run = page.get_by_role("group", name=re.compile("^WordPiece: "))
+    expect(run.get_by_text("blacksmith")).to_be_visible()
+    box = page.get_by_role("textbox", name="Your text")
+    box.fill("Ünknown 猫 <b>bold</b>")
+    box.press("Control+Enter")
+    expect(page.get_by_role("group", name=re.compile("^Bytes: "))).to_contain_text("‹e7›")
+    expect(run).to_contain_text("bold")
+    expect(page).to_have_url(re.compile("text="))
+    assert page.locator(".tk-run b").count() == 0, "what is typed is text, not markup"
+    visitor.settle()
+    page.reload()
+    expect(page.get_by_role("group", name=re.compile("^Bytes: "))).to_contain_text("‹e7›")
+    page.get_by_role("tab", name="Every piece of one").click()
+    expect(page.get_by_text("The ids give back", exact=False)).to_be_visible()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="This table (CSV)").last.click()
+    assert saved.value.suggested_filename.startswith("atlas-")
+
+
+def test_the_joins_of_a_word_one_by_one_by_keyboard(visitor: Visitor) -> None:
+    page = visitor.open("/tokenizers?tab=steps")
+    expect(page.get_by_role("figure", name=re.compile("^Tree of 8 of 8 joins"))).to_be_visible()
+    slider = page.get_by_role("slider", name="Joins done")
+    slider.focus()
+    slider.press("ArrowLeft")
+    expect(page.get_by_role("figure", name=re.compile("^Tree of 7 of 8 joins"))).to_be_visible()
+    expect(page).to_have_url(re.compile("step=7"))
+    visitor.settle()
+    page.get_by_role("radio", name="Unigram weighs").click()
+    expect(page.get_by_role("figure", name=re.compile("^Lattice of"))).to_be_visible()
+    expect(page).to_have_url(re.compile("method=unigram"))
+
+
+def test_training_and_sections_at_400_pixels(visitor: Visitor) -> None:
+    visitor.page.set_viewport_size({"width": 400, "height": 800})
+    page = visitor.open("/tokenizers?tab=train&kind=wordpiece")
+    expect(page.get_by_role("figure", name=re.compile("^Tokens for 100 characters fall"))).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    for section in ("languages", "noise", "share"):
+        visitor.open(f"/tokenizers?tab={section}")
+        expect(page.get_by_role("figure").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_from_a_share_to_the_tree_and_back(visitor: Visitor) -> None:
+    page = visitor.open("/tokenizers?tab=share")
+    page.get_by_text("Every number").click()
+    link = page.get_by_role("link", name="XLM-R", exact=True)
+    link.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/encoder.*system=xlm-r"))
+    visitor.settle()
+    page.go_back()
+    expect(page).to_have_url(re.compile("/tokenizers.*tab=share"))

@@ -1,0 +1,236 @@
+"""Cutting step by step: small vocabularies by hand, limit cases, and the library's own result on random words."""
+
+from __future__ import annotations
+
+from math import exp, isclose, log
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models
+
+from core.tokenizers import bpe, learn, unigram, wordpiece
+
+RANKS = {("l", "o"): 0, ("lo", "w"): 1, ("e", "r"): 2, ("low", "er"): 3}
+PIECES = ("un", "##aff", "##able", "##a", "##ff", "aff", "a", "u")
+# P(hug) = 0.1, P(hu) = 0.2 and so on: sums by hand below.
+CHANCES = {"h": 0.1, "u": 0.1, "g": 0.1, "hu": 0.2, "ug": 0.3, "hug": 0.015}
+SCORES = {piece: log(p) for piece, p in CHANCES.items()}
+
+
+def test_joins_come_in_the_order_in_which_they_were_learnt() -> None:
+    steps = bpe.joins("lower", RANKS)
+    assert [(one.left, one.right, one.rank) for one in steps] == [
+        ("l", "o", 0), ("lo", "w", 1), ("e", "r", 2), ("low", "er", 3),
+    ]  # fmt: skip
+    assert [one.pieces for one in steps][1] == ("low", "e", "r")
+    assert steps[0].candidates == 2  # l o and e r
+    assert steps[-1].pieces == ("lower",)
+
+
+def test_of_equal_pairs_the_left_one_is_joined_first() -> None:
+    steps = bpe.joins("aaa", {("a", "a"): 0})
+    assert [one.at for one in steps] == [0]
+    assert steps[-1].pieces == ("aa", "a")
+
+
+def test_a_word_without_known_pairs_stays_in_letters() -> None:
+    assert bpe.joins("xyz", RANKS) == ()
+    assert bpe.encode("xyz", RANKS) == ("x", "y", "z")
+    assert bpe.encode("", RANKS) == ()
+
+
+def test_bytes_are_written_as_gpt2_writes_them() -> None:
+    assert bpe.bytes_of(" aé") == ("Ġ", "a", "Ã", "©")
+
+
+LETTERS = st.text(alphabet="abc", min_size=1, max_size=14)
+
+
+@st.composite
+def merged(draw: st.DrawFn) -> list[tuple[str, str]]:
+    """Joins of a vocabulary that could have been learnt: each half is a letter or an earlier join's piece."""
+    known = ["a", "b", "c"]
+    pairs: list[tuple[str, str]] = []
+    for _ in range(draw(st.integers(0, 9))):
+        pair = draw(st.tuples(st.sampled_from(known), st.sampled_from(known)))
+        if pair not in pairs:
+            pairs.append(pair)
+            known.append("".join(pair))
+    return pairs
+
+
+@settings(max_examples=150, deadline=None)
+@given(merged(), LETTERS)
+def test_bpe_is_the_library_s(pairs: list[tuple[str, str]], word: str) -> None:
+    names = dict.fromkeys(["a", "b", "c", *map("".join, pairs)])
+    model = models.BPE({name: i for i, name in enumerate(names)}, pairs)
+    expected = [token.value for token in model.tokenize(word)]
+    assert list(bpe.encode(word, {pair: rank for rank, pair in enumerate(pairs)})) == expected
+
+
+def test_wordpiece_takes_the_longest_piece_and_says_what_it_tried() -> None:
+    found = wordpiece.match("unaffable", PIECES)
+    assert found.pieces == ("un", "##aff", "##able")
+    # unaffable, unaffabl, ... unaf, una, un: eight looks; then seven letters down to three: five; then one.
+    assert [one.found for one in found.tries].index(True) == 7
+    assert len(found.tries) == 8 + 5 + 1
+    assert found.tries[8].piece == "##affable"
+
+
+def test_a_word_with_one_strange_letter_is_unknown_as_a_whole() -> None:
+    found = wordpiece.match("unaffxble", PIECES)
+    assert found.pieces is None
+    assert found.tries[-1] == wordpiece.Try(5, 6, "##x", False)
+
+
+def test_words_past_the_limit_are_unknown_at_once() -> None:
+    assert wordpiece.match("a" * 101, {"a", "##a"}).tries == ()
+    assert wordpiece.match("a" * 100, {"a", "##a"}).pieces == ("a", *["##a"] * 99)
+    assert wordpiece.match("", PIECES).pieces == ()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sets(st.text(alphabet="abc", min_size=1, max_size=4)), st.sets(st.text("abc", min_size=1, max_size=4)), LETTERS
+)
+def test_wordpiece_is_the_library_s(first: set[str], later: set[str], word: str) -> None:
+    pieces = ["[UNK]", *sorted(first), *(f"##{piece}" for piece in sorted(later))]
+    model = models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]")
+    expected = [token.value for token in model.tokenize(word)]
+    found = wordpiece.match(word, set(pieces[1:])).pieces
+    assert (["[UNK]"] if found is None else list(found)) == expected
+
+
+def test_the_lattice_of_hug_by_hand() -> None:
+    found = unigram.lattice("hug", SCORES)
+    assert unigram.ways(found) == 4
+    # h u g: .001   hu g: .02   h ug: .03   hug: .015
+    assert isclose(exp(unigram.total(found)), 0.066)
+    paths = unigram.nbest(found, 9)
+    assert [path.pieces for path in paths] == [("h", "ug"), ("hu", "g"), ("hug",), ("h", "u", "g")]
+    assert [round(exp(path.score), 6) for path in paths] == [0.03, 0.02, 0.015, 0.001]
+    assert unigram.best(found) == paths[0]
+    weights = dict(zip([edge.piece for edge in found.edges], unigram.weights(found), strict=True))
+    assert isclose(weights["ug"], 0.03 / 0.066)
+    assert isclose(weights["h"], 0.031 / 0.066)
+    assert isclose(weights["g"], 0.021 / 0.066)
+
+
+def test_alpha_zero_makes_all_cuts_equally_likely() -> None:
+    found = unigram.lattice("hug", SCORES)
+    assert isclose(exp(unigram.total(found, 0.0)), 4)
+    weights = dict(zip([edge.piece for edge in found.edges], unigram.weights(found, 0.0), strict=True))
+    assert isclose(weights["hug"], 0.25)
+    assert isclose(weights["u"], 0.25)
+    assert isclose(weights["h"], 0.5)
+
+
+def test_samples_come_as_often_as_they_are_likely() -> None:
+    found = unigram.lattice("hug", SCORES)
+    random = Random(1)
+    drawn = [unigram.sample(found, random).pieces for _ in range(4000)]
+    assert abs(drawn.count(("h", "ug")) / 4000 - 0.03 / 0.066) < 0.03
+    assert abs(drawn.count(("h", "u", "g")) / 4000 - 0.001 / 0.066) < 0.01
+    assert {unigram.sample(found, random, 5.0).pieces for _ in range(5)} <= {("h", "ug"), ("hug",), ("hu", "g")}
+
+
+def test_a_strange_character_costs_ten_more_than_the_rarest_piece() -> None:
+    found = unigram.lattice("hux", SCORES)
+    assert [edge.known for edge in found.edges] == [True, True, True, False]
+    assert isclose(found.edges[-1].score, log(0.015) - 10)
+    assert unigram.best(found).pieces == ("hu", "x")
+
+
+def test_an_empty_text_has_one_empty_cut() -> None:
+    found = unigram.lattice("", SCORES)
+    assert unigram.ways(found) == 1
+    assert unigram.best(found) == unigram.Path((), 0.0)
+    assert unigram.total(found) == 0.0
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.dictionaries(
+        st.text("abc", min_size=1, max_size=4), st.floats(-12, -0.5, allow_nan=False), min_size=1, max_size=12
+    ),
+    st.text("abcd", min_size=1, max_size=12),
+)
+def test_unigram_s_best_is_the_library_s_and_the_sums_add_up(scores: dict[str, float], text: str) -> None:
+    vocabulary = [("<unk>", -20.0), *scores.items()]
+    tokenizer = Tokenizer(models.Unigram(vocabulary, 0, False))
+    found = unigram.lattice(text, dict(vocabulary))
+    best = unigram.best(found)
+    # the library joins neighbouring unknown characters into one piece
+    fused: list[str] = []
+    for i, edge in enumerate(best.edges):
+        if not edge.known and i and not best.edges[i - 1].known:
+            fused[-1] += edge.piece
+        else:
+            fused.append(edge.piece)
+    assert fused == tokenizer.encode(text).tokens
+    every = unigram.nbest(found, 5000)
+    assert len(every) == unigram.ways(found)
+    assert isclose(sum(exp(path.score - unigram.total(found)) for path in every), 1, rel_tol=1e-9)
+    assert all(0 <= weight <= 1 + 1e-9 for weight in unigram.weights(found))
+
+
+def test_the_joins_of_the_paper_s_small_dictionary() -> None:
+    course = learn.learn({"low·": 5, "lower·": 2, "newest·": 6, "widest·": 3}, 100)
+    # counts by hand: e s, s t and t · stand nine times each (6 + 3), l o and o w seven times (5 + 2)
+    assert (course.joins[0].joined, course.joins[0].count) == ("es", 9)
+    assert [one.count for one in course.joins[:5]] == [9, 9, 9, 7, 7]
+    assert course.joins[2].joined == "est·"
+    assert course.joins[4].joined == "low"
+    assert course.start == 5 * 4 + 2 * 6 + 6 * 7 + 3 * 7
+    assert course.joins[0].tokens == course.start - 9
+    assert min(one.count for one in course.joins) == 2
+
+
+def test_overlapping_pairs_are_counted_and_joined_from_the_left() -> None:
+    course = learn.learn({"aaa": 2}, 10)
+    assert course.joins[0].count == 4  # a a stands twice in each of two words
+    assert course.joins[0].tokens == 4  # and leaves aa a twice
+
+
+def test_a_vocabulary_is_cut_off_where_it_is_asked() -> None:
+    course = learn.learn({"low·": 5, "lower·": 2}, 100)
+    assert course.alphabet == ("e", "l", "o", "r", "w", "·")
+    assert course.vocabulary(7) == (*course.alphabet, course.joins[0].joined)
+    assert course.vocabulary(1) == course.alphabet
+    assert course.at(7) == 1
+    assert course.at(6) == 0
+    assert len(learn.learn({"low·": 5, "lower·": 2}, 8).joins) == 2
+
+
+def test_wordpiece_learns_pieces_that_go_on() -> None:
+    course = learn.learn({"abab": 3, "ab": 1}, 100, prefix="##")
+    assert set(course.alphabet) == {"a", "##a", "##b"}
+    assert course.joins[0].joined == "ab"
+    assert course.joins[0].count == 4
+    # then ab ##a and ##a ##b stand three times each, and the second has the smaller numbers
+    assert [one.joined for one in course.joins] == ["ab", "##ab", "abab"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text("abcde", min_size=1, max_size=9), min_size=1, max_size=12), st.integers(5, 40))
+def test_joins_are_the_library_s_for_bpe(words: list[str], most: int) -> None:
+    import json
+    from collections import Counter
+
+    from tokenizers import pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = trainers.BpeTrainer(vocab_size=most, min_frequency=2, show_progress=False)
+    tokenizer.train_from_iterator([" ".join(words)], trainer)
+    expected = [tuple(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
+    assert [(one.left, one.right) for one in learn.learn(Counter(words), most).joins] == expected
+
+
+@pytest.mark.parametrize("size", [8, 12, 20])
+def test_a_course_s_vocabulary_is_the_course_to_that_size(size: int) -> None:
+    words = {"the": 9, "then": 4, "there": 3, "hen": 5, "other": 2, "rhetoric": 2}
+    whole = learn.learn(words, 200, "##")
+    assert set(learn.learn(words, size, "##").vocabulary(size)) == set(whole.vocabulary(size))
