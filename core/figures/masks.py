@@ -21,6 +21,7 @@ MARKED_UP_TO = 32
 """Tokens up to which each cell that is seen carries a dot: beyond, dots would be smaller than the gaps."""
 _NAMED_UP_TO = 34
 """Tokens up to which each has its name beside a map; beyond, some are left out."""
+_NUMBERED_UP_TO = 24
 _SHORT = 12
 
 
@@ -80,7 +81,7 @@ def levels_map(
 
     shown = (levels >= 0) & (levels <= layers)
     names, keys = _names(rows), _names(columns)
-    few = max(levels.shape) <= MARKED_UP_TO
+    few = max(levels.shape) <= _NUMBERED_UP_TO
 
     def said(level: int) -> str:
         if level < 0:

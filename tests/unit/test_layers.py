@@ -36,7 +36,8 @@ READS = {
     ),
     "patterns": "import core.attention.patterns, core.attention.patterns_grid, core.attention.patterns_order",
     "masks": (
-        "from core.attention.masks import board, influence, told, words\nfrom core.attention.masks.axes import one_text\n"
+        "from core.attention.masks import board, influence, told, words\n"
+        "from core.attention.masks.axes import one_text\n"
         "influence.levels(board.lay(words.read('bigbird'), one_text('abcdefgh')).allowed); told.told('full')"
     ),
     "trace": "import core.attention.trace",

@@ -17,7 +17,7 @@ const wide = (text) => [...text].reduce((sum, c) => sum + (c.codePointAt(0) > 0x
 function measure(data, room) {
   const size = 12;
   const longest = (labels) => Math.max(1, ...labels.map(wide)) * size * LETTER;
-  const [left, slant] = [longest(data.rows) + 26, longest(data.cols)];
+  const [left, slant] = [longest(data.rows) + 28, longest(data.cols)];
   const [top, right] = [slant * Math.sin(TURN) + 30, Math.max(6, slant * Math.cos(TURN))];
   const side = Math.max(3, Math.min(40, Math.floor((Math.min(room, 640) - left - right) / data.cols.length)));
   return {
@@ -87,7 +87,7 @@ function draw(state) {
     }, name));
   });
   parts.push(drawn("text", { class: "axis", x: left, y: 13, "font-size": size }, data.across + " →"));
-  const down = `translate(13 ${top}) rotate(90)`;
+  const down = `translate(4 ${top}) rotate(90)`;
   parts.push(drawn("text", { class: "axis", transform: down, "font-size": size }, data.down + " →"));
   svg.replaceChildren(...parts);
 }

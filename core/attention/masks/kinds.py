@@ -116,13 +116,13 @@ KINDS: dict[str, Kind] = {
                 _SEED,
             ),
         ),
-        Kind("row", "Row of an image", lambda axes, n: patterns_grid.row(axes.caption, axes.side), layout="image"),
+        Kind("row", "Image rows", lambda axes, n: patterns_grid.row(axes.caption, axes.side), layout="image"),
         Kind(
-            "column", "Column of an image", lambda axes, n: patterns_grid.column(axes.caption, axes.side),
+            "column", "Image columns", lambda axes, n: patterns_grid.column(axes.caption, axes.side),
             layout="image",
         ),
         Kind(
-            "convolution", "Convolution of an image",
+            "convolution", "Image convolution",
             lambda axes, n: patterns_grid.convolution(axes.caption, axes.side, n[0]),
             (Setting("Kernel", 3, 1, 11, "Side of the neighbourhood, an odd number", 2),), layout="image",
         ),

@@ -8,7 +8,9 @@ from core import catalogue, links
 from core.attention.masks.board import Board
 from core.attention.masks.kinds import KINDS
 from core.attention.masks.told import Told, told
-from core.attention.masks.words import Choice
+from core.attention.masks.words import Choice, Term
+from core.attention.patterns_order import drawn
+from core.attention.tokens import short
 from core.ui.glossary import told as said
 from core.ui.page import base_path, plain
 
@@ -31,6 +33,8 @@ def about(choice: Choice, board: Board) -> None:
         st.latex(rf"{name} \iff {_lines(words.formula)}")
         if words.symbols:
             st.markdown("; ".join(_symbol(latex, meaning) for latex, meaning in words.symbols))
+        if term.kind == "permutation":
+            st.markdown(_order(term, board.axes.keys))
     if not alone:
         st.latex(_joined(choice))
     st.caption(SYMBOLS)
@@ -68,6 +72,12 @@ def papers(words: Told) -> list[str]:
     if words.paper:
         lines.append(f"[{plain(words.paper)}]({words.url}). {plain(words.read)}")
     return lines
+
+
+def _order(term: Term, tokens: tuple[str, ...]) -> str:
+    """The tokens in the order in which they are found."""
+    order = drawn(len(tokens), term.numbers[0])
+    return "Found in this order: " + ", ".join(plain(short(tokens[place], 16)) for place in order)
 
 
 def _lines(formula: str) -> str:

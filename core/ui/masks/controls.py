@@ -60,13 +60,13 @@ def _axes(choice: Choice, state: PageState) -> Axes:
     """What stands at the axes; reads and writes ``text``, ``tokens``, ``queries``, ``caption``, ``side``."""
     text = st.text_input(
         "Your sentence", state.text("text", SENTENCE), max_chars=MOST_CHARACTERS, key=state.key("masks.text"),
-        width=320, help="Cut into words and marks: a mask asks where a token stands, not what it is",
+        width=250, help="Cut into words and marks: a mask asks where a token stands, not what it is",
     )  # fmt: skip
     count = None
     if choice.layout == "text":
         count = st.number_input(
-            "Or so many tokens", 2, MOST, state.number("tokens") or None, key=state.key("masks.tokens"),
-            placeholder="the sentence", width=170, help="Numbered places instead of a sentence",
+            "Or tokens", 2, MOST, state.number("tokens") or None, key=state.key("masks.tokens"),
+            placeholder="none", width=140, help="So many numbered places, up to 64, instead of the sentence",
         )  # fmt: skip
     written = _written(state) if choice.layout == "two" else ""
     caption, side = _sizes(state) if choice.layout == "image" else (0, 0)
@@ -103,7 +103,7 @@ def _term(slot: int, linked: Choice, before: list[Term], state: PageState) -> Te
     kind = str(
         st.selectbox(
             "Mask" if slot == 0 else f"Mask {slot + 1}", offered, index=offered.index(first) if first else 0,
-            format_func=lambda key: KINDS[key].title, key=state.key(f"masks.kind.{slot}"), width=215,
+            format_func=lambda key: KINDS[key].title, key=state.key(f"masks.kind.{slot}"), width=200,
         )
     )  # fmt: skip
     given = there.numbers if there is not None and there.kind == kind else usual(kind)
@@ -140,7 +140,7 @@ def _number(setting: Setting, number: int, key: str) -> int:
         )  # fmt: skip
     return int(
         st.number_input(
-            setting.label, setting.low, setting.high, number, setting.step, key=key, width=148,
+            setting.label, setting.low, setting.high, number, setting.step, key=key, width=140,
             help=setting.help or None,
         )
     )  # fmt: skip
@@ -163,7 +163,7 @@ def _join(slot: int, linked: Choice, terms: list[Term], state: PageState) -> Joi
     there = linked.joins[slot] if slot < len(linked.joins) else _ALONE
     options = (_ALONE, *JOINS)
     taken = st.selectbox(
-        "Joined by", options, index=options.index(there), key=state.key(f"masks.join.{slot}"), width=125,
+        "Joined by", options, index=options.index(there), key=state.key(f"masks.join.{slot}"), width=115,
         format_func=lambda option: "nothing" if option == _ALONE else option,
         help="and: what both allow. or: what either allows. without: what the first allows and the next does not",
     )  # fmt: skip
@@ -173,7 +173,7 @@ def _join(slot: int, linked: Choice, terms: list[Term], state: PageState) -> Joi
 def _written(state: PageState) -> str:
     written = st.text_input(
         "Text that is written", state.text("queries", WRITTEN), max_chars=MOST_CHARACTERS,
-        key=state.key("masks.queries"), width=320, help="Its tokens look at those of your sentence",
+        key=state.key("masks.queries"), width=250, help="Its tokens look at those of your sentence",
     )  # fmt: skip
     state.set(queries=written if written != WRITTEN else None)
     return written
@@ -182,15 +182,15 @@ def _written(state: PageState) -> str:
 def _sizes(state: PageState) -> tuple[int, int]:
     side = int(
         st.number_input(
-            "Image, tokens a side", 2, 7, state.number("side", SIDE), key=state.key("masks.side"), width=165,
-            help="DALL-E has 32",
+            "Image side", 2, 7, state.number("side", SIDE), key=state.key("masks.side"), width=135,
+            help="Tokens in a row of the image, and rows. DALL-E has 32",
         )
     )  # fmt: skip
     most = MOST - side * side
     caption = int(
         st.number_input(
-            "Caption, tokens", 0, most, min(state.number("caption", CAPTION), most),
-            key=state.key(f"masks.caption.{side}"), width=150, help="The sentence's first ones. DALL-E has 256",
+            "Caption", 0, most, min(state.number("caption", CAPTION), most),
+            key=state.key(f"masks.caption.{side}"), width=135, help="Its tokens before the image. DALL-E has 256",
         )
     )  # fmt: skip
     state.set(side=None if side == SIDE else side, caption=None if caption == CAPTION else caption)

@@ -14,6 +14,7 @@ from core.figures.masks import cone, levels_map, levels_table
 from core.ui.chips import token_chips
 from core.ui.glossary import told
 from core.ui.links import PageState
+from core.ui.masks.streams import streams
 from core.ui.page import plain
 
 LAYERS = 2
@@ -59,6 +60,8 @@ def reach(choice: Choice, board: Board, state: PageState, colour: str) -> None:
             alt=f"Pairs of tokens by the layers that news needs, up to {layers}; the table below has the numbers.",
         )  # fmt: skip
     st.markdown(_formula(choice, board, levels, layers))
+    if _stream(choice) is not None:
+        streams(choice.terms[0], board.axes.keys, state, colour)
     told(
         "**Try** more layers, and another token with a click. **Notice** the numbers on the right: 1 is the mask "
         "itself, 2 goes through one token between, and blank cells never fill."
