@@ -91,7 +91,8 @@ def levels_map(
     figure = go.Figure(
         go.Heatmap(
             z=np.where(shown, levels, np.nan), x=list(range(len(keys))), y=list(range(len(names))),
-            zmin=0, zmax=max(2, layers), colorscale="Cividis", xgap=1, ygap=1, showscale=False,
+            zmin=0, zmax=max(2, layers), colorscale="Cividis", xgap=1, ygap=1, showscale=not few,
+            colorbar={"title": {"text": "layers"}, "thickness": 10, "outlinewidth": 0, "dtick": 1 if layers < 9 else 4},
             text=[[str(value) if there and few else "" for value, there in zip(*pair, strict=True)]
                   for pair in zip(levels.tolist(), shown.tolist(), strict=True)],
             texttemplate="%{text}", textfont={"size": 10}, hoverongaps=True,
@@ -126,28 +127,26 @@ def levels_table(
     return table
 
 
-def cone(
+def growing(
     line: npt.NDArray[np.int16], token: str, columns: Sequence[str], layers: int, colour: str, *, dark: bool = False
 ) -> go.Figure:
-    """What one token's output rests on: a row for each layer, from its own at the top down to the input.
+    """What one token's output can rest on: a row for each number of layers, from 1 down to ``layers``.
 
     :param line: the token's row of levels.
     """
     import plotly.graph_objects as go
 
-    seen = np.stack([(line >= 0) & (line <= below) for below in range(layers + 1)])  # (layers + 1, columns)
-    names = [f"layer {layers - below}" if below < layers else "input" for below in range(layers + 1)]
+    seen = np.stack([(line >= 0) & (line <= layer) for layer in range(1, layers + 1)])  # (layers, columns)
+    names = ["1 layer", *(f"{layer} layers" for layer in range(2, layers + 1))]
     keys = _names(columns)
-    dots = len(columns) <= MARKED_UP_TO
-    trace = seen_trace(seen, names, keys, colour, ink(dark)[1], "", dots=dots)
+    trace = seen_trace(seen, names, keys, colour, ink(dark)[1], "", dots=len(columns) <= MARKED_UP_TO)
     trace.customdata = [
-        [f"{keys[j]}: {'in' if there else 'not in'} what {label(_cut(token))} rests on, {names[i]}"
+        [f"{keys[j]} {'reaches' if there else 'does not reach'} {label(_cut(token))} after {names[i]}"
          for j, there in enumerate(row)]
         for i, row in enumerate(seen.tolist())
     ]  # fmt: skip
     figure = go.Figure(trace)
     _axes(figure, names, columns, dark)
-    figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names)
     figure.update_layout(height=130 + min(26 * len(names), 420))
     return figure
 

@@ -47,7 +47,10 @@ def test_every_mask_has_words_and_can_be_written_and_read(key: str) -> None:
     assert all((words.purpose, words.formula, words.count, words.attempt, words.notice))
     for slug in (*words.systems, *words.papers):
         catalogue.get(slug)
+    assert words.systems or words.others
     assert words.papers or words.paper or key == "padding"
+    for symbol in (part for latex, _ in words.symbols for part in latex.split(", ")):
+        assert symbol.removesuffix(" x") in words.formula + words.count
 
 
 @given(st.text(alphabet="abcdeilnorstuwx.-0123456789_é ", max_size=60))

@@ -28,6 +28,8 @@ class Told:
     """How many pairs it allows among n tokens, in LaTeX."""
     systems: tuple[str, ...]
     """Slugs of systems that use it."""
+    others: str
+    """Who else uses it, in words, or ""."""
     papers: tuple[str, ...]
     """Slugs of systems whose paper describes it."""
     paper: str
@@ -56,6 +58,11 @@ class Published:
         if self.side:
             return Axes("image", names, names, caption=self.caption, side=self.side)
         return Axes("text", names, names)
+
+
+def lines(formula: str) -> str:
+    """A formula of several lines as one that holds together."""
+    return r"\begin{array}{l}" + formula + r"\end{array}" if r"\\" in formula else formula
 
 
 def told(key: str) -> Told:
@@ -89,6 +96,7 @@ def _told() -> dict[str, Told]:
             tuple((latex, meaning) for latex, meaning in entry.get("symbols", ())),
             entry["count"],
             tuple(entry["systems"]),
+            entry.get("others", ""),
             tuple(entry["papers"]),
             entry.get("paper", ""),
             entry.get("url", ""),

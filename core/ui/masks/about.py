@@ -7,7 +7,7 @@ import streamlit as st
 from core import catalogue, links
 from core.attention.masks.board import Board
 from core.attention.masks.kinds import KINDS
-from core.attention.masks.told import Told, told
+from core.attention.masks.told import Told, lines, told
 from core.attention.masks.words import Choice, Term
 from core.attention.patterns_order import drawn
 from core.attention.tokens import short
@@ -30,11 +30,12 @@ def about(choice: Choice, board: Board) -> None:
         words = told(term.kind)
         said(words.purpose if alone else f"**{KINDS[term.kind].title}.** {words.purpose}")
         name = "M_{ij}" if alone else f"M^{{({number})}}_{{ij}}"
-        st.latex(rf"{name} \iff {_lines(words.formula)}")
+        st.latex(rf"{name} \iff {lines(words.formula)}")
         if words.symbols:
             st.markdown("; ".join(_symbol(latex, meaning) for latex, meaning in words.symbols))
         if term.kind == "permutation":
             st.markdown(_order(term, board.axes.keys))
+        st.markdown("Used by " + ", ".join([*map(link, words.systems), *filter(None, [words.others])]))
     if not alone:
         st.latex(_joined(choice))
     st.caption(SYMBOLS)
@@ -43,16 +44,8 @@ def about(choice: Choice, board: Board) -> None:
             f"{len(board.blind)} {'row sees' if len(board.blind) == 1 else 'rows see'} nothing. A softmax over nothing "
             "is no number: code must keep such rows apart, or the model breaks."
         )
-    users(tuple(dict.fromkeys(term.kind for term in choice.terms)))
-
-
-def users(kinds: tuple[str, ...]) -> None:
-    """Systems that use the masks, with links, and where the masks were described."""
-    words = [told(kind) for kind in kinds]
-    slugs = list(dict.fromkeys(slug for one in words for slug in one.systems))
-    if slugs:
-        st.markdown("Used by " + ", ".join(link(slug) for slug in slugs))
-    for line in dict.fromkeys(line for one in words for line in papers(one)):
+    kinds = dict.fromkeys(term.kind for term in choice.terms)
+    for line in dict.fromkeys(line for kind in kinds for line in papers(told(kind))):
         st.caption(line)
 
 
@@ -78,11 +71,6 @@ def _order(term: Term, tokens: tuple[str, ...]) -> str:
     """The tokens in the order in which they are found."""
     order = drawn(len(tokens), term.numbers[0])
     return "Found in this order: " + ", ".join(plain(short(tokens[place], 16)) for place in order)
-
-
-def _lines(formula: str) -> str:
-    """A formula of several lines as one that holds together."""
-    return rf"\begin{{array}}{{l}}{formula}\end{{array}}" if "\\\\" in formula else formula
 
 
 def _joined(choice: Choice) -> str:

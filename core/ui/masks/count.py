@@ -9,7 +9,7 @@ from core.attention.masks import board as boards
 from core.attention.masks.axes import Axes
 from core.attention.masks.board import Board
 from core.attention.masks.kinds import KINDS
-from core.attention.masks.told import published, told
+from core.attention.masks.told import lines, published, told
 from core.attention.masks.words import Choice, read, write
 from core.ui.glossary import told as said
 from core.ui.tables import Table, table
@@ -22,9 +22,11 @@ _HEADINGS = ("Mask", "Tokens", "Scores computed", "Of all pairs", "Share")
 def count(choice: Choice, board: Board) -> None:
     """Draw the section."""
     for term in choice.terms:
-        name = "" if len(choice.terms) == 1 else rf"\text{{{KINDS[term.kind].title}: }}\;"
+        if len(choice.terms) > 1:
+            st.markdown(f"**{KINDS[term.kind].title}**")
         formula = told(term.kind).count
-        st.latex(rf"{name}|M| {'' if formula.startswith(chr(92) + 'approx') else '='} {formula}")
+        equals = "" if formula.startswith(r"\approx") else "="
+        st.latex(rf"|M| {equals} {lines(formula)}")
     st.caption(
         "$|M|$: pairs that are allowed, which is the number of scores that one head of one layer computes, if it "
         "computes no others. Symbols as above. Joined masks share pairs, so their numbers do not add up: they are "

@@ -41,12 +41,21 @@ def masks(state: PageState) -> None:
         _take_away(choice, board, key, state)
     with right:
         about(choice, board)
-    words = told(choice.terms[0].kind)
-    said(
-        f"**Try** {words.attempt[0].lower()}{words.attempt[1:]} A click on a cell turns it over; so do Enter and Space."
-    )
-    said(f"**Notice** {words.notice}")
+    _try(choice)
     _below(choice, board, state)
+
+
+def _try(choice: Choice) -> None:
+    words = told(choice.terms[0].kind)
+    attempt, notice = words.attempt, words.notice
+    if len(choice.terms) > 1:
+        attempt = "Join the same masks by another word, and watch the number of pairs."
+        notice = (
+            "“Or” adds what either allows, as two heads would together; “and” keeps what both allow, as a decoder in a "
+            "batch needs it; “without” takes away."
+        )
+    said(f"**Try** {attempt[0].lower()}{attempt[1:]} A click on a cell turns it over; so do Enter and Space.")
+    said(f"**Notice** {notice}")
 
 
 def _flips(choice: Choice, shape: tuple[int, int], key: str, state: PageState) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from core.attention.masks.board import Board, lay, seen
 from core.attention.masks.influence import Levels
 from core.attention.masks.kinds import CONTENT, QUERY
 from core.attention.masks.words import Choice, Term
-from core.figures.masks import cone, levels_map, levels_table
+from core.figures.masks import growing, levels_map, levels_table
 from core.ui.chips import token_chips
 from core.ui.glossary import told
 from core.ui.links import PageState
@@ -45,9 +45,9 @@ def reach(choice: Choice, board: Board, state: PageState, colour: str) -> None:
     left, right = st.columns(2, gap="large")
     token = axes.queries[place]
     with left:
-        st.markdown(f"**What {plain(_called(token))} rests on**, layer by layer")
+        st.markdown(f"**What {plain(_called(token))} can rest on**, after so many layers")
         st.plotly_chart(
-            cone(levels[place], token, axes.keys, layers, colour, dark=dark), key=state.key("masks.cone"),
+            growing(levels[place], token, axes.keys, layers, colour, dark=dark), key=state.key("masks.growing"),
             config={"displaylogo": False},
             alt=f"After {layers} layers the output at {token} rests on: "
             f"{seen(influence.within(levels, layers)[place], axes.keys)}.",
@@ -63,8 +63,8 @@ def reach(choice: Choice, board: Board, state: PageState, colour: str) -> None:
     if _stream(choice) is not None:
         streams(choice.terms[0], board.axes.keys, state, colour)
     told(
-        "**Try** more layers, and another token with a click. **Notice** the numbers on the right: 1 is the mask "
-        "itself, 2 goes through one token between, and blank cells never fill."
+        "**Try** more layers, and another token with a click. **Notice** the picture of all pairs: 1 is the mask "
+        "itself, 2 goes through one token between; what stays blank takes more layers, or never comes."
     )
     with st.expander("As a table, and how it is computed"):
         st.dataframe(
@@ -114,16 +114,16 @@ def _formula(choice: Choice, board: Board, levels: Levels, layers: int) -> str:
     """What a published formula says beside what was counted, where there is one for this mask; else what flows."""
     stream = _stream(choice)
     if stream is not None:
-        turn = (
+        said = (
             "The **query stream** starts from its place alone and takes keys from the content stream below: what is "
             "found before it arrives, through any number of layers, its own word never does (the diagonal stays blank)."
             if stream == QUERY
             else "The **content stream** carries words upwards: each token's own, and those found before it. The query "
             "stream reads from it and gives nothing back."
         )
-        return (
-            f"{turn} One layer brings all that can come: who is found before someone found before me comes before me."
-        )
+        if not board.flips:
+            said += " One layer brings all that can come: whoever comes before a token that I see comes before me."
+        return said
     if not board.axes.square:
         return (
             "Every layer of the decoder looks at the source, and its own tokens pass on what they took, causally. The "
