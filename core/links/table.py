@@ -102,7 +102,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "objective": Choice(),
         "text": Text(),
         "seed": Integer(0, 0, 2**31 - 1),
-        "mask": Text(),
+        "pattern": Text(),
         "flips": Integers(high=4095, most=256),
         "tokens": Integer(None, 2, 64),
         "queries": Text(),

@@ -44,7 +44,7 @@ def test_it_opens_with_a_causal_mask_on_a_sentence() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_mask_can_be_followed(kind: str) -> None:
-    at = page(mask=kind, below="reach")
+    at = page(pattern=kind, below="reach")
     assert not at.warning
     assert KINDS[kind].title in shown(at)
 
@@ -52,12 +52,12 @@ def test_every_mask_can_be_followed(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["causal", "cross", "row", "padding"])
 @pytest.mark.parametrize("below", ["three", "count", "every"])
 def test_every_view_of_every_layout(kind: str, below: str) -> None:
-    assert not page(mask=kind, below=below).warning
+    assert not page(pattern=kind, below=below).warning
 
 
 def test_a_link_carries_everything() -> None:
     at = page(
-        mask="causal.and.window-1-0.or.global-0-3", tokens="6", flips="5.35", below="reach", layers="3", place="4"
+        pattern="causal.and.window-1-0.or.global-0-3", tokens="6", flips="5.35", below="reach", layers="3", place="4"
     )
     assert not at.warning
     data = board(at)
@@ -67,25 +67,25 @@ def test_a_link_carries_everything() -> None:
     # cells by hand are taken away: 0 looks at 5, and 5 at itself
     assert "24 of 36 pairs" in shown(at)
     assert "2 cells changed by hand" in shown(at)
-    assert "mask" in at.query_params
+    assert "pattern" in at.query_params
     assert at.query_params["flips"] == "5.35"
 
 
 def test_choosing_another_mask_forgets_the_edits_and_writes_the_link() -> None:
-    at = page(mask="prefix-2", flips="3")
+    at = page(pattern="prefix-2", flips="3")
     assert board(at)["flips"] == [3]
     widget(at.selectbox, "Mask").set_value("window").run()
     assert not at.exception
     assert board(at)["flips"] == []
-    assert at.query_params["mask"] == "window"
+    assert at.query_params["pattern"] == "window"
     assert "flips" not in at.query_params
     widget(at.number_input, "To the right").set_value(0).run()
-    assert at.query_params["mask"] == "window-2-0"
+    assert at.query_params["pattern"] == "window-2-0"
     widget(at.selectbox, "Joined by").set_value("or").run()
-    assert at.query_params["mask"] == "window-2-0.or.window"
+    assert at.query_params["pattern"] == "window-2-0.or.window"
     widget(at.selectbox, "Mask 2").set_value("global").run()
     widget(at.text_input, "Places, from 0").set_value("4 and 1").run()
-    assert at.query_params["mask"] == "window-2-0.or.global-1-4"
+    assert at.query_params["pattern"] == "window-2-0.or.global-1-4"
 
 
 def test_undo_is_off_without_edits_and_takes_all_of_them_back() -> None:
@@ -98,14 +98,14 @@ def test_undo_is_off_without_edits_and_takes_all_of_them_back() -> None:
 
 
 def test_only_padding_is_offered_beside_cross_attention() -> None:
-    at = page(mask="cross.and.padding-2", queries="Le roi", text="The king .")
+    at = page(pattern="cross.and.padding-2", queries="Le roi", text="The king .")
     assert widget(at.selectbox, "Mask 2").options == ["Padding", "Cross"]
     assert board(at)["bits"] == "1110011100"
     assert "Cross and padding** · 6 of 10 pairs" in shown(at)
 
 
 def test_an_image_of_another_size() -> None:
-    at = page(mask="column", side="3", caption="1", text="A dog.")
+    at = page(pattern="column", side="3", caption="1", text="A dog.")
     data = board(at)
     assert data["cols"][:3] == ["A", "1|1", "1|2"]
     # the last image token: the caption, and its column
@@ -113,7 +113,7 @@ def test_an_image_of_another_size() -> None:
 
 
 def test_what_is_counted_is_told() -> None:
-    at = page(mask="window-256-256.or.global", below="count", tokens="64")
+    at = page(pattern="window-256-256.or.global", below="count", tokens="64")
     found = html_of(at)
     assert "2,043,134" in found
     assert "Longformer" in found
@@ -121,24 +121,24 @@ def test_what_is_counted_is_told() -> None:
 
 
 def test_reach_beside_the_formula() -> None:
-    at = page(mask="window-2-2", tokens="40", below="reach", layers="3")
+    at = page(pattern="window-2-2", tokens="40", below="reach", layers="3")
     assert "l \\times w = 3 \\times 4 = 12$" in shown(at)
     assert "Counted at the middle token: 12." in shown(at)
-    assert "cut off at the end" in shown(page(mask="window-2-2", tokens="10", below="reach", layers="3"))
-    assert "its own word never does" in shown(page(mask="permutation-3-1", below="reach"))
+    assert "cut off at the end" in shown(page(pattern="window-2-2", tokens="10", below="reach", layers="3"))
+    assert "its own word never does" in shown(page(pattern="permutation-3-1", below="reach"))
 
 
 @pytest.mark.parametrize(
     "query",
     [
-        {"mask": "longer"},
-        {"mask": "causal.and"},
-        {"mask": "window--1"},
-        {"mask": "__import__"},
-        {"mask": "x" * 3000},
-        {"mask": "row.and.padding"},
-        {"mask": "fixed-2-9"},
-        {"mask": "<script>alert(1)</script>"},
+        {"pattern": "longer"},
+        {"pattern": "causal.and"},
+        {"pattern": "window--1"},
+        {"pattern": "__import__"},
+        {"pattern": "x" * 3000},
+        {"pattern": "row.and.padding"},
+        {"pattern": "fixed-2-9"},
+        {"pattern": "<script>alert(1)</script>"},
     ],
 )
 def test_a_mask_that_is_none_is_a_sentence(query: dict[str, str]) -> None:
@@ -176,7 +176,7 @@ def test_numbers_that_this_text_does_not_have_are_passed_over() -> None:
 @pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
 def test_any_text(text: str) -> None:
     for mask in ("causal", "cross", "row.or.column"):
-        page(mask=mask, text=text, queries=text, below="reach")
+        page(pattern=mask, text=text, queries=text, below="reach")
     page(text=text)
 
 
@@ -191,12 +191,12 @@ def test_the_pages_links_are_understood() -> None:
     from core.ui.masks.every import EXAMPLES
 
     for word, _, _ in EXAMPLES:
-        assert links.read("objectives", {"tab": "masks", "mask": word})[1] == ()
-        assert not page(mask=word).warning
+        assert links.read("objectives", {"tab": "masks", "pattern": word})[1] == ()
+        assert not page(pattern=word).warning
 
 
 def test_a_run_is_fast() -> None:
-    at = page(mask="bigbird", tokens="64", below="reach")
+    at = page(pattern="bigbird", tokens="64", below="reach")
     spent = []
     for layers in (3, 4, 3):
         began = time.perf_counter()

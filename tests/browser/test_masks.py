@@ -73,7 +73,7 @@ def test_a_mask_is_changed_followed_and_saved(visitor: Visitor) -> None:
 
 
 def test_masks_are_joined_from_a_link_by_keyboard(visitor: Visitor) -> None:
-    page = visitor.open("/objectives?tab=masks&mask=window-1-1&tokens=12")
+    page = visitor.open("/objectives?tab=masks&pattern=window-1-1&tokens=12")
     expect(page.get_by_text("34 of 144 pairs", exact=False)).to_be_visible()
     page.get_by_role("combobox", name="Joined by").focus()
     page.keyboard.press("ArrowDown")
@@ -84,4 +84,4 @@ def test_masks_are_joined_from_a_link_by_keyboard(visitor: Visitor) -> None:
     page.get_by_role("option", name="Global tokens", exact=True).click()
     # the band has 34; row and column of the first token bring 20 more
     expect(page.get_by_text("54 of 144 pairs", exact=False)).to_be_visible()
-    expect(page).to_have_url(re.compile(r"mask=window-1-1\.or\.global"))
+    expect(page).to_have_url(re.compile(r"pattern=window-1-1\.or\.global"))

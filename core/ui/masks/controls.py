@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def chosen(state: PageState) -> tuple[Choice, Axes]:
-    """Draw the rows of menus; reads and writes ``mask`` and what stands at the axes.
+    """Draw the rows of menus; reads and writes ``pattern`` and what stands at the axes.
 
     Raises:
         AtlasError: a text that cannot be used, as a sentence.
@@ -52,7 +52,7 @@ def _masks(state: PageState) -> tuple[Choice, DeltaGenerator]:
         joins.append(join)
     choice = Choice(tuple(terms), tuple(joins[: len(terms) - 1]))
     word = write(choice)
-    state.set(mask=None if word == USUAL else word)
+    state.set(pattern=None if word == USUAL else word)
     return choice, row
 
 
@@ -85,14 +85,14 @@ def _axes(choice: Choice, state: PageState) -> Axes:
 
 def _linked(state: PageState) -> Choice:
     """The choice that the link carries; the usual one, with a sentence, where it is none."""
-    word = state.text("mask", USUAL)
+    word = state.text("pattern", USUAL)
     try:
         return read(word)
     except OutOfRange as error:
         st.warning(
             plain(f"The link's mask cannot be read. {error} The usual one is shown."), icon=":material/link_off:"
         )
-        state.set(mask=None)
+        state.set(pattern=None)
         return read(USUAL)
 
 

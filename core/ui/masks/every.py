@@ -33,7 +33,7 @@ def every() -> None:
 
 
 def _link(word: str, title: str) -> Link:
-    return Link(title, base_path() + links.url("objectives", {"tab": "masks", "mask": word}))
+    return Link(title, base_path() + links.url("objectives", {"tab": "masks", "pattern": word}))
 
 
 def _users(words: Told) -> Rich:

@@ -25,7 +25,7 @@ BELOW = {
 
 
 def masks(state: PageState) -> None:
-    """Draw the whole section; reads and writes mask, flips, text, tokens, queries, caption, side, layers and place.
+    """Draw the whole section; reads and writes pattern, flips, text, tokens, queries, caption, side, layers and place.
 
     Raises:
         AtlasError: what the text does not allow, as a sentence.
