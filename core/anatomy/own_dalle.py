@@ -65,7 +65,7 @@ class DallERowAttention(DallEAttention):
 
 
 class DallEColumnAttention(DallEAttention):
-    """The same on the transposed image."""
+    """An image token looks at its own place in all rows above; computed on the transposed image."""
 
 
 class DallEConvolutionalAttention(DallEAttention):

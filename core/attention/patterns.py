@@ -10,8 +10,13 @@ returns True where a score is computed. From one predicate follow the mask (:fun
     blocks(p, b)    the pattern p between blocks of b tokens         linear in n where p is
     global_at(S)    key in S, or query in S                          |S| (2n − |S|)
     random          r keys drawn for each query from a seed          r n
+    prefix(p)       key < p, or key ≤ query                          n (n + 1) / 2 + p (p − 1) / 2
+    padding(real)   key < real                                       n real
+    dilated(r, d)   |query − key| ≤ r d, and d divides it            about (2r + 1) n
+    segments(s, m)  from m before the query's segment to the query   about (m + (s + 1) / 2) n
 
-numpy alone: pages that only read draw patterns too.
+numpy alone: pages that only read draw patterns too. Patterns of pictures and of Sparse Transformer stand in
+:mod:`core.attention.patterns_grid`, those of an order in :mod:`core.attention.patterns_order`.
 """
 
 from __future__ import annotations
@@ -38,6 +43,80 @@ def full(query: Positions, key: Positions) -> Mask:
 def causal(query: Positions, key: Positions) -> Mask:
     """A query sees itself and what comes before it."""
     return np.asarray(key <= query)
+
+
+def anticausal(query: Positions, key: Positions) -> Mask:
+    """A query sees itself and what comes after it: a text read from right to left."""
+    return np.asarray(key >= query)
+
+
+def prefix(length: int) -> Pattern:
+    """Everyone sees the first ``length`` keys; beyond them a query sees itself and what comes before it.
+
+    A prefix of 0 is :func:`causal`, one as long as the text :func:`full`.
+
+    Raises:
+        OutOfRange: when the length is negative.
+    """
+    if length < 0:
+        raise OutOfRange(f"A prefix has zero or more tokens, not {length}.")
+
+    def allows(query: Positions, key: Positions) -> Mask:
+        return np.asarray((key < length) | (key <= query))
+
+    return allows
+
+
+def padding(real: int) -> Pattern:
+    """Nobody sees a key from ``real`` on: there stand the tokens that only fill a batch up.
+
+    The rows of those tokens are computed, and nobody reads them.
+
+    Raises:
+        OutOfRange: when the number is negative.
+    """
+    if real < 0:
+        raise OutOfRange(f"A text has zero or more tokens, not {real}.")
+
+    def allows(query: Positions, key: Positions) -> Mask:
+        return np.broadcast_to(np.asarray(key < real), np.broadcast(query, key).shape)
+
+    return allows
+
+
+def segments(size: int, memory: int) -> Pattern:
+    """A text read in segments of ``size``: a query sees its own segment up to itself, and ``memory`` keys before it.
+
+    Without memory nothing crosses a segment's border; with as much as the text is long, it is :func:`causal`.
+
+    Raises:
+        OutOfRange: when a segment holds no token, or the memory is negative.
+    """
+    if size < 1 or memory < 0:
+        raise OutOfRange(f"Segments hold one token or more and memories none or more, not {size} and {memory}.")
+
+    def allows(query: Positions, key: Positions) -> Mask:
+        return np.asarray((key >= query // size * size - memory) & (key <= query))
+
+    return allows
+
+
+def dilated(each: int, gap: int) -> Pattern:
+    """A window with gaps: a query sees itself and ``each`` keys on either side, every ``gap``-th one.
+
+    With a gap of 1 it is :func:`window`.
+
+    Raises:
+        OutOfRange: when the number of keys is negative or the gap is not positive.
+    """
+    if each < 0 or gap < 1:
+        raise OutOfRange(f"A dilated window has zero or more keys a side and steps of 1 or more, not {each} and {gap}.")
+
+    def allows(query: Positions, key: Positions) -> Mask:
+        apart = np.abs(query - key)
+        return np.asarray((apart <= each * gap) & (apart % gap == 0))
+
+    return allows
 
 
 def window(left: int, right: int | None = None) -> Pattern:
@@ -135,10 +214,20 @@ def both(*patterns: Pattern) -> Pattern:
     return allows
 
 
-def mask(pattern: Pattern, n: int) -> Mask:
-    """The pattern as a matrix of shape (n, n): rows are queries, columns keys."""
-    positions = np.arange(n, dtype=np.int64)
-    return pattern(positions[:, None], positions[None, :])
+def without(pattern: Pattern, *others: Pattern) -> Pattern:
+    """A pair is allowed when ``pattern`` allows it and none of the others does."""
+    taken = union(*others)
+
+    def allows(query: Positions, key: Positions) -> Mask:
+        return pattern(query, key) & ~taken(query, key)
+
+    return allows
+
+
+def mask(pattern: Pattern, n: int, keys: int | None = None) -> Mask:
+    """The pattern as a matrix of shape (n, keys), square where no number of keys is given: rows are queries."""
+    query, key = np.arange(n, dtype=np.int64), np.arange(n if keys is None else keys, dtype=np.int64)
+    return pattern(query[:, None], key[None, :])
 
 
 def count(pattern: Pattern, n: int) -> int:

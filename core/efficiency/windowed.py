@@ -21,15 +21,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
+from core.attention import patterns
+
 
 def allowed(n: int, side: int, global_at: Sequence[int] = ()) -> Tensor:
     """(n, n) True where a token (row) may see another (column): window, global columns, global rows."""
-    at = torch.arange(n)
-    seen: Tensor = (at[:, None] - at[None, :]).abs() <= side
-    chosen = list(global_at)
-    seen[:, chosen] = True
-    seen[chosen] = True
-    return seen
+    return torch.from_numpy(patterns.mask(patterns.union(patterns.window(side), patterns.global_at(global_at)), n))
 
 
 @lru_cache(maxsize=16)

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from core.figures.labels import label
+from core.figures.masks import MARKED_UP_TO, seen_trace
+from core.figures.masks import ink as ink_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 Bools = npt.NDArray[np.bool_]
-_MARKED_UP_TO = 32
-"""Tokens up to which each cell that is seen carries a dot: beyond, dots would be smaller than the gaps."""
 _TITLES = ("Content stream", "Query stream")
 
 
@@ -34,29 +34,16 @@ def masks(
     :param content: (n, n) True where the row's content stream sees the column.
     :param query: (n, n) likewise for the query stream.
     """
-    import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
-    ink, empty = ("#E8ECF0", "#1D232B") if dark else ("#1A1F24", "#EEF1F4")
+    ink, empty = ink_of(dark)
     count = len(tokens)
     places = list(range(count))
     names = [label(name) for name in named(tokens, rank)]
     figure = make_subplots(cols=2, subplot_titles=_TITLES, horizontal_spacing=0.04, shared_yaxes=True)
     for column, (title, seen) in enumerate(zip(_TITLES, (content, query), strict=True), start=1):
-        words = [["sees" if cell else "cannot see" for cell in row] for row in seen.tolist()]
-        figure.add_trace(
-            go.Heatmap(
-                z=seen.astype(int), x=places, y=places, zmin=0, zmax=1, colorscale=[[0, empty], [1, colour]],
-                showscale=False, xgap=1, ygap=1, opacity=0.85,
-                text=[["●" if cell and count <= _MARKED_UP_TO else "" for cell in row] for row in seen.tolist()],
-                texttemplate="%{text}", textfont={"color": "#ffffff", "size": 9},
-                customdata=[
-                    [f"{names[i]} {word} {names[j]}" for j, word in enumerate(row)] for i, row in enumerate(words)
-                ],
-                hovertemplate="%{customdata}<extra>" + title + "</extra>",
-            ),
-            row=1, col=column,
-        )  # fmt: skip
+        trace = seen_trace(seen, names, names, colour, empty, title, dots=count <= MARKED_UP_TO)
+        figure.add_trace(trace, row=1, col=column)
     axis = {"tickmode": "array", "tickvals": places, "ticktext": names, "fixedrange": True, "showgrid": False,
             "zeroline": False, "ticks": "", "tickfont": {"size": 12, "color": ink}}  # fmt: skip
     figure.update_xaxes(**axis, tickangle=-60)

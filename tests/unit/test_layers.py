@@ -34,7 +34,12 @@ READS = {
         "for system in (one for one in catalogue.systems() if one.sizes):\n"
         "    shape_of(system.slug)"
     ),
-    "patterns": "import core.attention.patterns",
+    "patterns": "import core.attention.patterns, core.attention.patterns_grid, core.attention.patterns_order",
+    "masks": (
+        "from core.attention.masks import board, influence, told, words\n"
+        "from core.attention.masks.axes import one_text\n"
+        "influence.levels(board.lay(words.read('bigbird'), one_text('abcdefgh')).allowed); told.told('full')"
+    ),
     "trace": "import core.attention.trace",
     "looking inside": (
         "import core.attention.ablation.ablate, core.attention.inside.block, core.attention.inside.lens\n"
@@ -84,6 +89,7 @@ VIEWS = {
     "encoder-decoder": ("tree", "facts"),
     "efficient": ("tree", "facts"),
     "zoo": ("models", "curves"),
+    "objectives": ("masks",),
     "results": ("questions", "all"),
     "attention": ("every",),
     "sources": ("corrections", "documents", "citations"),

@@ -5,7 +5,25 @@ import sys
 
 import pytest
 
-from core.attention.patterns import blocks, both, causal, count, full, global_at, mask, random, union, window
+from core.attention.patterns import (
+    anticausal,
+    blocks,
+    both,
+    causal,
+    count,
+    dilated,
+    full,
+    global_at,
+    mask,
+    padding,
+    prefix,
+    random,
+    segments,
+    union,
+    window,
+    without,
+)
+from core.attention.patterns_order import content_stream, drawn, query_stream
 from core.errors import OutOfRange
 
 
@@ -71,7 +89,88 @@ def test_count_in_slabs_equals_the_matrix():
     assert count(window(2), n) == 5 * n - 6
 
 
-@pytest.mark.parametrize("call", [lambda: window(-1), lambda: blocks(full, 0), lambda: random(4, -1, 0)])
+def test_prefix_padding_segments_and_dilation_by_hand():
+    assert mask(prefix(2), 4).astype(int).tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+    assert mask(padding(2), 3).astype(int).tolist() == [[1, 1, 0]] * 3
+    assert mask(segments(2, 1), 5).astype(int).tolist() == [
+        [1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [0, 1, 1, 0, 0],
+        [0, 1, 1, 1, 0],
+        [0, 0, 0, 1, 1],
+    ]
+    assert mask(dilated(1, 2), 5).astype(int).tolist() == [
+        [1, 0, 1, 0, 0],
+        [0, 1, 0, 1, 0],
+        [1, 0, 1, 0, 1],
+        [0, 1, 0, 1, 0],
+        [0, 0, 1, 0, 1],
+    ]
+    assert (mask(anticausal, 6) == mask(causal, 6).T).all()
+    assert mask(full, 2, 3).shape == (2, 3)
+
+
+def test_limits_of_prefix_padding_segments_and_dilation():
+    for same, other in (
+        (prefix(0), causal),
+        (prefix(8), full),
+        (padding(8), full),
+        (segments(8, 0), causal),
+        (segments(3, 8), causal),
+        (segments(1, 0), window(0)),
+        (dilated(2, 1), window(2)),
+        (dilated(0, 3), window(0)),
+    ):
+        assert (mask(same, 8) == mask(other, 8)).all()
+
+
+def test_counts_are_those_of_the_formulas():
+    n, p, left, right, each, gap, g = 50, 7, 5, 3, 4, 3, 2
+    assert count(prefix(p), n) == n * (n + 1) // 2 + p * (p - 1) // 2
+    assert count(padding(n - p), n) == n * (n - p)
+    assert count(window(left, right), n) == n * (left + right + 1) - left * (left + 1) // 2 - right * (right + 1) // 2
+    assert count(dilated(each, gap), n) == (2 * each + 1) * n - gap * each * (each + 1)
+    assert count(global_at([0, 30]), n) == g * (2 * n - g)
+    assert count(segments(8, 5), n) == sum(i - max(0, i // 8 * 8 - 5) + 1 for i in range(n))
+
+
+def test_without_takes_away():
+    assert (mask(without(full, causal), 5) == ~mask(causal, 5)).all()
+    assert (mask(without(causal, window(0), global_at([0])), 3).astype(int) == [[0, 0, 0], [0, 0, 0], [0, 1, 0]]).all()
+
+
+def test_the_streams_of_an_order_by_hand():
+    # place 2 is found first, then 0, then 1; place 3 is known
+    order = (2, 0, 1)
+    content = [[1, 0, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
+    assert mask(content_stream(order, 4), 4).astype(int).tolist() == content
+    query = [[0, 0, 1, 1], [1, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 1]]
+    assert mask(query_stream(order, 4), 4).astype(int).tolist() == query
+
+
+def test_an_order_from_left_to_right_is_causal():
+    assert drawn(6, 0) == (0, 1, 2, 3, 4, 5)
+    assert sorted(drawn(6, 3)) == [0, 1, 2, 3, 4, 5]
+    assert drawn(6, 3) != drawn(6, 4)
+    assert (mask(content_stream(drawn(6, 0), 6), 6) == mask(causal, 6)).all()
+    assert count(content_stream(drawn(9, 5), 9), 9) == 45
+    assert count(query_stream(drawn(9, 5), 9), 9) == 36
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: window(-1),
+        lambda: blocks(full, 0),
+        lambda: random(4, -1, 0),
+        lambda: prefix(-1),
+        lambda: padding(-1),
+        lambda: segments(0, 1),
+        lambda: segments(1, -1),
+        lambda: dilated(1, 0),
+        lambda: dilated(-1, 1),
+    ],
+)
 def test_refusals(call):
     with pytest.raises(OutOfRange):
         call()

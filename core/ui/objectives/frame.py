@@ -9,7 +9,7 @@ from core.ui.links import PageState, open_page, sections
 from core.ui.objectives.entries import ENTRIES
 from core.ui.page import header
 
-SECTIONS = {"objectives": "Objectives"}
+SECTIONS = {"objectives": "Objectives", "masks": "Masks"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,10 @@ def objectives_frame() -> ObjectivesView:
 def show(view: ObjectivesView) -> None:
     """Draw the chosen section; only its own code is imported."""
     match view.section:
+        case "masks":
+            from core.ui.masks.masks import masks
+
+            masks(view.state)
         case _:
             from core.ui.objectives.objective import objective
 

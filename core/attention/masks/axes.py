@@ -1,0 +1,95 @@
+"""What stands at the rows and columns of a mask: a text, a text with padding, two texts, or a caption and an image.
+
+Tokens here are words and marks: no mask asks what a token is, only where it stands.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from core.errors import OutOfRange
+
+MOST = 64
+"""Tokens on one axis that a picture has room for."""
+PAD = "[PAD]"
+Layout = Literal["text", "two", "image"]
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """Tokens at the rows (queries) and columns (keys) of a mask."""
+
+    layout: Layout
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    padded: int = 0
+    """Padding tokens at the end of the keys."""
+    caption: int = 0
+    """Text tokens before an image."""
+    side: int = 0
+    """Image tokens in a row of the image, and rows."""
+
+    @property
+    def square(self) -> bool:
+        """True where queries and keys are the same tokens."""
+        return self.layout != "two"
+
+
+def split(text: str) -> tuple[str, ...]:
+    """``text`` as words and marks, in order."""
+    found: list[str] = []
+    inside = False
+    for character in text:
+        if character.isspace():
+            inside = False
+        elif unicodedata.category(character)[0] in "PS" and character not in "'’":
+            found.append(character)
+            inside = False
+        elif inside:
+            found[-1] += character
+        else:
+            found.append(character)
+            inside = True
+    return tuple(found)
+
+
+def numbered(n: int) -> tuple[str, ...]:
+    """``n`` tokens that are nothing but their places, from 0."""
+    return tuple(str(place) for place in range(n))
+
+
+def one_text(tokens: Sequence[str], padded: int = 0) -> Axes:
+    """A text that looks at itself, with ``padded`` padding tokens behind it; cut where there is no more room.
+
+    Raises:
+        OutOfRange: more padding than there is room for, or no token at all.
+    """
+    if not 0 <= padded < MOST or not tokens:
+        raise OutOfRange(f"A picture has room for 1 to {MOST} tokens, with at most {MOST - 1} of padding.")
+    names = (*tokens[: MOST - padded], *(PAD,) * padded)
+    return Axes("text", names, names, padded)
+
+
+def two_texts(queries: Sequence[str], keys: Sequence[str], padded: int = 0) -> Axes:
+    """A text that looks at another."""
+    return Axes("two", one_text(queries).queries, one_text(keys, padded).keys, padded)
+
+
+def picture(tokens: Sequence[str], caption: int, side: int) -> Axes:
+    """The first ``caption`` tokens of a text, then an image of ``side`` x ``side`` tokens, row by row.
+
+    Raises:
+        OutOfRange: when they do not fit.
+    """
+    caption = min(caption, len(tokens))
+    if side < 1 or caption < 0 or caption + side * side > MOST:
+        raise OutOfRange(
+            f"A caption of {caption} and an image of {side} x {side} tokens do not fit into {MOST}. "
+            "A smaller image works."
+        )
+    image = (f"{line + 1}|{place + 1}" for line in range(side) for place in range(side))
+    names = (*tokens[:caption], *image)
+    return Axes("image", names, names, caption=caption, side=side)

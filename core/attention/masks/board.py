@@ -1,0 +1,83 @@
+"""A choice of masks laid over axes: the matrix, what was changed by hand, how many scores, and the table to take away.
+
+Legend: Q queries, K keys. A cell's number is q K + k.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.attention import patterns
+from core.attention.masks.axes import Axes
+from core.attention.masks.words import Choice
+from core.attention.patterns import Mask
+
+MOST_EDITS = 256
+"""Cells that may be changed by hand: as many as a link has room for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Board:
+    """A mask over its axes."""
+
+    axes: Axes
+    pattern: Mask  # (Q, K)
+    """As the predicate says."""
+    allowed: Mask  # (Q, K)
+    """With the cells that were changed by hand."""
+    flips: tuple[int, ...]
+    """The cells that were changed, in order."""
+
+    @property
+    def count(self) -> int:
+        """Pairs for which a score is computed."""
+        return int(self.allowed.sum())
+
+    @property
+    def share(self) -> float:
+        """Of all pairs, from 0 to 1."""
+        return self.count / self.allowed.size
+
+    @property
+    def blind(self) -> tuple[int, ...]:
+        """Queries that see nothing: their softmax has no number to work on."""
+        return tuple(np.flatnonzero(~self.allowed.any(axis=1)).tolist())
+
+
+def lay(choice: Choice, axes: Axes, flips: Collection[int] = ()) -> Board:
+    """The mask with the cells in ``flips`` turned over; cells that it does not have are passed over."""
+    pattern = patterns.mask(choice.pattern(axes), len(axes.queries), len(axes.keys))
+    kept = tuple(sorted({cell for cell in flips if 0 <= cell < pattern.size}))[:MOST_EDITS]
+    allowed = pattern.copy()
+    allowed.flat[list(kept)] ^= True
+    for matrix in (pattern, allowed):
+        matrix.setflags(write=False)
+    return Board(axes, pattern, allowed, kept)
+
+
+def count(choice: Choice, axes: Axes) -> int:
+    """Scores of the predicate over axes of any length, pair by pair, without a matrix of all of them."""
+    if not axes.square:
+        return int(patterns.mask(choice.pattern(axes), len(axes.queries), len(axes.keys)).sum())
+    return patterns.count(choice.pattern(axes), len(axes.keys))
+
+
+def seen(row: Sequence[bool] | Mask, tokens: Sequence[str]) -> str:
+    """The tokens of a row in words."""
+    there = [token for token, is_there in zip(tokens, row, strict=True) if is_there]
+    return "all" if len(there) == len(tokens) else ", ".join(there) or "none"
+
+
+def to_csv(board: Board) -> bytes:
+    """The mask as a table: 1 where a query (row) may look at a key (column). Names begin with the token's place."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["query / key", *(f"{place} {token}" for place, token in enumerate(board.axes.keys))])
+    for place, (token, line) in enumerate(zip(board.axes.queries, board.allowed.astype(int).tolist(), strict=True)):
+        writer.writerow([f"{place} {token}", *line])
+    return out.getvalue().encode()

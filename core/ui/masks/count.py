@@ -1,0 +1,87 @@
+"""How many scores a mask leaves to be computed: the formula, this text, and the lengths of published models."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import catalogue
+from core.attention.masks import board as boards
+from core.attention.masks.axes import Axes
+from core.attention.masks.board import Board
+from core.attention.masks.kinds import KINDS
+from core.attention.masks.told import lines, published, told
+from core.attention.masks.words import Choice, read, write
+from core.ui.glossary import told as said
+from core.ui.tables import Table, table
+
+LENGTHS = (512, 1024, 4096)
+_WIDTHS = (34, 14, 20, 20, 12)
+_HEADINGS = ("Mask", "Tokens", "Scores computed", "Of all pairs", "Share")
+
+
+def count(choice: Choice, board: Board) -> None:
+    """Draw the section."""
+    for term in choice.terms:
+        if len(choice.terms) > 1:
+            st.markdown(f"**{KINDS[term.kind].title}**")
+        formula = told(term.kind).count
+        equals = "" if formula.startswith(r"\approx") else "="
+        st.latex(rf"|M| {equals} {lines(formula)}")
+    st.caption(
+        "$|M|$: pairs that are allowed, which is the number of scores that one head of one layer computes, if it "
+        "computes no others. Symbols as above. Joined masks share pairs, so their numbers do not add up: they are "
+        "counted."
+    )
+    rows = [_row("This picture", board.axes, board.count)]
+    if choice.layout == "text":
+        word = write(choice)
+        rows += [
+            _row(f"The same at {n:,} tokens", _text(n, choice.padded), at_length(word, n, choice.padded))
+            for n in LENGTHS
+        ]
+    rows += [_row(name, axes, number) for name, axes, number in _published(choice)]
+    table(Table(_HEADINGS, rows, "Scores that the mask leaves", _WIDTHS, numeric=(1, 2, 3, 4)))
+    full = board.axes.square and choice.layout == "text"
+    said(
+        "**Try** a mask that keeps to a window, and compare its share at 512 and at 4,096 tokens."
+        if full
+        else "**Notice** how the share falls with the size: each token sees about as many keys as before."
+    )
+    st.caption(
+        "Counted pair by pair with the predicate, at every length. A mask alone saves nothing: a kernel that computes "
+        "all scores and then hides some takes as long as full attention. The saving needs code that skips blocks."
+    )
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def at_length(word: str, tokens: int, padded: int) -> int:
+    """Scores of the choice that ``word`` stands for, over so many tokens, padding included."""
+    return boards.count(read(word), _text(tokens, padded))
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _at_published(index: int) -> int:
+    one = published()[index]
+    return boards.count(one.choice, one.axes())
+
+
+def _published(choice: Choice) -> list[tuple[str, Axes, int]]:
+    """Published masks that share a pattern with the choice."""
+    kinds = {term.kind for term in choice.terms}
+    return [
+        (f"{catalogue.get(one.system).name}: {one.choice.title()} ({one.evidence})", one.axes(),
+         _at_published(index))
+        for index, one in enumerate(published())
+        if kinds & {term.kind for term in one.choice.terms}
+    ]  # fmt: skip
+
+
+def _text(tokens: int, padded: int) -> Axes:
+    names = ("",) * tokens
+    return Axes("text", names, names, padded)
+
+
+def _row(name: str, axes: Axes, number: int) -> tuple[str, ...]:
+    rows, columns = len(axes.queries), len(axes.keys)
+    tokens = f"{rows:,}" if axes.square else f"{rows:,} × {columns:,}"
+    return name, tokens, f"{number:,}", f"{rows * columns:,}", f"{100 * number / (rows * columns):.1f} %"

@@ -1,0 +1,27 @@
+"""The two streams of a permutation side by side, each token with the turn in which it is found."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.attention.masks.words import Term
+from core.attention.patterns import mask
+from core.attention.patterns_order import content_stream, drawn, query_stream
+from core.figures.orders import masks, masks_alt
+from core.language import orders
+from core.ui.links import PageState
+
+
+def streams(term: Term, tokens: tuple[str, ...], state: PageState, colour: str) -> None:
+    """Draw both masks of the order; cells that were changed by hand are not in them."""
+    n = len(tokens)
+    order = drawn(n, term.numbers[0])
+    rank = orders.ranks(order, n).tolist()
+    st.markdown("**Both streams**; in brackets the turn in which a token is found")
+    st.plotly_chart(
+        masks(
+            tokens, rank, mask(content_stream(order, n), n), mask(query_stream(order, n), n), colour,
+            dark=st.context.theme.type == "dark",
+        ),
+        key=state.key("masks.streams"), config={"displaylogo": False}, alt=masks_alt(tokens, rank),
+    )  # fmt: skip

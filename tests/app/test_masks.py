@@ -1,0 +1,205 @@
+"""The section Masks of the page Objectives: every mask and every view, links that carry anything, and edits."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import links
+from core.attention.masks.kinds import KINDS
+from core.ui.masks.board import accepted
+from tests.app.test_branches import NASTY, opened, shown
+from tests.app.test_zoo import html_of, protos
+
+
+def page(**query: str) -> AppTest:
+    at = opened("objectives", tab="masks", **query)
+    assert not at.exception
+    return at
+
+
+def board(at: AppTest) -> dict[str, Any]:
+    """What the browser is given for the board."""
+    found = [json.loads(proto.json) for proto in protos(at, "bidi_component") if "bits" in proto.json]
+    assert len(found) == 1
+    return dict(found[0])
+
+
+def widget(elements: Any, label: str) -> Any:
+    return next(element for element in elements if element.label == label)
+
+
+def test_it_opens_with_a_causal_mask_on_a_sentence() -> None:
+    at = page()
+    assert "**Causal** · 45 of 81 pairs, 56 %" in shown(at)
+    assert "One word, three things." in shown(at)
+    assert board(at)["bits"][:18] == "100000000110000000"
+    assert not at.warning
+    assert dict(at.query_params) == {"tab": "masks"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_mask_can_be_followed(kind: str) -> None:
+    at = page(pattern=kind, below="reach")
+    assert not at.warning
+    assert KINDS[kind].title in shown(at)
+
+
+@pytest.mark.parametrize("kind", ["causal", "cross", "row", "padding"])
+@pytest.mark.parametrize("below", ["three", "count", "every"])
+def test_every_view_of_every_layout(kind: str, below: str) -> None:
+    assert not page(pattern=kind, below=below).warning
+
+
+def test_a_link_carries_everything() -> None:
+    at = page(
+        pattern="causal.and.window-1-0.or.global-0-3", tokens="6", flips="5.35", below="reach", layers="3", place="4"
+    )
+    assert not at.warning
+    data = board(at)
+    assert data["flips"] == [5, 35]
+    assert len(data["bits"]) == 36
+    # the diagonal and the one left of it are 11; rows and columns 0 and 3 are 20, of which 5 are there already; both
+    # cells by hand are taken away: 0 looks at 5, and 5 at itself
+    assert "24 of 36 pairs" in shown(at)
+    assert "2 cells changed by hand" in shown(at)
+    assert "pattern" in at.query_params
+    assert at.query_params["flips"] == "5.35"
+
+
+def test_choosing_another_mask_forgets_the_edits_and_writes_the_link() -> None:
+    at = page(pattern="prefix-2", flips="3")
+    assert board(at)["flips"] == [3]
+    widget(at.selectbox, "Mask").set_value("window").run()
+    assert not at.exception
+    assert board(at)["flips"] == []
+    assert at.query_params["pattern"] == "window"
+    assert "flips" not in at.query_params
+    widget(at.number_input, "To the right").set_value(0).run()
+    assert at.query_params["pattern"] == "window-2-0"
+    widget(at.selectbox, "Joined by").set_value("or").run()
+    assert at.query_params["pattern"] == "window-2-0.or.window"
+    widget(at.selectbox, "Mask 2").set_value("global").run()
+    widget(at.text_input, "Places, from 0").set_value("4 and 1").run()
+    assert at.query_params["pattern"] == "window-2-0.or.global-1-4"
+
+
+def test_undo_is_off_without_edits_and_takes_all_of_them_back() -> None:
+    at = page(flips="1.2")
+    assert not widget(at.button, "Undo edits").disabled
+    widget(at.button, "Undo edits").click().run()
+    assert board(at)["flips"] == []
+    assert "flips" not in at.query_params
+    assert widget(at.button, "Undo edits").disabled
+
+
+def test_only_padding_is_offered_beside_cross_attention() -> None:
+    at = page(pattern="cross.and.padding-2", queries="Le roi", text="The king .")
+    assert widget(at.selectbox, "Mask 2").options == ["Padding", "Cross"]
+    assert board(at)["bits"] == "1110011100"
+    assert "Cross and padding** · 6 of 10 pairs" in shown(at)
+
+
+def test_an_image_of_another_size() -> None:
+    at = page(pattern="column", side="3", caption="1", text="A dog.")
+    data = board(at)
+    assert data["cols"][:3] == ["A", "1|1", "1|2"]
+    # the last image token: the caption, and its column
+    assert data["bits"][-10:] == "1001001001"
+
+
+def test_what_is_counted_is_told() -> None:
+    at = page(pattern="window-256-256.or.global", below="count", tokens="64")
+    found = html_of(at)
+    assert "2,043,134" in found
+    assert "Longformer" in found
+    assert "8,390,656" in html_of(page(below="count"))
+
+
+def test_reach_beside_the_formula() -> None:
+    at = page(pattern="window-2-2", tokens="40", below="reach", layers="3")
+    assert "l \\times w = 3 \\times 4 = 12$" in shown(at)
+    assert "Counted at the middle token: 12." in shown(at)
+    assert "cut off at the end" in shown(page(pattern="window-2-2", tokens="10", below="reach", layers="3"))
+    assert "its own word never does" in shown(page(pattern="permutation-3-1", below="reach"))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"pattern": "longer"},
+        {"pattern": "causal.and"},
+        {"pattern": "window--1"},
+        {"pattern": "__import__"},
+        {"pattern": "x" * 3000},
+        {"pattern": "row.and.padding"},
+        {"pattern": "fixed-2-9"},
+        {"pattern": "<script>alert(1)</script>"},
+    ],
+)
+def test_a_mask_that_is_none_is_a_sentence(query: dict[str, str]) -> None:
+    at = page(**query)
+    assert "The link's mask cannot be read" in shown(at).replace("\\", "")
+    assert "**Causal**" in shown(at)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"flips": "1.x.3"},
+        {"flips": "9999"},
+        {"flips": ".".join(str(cell) for cell in range(400))},
+        {"tokens": "1000"},
+        {"tokens": "one"},
+        {"side": "40"},
+        {"below": "nowhere"},
+        {"layers": "0"},
+        {"place": "-1"},
+    ],
+)
+def test_nonsense_in_a_link_is_a_sentence(query: dict[str, str]) -> None:
+    at = page(**query)
+    assert "The page shows its usual choice instead" in shown(at).replace("\\", "")
+    assert "**Causal**" in shown(at)
+
+
+def test_numbers_that_this_text_does_not_have_are_passed_over() -> None:
+    at = page(tokens="3", flips="0.4000", place="63", below="reach", layers="24")
+    assert board(at)["flips"] == [0]
+    assert "1 row sees nothing" in shown(at)
+
+
+@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
+def test_any_text(text: str) -> None:
+    for mask in ("causal", "cross", "row.or.column"):
+        page(pattern=mask, text=text, queries=text, below="reach")
+    page(text=text)
+
+
+def test_a_click_is_checked() -> None:
+    assert accepted({"flips": [1, 2], "count": 3}) == {"flips": [1, 2], "count": 3}
+    assert accepted({"flips": [1, True, "2", None, 4.0], "count": 3}) == {"flips": [1], "count": 3}
+    for sent in (None, [], {"flips": 3, "count": 1}, {"flips": [1], "count": True}, {"flips": [1]}):
+        assert accepted(sent) is None
+
+
+def test_the_pages_links_are_understood() -> None:
+    from core.ui.masks.every import EXAMPLES
+
+    for word, _, _ in EXAMPLES:
+        assert links.read("objectives", {"tab": "masks", "pattern": word})[1] == ()
+        assert not page(pattern=word).warning
+
+
+def test_a_run_is_fast() -> None:
+    at = page(pattern="bigbird", tokens="64", below="reach")
+    spent = []
+    for layers in (3, 4, 3):
+        began = time.perf_counter()
+        widget(at.slider, "Layers").set_value(layers).run()
+        spent.append(time.perf_counter() - began)
+    assert min(spent) < 0.5, spent

@@ -1,0 +1,245 @@
+"""The laboratory of masks: words of a link, axes, what is changed by hand, counts, and what reaches whom."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import catalogue
+from core.attention.masks import axes, influence, told
+from core.attention.masks.board import MOST_EDITS, count, lay, seen, to_csv
+from core.attention.masks.kinds import KINDS
+from core.attention.masks.words import Choice, Term, read, usual, write
+from core.attention.patterns import both, causal, dilated, full, global_at, mask, padding, segments, union, window
+from core.attention.patterns_order import content_stream, drawn, query_stream
+from core.errors import AtlasError, OutOfRange
+
+
+def text(n: int, padded: int = 0) -> axes.Axes:
+    return axes.one_text(axes.numbered(n), padded)
+
+
+# words
+
+
+def test_words_by_hand() -> None:
+    assert read("causal") == Choice((Term("causal", ()),))
+    assert read("window-3") == Choice((Term("window", (3, 2)),))
+    joined = read("causal.and.window-3-0.or.global-0-5")
+    assert joined.terms == (Term("causal", ()), Term("window", (3, 0)), Term("global", (0, 5)))
+    assert joined.joins == ("and", "or")
+    assert joined.title() == "Causal and window or global tokens"
+    assert write(Choice((Term("window", (2, 2)),))) == "window"
+    assert write(read("global-0")) == "global"
+    assert read("global-5-0-5").terms[0].numbers == (0, 5)
+
+
+@pytest.mark.parametrize("key", KINDS)
+def test_every_mask_has_words_and_can_be_written_and_read(key: str) -> None:
+    choice = Choice((Term(key, usual(key)),))
+    assert read(write(choice)) == choice
+    words = told.told(key)
+    assert all((words.purpose, words.formula, words.count, words.attempt, words.notice))
+    for slug in (*words.systems, *words.papers):
+        catalogue.get(slug)
+    assert words.systems or words.others
+    assert words.papers or words.paper or key == "padding"
+    for symbol in (part for latex, _ in words.symbols for part in latex.split(", ")):
+        assert symbol.removesuffix(" x") in words.formula + words.count
+
+
+@given(st.text(alphabet="abcdeilnorstuwx.-0123456789_é ", max_size=60))
+def test_any_word_is_read_or_refused_in_a_sentence(raw: str) -> None:
+    try:
+        choice = read(raw)
+    except OutOfRange as error:
+        sentence = str(error)
+    else:
+        sentence = "." if read(write(choice)) == choice else ""
+    assert sentence.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "",
+        "causal.",
+        "causal.nor.full",
+        "causal.and",
+        "window--3",
+        "window-1-2-3",
+        "window-٣",
+        "window-99999999",
+        "bigbird-4-2",
+        "fixed-2-3",
+        "convolution-4",
+        "cross.and.causal",
+        "row.and.padding",
+        "full.or.full.or.full.or.full",
+        "x" * 300,
+        "__class__",
+    ],
+)
+def test_nonsense_is_refused(raw: str) -> None:
+    with pytest.raises(OutOfRange):
+        read(raw)
+
+
+# axes
+
+
+def test_a_sentence_is_cut_into_words_and_marks() -> None:
+    assert axes.split("The king's ring, “golden”… costs 3€.") == (
+        "The", "king's", "ring", ",", "“", "golden", "”", "…", "costs", "3", "€", ".",
+    )  # fmt: skip
+    assert axes.split("  ") == ()
+    assert axes.split("नमस्ते दुनिया") == ("नमस्ते", "दुनिया")
+
+
+def test_axes_are_cut_and_refused() -> None:
+    assert len(text(80).keys) == 64
+    padded = text(80, 4)
+    assert padded.keys == (*axes.numbered(60), *(axes.PAD,) * 4)
+    image = axes.picture(("a", "b", "c"), 2, 2)
+    assert image.keys == ("a", "b", "1|1", "1|2", "2|1", "2|2")
+    assert axes.picture(("a",), 5, 2).caption == 1
+    for call in (
+        lambda: axes.one_text(()),
+        lambda: text(3, 64),
+        lambda: axes.picture(axes.numbered(64), 20, 7),
+    ):
+        with pytest.raises(AtlasError):
+            call()
+
+
+# the board
+
+
+@pytest.mark.parametrize(
+    ("word", "pattern"),
+    [
+        ("full", full),
+        ("window-1-0", window(1, 0)),
+        ("dilated-1-3", dilated(1, 3)),
+        ("segment-3-1", segments(3, 1)),
+        ("causal.and.window-2-2", both(causal, window(2))),
+        ("window-1-1.or.global-4", union(window(1), global_at([4]))),
+        ("permutation-3", content_stream(drawn(9, 3), 9)),
+        ("permutation-3-1", query_stream(drawn(9, 3), 9)),
+    ],
+)
+def test_a_word_is_its_predicate(word: str, pattern: object) -> None:
+    assert (lay(read(word), text(9)).allowed == mask(pattern, 9)).all()  # type: ignore[arg-type]
+
+
+def test_padding_is_counted_from_the_end_and_joins_from_left_to_right() -> None:
+    board = lay(read("causal.and.padding-2"), text(4, 2))
+    assert (board.allowed == mask(both(causal, padding(4)), 6)).all()
+    # (full without causal) and window: one right of the diagonal
+    assert lay(read("full.without.causal.and.window-1-1"), text(4)).count == 3
+
+
+def test_cells_are_turned_over_by_hand() -> None:
+    board = lay(read("causal"), text(3), (1, 8, 1, 99, -1))
+    assert board.flips == (1, 8)
+    assert board.allowed.astype(int).tolist() == [[1, 1, 0], [1, 1, 0], [1, 1, 0]]
+    assert board.pattern.astype(int).tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert (board.count, board.share, board.blind) == (6, 6 / 9, ())
+    assert lay(read("causal"), text(3), (0,)).blind == (0,)
+    assert len(lay(read("full"), text(40), range(1000)).flips) == MOST_EDITS
+
+
+def test_two_texts_make_a_rectangle() -> None:
+    two = axes.two_texts(("le", "roi"), ("the", "king", "."), 1)
+    board = lay(read("cross.and.padding-1"), two)
+    assert board.allowed.astype(int).tolist() == [[1, 1, 1, 0], [1, 1, 1, 0]]
+    assert count(read("cross"), two) == 8
+
+
+def test_the_table_to_take_away() -> None:
+    rows = list(csv.reader(io.StringIO(to_csv(lay(read("causal"), axes.one_text(("=1+1", 'a"b,')))).decode())))
+    assert rows == [["query / key", "0 =1+1", '1 a"b,'], ["0 =1+1", "1", "0"], ['1 a"b,', "1", "1"]]
+    assert seen([True, False], ("a", "b")) == "a"
+    assert (seen([True, True], ("a", "b")), seen([False], ("a",))) == ("all", "none")
+
+
+def test_published_counts() -> None:
+    numbers = {(one.system, write(one.choice)): count(one.choice, one.axes()) for one in told.published()}
+    assert numbers["bert", "full"] == 512**2
+    assert numbers["gpt-2", "causal"] == 1024 * 1025 // 2
+    # a window of 255 before the token, itself included 256
+    assert numbers["gpt-neo", "causal.and.window-255-0"] == 2048 * 256 - 255 * 256 // 2
+    # a band of 513, and row and column of the first token beyond its own window
+    assert numbers["longformer", "window-256-256.or.global"] == 4096 * 513 - 256 * 257 + 2 * (4096 - 257)
+    shared = 256 * 257 // 2 + 1024 * 256
+    assert numbers["dall-e", "row"] == shared + 1024 * 33 - 32 * 33 // 2
+    assert numbers["dall-e", "column"] == shared + 1024 * 33 // 2
+
+
+# influence
+
+
+def test_levels_of_a_window_by_hand() -> None:
+    expected = [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [3, 2, 1, 0]]
+    assert influence.levels(mask(window(1), 4)).tolist() == expected
+
+
+@pytest.mark.parametrize(("side", "layers"), [(1, 1), (1, 5), (2, 3), (3, 4)])
+def test_a_window_reaches_as_far_as_the_formula_says(side: int, layers: int) -> None:
+    n = 2 * side * layers + 11
+    now = influence.within(influence.levels(mask(window(side), n)), layers)
+    assert now[n // 2].sum() == 2 * side * layers + 1  # l × w, both sides together, and the token
+
+
+def test_a_dilated_window_never_leaves_its_class() -> None:
+    levels = influence.levels(mask(dilated(1, 2), 9))
+    assert (levels[0, 1::2] == influence.NEVER).all()
+    assert levels[0, ::2].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_what_is_enough() -> None:
+    assert influence.enough(influence.levels(mask(full, 6))) == 1
+    assert influence.enough(influence.levels(mask(causal, 6))) == 1
+    assert (influence.levels(mask(causal, 6))[0, 1:] == influence.NEVER).all()
+    assert influence.enough(influence.levels(mask(window(0), 6))) == 0
+    assert influence.enough(influence.levels(mask(window(1), 64))) == 63
+    assert influence.enough(influence.levels(mask(union(window(1), global_at([0])), 64))) == 2
+    assert influence.enough(influence.levels(lay(read("strided-4"), text(20)).allowed)) == 2
+    assert influence.enough(influence.levels(lay(read("fixed-4-1"), text(20)).allowed)) == 2
+    # columns alone never meet, in any number of layers; a cell by hand lets the future in
+    image = axes.picture((), 0, 4)
+    assert (influence.levels(lay(read("column"), image).allowed) == influence.NEVER).sum() > 120
+    assert influence.levels(lay(read("causal"), text(4), (3,)).allowed)[0].tolist() == [0, 2, 2, 1]
+
+
+def test_memory_reaches_further_with_every_layer() -> None:
+    levels = influence.levels(mask(segments(4, 4), 16))
+    assert [int(levels[15, place]) for place in (12, 8, 4, 0)] == [1, 1, 2, 3]
+    assert (influence.levels(mask(segments(4, 0), 16))[15, :12] == influence.NEVER).all()
+
+
+@given(st.integers(2, 12), st.integers(0, 99))
+def test_a_query_stream_never_learns_its_own_word(n: int, seed: int) -> None:
+    order = drawn(n, seed)
+    levels = influence.of_query_stream(mask(query_stream(order, n), n), mask(content_stream(order, n), n))
+    assert (np.diag(levels) == influence.NEVER).all()
+    assert (levels <= 1).all()  # what can come comes in one layer
+    assert ((levels == 1) == mask(query_stream(order, n), n)).all()
+
+
+def test_a_query_stream_goes_through_the_content_below() -> None:
+    query = np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool)
+    content = np.array([[1, 0, 0], [0, 1, 1], [0, 0, 1]], dtype=bool)
+    assert influence.of_query_stream(query, content).tolist() == [[-1, 1, 2], [-1, -1, -1], [-1, -1, -1]]
+
+
+def test_across_two_texts() -> None:
+    own = mask(causal, 3)
+    assert (influence.of_cross(np.ones((3, 4), dtype=bool), own) == 1).all()
+    cross = np.array([[1, 0], [0, 0], [0, 1]], dtype=bool)
+    assert influence.of_cross(cross, own).tolist() == [[1, -1], [2, -1], [2, 1]]
