@@ -147,7 +147,7 @@ def _row(side: str, index: int, cell: Cell, paid: Mapping[int, PlaceLoss]) -> di
         "side": side,
         "place": index,
         "reads": cell.token,
-        "done": DONE[cell.change] or cell.change,
+        "done": cell.note or DONE[cell.change] or cell.change,
         "must answer": cell.target,
         "nats": place.nats if place else None,
         "bits": place.bits if place else None,

@@ -9,7 +9,7 @@ from core.ui.links import PageState, open_page, sections
 from core.ui.objectives.entries import ENTRIES
 from core.ui.page import header
 
-SECTIONS = {"objectives": "Objectives"}
+SECTIONS = {"objectives": "On your sentence", "points": "Contrastive, on points"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,10 @@ def objectives_frame() -> ObjectivesView:
 def show(view: ObjectivesView) -> None:
     """Draw the chosen section; only its own code is imported."""
     match view.section:
+        case "points":
+            from core.ui.objectives.points import points
+
+            points(view.state)
         case _:
             from core.ui.objectives.objective import objective
 
