@@ -145,7 +145,9 @@ def ids_of(checkpoint: Checkpoint, tokens: Sequence[str]) -> list[int]:
     return [int(i) for i in checkpoint.tokenizer.convert_tokens_to_ids(list(tokens))]
 
 
-def paid_at(checkpoint: Checkpoint, cells: Sequence[Cell], places: Sequence[int], logits: Tensor) -> dict[int, PlaceLoss]:
+def paid_at(
+    checkpoint: Checkpoint, cells: Sequence[Cell], places: Sequence[int], logits: Tensor
+) -> dict[int, PlaceLoss]:
     """What ``places`` of ``cells`` cost, by (M, V) scores or log-probabilities at them."""
     targets = ids_of(checkpoint, [cells[place].target or "" for place in places])
     logs = logits.float().log_softmax(-1)

@@ -34,15 +34,17 @@ def below(
     entry: Entry, asked: Given, stages: Sequence[Stage], answers: Sequence[Losses], state: PageState, covered: bool
 ) -> None:
     """Draw all of it; what gives the answers away only where they are not ``covered``."""
-    left, right = st.columns([3, 2], gap="large")
+    seen_in = next((stage for stage in reversed(stages) if stage.example.visible and entry.masks), None)
+    left, right = st.columns([3, 2], gap="large") if seen_in else (st.container(), None)
     with left:
         st.markdown("**What is minimised**")
         st.latex(entry.formula)
         told(entry.symbols)
         st.caption(entry.paper)
-    with right:
-        for number, seen in enumerate(stages[-1].example.visible):
-            _mask(entry, asked, seen, f"{entry.slug}.{number}", state)
+    if seen_in is not None and right is not None:
+        with right:
+            for number, seen in enumerate(seen_in.example.visible):
+                _mask(entry, asked, seen, f"{entry.slug}.{number}", state)
     if entry.shares is not None:
         _shares(entry, asked)
     if not covered:

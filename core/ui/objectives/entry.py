@@ -200,6 +200,8 @@ class Entry:
     """Draws a further view under the main picture."""
     ask: Callable[[Given, PageState], Mapping[str, int | str]] | None = None
     """Draws a control of the objective's own over the picture, and gives what it adds to the options."""
+    masks: bool = True
+    """Whether the page draws who may look at whom; not where ``more`` does."""
     random: bool = True
     """Whether anything is drawn: then there are a seed and a button for the next one."""
     several: bool = False

@@ -112,6 +112,7 @@ ENTRIES = (
         "tokens together.",
         settings=(Number("k", "Asked: one in", 6, 1, 12, 1, help="The paper's K is 6; 1 asks every token."),),
         more=_streams,
+        masks=False,
         ask=_ask,
     ),
 )
