@@ -84,8 +84,8 @@ ENTRIES = (
         "that stood there.",
         paper="Sanh et al. 2019, arXiv:1910.01108. Weights and temperature: README of the distillation example in "
         "huggingface/transformers. Soft targets: Hinton et al. 2015, arXiv:1503.02531 (from memory, unverified).",
-        formula=r"L = 5\, T^2\, KL(p_T \,\|\, q_T) - 2 \log q_1(x) + 1 - \cos(h, h'), \qquad "
-        r"p_T = \mathrm{softmax}(z / T)",
+        formula=r"\begin{gathered} L = 5\, T^2\, KL(p_T \,\|\, q_T) - 2 \log q_1(x) + 1 - \cos(h, h') \\[4pt] "
+        r"p_T = \mathrm{softmax}(z / T) \end{gathered}",
         symbols="- $p_T$, $q_T$: what teacher and student find probable, at temperature $T$ (2 in the recipe); $z$: "
         "their scores\n- $x$: the token that stood there\n- $h$, $h'$: their last states, at every token\n"
         "- 5, 2 and 1: the weights of the recipe; the first two are means over the hidden tokens, the last over all",

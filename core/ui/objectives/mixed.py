@@ -67,12 +67,13 @@ ENTRIES = (
         line="Tokens are hidden and asked as for BERT, but who may look at whom changes from row to row: both ways, "
         "one way, or a first text freely and a second one from left to right.",
         paper="Dong et al. 2019, arXiv:1905.03197, sections 2.3 and 2.4.",
-        formula=r"A = \mathrm{softmax}\!\Big(\frac{Q K^\top}{\sqrt{d_k}} + M\Big) V",
-        symbols="- $Q, K, V$: queries, keys and values; $d_k$: the width of a key\n- $M$: the mask; $M_{ij}$ is 0 "
-        "where place $i$ may look at place $j$ and $-\\infty$ where not\n- of the rows of a batch 1/3 are "
-        "bidirectional, 1/3 sequence to sequence, 1/6 left to right and 1/6 right to left; the paper calls both of the "
-        "last unidirectional\n- 15 % of the tokens are asked; 80 % of the choices are single tokens, 20 % two or three "
-        "neighbours",
+        formula=r"\begin{gathered} L = -\frac{1}{|C|} \sum_{i \in C} \log p(x_i \mid \tilde x, M) \\[4pt] "
+        r"A = \mathrm{softmax}\!\Big(\frac{Q K^\top}{\sqrt{d_k}} + M\Big) V \end{gathered}",
+        symbols="- $C$: the chosen places; $x_i$: what stood there; $\\tilde x$: the text with hidden tokens\n- $Q, K, "
+        "V$: queries, keys and values; $d_k$: the width of a key\n- $M$: the mask; $M_{ij}$ is 0 where place $i$ may "
+        "look at place $j$ and $-\\infty$ where not\n- of the rows of a batch 1/3 are bidirectional, 1/3 sequence to "
+        "sequence, 1/6 left to right and 1/6 right to left; the paper calls both of the last unidirectional\n- 15 % of "
+        "the tokens are asked; 80 % of the choices are single tokens, 20 % two or three neighbours",
         try_="each mask in turn with one seed, and look at the picture of who sees whom.",
         notice="nothing else changes: the same weights are trained as an encoder, as a decoder and as both. The rows "
         "for one direction hold one text, the others two.",

@@ -96,7 +96,7 @@ ENTRIES = (
         line="Tokens are found one after the other in an order drawn at random. The text keeps its own order: only who "
         "may look at whom changes. The last ones of the order are asked.",
         paper="Yang et al. 2019, arXiv:1906.08237, sections 2.2 and 2.3.",
-        formula=r"\max_\theta \; \mathbb{E}_{z} \Big[ \sum_{t=c+1}^{n} "
+        formula=r"L(\theta) = -\,\mathbb{E}_{z} \Big[ \sum_{t=c+1}^{n} "
         r"\log p_\theta(x_{z_t} \mid x_{z_1}, \dots, x_{z_{t-1}}) \Big]",
         symbols="- $z$: an order of the $n$ places; $z_t$: the place that is found in step $t$\n"
         "- $c$: how many are known before anything is asked; $n - c = n / K$ are asked, with $K = 6$ in the paper's "

@@ -145,8 +145,10 @@ ENTRIES = (
         line="Whole sentences leave the text, those that say most of the rest, and the decoder writes them: a summary "
         "that nobody had to write.",
         paper="Zhang et al. 2019, arXiv:1912.08777; read in a reader's notes of sections 3 and 6.",
-        formula=r"s_i = \mathrm{ROUGE1\text{-}F1}(x_i, D \setminus x_i) = \frac{2 P R}{P + R}",
-        symbols="- $x_i$: a sentence of the text $D$; the sentences with the largest $s_i$ are taken out\n"
+        formula=r"\begin{gathered} L = -\frac{1}{|y|} \sum_t \log p(y_t \mid y_1, \dots, y_{t-1}, \tilde x) \\[4pt] "
+        r"s_i = \mathrm{ROUGE1\text{-}F1}(x_i, D \setminus x_i) = \frac{2 P R}{P + R} \end{gathered}",
+        symbols="- $\\tilde x$: the text with gaps; $y$: the sentences that were taken out, one after the other\n"
+        "- $x_i$: a sentence of the text $D$; the sentences with the largest $s_i$ are taken out\n"
         "- $P$: the share of its words that the rest has, too\n- $R$: the share of the rest's words that it has\n"
         "- 30 % of the sentences go; the large model took 45 % and left a fifth of those in the input as well",
         try_="the first sentences in place of the principal ones, then two of them one after the other (Seq).",

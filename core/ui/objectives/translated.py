@@ -42,8 +42,8 @@ ENTRIES = (
         line="A sentence and its translation stand in one row, and tokens are hidden in both: what is hidden in one "
         "can be looked up in the other.",
         paper="Lample & Conneau 2019, arXiv:1901.07291; positions and languages read in a summary of the paper.",
-        formula=r"L = -\frac{1}{|M|} \sum_{i \in M} \log p(w_i \mid \tilde x, \tilde y), \qquad "
-        r"e_i = E_{w_i} + P_{\mathrm{pos}(i)} + L_{\mathrm{lang}(i)}",
+        formula=r"\begin{gathered} L = -\frac{1}{|M|} \sum_{i \in M} \log p(w_i \mid \tilde x, \tilde y) \\[4pt] "
+        r"e_i = E_{w_i} + P_{\mathrm{pos}(i)} + L_{\mathrm{lang}(i)} \end{gathered}",
         symbols="- $\\tilde x$, $\\tilde y$: the damaged sentence and its damaged translation\n"
         "- $M$: the chosen places of both, 15 %; $w_i$: what stood there\n- $e_i$: what the model reads at place $i$, "
         "the sum of the vectors of the piece, of the position and of the language\n- $\\mathrm{pos}(i)$: counts from 0 "
