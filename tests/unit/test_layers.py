@@ -82,6 +82,7 @@ VIEWS = {
     "sources": ("corrections", "documents", "citations"),
     "calculators": ("training", "cache", "epoch", "fit", "systems"),
     "compare": ("table", "trees"),
+    "objectives": ("points",),
 }
 
 

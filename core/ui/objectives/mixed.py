@@ -80,7 +80,7 @@ ENTRIES = (
         text="The cat sat on the warm stone. It did not see the dog behind the door.",
         build=_unified,
         models=("atlas-bert",),
-        about="It was not asked: no model here was trained under changing masks, so the example stands alone.",
+        about="There is no live answer: no model here was trained under changing masks.",
         settings=(
             Option("mask", "Mask", "seq2seq", MASKS),
             Number("rate", "Share hidden, %", 15, 5, 50, 5, help="UniLM hides 15 %."),

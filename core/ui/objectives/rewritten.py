@@ -106,8 +106,8 @@ ENTRIES = (
         "to go home. On Sunday my sister is coming to dinner with her children, and I will make a cake.",
         build=_sentinels,
         models=("atlas-t5",),
-        about="It was not asked: its card says that it learnt to translate and to repair, never with sentinels. No "
-        "model here was trained with this objective, so the example stands alone.",
+        about="There is no live answer: its card says that it learnt to translate and to repair, never with sentinels, "
+        "and no other model here was trained with this objective.",
         settings=(
             Number("rate", "Share hidden, %", 15, 5, 50, 5, help="T5 hides 15 %."),
             Number("mean", "Mean run", 3, 1, 10, 1, help="T5's final models take 3 tokens."),
@@ -157,7 +157,7 @@ ENTRIES = (
         text=_STORY,
         build=_gaps,
         models=("atlas-bart",),
-        about="It was not asked: no model here was trained with this objective, so the example stands alone.",
+        about="There is no live answer: no model here was trained with this objective.",
         settings=(
             Option("choose", "Which sentences", "ind-orig", HOW),
             Number("rate", "Share taken out, %", 30, 10, 70, 5, help="PEGASUS takes 30 %."),
