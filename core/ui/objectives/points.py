@@ -32,8 +32,9 @@ _ARROW = 45.0
 """Degrees of the longest arrow."""
 TEXTS = {
     "clip": (
-        r"L = -\frac{1}{2n} \sum_{i=1}^{n} \Big( \log \frac{e^{u_i \cdot v_i / \tau}}{\sum_j e^{u_i \cdot v_j / \tau}}"
-        r" + \log \frac{e^{u_i \cdot v_i / \tau}}{\sum_j e^{u_j \cdot v_i / \tau}} \Big)",
+        r"\begin{gathered} L = -\frac{1}{2n} \sum_{i=1}^{n} \Big( \log \frac{e^{u_i \cdot v_i / \tau}}{\sum_j e^{u_i "
+        r"\cdot v_j / \tau}} \\[4pt] + \log \frac{e^{u_i \cdot v_i / \tau}}{\sum_j e^{u_j \cdot v_i / \tau}} \Big) "
+        r"\end{gathered}",
         "- $u_i$, $v_i$: the vectors of image $i$ and of its text, both of length 1\n- $n$: pairs in the batch, 32,768 "
         "in the paper\n- $\\tau$: the temperature; learned, from 0.07 on, and kept at 0.01 or above",
         "Radford et al. 2021, arXiv:2103.00020, section 2.3.",
