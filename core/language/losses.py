@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.checkpoints.spec import Checkpoint
 from core.language.limits import check_length
-from core.objectives.example import Example
+from core.objectives.example import Cell, Example
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -85,7 +85,7 @@ def of_masks(checkpoint: Checkpoint, example: Example) -> Losses:
             logits = head(model, states[:, list(places)])[0]
         else:
             logits = masked_logits(model, ids, places)
-    return Losses(source=_paid(checkpoint, example, places, logits), options=logits.shape[-1])
+    return Losses(source=paid_at(checkpoint, example.source, places, logits), options=logits.shape[-1])
 
 
 def of_next(checkpoint: Checkpoint, example: Example) -> Losses:
@@ -99,7 +99,7 @@ def of_next(checkpoint: Checkpoint, example: Example) -> Losses:
     ids = ids_of(checkpoint, [cell.token for cell in example.source])
     with torch.inference_mode():
         logits = checkpoint.model(input_ids=torch.tensor([ids], device=checkpoint.model.device)).logits[0]
-    return Losses(source=_paid(checkpoint, example, places, logits[list(places)]), options=logits.shape[-1])
+    return Losses(source=paid_at(checkpoint, example.source, places, logits[list(places)]), options=logits.shape[-1])
 
 
 def of_pair(pairs: Checkpoint, example: Example) -> Losses:
@@ -145,9 +145,11 @@ def ids_of(checkpoint: Checkpoint, tokens: Sequence[str]) -> list[int]:
     return [int(i) for i in checkpoint.tokenizer.convert_tokens_to_ids(list(tokens))]
 
 
-def _paid(checkpoint: Checkpoint, example: Example, places: Sequence[int], logits: Tensor) -> dict[int, PlaceLoss]:
-    """From (M, V) scores at the places."""
-    targets = ids_of(checkpoint, [example.source[place].target or "" for place in places])
+def paid_at(
+    checkpoint: Checkpoint, cells: Sequence[Cell], places: Sequence[int], logits: Tensor
+) -> dict[int, PlaceLoss]:
+    """What ``places`` of ``cells`` cost, by (M, V) scores or log-probabilities at them."""
+    targets = ids_of(checkpoint, [cells[place].target or "" for place in places])
     logs = logits.float().log_softmax(-1)
     best = logs.max(-1)
     names = checkpoint.tokenizer.convert_ids_to_tokens(best.indices.tolist())

@@ -45,6 +45,8 @@ class Cell:
     """The sentence (or language) that the place belongs to, where the objective tells them apart."""
     position: int | None = None
     """The position that the model is told; None for the place's own index."""
+    note: str = ""
+    """A word for what stands there, where what was done to it does not say enough: a sentinel."""
     group: int | None = None
     """Number of the word, span, phrase or sentence that was chosen as one."""
 
@@ -79,6 +81,8 @@ class Example:
     """The decoder's input, each place with its target; empty where there is no decoder of its own."""
     labels: tuple[Label, ...] = ()
     visible: tuple[Visible, ...] = ()
+    order: tuple[int, ...] = ()
+    """Where the targets are found one after the other in an order of their own: their places in ``source``."""
 
     @property
     def asked(self) -> tuple[int, ...]:

@@ -89,13 +89,13 @@ VIEWS = {
     "encoder-decoder": ("tree", "facts"),
     "efficient": ("tree", "facts"),
     "zoo": ("models", "curves"),
-    "objectives": ("masks",),
     "results": ("questions", "all"),
     "attention": ("every",),
     "sources": ("corrections", "documents", "citations"),
     "calculators": ("training", "cache", "epoch", "fit", "systems"),
     "compare": ("table", "trees"),
     "tokenizers": ("beside", "steps", "train", "languages", "noise", "share"),
+    "objectives": ("points", "masks"),
 }
 
 

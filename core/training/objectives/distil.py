@@ -15,13 +15,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from core.objectives.distillation import HARD, SOFT, STATES, TEMPERATURE
 from core.training.encoder_model import EncoderModel, new_model
 from core.training.finished import finished_bert
 from core.training.objectives.encoder import EncoderObjective
-
-TEMPERATURE = 2.0
-SOFT, HARD, STATES = 5.0, 2.0, 1.0
-"""Weights of the three losses."""
 
 
 @torch.no_grad()

@@ -22,6 +22,11 @@ from core.ui.tables import Table, table
 if TYPE_CHECKING:
     from core.objectives.example import Cell, Visible
 
+_OF_THREE = {
+    "encoder": "Who may look at whom in the encoder",
+    "decoder": "Who may look at whom in the decoder",
+    "cross": "Whom the decoder may look at in the input",
+}
 _KINDS = {
     "encoder": "Who may look at whom",
     "decoder": "Who may look at whom",
@@ -34,34 +39,40 @@ def below(
     entry: Entry, asked: Given, stages: Sequence[Stage], answers: Sequence[Losses], state: PageState, covered: bool
 ) -> None:
     """Draw all of it; what gives the answers away only where they are not ``covered``."""
-    left, right = st.columns([3, 2], gap="large")
+    seen_in = next((stage for stage in reversed(stages) if stage.example.visible and entry.masks), None)
+    several = seen_in is not None and len(seen_in.example.visible) > 2
+    left, right = st.columns([3, 2], gap="large") if seen_in and not several else (st.container(), None)
     with left:
         st.markdown("**What is minimised**")
         st.latex(entry.formula)
         told(entry.symbols)
         st.caption(entry.paper)
-    with right:
-        for number, seen in enumerate(stages[-1].example.visible):
-            _mask(entry, asked, seen, f"{entry.slug}.{number}", state)
+    if seen_in is not None:
+        masks = seen_in.example.visible
+        beside = st.columns(len(masks), gap="large") if several else [right or left] * len(masks)
+        for number, (column, seen) in enumerate(zip(beside, masks, strict=True)):
+            with column:
+                title = (_OF_THREE if several else _KINDS)[seen.kind]
+                _mask(entry, asked, seen, title, f"{entry.slug}.{number}", state)
     if entry.shares is not None:
         _shares(entry, asked)
     if not covered:
         _table(entry, stages, answers, state)
 
 
-def _mask(entry: Entry, asked: Given, seen: Visible, key: str, state: PageState) -> None:
+def _mask(entry: Entry, asked: Given, seen: Visible, title: str, key: str, state: PageState) -> None:
     from core.figures.visible import visible_map, visible_said
 
     kind = style(asked.slug)
     special = set(asked.frame.values())
     rows, columns = ([shown(name, kind, name in special) for name in names] for names in (seen.queries, seen.keys))
-    st.markdown(f"**{_KINDS[seen.kind]}**")
+    st.markdown(f"**{title}**")
     said = visible_said(seen.allowed)
     st.plotly_chart(
         visible_map(seen.allowed, rows, columns, accent(entry.branch), dark=st.context.theme.type == "dark"),
         config={"displaylogo": False},
         key=state.key(f"mask.{key}"),
-        alt=f"{_KINDS[seen.kind]}: rows look, columns are looked at. {said}",
+        alt=f"{title}: rows look, columns are looked at. {said}",
     )
     st.caption(f"Rows look, columns are looked at. {said}")
 
@@ -147,7 +158,7 @@ def _row(side: str, index: int, cell: Cell, paid: Mapping[int, PlaceLoss]) -> di
         "side": side,
         "place": index,
         "reads": cell.token,
-        "done": DONE[cell.change] or cell.change,
+        "done": cell.note or DONE[cell.change] or cell.change,
         "must answer": cell.target,
         "nats": place.nats if place else None,
         "bits": place.bits if place else None,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import streamlit as st
 
 from core.ui.links import PageState
-from core.ui.objectives.entry import Entry, Line, Number, Option, Setting
+from core.ui.objectives.entry import Entry, Line, Number, Option, Setting, Several
 
 SEEDS = 2**31
 UNITS = {"nats": "nats", "bits": "bits"}
@@ -71,12 +71,30 @@ def _setting(entry: Entry, setting: Setting, state: PageState) -> int | str:
         case Line():
             value = str(
                 st.text_input(
-                    setting.label, state.text(setting.name, setting.default), key=key, help=setting.help or None
+                    setting.label,
+                    state.text(setting.name, setting.default),
+                    key=key,
+                    help=setting.help or None,
+                    width=340,
                 )
                 or ""
             )
+        case Several():
+            return _several(setting, key, state)
     state.set(**{setting.name: None if value == setting.default else value})
     return value
+
+
+def _several(setting: Several, key: str, state: PageState) -> str:
+    known = state.words(setting.name)
+    chosen = st.pills(
+        setting.label, list(setting.options), format_func=setting.options.__getitem__, selection_mode="multi", key=key,
+        default=[word for word in (setting.default if known is None else known) if word in setting.options],
+        help=setting.help or None,
+    )  # fmt: skip
+    words = tuple(word for word in setting.options if word in chosen)
+    state.set(**{setting.name: None if set(words) == set(setting.default) else words})
+    return ",".join(words)
 
 
 def choose_model(entry: Entry, names: Mapping[str, str], state: PageState) -> str:

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from core.ui.objectives import decoders, encoder_order, encoder_pairs, encoder_units, encoders
+from core.ui.objectives import (
+    decoders,
+    distilled,
+    encoder_order,
+    encoder_pairs,
+    encoder_units,
+    encoders,
+    mixed,
+    reordered,
+    rewritten,
+    translated,
+)
 from core.ui.objectives.entry import Entry
 
-_MODULES = (encoders, encoder_units, encoder_pairs, encoder_order, decoders)
+_MODULES = (
+    encoders, encoder_units, encoder_pairs, encoder_order, translated, distilled, decoders, reordered, rewritten, mixed,
+)  # fmt: skip
 ENTRIES: dict[str, Entry] = {entry.slug: entry for module in _MODULES for entry in module.ENTRIES}

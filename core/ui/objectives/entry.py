@@ -17,6 +17,7 @@ from core.language.losses import Losses
 from core.language.tokens import words
 from core.language.types import Token
 from core.objectives.example import Example
+from core.ui.links import PageState
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,19 @@ class Line:
     rare: bool = False
 
 
-Setting = Number | Option | Line
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Any of a few, none included; the value is the chosen words joined by commas."""
+
+    name: str
+    label: str
+    default: tuple[str, ...]
+    options: Mapping[str, str]
+    help: str = ""
+    rare: bool = False
+
+
+Setting = Number | Option | Line | Several
 
 
 @dataclass(frozen=True)
@@ -185,6 +198,10 @@ class Entry:
     """A sentence on how the losses of the stages add up."""
     more: Callable[[Given, tuple[Stage, ...]], None] | None = None
     """Draws a further view under the main picture."""
+    ask: Callable[[Given, PageState], Mapping[str, int | str]] | None = None
+    """Draws a control of the objective's own over the picture, and gives what it adds to the options."""
+    masks: bool = True
+    """Whether the page draws who may look at whom; not where ``more`` does."""
     random: bool = True
     """Whether anything is drawn: then there are a seed and a button for the next one."""
     several: bool = False

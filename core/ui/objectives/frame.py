@@ -9,7 +9,7 @@ from core.ui.links import PageState, open_page, sections
 from core.ui.objectives.entries import ENTRIES
 from core.ui.page import header
 
-SECTIONS = {"objectives": "Objectives", "masks": "Masks"}
+SECTIONS = {"objectives": "On your sentence", "masks": "Masks", "points": "Contrastive, on points"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,10 @@ def show(view: ObjectivesView) -> None:
             from core.ui.masks.masks import masks
 
             masks(view.state)
+        case "points":
+            from core.ui.objectives.points import points
+
+            points(view.state)
         case _:
             from core.ui.objectives.objective import objective
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -41,6 +42,8 @@ def objective(state: PageState) -> None:
     text = _text(entry, state)
     with sentences():
         asked = given(slug, text, seed, options)
+        if entry.ask is not None:
+            asked = replace(asked, options={**options, **entry.ask(asked, state)})
         stages = entry.build(asked)
         answers = entry.answer(slug, stages, seed) if entry.answer else ()
         _draw(entry, asked, stages, () if covered else answers, unit, covered)

@@ -119,7 +119,7 @@ def _column(
     parts = [f'<span class="t">{escape(shown(cell.token, style, cell.change == "special"))}</span>']
     if cell.position is not None:
         parts.append(f'<span class="p">{cell.position}</span>')
-    parts.append(f'<span class="d">{DONE[cell.change]}</span>')
+    parts.append(f'<span class="d">{escape(cell.note or DONE[cell.change])}</span>')
     if asks:
         target = '<span class="a o">·</span>'
         if cell.target is not None:
@@ -140,8 +140,8 @@ def _column(
 def _said(cell: Cell, place: PlaceLoss | None, index: int, style: Style) -> str:
     """One column in words."""
     words = [f"place {index}: {shown(cell.token, style, cell.change == 'special')}"]
-    if DONE[cell.change]:
-        words.append(DONE[cell.change])
+    if cell.note or DONE[cell.change]:
+        words.append(cell.note or DONE[cell.change])
     words.append(f"asked: {shown(cell.target, style)}" if cell.target is not None else "no loss")
     if place is not None:
         words.append(f"{place.nats:.2f} nats = {place.nats * BITS:.2f} bits, target at {percent(place.probability)}")

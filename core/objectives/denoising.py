@@ -1,0 +1,103 @@
+r"""Denoising: the decoder writes the whole text that a corruption damaged (BART; Lewis et al., 2019, arXiv 1910.13461).
+
+.. math:: L = -\frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t}, \tilde x)
+
+with x the text and x̃ what a corruption made of it. The five corruptions are those of `core.language.denoise`; here
+they run over the places of the tokens instead of the tokens, so that every token can be followed to where it went.
+Several together run in a fixed order: sentences change places, the text begins elsewhere, tokens are left out, single
+tokens are hidden, runs are hidden. The large model was trained with two of them, ``permute`` and ``infill``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from core.errors import InputUnusable, OutOfRange
+from core.language import denoise
+from core.objectives.example import Cell, Change, Example
+from core.objectives.written import written
+
+KINDS = ("permute", "rotate", "delete", "mask", "infill")
+"""In the order in which they run."""
+PUBLISHED = ("permute", "infill")
+_MASK = -1
+
+
+def corrupt(
+    sentences: Sequence[Sequence[str]],
+    rng: np.random.Generator,
+    kinds: Collection[str] = PUBLISHED,
+    *,
+    mask: str = "<mask>",
+    begin: str = "<s>",
+    end: str = "</s>",
+) -> Example:
+    """The damaged text, and the decoder that writes the whole one.
+
+    Args:
+        sentences: the text as sentences of tokens; none is empty.
+        kinds: names of :data:`KINDS`; none of them leaves the text as it is.
+
+    Raises:
+        InputUnusable: no token.
+        OutOfRange: an unknown kind.
+    """
+    original = tuple(token for sentence in sentences for token in sentence)
+    if not original:
+        raise InputUnusable("There is no token to damage. Type a sentence of a few words.")
+    strange = next((kind for kind in kinds if kind not in KINDS), None)
+    if strange is not None:
+        raise OutOfRange(f"There is no corruption called “{strange[:40]}”. Choose among: {', '.join(KINDS)}.")
+    row = [Cell(token, origin=place) for place, token in enumerate(original)]
+    if "permute" in kinds:
+        row = _moved(row, denoise.permute_sentences(_places(sentences), _MASK, rng))
+    if "rotate" in kinds:
+        row = _moved(row, denoise.rotate([range(len(row))], _MASK, rng))
+    if "delete" in kinds:
+        row = [row[place] for place in denoise.delete_tokens([range(len(row))], _MASK, rng)]
+    if "mask" in kinds:
+        struck = denoise.mask_tokens([range(len(row))], _MASK, rng)
+        row = [
+            Cell(mask, change="masked", origin=cell.origin) if place == _MASK else cell
+            for cell, place in zip(row, struck, strict=True)
+        ]
+    if "infill" in kinds:
+        row = _filled(row, denoise.infill([range(len(row))], _MASK, rng), mask)
+    answer = [*(Cell(token, origin=place) for place, token in enumerate(original)), Cell(end, change="special")]
+    frame = Cell(begin, change="special"), Cell(end, change="special")
+    return written(original, (frame[0], *row, frame[1]), answer, end)
+
+
+def _places(sentences: Sequence[Sequence[str]]) -> list[list[int]]:
+    """The sentences as the numbers of their tokens in the text."""
+    starts = np.cumsum([0, *map(len, sentences)]).tolist()
+    return [list(range(starts[i], starts[i + 1])) for i in range(len(sentences))]
+
+
+def _moved(row: Sequence[Cell], order: Sequence[int]) -> list[Cell]:
+    """``row`` in another order; a token that stands elsewhere now is marked."""
+    return [
+        row[place] if place == now else Cell(row[place].token, change="moved", origin=row[place].origin)
+        for now, place in enumerate(order)
+    ]
+
+
+def _filled(row: Sequence[Cell], filled: Sequence[int], mask: str) -> list[Cell]:
+    """``row`` after infilling, given as places of it with masks between them.
+
+    A mask that hides nothing counts as inserted. Where masks stand side by side, which happens when hardly a token is
+    left, nobody can tell which of them hides what, so all count as masked if something is gone there.
+    """
+    out: list[Cell] = []
+    before = -1
+    for at, place in enumerate(filled):
+        if place != _MASK:
+            out.append(row[place])
+            before = place
+            continue
+        after = next((later for later in filled[at:] if later != _MASK), len(row))
+        change: Change = "masked" if after > before + 1 else "inserted"
+        out.append(Cell(mask, change=change))
+    return out

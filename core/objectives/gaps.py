@@ -1,0 +1,127 @@
+r"""Gap sentences: whole sentences are taken out, those that say most of the rest (PEGASUS: Zhang et al., 2019,
+arXiv 1912.08777).
+
+A sentence :math:`x_i` of the text D is scored by how well it would do as a summary of the others,
+
+.. math:: s_i = \mathrm{ROUGE1\text{-}F1}(x_i, D \setminus x_i) = \frac{2 P R}{P + R},
+
+P the share of its words that the rest has, too, R the share of the rest's words that it has. The m best are replaced by
+a mask each, and the decoder writes them one after the other: a pseudo-summary. Words count as often as they occur
+(``Orig``) or once (``Uniq``); sentences are scored each by itself (``Ind``) or one after the other, each time the one
+that makes the chosen ones together score best (``Seq``). The large model took ``Ind`` with ``Orig``.
+
+m is 30 % of the sentences. The large model took 45 % and left a fifth of the chosen ones in the input as well, so that
+copying is learnt, too; by count that hides about as many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from core.errors import InputUnusable
+from core.objectives.example import Cell, Example
+from core.objectives.written import written
+
+RATIO = 0.3
+Choice = Literal["ind-orig", "ind-uniq", "seq-orig", "seq-uniq", "lead", "random"]
+
+
+def words(sentence: Sequence[str]) -> list[str]:
+    """What is counted: the tokens in lower case that have a letter or a digit."""
+    return [token.casefold() for token in sentence if any(letter.isalnum() for letter in token)]
+
+
+def rouge1(one: Sequence[str], rest: Sequence[str], *, unique: bool = False) -> float:
+    """F1 of the words that two texts share, from 0 to 1; 0 where either has none."""
+    left, right = Counter(one), Counter(rest)
+    if unique:
+        left, right = Counter(set(left)), Counter(set(right))
+    shared = (left & right).total()
+    return 2 * shared / (left.total() + right.total()) if shared else 0.0
+
+
+def scores(sentences: Sequence[Sequence[str]], chosen: Sequence[int] = (), *, unique: bool = False) -> list[float]:
+    """For each sentence: ROUGE1-F1 of it and the ``chosen`` ones against all others; 0 for a chosen one."""
+    bags = [words(sentence) for sentence in sentences]
+    found: list[float] = []
+    for place in range(len(bags)):
+        taken = {place, *chosen}
+        own = [word for i in sorted(taken) for word in bags[i]]
+        rest = [word for i, bag in enumerate(bags) if i not in taken for word in bag]
+        found.append(0.0 if place in chosen else rouge1(own, rest, unique=unique))
+    return found
+
+
+def choose(
+    sentences: Sequence[Sequence[str]], rng: np.random.Generator, how: Choice = "ind-orig", ratio: float = RATIO
+) -> tuple[int, ...]:
+    """The sentences to take out, in the text's order: at least one, and never all.
+
+    Of equal scores the earlier sentence wins. Only ``random`` draws.
+    """
+    count = min(max(round(ratio * len(sentences)), 1), len(sentences) - 1)
+    if how == "lead":
+        return tuple(range(count))
+    if how == "random":
+        return tuple(sorted(int(i) for i in rng.permutation(len(sentences))[:count]))
+    unique = how.endswith("uniq")
+    if how.startswith("ind"):
+        found = scores(sentences, unique=unique)
+        return tuple(sorted(sorted(range(len(found)), key=lambda i: -found[i])[:count]))
+    taken: list[int] = []
+    while len(taken) < count:
+        found = scores(sentences, taken, unique=unique)
+        taken.append(max((i for i in range(len(found)) if i not in taken), key=lambda i: found[i]))
+    return tuple(sorted(taken))
+
+
+def corrupt(
+    sentences: Sequence[Sequence[str]],
+    rng: np.random.Generator,
+    *,
+    how: Choice = "ind-orig",
+    ratio: float = RATIO,
+    chosen: Sequence[int] | None = None,
+    left_in: float = 0.0,
+    mask: str = "[MASK1]",
+    begin: str = "<pad>",
+    end: str = "</s>",
+) -> Example:
+    """The text with gaps, and the decoder that writes the gap sentences.
+
+    Args:
+        sentences: the text as sentences of tokens.
+        chosen: the sentences to take out, where they are known: a tokeniser's pieces are not the words that count.
+        left_in: share of the chosen sentences that stays in the input although it is asked, rounded.
+
+    Raises:
+        InputUnusable: fewer than two sentences.
+    """
+    if len(sentences) < 2:
+        raise InputUnusable("A gap needs a sentence beside it. Type two sentences or more, each with its stop.")
+    if chosen is None:
+        chosen = choose(sentences, rng, how, ratio)
+    stay = {chosen[int(i)] for i in rng.permutation(len(chosen))[: round(left_in * len(chosen))]}
+    source: list[Cell] = []
+    answer: list[Cell] = []
+    at = 0
+    for number, sentence in enumerate(sentences):
+        cells = [Cell(token, origin=at + i, segment=number) for i, token in enumerate(sentence)]
+        at += len(cells)
+        if number in chosen:
+            answer += cells
+        if number in chosen and number not in stay:
+            source.append(Cell(mask, change="masked", segment=number, note=f"sentence {number + 1}"))
+        else:
+            source += [_left(cell) for cell in cells] if number in stay else cells
+    last = Cell(end, change="special", segment=len(sentences) - 1)
+    original = tuple(token for sentence in sentences for token in sentence)
+    return written(original, (*source, last), (*answer, last), begin)
+
+
+def _left(cell: Cell) -> Cell:
+    return Cell(cell.token, change="unchanged", origin=cell.origin, segment=cell.segment)

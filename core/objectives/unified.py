@@ -1,0 +1,110 @@
+r"""One model under three kinds of mask (UniLM: Dong et al., 2019, arXiv 1905.03197, sections 2.3 and 2.4).
+
+Tokens are hidden and asked, always in the same way; what changes is who may look at whom, as a matrix M that is added
+to the scores, 0 or :math:`-\infty`:
+
+==========  ==========================================  =====================================  ================
+name        a place sees                                input                                  share of a batch
+==========  ==========================================  =====================================  ================
+both        all places                                  [SOS] first [EOS] second [EOS]         1/3
+seq2seq     the first text; of the second what stands   [SOS] first [EOS] second [EOS]         1/3
+            before it, and itself
+left        what stands before it, and itself           [SOS] text [EOS]                       1/6
+right       what stands after it, and itself            [SOS] text [EOS]                       1/6
+==========  ==========================================  =====================================  ================
+
+.. math:: A = \mathrm{softmax}\big(Q K^\top / \sqrt{d_k} + M\big) V
+
+15 % of the tokens are chosen: 80 % become the mask, 10 % a random token, 10 % stay. Four times in five one token is
+chosen, else two or three neighbours. Of those two the paper gives no shares; here both are equally likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from core.errors import InputUnusable
+from core.objectives import masked
+from core.objectives.example import Bools, Example, Visible
+
+Kind = Literal["both", "seq2seq", "left", "right"]
+SHARES: dict[Kind, float] = {"both": 1 / 3, "seq2seq": 1 / 3, "left": 1 / 6, "right": 1 / 6}
+SINGLE = 0.8
+
+
+def draw(rng: np.random.Generator) -> Kind:
+    """The kind of one row, with the published shares."""
+    return list(SHARES)[int(rng.choice(len(SHARES), p=list(SHARES.values())))]
+
+
+def sees(kind: Kind, length: int, first: int) -> Bools:
+    """(length, length) True where the row's place may look at the column's; ``first`` places are the first text's."""
+    before = np.tri(length, dtype=np.bool_)
+    if kind == "both":
+        return np.ones((length, length), dtype=np.bool_)
+    if kind == "left":
+        return before
+    if kind == "right":
+        return before.T.copy()
+    known = np.arange(length) < first
+    return np.asarray(known | (before & ~known[:, None]), dtype=np.bool_)
+
+
+def choose(count: int, rng: np.random.Generator, rate: float, fixed: frozenset[int]) -> dict[int, int]:
+    """Places to ask with the number of their group: single tokens, two or three neighbours, up to the rate."""
+    free = masked.ordinary(count, fixed)
+    most = masked.budget(len(free), rate, rng)
+    taken: dict[int, int] = {}
+    while len(taken) < most:
+        size = 1 if rng.random() < SINGLE else int(rng.integers(2, 4))
+        open_now = [at for at in free if at not in taken]
+        start = open_now[int(rng.integers(len(open_now)))]
+        group = len(set(taken.values()))
+        for at in range(start, start + min(size, most - len(taken))):
+            if at in taken or at not in free:
+                break
+            taken[at] = group
+    return dict(sorted(taken.items()))
+
+
+def corrupt(
+    first: Sequence[str],
+    second: Sequence[str],
+    vocabulary: Sequence[str],
+    rng: np.random.Generator,
+    kind: Kind,
+    *,
+    rate: float = masked.RATE,
+    mask: str = "[MASK]",
+    begin: str = "[SOS]",
+    end: str = "[EOS]",
+) -> Example:
+    """Hidden tokens under one of the masks.
+
+    Args:
+        first, second: two texts as tokens; ``left`` and ``right`` read them as one.
+
+    Raises:
+        InputUnusable: no token; or one text alone where two are needed.
+    """
+    if not first and not second:
+        raise InputUnusable("There is no token to hide. Type a sentence of a few words.")
+    paired = kind in ("both", "seq2seq")
+    if paired and not (first and second):
+        raise InputUnusable("This mask needs two texts. Type two sentences, each with its stop.")
+    opening = (begin, *first, end) if paired else (begin,)
+    row = (*opening, *(second if paired else (*first, *second)), end)
+    fixed = frozenset({0, len(row) - 1, *({len(opening) - 1} if paired else ())})
+    groups = choose(len(row), rng, rate, fixed)
+    fates = {group: masked.fate(rng) for group in dict.fromkeys(groups.values())}
+    made = masked.hide(
+        row, {at: fates[group] for at, group in groups.items()}, vocabulary, rng, mask=mask, fixed=fixed, groups=groups
+    )
+    cells = tuple(replace(cell, segment=int(paired and at >= len(opening))) for at, cell in enumerate(made.source))
+    names = tuple(cell.token for cell in cells)
+    seen = Visible("encoder", names, names, sees(kind, len(row), len(opening) if paired else 0))
+    return replace(made, source=cells, visible=(seen,))

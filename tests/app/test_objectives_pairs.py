@@ -1,0 +1,144 @@
+"""Objectives with a decoder, an order or a pair, and the points: links decide, and nonsense is answered."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.ui.objectives import circle, order_row, points
+from tests.app import test_branches
+from tests.app.test_branches import NASTY, opened
+
+SLUGS = ("translation", "distillation", "permutation", "sentinels", "denoise", "gaps", "prefix", "unified")
+LIVE = {"translation", "distillation", "permutation", "denoise", "prefix"}
+
+
+def page(**query: str) -> AppTest:
+    at = opened("objectives", **query)
+    assert not at.exception
+    assert not at.error
+    return at
+
+
+def shown(at: AppTest) -> str:
+    """What the page says, without the marks that keep Markdown off."""
+    return test_branches.shown(at).replace("\\", "")
+
+
+def widget(elements: object, label: str) -> object:
+    return next(element for element in elements if element.label == label)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_every_objective_opens_filled(slug: str) -> None:
+    at = page(objective=slug)
+    assert not at.warning
+    said = shown(at)
+    assert "**Try**" in said
+    assert "**Notice**" in said
+    assert ("best guess" in said) == (slug in LIVE)
+    if slug not in LIVE:
+        assert "no live answer" in said
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_nasty_text_is_answered(slug: str) -> None:
+    at = page(objective=slug, text="[MASK] </s> <extra_id_0>")
+    for name, text in NASTY.items():
+        at.text_area[0].set_value(text[:5000]).run()
+        if slug == "translation":
+            widget(at.text_input, "The same in French").set_value(text[:2000]).run()  # type: ignore[attr-defined]
+        assert not at.exception, name
+        assert not at.error, name
+        assert at.title[0].value, name
+
+
+def test_a_link_carries_every_setting() -> None:
+    at = page(objective="sentinels", rate="50", mean="10", seed="3")
+    assert [box.value for box in at.number_input] == [50, 10, 3]
+    at = page(objective="denoise", damage="rotate,delete")
+    assert "moved" in str([block.proto.body for block in at.get("html")])
+    at = page(objective="unified", mask="right", rate="30")
+    assert "right to left" in shown(at)
+    at = page(objective="distillation", temperature="7")
+    assert "at temperature 7" in shown(at)
+    at = page(objective="prefix", prefix="4")
+    assert "The first 4 tokens" in shown(at)
+    at = page(objective="gaps", choose="lead", rate="50")
+    assert widget(at.selectbox, "Which sentences").value == "lead"  # type: ignore[attr-defined]
+
+
+def test_the_order_is_the_links_until_another_text() -> None:
+    order = "5.4.3.2.1.0"
+    at = page(objective="permutation", text="one two three four five six", order=order, k="3")
+    assert "1. “two”; 2. “one”" in shown(at)
+    assert at.query_params["order"] == order
+    widget(at.button, "Left to right").click().run()  # type: ignore[attr-defined]
+    assert "1. “five”; 2. “six”" in shown(at)
+    widget(at.button, "As drawn").click().run()  # type: ignore[attr-defined]
+    assert "order" not in at.query_params
+    at.text_area[0].set_value("a b c").run()
+    assert not at.exception
+
+
+@pytest.mark.parametrize("order", ["0.0.1", "5.4", "x", "9.8.7"])
+def test_an_order_that_fits_nothing_is_passed_over(order: str) -> None:
+    at = page(objective="permutation", text="one two three", order=order)
+    assert "Found in this order" in shown(at)
+
+
+def test_an_empty_translation_gets_a_sentence() -> None:
+    at = page(objective="translation", second=" ")
+    assert "second sentence is empty" in shown(at)
+
+
+def test_the_points_open_filled_and_step_downhill() -> None:
+    at = page(tab="points")
+
+    def loss() -> float:
+        said = next(str(element.value) for element in at.markdown if str(element.value).startswith("**L ="))
+        return float(said.split()[2])
+
+    before = loss()
+    widget(at.button, "Twenty steps").click().run()  # type: ignore[attr-defined]
+    assert loss() < before / 2
+    assert len(at.query_params["angles"].split(".")) == 8
+    widget(at.button, "From the start").click().run()  # type: ignore[attr-defined]
+    assert loss() == before
+    assert "angles" not in at.query_params
+
+
+def test_two_pairs_of_a_link_by_hand() -> None:
+    """Pairs at 0 and 180 degrees, τ = 1: ln(1 + e^-2) = 0.127."""
+    at = page(tab="points", count="2", angles="0.180.0.180", tau="1")
+    assert "**L = 0.127 nats.**" in shown(at)
+    at = page(tab="points", loss="supervised", count="4", angles="0.0.0.0", tau="0.5", matrix="chances")
+    assert "**L = 4.394 nats.** With all points in one place it would be 4.394 = 4 · ln 3" in shown(at)  # 4 ln 3
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"angles": "400"}, {"angles": "1.2.3"}, {"tau": "0"}, {"tau": "nan"}, {"count": "99"}, {"loss": "hinge"},
+        {"matrix": "x"}, {"loss": "supervised", "count": "5"}, {"loss": "supervised", "count": "2"},
+    ],
+)  # fmt: skip
+def test_nonsense_in_a_link_of_the_points(query: dict[str, str]) -> None:
+    at = page(tab="points", **query)
+    assert "**L =" in shown(at)
+
+
+def test_what_the_browser_sends_is_checked() -> None:
+    for sent in (None, [], {"order": "x", "count": 1}, {"order": [1, "2"], "count": 1}, {"order": [1], "count": True}):
+        assert order_row.accepted(sent) is None
+    assert order_row.accepted({"order": [1, 0], "count": 2, "more": 1}) == {"order": [1, 0], "count": 2}
+    for sent in (None, {"angles": [1.5], "count": 1}, {"angles": [True], "count": 1}, {"angles": [1]}):
+        assert circle.accepted(sent) is None
+    assert circle.accepted({"angles": [10, 359], "count": 2}) == {"angles": [10, 359], "count": 2}
+
+
+def test_every_class_of_the_points_has_partners() -> None:
+    for half in range(2, 7):
+        of = points.classes(half)
+        assert len(of) == 2 * half
+        assert all(of.count(one) > 1 for one in of)

@@ -1,0 +1,177 @@
+"""Dragging, by pointer and by keyboard: the order in which tokens are found, and points on a circle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from core.ui.objectives import circle, order_row
+from tests.browser.conftest import MOUNT, Visitor
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    page = chromium.new_page(viewport={"width": 800, "height": 700})
+    page.goto("about:blank")
+    yield page
+    page.close()
+
+
+def row_data(*words: str, order: list[int], asked: int = 2) -> dict[str, Any]:
+    tokens = [{"text": word, "title": f"token {i}", "mark": ""} for i, word in enumerate(words)]
+    return {
+        "tokens": tokens, "order": order, "asked": asked, "label": "Order", "accent": "#D55E00",
+        "onAccent": "#000000", "count": 0,
+    }  # fmt: skip
+
+
+def mount_row(page: Page, data: dict[str, Any]) -> None:
+    css, js = ((order_row.ASSETS / f"order.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    page.evaluate(MOUNT, [order_row.HTML, css, js, data])
+
+
+def shown(page: Page) -> list[str]:
+    return page.locator(".row .chip bdi").all_text_contents()
+
+
+def sent(page: Page, name: str) -> list[Any]:
+    return [value[name] for value in page.evaluate("window.sent")]
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_a_token_is_moved_by_keyboard_and_put_back(page: Page) -> None:
+    mount_row(page, row_data("a", "b", "c", "d", order=[0, 1, 2, 3]))
+    page.locator(".chip").first.focus()
+    press(page, "ArrowRight", "Space", "ArrowRight", "End")
+    assert shown(page) == ["a", "c", "d", "b"]
+    expect(page.get_by_role("status")).to_have_text("b: 4 of 4")
+    press(page, "Space")
+    page.wait_for_function("window.sent.length == 1")  # moves that follow each other are sent together
+    assert sent(page, "order") == [[0, 2, 3, 1]]
+    press(page, "Space", "Home")
+    assert shown(page) == ["b", "a", "c", "d"]
+    press(page, "Escape")
+    assert shown(page) == ["a", "c", "d", "b"]
+    assert page.locator(".chip.asked bdi").all_text_contents() == ["d", "b"]
+
+
+def test_a_token_is_dragged(page: Page) -> None:
+    mount_row(page, row_data("alpha", "beta", "gamma", order=[0, 1, 2], asked=1))
+    page.locator(".chip", has_text="alpha").hover()
+    page.mouse.down()
+    there = page.locator(".chip", has_text="gamma").bounding_box()
+    assert there is not None
+    page.mouse.move(there["x"] + there["width"] - 4, there["y"] + 8, steps=12)
+    page.mouse.up()
+    assert shown(page) == ["beta", "gamma", "alpha"]
+    page.wait_for_function("window.sent.length == 1")
+    assert sent(page, "order") == [[1, 2, 0]]
+    # an answer to an older move changes nothing, one to this move does
+    page.evaluate("data => window.again(data)", row_data("alpha", "beta", "gamma", order=[0, 1, 2], asked=1))
+    assert shown(page) == ["beta", "gamma", "alpha"]
+    page.evaluate(
+        "data => window.again(data)", row_data("alpha", "beta", "gamma", order=[2, 1, 0], asked=1) | {"count": 1}
+    )
+    assert shown(page) == ["gamma", "beta", "alpha"]
+
+
+def test_tokens_are_text(page: Page) -> None:
+    mount_row(page, row_data("<img src=x onerror=alert(1)>", "b", order=[1, 0]))
+    assert page.locator("img").count() == 0
+    assert shown(page) == ["b", "<img src=x onerror=alert(1)>"]
+
+
+def point_data(*angles: int) -> dict[str, Any]:
+    points = [
+        {
+            "name": f"image {i + 1}", "text": str(i + 1), "angle": angle, "pull": 20.0, "shape": "circle",
+            "colour": "#0072B2", "ink": "#ffffff", "lane": 0,
+        }
+        for i, angle in enumerate(angles)
+    ]  # fmt: skip
+    return {"points": points, "ties": [[0, 1]], "keys": [], "label": "Points", "count": 0}
+
+
+def mount_points(page: Page, data: dict[str, Any]) -> None:
+    css, js = ((circle.ASSETS / f"points.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    page.evaluate(MOUNT, [circle.HTML, css, js, data])
+
+
+def angle(point: Locator) -> int:
+    return int(point.get_attribute("aria-valuenow") or -1)
+
+
+def test_a_point_is_turned_by_keyboard(page: Page) -> None:
+    mount_points(page, point_data(0, 90))
+    first = page.get_by_role("slider", name="image 1")
+    first.focus()
+    press(page, "ArrowRight", "ArrowUp", "Shift+ArrowLeft", "PageDown")
+    assert angle(first) == 339  # 5 + 5 - 1 - 30
+    page.wait_for_function("window.sent.at(-1).angles[0] == 339")
+    press(page, "Home")
+    assert angle(first) == 0
+    assert angle(page.get_by_role("slider", name="image 2")) == 90
+
+
+def test_a_point_is_dragged_along_the_circle(page: Page) -> None:
+    mount_points(page, point_data(0, 90))
+    point = page.get_by_role("slider", name="image 1")
+    plane = page.locator("svg.plane").bounding_box()
+    assert plane is not None
+    middle = (plane["x"] + plane["width"] / 2, plane["y"] + plane["height"] / 2)
+    point.hover()
+    page.mouse.down()
+    page.mouse.move(middle[0] - 30, middle[1] + 30, steps=10)  # down to the left of the middle: 225 degrees
+    page.mouse.up()
+    assert abs(angle(point) - 225) <= 1
+    page.wait_for_function("window.sent.length > 0 && Math.abs(window.sent.at(-1).angles[0] - 225) <= 1")
+
+
+def test_an_order_by_keyboard_changes_the_losses_and_the_link(visitor: Visitor) -> None:
+    page = visitor.open("/objectives?objective=permutation&text=The+king+had+a+golden+ring.&k=3")
+    row = page.get_by_role("group", name="Tokens in the order in which they are found")
+    known = page.get_by_text("Found in this order", exact=False)
+    expect(known).to_be_visible()
+    row.get_by_role("button", name=re.compile("^[^,]*king")).focus()
+    press(page, "Space", "Home", "Space")
+    expect(page).to_have_url(re.compile("order=1"))
+    expect(known).to_contain_text("1. “ring”; 2. “the”")
+    press(page, "Space", "End", "Space")  # the focus is still there
+    expect(known).to_contain_text("1. “the”; 2. “king”")
+    expect(page).not_to_have_url(re.compile("order="))  # as drawn
+    press(page, "ArrowLeft", "Space", "Home", "End", "ArrowLeft", "Home", "Space")  # faster than the page answers
+    expect(known).to_contain_text("1. “ring”; 2. “king”")
+    visitor.settle()
+    expect(page.get_by_role("figure", name=re.compile("^Who sees whom"))).to_be_visible()
+
+
+def test_a_point_by_keyboard_changes_the_loss_and_the_link(visitor: Visitor) -> None:
+    page = visitor.open("/objectives?tab=points&count=2&angles=0.180.90.180&tau=1")
+    value = page.get_by_text(re.compile("^L = .* nats"))
+    expect(value).to_be_visible()
+    before = value.inner_text()
+    page.get_by_role("slider", name="text 1").focus()
+    press(page, "PageDown", "PageDown", "PageDown")  # from 90 degrees onto its image
+    expect(page).to_have_url(re.compile(r"angles=0\.180\.0\.180"))
+    expect(value).to_contain_text("L = 0.127 nats")
+    assert before != value.inner_text()
+    visitor.settle()
+    page.get_by_role("button", name="From the start").click()
+    expect(page).not_to_have_url(re.compile("angles="))
+
+
+def test_corruptions_together_and_alone(visitor: Visitor) -> None:
+    page = visitor.open("/objectives?objective=denoise")
+    expect(page.get_by_role("img", name=re.compile("^Five corruptions"))).to_have_count(2)
+    page.get_by_role("button", name="Begun elsewhere").click()
+    expect(page).to_have_url(re.compile("damage=rotate"))
+    expect(page.get_by_text("moved").first).to_be_visible()
+    visitor.settle()
