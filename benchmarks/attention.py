@@ -113,26 +113,32 @@ def pages(sizes: tuple[int, ...]) -> bool:
 
 
 def bare_forward(checkpoint: Checkpoint, text: str) -> Callable[[], Any]:
-    """The pass of the model that a capture of ``text`` needs, with nothing kept of it."""
+    """What one would write by hand: tokenise ``text``, run the passes that a capture of it needs, and keep nothing."""
     import torch
 
+    from core.attention.architectures.shapes import stream_inputs
     from core.language.langs import own_language
 
-    model = checkpoint.model
-    inputs = {name: torch.tensor([ids]) for name, ids in checkpoint.tokenizer(text, verbose=False).items()}
-    extra: dict[str, Any] = {}
-    if model.config.is_encoder_decoder:
-        start = model.generation_config.decoder_start_token_id or model.config.decoder_start_token_id
-        target = checkpoint.tokenizer(text_target=text, verbose=False)["input_ids"]
-        extra = {"decoder_input_ids": torch.tensor([[start, *target][:-1]]), "use_cache": False}
-    elif checkpoint.spec.kind == "causal-lm":
-        extra = {"use_cache": False}
-    else:
-        extra = own_language(model, inputs["input_ids"])
+    model, tokenizer, kind = checkpoint.model, checkpoint.tokenizer, checkpoint.spec.kind
 
     def run() -> Any:
+        inputs = {name: torch.tensor([ids]) for name, ids in tokenizer(text, verbose=False).items()}
+        extra: dict[str, Any] = {}
+        if model.config.is_encoder_decoder:
+            start = model.generation_config.decoder_start_token_id or model.config.decoder_start_token_id
+            target = tokenizer(text_target=text, verbose=False)["input_ids"]
+            extra = {"decoder_input_ids": torch.tensor([[start, *target][:-1]]), "use_cache": False}
+        elif kind == "causal-lm":
+            extra = {"use_cache": False}
+        else:
+            extra = own_language(model, inputs["input_ids"])
         with torch.inference_mode():
-            return model(**inputs, **extra, output_attentions=True)
+            outputs = model(**inputs, **extra, output_attentions=True)
+            if kind == "permutation-lm":  # the two streams of an order are a pass of their own
+                ids = inputs["input_ids"]
+                known = [i for i, one in enumerate(ids[0].tolist()) if one in tokenizer.all_special_ids]
+                model(**stream_inputs(ids, known), output_attentions=True)
+            return outputs
 
     return run
 
