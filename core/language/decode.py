@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
 from core.language import choose, segments
-from core.language.tokens import read_piece, style
-from core.language.types import Alternative, Decoding, GenerationStep
+from core.language.decoding.picking import pick, why
+from core.language.decoding.wording import Wording
+from core.language.types import Decoding, GenerationStep
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-ALTERNATIVES = 10
-"""How many of a step's most probable tokens are reported."""
 
 
 class Reader:
@@ -134,31 +132,6 @@ class Reader:
                 self._fixed["attention_mask"] = self._fixed["attention_mask"][:1].expand(len(rows), -1)
 
 
-class Wording:
-    """How a tokeniser's ids read, remembered for the length of one generation."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
-        self._style = style(tokenizer)
-        self._special = set(tokenizer.all_special_ids)
-        self._known: dict[int, str] = {}
-
-    def token(self, token_id: int) -> str:
-        """One token as it reads, a leading space included."""
-        if token_id not in self._known:
-            piece = str(self._tokenizer.convert_ids_to_tokens(token_id))
-            text, leading, marked = (piece, False, False)
-            if token_id not in self._special:
-                text, leading, marked = read_piece(piece, self._style)
-            self._known[token_id] = ("##" if marked else " " if leading else "") + text
-        return self._known[token_id]
-
-    def text(self, ids: Sequence[int]) -> str:
-        """All of ``ids`` as text, without special tokens and without half a character at the end."""
-        text = self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return str(text).rstrip("\ufffd")
-
-
 def steps(
     checkpoint: Checkpoint,
     prompt: Sequence[int],
@@ -213,41 +186,18 @@ def _one_by_one(
     ids: tuple[int, ...] = ()
     for index in range(budget):
         scores = without(reader.read(feed), banned)[0]  # (V,)
-        chosen, alternatives = pick(scores, decoding, index, forced[index] if index < len(forced) else None, wording)
+        hand = forced[index] if index < len(forced) else None
+        chosen, alternatives, spread = pick(scores, decoding, index, hand, wording, (*prompt, *ids))
         ids = (*ids, chosen.id)
-        reason = "end" if chosen.id in ends else full if index == budget - 1 else ""
+        text = wording.text(ids)
+        reason = why(chosen.id, text, decoding, ends, full if index == budget - 1 else "")
         yield GenerationStep(
-            index, chosen, alternatives, wording.text(ids), ids, reader.attention, reader.cross,
-            finished=bool(reason), reason=reason,
+            index, chosen, alternatives, text, ids, reader.attention, reader.cross,
+            finished=bool(reason), reason=reason, spread=spread,
         )  # fmt: skip
         if reason:
             return
         feed = torch.tensor([[chosen.id]], device=checkpoint.model.device)
-
-
-def pick(
-    scores: Tensor, decoding: Decoding, index: int, forced: int | None, wording: Wording
-) -> tuple[Alternative, tuple[Alternative, ...]]:
-    """The token taken at step ``index`` and the most probable ones; ``scores`` has shape (V,)."""
-    import torch
-
-    with torch.inference_mode():
-        chances = scores.softmax(-1)
-        best = chances.topk(min(ALTERNATIVES, scores.shape[-1]))
-        top: list[int] = best.indices.tolist()
-        own: list[float] = best.values.tolist()
-        if decoding.strategy == "sample":
-            kept = choose.kept_scores(scores, decoding).softmax(-1)
-            token = choose.draw(kept, decoding.seed, index) if forced is None else forced
-            after: list[float] = [*kept[best.indices].tolist(), float(kept[token])]
-        else:
-            token = top[0] if forced is None else forced
-            after = [float(i == top[0]) for i in (*top, token)]
-        own.append(own[top.index(token)] if token in top else float(chances[token]))
-    options = [
-        Alternative(i, wording.token(i), p, a) for i, p, a in zip((*top, token), own, after, strict=True)
-    ]  # fmt: skip
-    return options[-1], tuple(options[:-1])
 
 
 def end_ids(model: Any) -> frozenset[int]:
