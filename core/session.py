@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from core.efficiency.compare_windows import WindowComparison
     from core.efficiency.layout import Sparsity
     from core.efficiency.timing import Timing
+    from core.language.types import GenerationStep
 
 _HOUR = 3600.0
 _TRACES_KEPT = 12
@@ -196,6 +197,25 @@ def timing(slug: str, progress: Progress, *, again: bool = False) -> Timing:
         return _timings[key]
     finally:
         _comparing.release()
+
+
+_texts: OrderedDict[tuple[object, ...], tuple[GenerationStep, ...]] = OrderedDict()
+_keeping = threading.Lock()
+_TEXTS_KEPT = 256
+
+
+def written(key: tuple[object, ...]) -> tuple[GenerationStep, ...] | None:
+    """The steps of a text that was written to its end under ``key``: the model, what it read, and the decoding."""
+    with _keeping:
+        return _texts.get(key)
+
+
+def keep_written(key: tuple[object, ...], steps: tuple[GenerationStep, ...]) -> None:
+    """Keep a finished text for all visitors; its steps have no attention."""
+    with _keeping:
+        _texts[key] = steps
+        while len(_texts) > _TEXTS_KEPT:
+            _texts.popitem(last=False)
 
 
 def timed(spec: CheckpointSpec) -> Timing | None:
