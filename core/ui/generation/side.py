@@ -117,7 +117,7 @@ def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         kind: Any = st.selectbox(
             f"Rule {number + 1}", list(NAMES), index=list(NAMES).index(card.kind), format_func=NAMES.__getitem__,
-            key=state.key(f"card.{number}.kind"), width=142,
+            key=state.key(f"card.{number}.kind"), width=154,
         )  # fmt: skip
         if kind != card.kind:
             card = fresh(kind)
@@ -136,8 +136,8 @@ def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
 
 def _number(number: Number, value: float, key: str) -> float:
     if number.whole:
-        return float(st.number_input(number.name, int(number.low), int(number.high), int(value), key=key, width=106))
-    return float(st.number_input(number.name, number.low, number.high, value, number.step, key=key, width=106))
+        return float(st.number_input(number.name, int(number.low), int(number.high), int(value), key=key, width=102))
+    return float(st.number_input(number.name, number.low, number.high, value, number.step, key=key, width=102))
 
 
 def _ended(steps: Sequence[GenerationStep], name: str) -> str:
