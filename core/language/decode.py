@@ -9,8 +9,9 @@ Shapes: B hypotheses, q tokens read in a step, K tokens read so far, S source to
 
 from __future__ import annotations
 
+import copy
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 class Reader:
     """A model that is read a few tokens at a time, with its cache; holds one visitor's state, never the model's."""
 
-    def __init__(self, model: Any, source: Sequence[int] | None = None, *, attention: bool = False) -> None:
+    def __init__(
+        self, model: Any, source: Sequence[int] | None = None, *, attention: bool = False, cached: bool = True
+    ) -> None:
+        """With ``cached`` false it keeps nothing and reads everything again at every step."""
         import torch
 
         self.model = model
@@ -43,10 +47,12 @@ class Reader:
         # A Reformer keeps buckets, not keys and values, and has no matrix to show: it reads everything again, too.
         self._hashing = model.config.model_type == "reformer"
         # GPT has no cache in transformers; it reads everything again at every step.
-        self._caching = "past_key_values" in takes
+        self._caching = cached and "past_key_values" in takes
         self._cache: Any = None
         self._read: Tensor | None = None
         self._fixed: dict[str, Any] = {"output_attentions": True} if attention else {}
+        if not cached and "use_cache" in takes:
+            self._fixed["use_cache"] = False
         if "logits_to_keep" in takes:
             self._fixed["logits_to_keep"] = 1  # of a long prompt only the last scores are wanted
         self._inputs = "input_ids"
@@ -112,6 +118,17 @@ class Reader:
             self.attention = np.concatenate(found, axis=2)
             self.attention.setflags(write=False)
         return scores
+
+    def again(self, ids: Tensor) -> Callable[[], Tensor]:
+        """A function that reads ``ids`` once, as `read` does, but from a copy of the cache, so that nothing changes."""
+        copied = copy.copy(self)
+        copied._cache = copy.deepcopy(self._cache)
+        return lambda: copied.read(ids)
+
+    def cached_bytes(self) -> int:
+        """Bytes of the keys and values that are kept of what the decoder has read."""
+        own = getattr(self._cache, "self_attention_cache", self._cache)
+        return sum(t.nbytes for layer in own.layers for t in (layer.keys, layer.values)) if own is not None else 0
 
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with the hypotheses at ``rows``; a row may be taken more than once."""

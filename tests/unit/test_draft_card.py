@@ -41,7 +41,7 @@ def test_it_is_a_tenth_of_the_model_and_speaks_of_the_same_tokens() -> None:
     assert (bundled_root() / "atlas-gpt-2" / "draft" / "model.safetensors").stat().st_size < 1_100_000
 
 
-@pytest.mark.parametrize("prompt", ["Once upon a time there was a little girl who", "The old man opened the door and saw"])
+@pytest.mark.parametrize("prompt", ["Once upon a time there was a little girl who", "The old man opened the door"])
 def test_it_changes_no_text_and_halves_the_passes(prompt: str) -> None:
     large, small = checkpoints.load("atlas-gpt-2"), checkpoints.load("atlas-gpt-2", "draft")
     ids = prompt_ids(large, prompt)

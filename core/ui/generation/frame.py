@@ -88,6 +88,10 @@ def show(view: GenerationView) -> None:
     """
     drawn: dict[str, Callable[[GenerationView], None]] = {
         "side": _side,
+        "step": _step,
+        "beam": _beam,
+        "cache": _cache,
+        "draft": _draft,
     }
     drawn[view.section](view)
 
@@ -96,6 +100,30 @@ def _side(view: GenerationView) -> None:
     from core.ui.generation.side import side_by_side
 
     side_by_side(view)
+
+
+def _step(view: GenerationView) -> None:
+    from core.ui.generation.step import one_step
+
+    one_step(view)
+
+
+def _beam(view: GenerationView) -> None:
+    from core.ui.generation.beam import beam_section
+
+    beam_section(view)
+
+
+def _cache(view: GenerationView) -> None:
+    from core.ui.generation.cache import cache_section
+
+    cache_section(view)
+
+
+def _draft(view: GenerationView) -> None:
+    from core.ui.generation.draft import draft_section
+
+    draft_section(view)
 
 
 def writers() -> list[CheckpointSpec]:

@@ -123,9 +123,9 @@ def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
             card = fresh(kind)
         value, temperature = card.value, card.temperature
         if kind in NUMBERS:
-            value = _number(NUMBERS[kind], value, state.key(f"card.{number}.{kind}"))
+            value = number_input(NUMBERS[kind], value, state.key(f"card.{number}.{kind}"))
         if kind in CUTS:
-            temperature = _number(TEMPERATURE, temperature, state.key(f"card.{number}.{kind}.temperature"))
+            temperature = number_input(TEMPERATURE, temperature, state.key(f"card.{number}.{kind}.temperature"))
         if len(cards) > 1:
             st.button(
                 "", icon=":material/close:", key=state.key(f"card.{number}.remove"), help=f"Remove rule {number + 1}",
@@ -134,7 +134,8 @@ def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
     return Card(kind, value, temperature)
 
 
-def _number(number: Number, value: float, key: str) -> float:
+def number_input(number: Number, value: float, key: str) -> float:
+    """The box of a rule's number."""
     if number.whole:
         return float(st.number_input(number.name, int(number.low), int(number.high), int(value), key=key, width=102))
     return float(st.number_input(number.name, number.low, number.high, value, number.step, key=key, width=102))

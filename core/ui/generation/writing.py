@@ -47,7 +47,7 @@ def write_all(view: GenerationView, decodings: Sequence[Decoding], page: Page) -
     run: _Run | None = st.session_state.get(slot)
     if run is None or run.wanted != tuple(keys):
         run = st.session_state[slot] = _Run(tuple(keys))
-    done = [session.written(key) for key in keys]
+    done = [session.texts.get(key) for key in keys]
     for number, steps in enumerate(done):
         if steps is not None:
             page.steps(number, steps, False)
@@ -63,7 +63,7 @@ def write_all(view: GenerationView, decodings: Sequence[Decoding], page: Page) -
                 _beam(view, begun, decodings[number], number, run, page)
         for number in missing:
             done[number] = tuple(run.steps[number])
-            session.keep_written(keys[number], tuple(run.steps[number]))
+            session.texts.put(keys[number], tuple(run.steps[number]))
         place.empty()
     elif missing:
         for number in missing:
@@ -121,3 +121,13 @@ def _go_on(run: _Run) -> Callable[[], None]:
         run.stopped = False
 
     return go_on
+
+
+def remember(slot: str, key: tuple[object, ...]) -> None:
+    """A callback: what was asked for, or stopped, belongs to these settings alone."""
+    st.session_state[slot] = key
+
+
+def forget(slot: str) -> None:
+    """A callback that takes it back."""
+    st.session_state.pop(slot, None)
