@@ -79,7 +79,8 @@ def _kind(node: Node) -> str:
 
 def _box(node: Node, width: int, colour: str, ink: str, ground: str) -> dict[str, object]:
     """A token over its score; finished ones have a double frame by their mark, pruned ones no frame and are struck."""
-    room = 14 if width <= 4 else 9 if width <= 6 else 7
+    room = 14 if width <= 4 else 9 if width <= 6 else 6
+    size = 13 if width <= 6 else 11
     token = visible(node.token).replace("␣", "") or "␣"
     token = label(token if len(token) <= room else token[: room - 1] + "…")
     score = f"{node.score:.1f}".replace("-", "−")
@@ -87,8 +88,8 @@ def _box(node: Node, width: int, colour: str, ink: str, ground: str) -> dict[str
     pruned = node.fate == "pruned" and not node.best
     text = f"<s>{token}</s>" if pruned else f"<b>{mark}{token}</b>" if node.best else f"{mark}{token}"
     return {
-        "text": f"{text}<br><span style='font-size:11px'>{score}</span>", "showarrow": False,
-        "font": {"color": ink, "size": 13}, "bgcolor": ground, "borderpad": 2, "opacity": 0.72 if pruned else 1.0,
+        "text": f"{text}<br><span style='font-size:{size - 2}px'>{score}</span>", "showarrow": False,
+        "font": {"color": ink, "size": size}, "bgcolor": ground, "borderpad": 2, "opacity": 0.72 if pruned else 1.0,
         "bordercolor": colour if node.best else _GREY, "borderwidth": 2 if node.best else 0 if pruned else 1,
     }  # fmt: skip
 

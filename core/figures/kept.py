@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from core.language.decoding.step import Look
 
 _ROW = 27
+_BARS = 0.7
+"""The share of the width that the bars may take; the numbers stand in the rest."""
 _GREY = "#8A939C"
 
 
@@ -48,16 +50,17 @@ def rule_bars(
         marker={"color": colour}, customdata=spoken, hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
     widest = max([max(row.before, row.after) for row in found.rows], default=1e-9)
-    figure.add_scatter(
-        x=[max(row.before, row.after) for row in found.rows], y=rows, mode="text", text=[f" {text}" for text in told],
-        textposition="middle right", textfont={"color": ink, "size": 12}, hoverinfo="skip", cliponaxis=False,
+    right = widest / _BARS
+    figure.add_scatter(  # a column of its own, where no line crosses it
+        x=[right] * len(rows), y=rows, mode="text", text=told, textposition="middle left",
+        textfont={"color": ink, "size": 12}, hoverinfo="skip",
     )  # fmt: skip
-    _own_line(figure, found, ink, widest)
-    _layout(figure, found, names, taken, ink, 1.55 * widest)
+    _own_line(figure, found, ink)
+    _layout(figure, found, names, taken, ink, right)
     return figure
 
 
-def _own_line(figure: go.Figure, found: Look, ink: str, widest: float) -> None:
+def _own_line(figure: go.Figure, found: Look, ink: str) -> None:
     """The line by which the rule decides."""
     around, rows = found.around, found.rows
     dashed = {"color": ink, "width": 1.5, "dash": "dash"}
@@ -70,7 +73,7 @@ def _own_line(figure: go.Figure, found: Look, ink: str, widest: float) -> None:
     if around.rule == "top_k" and around.value < len(rows):
         figure.add_hline(y=around.value - 0.5, line=dashed)
         figure.add_annotation(
-            x=1, xref="paper", y=around.value - 0.5, yanchor="bottom", xanchor="right", showarrow=False,
+            x=_BARS, xref="paper", y=around.value - 0.5, yanchor="bottom", xanchor="right", showarrow=False,
             text=f"the {around.value:.0f} best above", font={"color": ink},
         )  # fmt: skip
     if around.rule == "top_p":
@@ -84,7 +87,7 @@ def _own_line(figure: go.Figure, found: Look, ink: str, widest: float) -> None:
         )
         figure.update_layout(
             xaxis2={
-                "overlaying": "x", "side": "top", "range": [0, 1.55], "tickvals": [0, 0.5, around.value, 1.0][:4],
+                "overlaying": "x", "side": "top", "range": [0, 1 / _BARS], "tickvals": [0, 0.5, around.value, 1.0],
                 "ticktext": ["0", "0.5" if abs(around.value - 0.5) > 0.12 else "", f"p = {around.value:g}",
                              "1" if around.value < 0.85 else ""],
                 "showgrid": False, "zeroline": False, "fixedrange": True, "tickfont": {"color": ink, "size": 12},

@@ -44,7 +44,7 @@ def beam_section(view: GenerationView) -> None:
         )  # fmt: skip
         st.caption(
             "Under each token: the sum of log-probabilities of its path, best of a step at the left. Solid: kept. "
-            "Struck and dotted: pruned. ■: a finished text. Thick: the text that is returned."
+            "Struck and dotted: pruned. ■: a text that ended, or has no more steps. Thick: the text that is returned."
         )
     with right:
         _found(view, grown, decoding)
@@ -81,7 +81,7 @@ def _found(view: GenerationView, grown: Tree, decoding: Decoding) -> None:
         session.trees.put(key, greedy)
     rows = [(text.strip() or "∅", minus(score), minus(rank)) for text, score, rank in grown.results]
     st.markdown("**What it ranks, best first**")
-    table(Table(("Text", "Sum", "Rank"), rows, "Texts of the beam, best first", (64, 18, 18), (1, 2)))
+    table(Table(("Text", "Sum", "Rank"), rows, "Texts of the beam, best first", (52, 24, 24), (1, 2)))
     text, score, _ = greedy.results[0]
     best = grown.results[0][1]
     if grown.ids == greedy.ids:

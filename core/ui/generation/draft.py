@@ -72,8 +72,8 @@ def draft_section(view: GenerationView) -> None:
     _counts(found, ahead)
     told(
         "**Try** 1 and 8 tokens a draft, then sampling at temperature 1.\n\n"
-        "**Notice** that short, common words are drafted well and names are not, and that longer drafts are refused "
-        "more often than they save passes."
+        "**Notice** that the text is the same with every length of a draft under greedy decoding, and that what stands "
+        "behind a refused token is lost: a long draft pays only where its first tokens hold."
     )
     time_both(view, key, begun.prompt, (large, small), found, time_it)
     _rounds(found, Wording(large.tokenizer), state.key("draft.csv"))
@@ -83,7 +83,7 @@ def draft_section(view: GenerationView) -> None:
         st.caption(
             plain(
                 f"{small.spec.name} has {small.model.num_parameters():,} parameters, {view.spec.name} "
-                f"{large.model.num_parameters():,}. It learned from the same text, {card.tokens / 1e6:.0f} million tokens. "
+                f"{large.model.num_parameters():,}. It learned from the same text. "
                 + " ".join((*card.strengths, *card.weaknesses))
             )
         )

@@ -32,7 +32,7 @@ def inked(begun: str, found: Drafted, wording: Wording, *, growing: bool = False
         for token in one.written[one.accepted :]:
             parts.append(_span(wording.token(token), "own", f"round {number}: the large model's own"))
     caret = '<span aria-hidden="true">▏</span>' if growing else ""
-    style = "font-size:1.1rem;line-height:2.1;min-height:9em;margin:0;overflow-wrap:anywhere"
+    style = "font-size:1.1rem;line-height:2.1;min-height:6.3em;margin:0;overflow-wrap:anywhere"
     return f'<p dir="auto" style="{style}">{"".join(parts)}{caret}</p>'
 
 

@@ -38,7 +38,7 @@ RULES: dict[Rule, Told] = {
     ),
     "top_p": Told(
         "Top-p", NUMBERS["top_p"],
-        r"p'(w) \propto p(w) \cdot [\, w \in S \,], \quad S = \text{smallest top set with } \sum_{v \in S} p(v) \ge p",
+        r"p'(w) \propto p(w) \cdot [\, w \in S \,], \quad \sum_{v \in S} p(v) \ge p",
         "$S$ holds the most probable tokens, as few as reach the mass $p$: the line in the picture is the sum from the "
         "top. Few tokens stay where the model is sure, many where it is not.",
         "Holtzman et al. 2020, The Curious Case of Neural Text Degeneration, arXiv 1904.09751.",
@@ -52,22 +52,22 @@ RULES: dict[Rule, Told] = {
     ),
     "typical": Told(
         "Typical", NUMBERS["typical"],
-        r"d(w) = \bigl|\, -\ln p(w) - H \,\bigr|, \quad H = -\sum_{v \in V} p(v) \ln p(v)",
+        r"\begin{aligned} d(w) &= \bigl|\, -\ln p(w) - H \,\bigr| \\ H &= -\sum_{v \in V} p(v) \ln p(v) \end{aligned}",
         "$H$ is the entropy, $-\\ln p(w)$ the surprise of token $w$. The tokens with the smallest distance $d$ stay, "
         "as few as reach the mass. So it may cut off the most probable token, where that one says too little.",
         "Meister et al. 2023, Locally Typical Sampling, arXiv 2202.00666.",
     ),
     "penalty": Told(
         "Repetition penalty", Number("Penalty", 0.5, 3.0, 1.3, 0.1),
-        r"z'_w = \begin{cases} z_w / \theta & z_w \ge 0 \\ \theta \, z_w & z_w < 0 \end{cases}"
-        r"\quad \text{for every } w \text{ read before}",
-        "$z_w$ is the score of token $w$, $\\theta$ the penalty. Every token of the beginning and the new text counts, "
-        "once or often. The paper divides only; transformers, and so this page, multiplies scores below 0.",
+        r"z'_w = \begin{cases} z_w / \theta & z_w \ge 0 \\ \theta \, z_w & z_w < 0 \end{cases} \quad w \in x_{<t}",
+        "$z_w$ is the score of token $w$, $\\theta$ the penalty, $x_{<t}$ all that was read. "
+        "Every token of the beginning and the new text counts, once or often. The paper divides only; transformers, "
+        "and so this page, multiplies scores below 0.",
         "Keskar et al. 2019, CTRL, arXiv 1909.05858.",
     ),
     "no_repeat": Told(
         "No repeated runs", Number("Length of a run", 1, 10, 2, 1, True),
-        r"p'(w) = 0 \quad \text{where } (x_{t-n+1}, \dots, x_{t-1}, w) \text{ stands in } x_{<t}",
+        r"p'(w) = 0 \ \text{ if } (x_{t-n+1}, \dots, x_{t-1}, w) \text{ is in } x_{<t}",
         "$x_{<t}$ is all that was read, $n$ the length of the runs. Whatever would end a run that stands there already "
         "is forbidden.",
         "As transformers' no_repeat_ngram_size does it.",

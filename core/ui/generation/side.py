@@ -72,6 +72,10 @@ def side_by_side(view: GenerationView) -> None:
         "**Try** another seed under Settings, then a length of 60 tokens.\n\n"
         "**Notice** that greedy decoding and beam search find texts of high probability that soon repeat, and that "
         "sampling pays for its variety with single tokens of great surprise."
+        if view.task is None
+        else "**Try** another text, then sampling at temperature 2.\n\n"
+        "**Notice** that a text to rewrite leaves the model little choice: the entropy is low, and the rules agree "
+        "more often than over a story."
     )
     _measures(shown, found)
     steps_expander([card.name for card in shown], texts, key=state.key("steps"))
