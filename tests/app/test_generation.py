@@ -62,9 +62,10 @@ def test_rules_are_changed_added_removed_and_linked() -> None:
     )
     next(b for b in at.button if b.label == "Add a rule").click().run()
     assert html_of(at).count('scope="row"') == 5
-    next(b for b in at.button if b.help == "Remove rule 1").click().run()
+    for _ in range(3):
+        next(b for b in at.button if b.label == "Remove the last").click().run()
     kinds = [b.value for b in at.selectbox if b.label.startswith("Rule ")]
-    assert kinds == ["min_p", "top_p", "beam", "sample"]
+    assert kinds == ["greedy", "min_p"]
     again = opened(rules="min_p-0.1,typical-0.5-2", colour="entropy")
     assert [b.value for b in again.selectbox if b.label.startswith("Rule ")] == ["min_p", "typical"]
     assert not again.warning
@@ -73,8 +74,8 @@ def test_rules_are_changed_added_removed_and_linked() -> None:
 def test_settings_change_the_texts() -> None:
     free = opened(rules="greedy", length="60")
     assert "It wrote a text that it was to stop at." not in shown(free)
-    stopped = opened(rules="greedy,beam-2", length="60", stop="girl")
-    assert shown(stopped).count("It wrote a text that it was to stop at") == 2
+    stopped = opened(rules="greedy", length="60", stop="she")
+    assert "It wrote a text that it was to stop at." in shown(stopped)
     banned = opened(rules="greedy", length="60", norepeat="2")
     assert "runs of two 0%" in shown(banned)
     assert "runs of two 0%" not in shown(free)

@@ -63,6 +63,11 @@ READS = {
         "from core.anatomy.compare import compare\nfrom core.anatomy.told import told\n"
         "assert told(compare('bert', 't5')).new"
     ),
+    "decoding": (
+        "import core.language.decoding.cards, core.language.decoding.summary, core.language.decoding.rules\n"
+        "import core.language.decoding.tree, core.language.decoding.step, core.language.decoding.together\n"
+        "import core.language.decoding.draft, core.efficiency.growth"
+    ),
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
 PAGES = ("home", "timeline", "about", "glossary", "search", "calculators")

@@ -149,6 +149,8 @@ def _model(state: PageState, specs: dict[str, CheckpointSpec]) -> CheckpointSpec
 def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
     """What an encoder-decoder is asked for, None for a decoder; and the text that the page opens with."""
     if spec.kind != "seq2seq-lm":
+        if state.text("task"):
+            st.warning(plain(f"{spec.name} goes on with a text and has no tasks."), icon=":material/link_off:")
         state.set(task=None)
         return None, TEXT
     from core.language.tasks import tasks

@@ -83,7 +83,7 @@ def side_by_side(view: GenerationView) -> None:
 
 
 def _colour_row(state: PageState, cards: Sequence[Card]) -> str:
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         colour = str(
             st.segmented_control(
                 "Colour", list(COLOURS), default=state.text("colour", "surprise"), required=True,
@@ -95,6 +95,10 @@ def _colour_row(state: PageState, cards: Sequence[Card]) -> str:
         st.button(
             "Add a rule", icon=":material/add:", key=state.key("add"), disabled=len(cards) >= MOST,
             on_click=_change(state, lambda kept: [*kept, _next(kept)]), help=f"Up to {MOST} beside each other",
+        )  # fmt: skip
+        st.button(
+            "Remove the last", icon=":material/remove:", key=state.key("remove"), disabled=len(cards) < 2,
+            on_click=_change(state, lambda kept: kept[:-1]),
         )  # fmt: skip
     return colour
 
@@ -130,11 +134,6 @@ def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
             value = number_input(NUMBERS[kind], value, state.key(f"card.{number}.{kind}"))
         if kind in CUTS:
             temperature = number_input(TEMPERATURE, temperature, state.key(f"card.{number}.{kind}.temperature"))
-        if len(cards) > 1:
-            st.button(
-                "", icon=":material/close:", key=state.key(f"card.{number}.remove"), help=f"Remove rule {number + 1}",
-                on_click=_change(state, lambda kept: kept[:number] + kept[number + 1 :]), type="tertiary",
-            )  # fmt: skip
     return Card(kind, value, temperature)
 
 
