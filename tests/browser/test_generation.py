@@ -79,3 +79,20 @@ def test_a_draft_is_checked_and_timed(visitor: Visitor) -> None:
     page.get_by_role("combobox", name="Live model").click()
     page.get_by_role("option", name=re.compile("Atlas GPT-Neo")).click()
     expect(page.get_by_text("nothing can draft for it", exact=False)).to_be_visible()
+
+
+def test_what_takes_long_can_be_stopped_and_goes_on(visitor: Visitor) -> None:
+    page = visitor.page
+    ours = page.get_by_test_id("stMain").get_by_role("button", name="Stop")  # Streamlit has one of its own above
+    page.goto(visitor.address + "/generation?tab=cache&model=atlas-t5&grow=1000")
+    ours.click()
+    expect(page.get_by_text("The measuring was stopped.")).to_be_visible()
+    expect(page.get_by_role("button", name="Measure", exact=True)).to_be_visible()
+    visitor.settle()
+    page.goto(visitor.address + "/generation?length=200&rules=sample-1,beam-8")
+    ours.click()
+    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    expect(page.get_by_text("Stopped.").first).to_be_visible()
+    visitor.settle()
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator("span[title^='step 150: probability']").first).to_be_visible()

@@ -3,7 +3,7 @@ r"""The rules between a model's scores and its next token, each a function from 
 With :math:`z_w` the score of token :math:`w`, :math:`p = \mathrm{softmax}(z)` and :math:`x` what was read before:
 
 penalty      :math:`z_w \leftarrow z_w / \theta` for :math:`z_w \ge 0`, :math:`\theta z_w` below 0, for every w in x
-             (after Keskar et al. 2019, arXiv 1909.05858, whose formula divides alone)
+             (after Keskar et al. 2019, arXiv 1909.05858; the case below 0 is transformers')
 no_repeat    :math:`z_w \leftarrow -\infty` where w would end a run of n tokens that stands in x already
 temperature  :math:`z_w \leftarrow z_w / T`
 top_k        keeps the k highest scores (Fan et al. 2018, arXiv 1805.04833), and what ties with the last of them

@@ -61,8 +61,8 @@ RULES: dict[Rule, Told] = {
         "Repetition penalty", Number("Penalty", 0.5, 3.0, 1.3, 0.1),
         r"z'_w = \begin{cases} z_w / \theta & z_w \ge 0 \\ \theta \, z_w & z_w < 0 \end{cases} \quad w \in x_{<t}",
         "$z_w$ is the score of token $w$, $\\theta$ the penalty, $x_{<t}$ all that was read. "
-        "Every token of the beginning and the new text counts, once or often. The paper divides only; transformers, "
-        "and so this page, multiplies scores below 0.",
+        "Every token of the beginning and the new text counts, once or often. Scores "
+        "below 0 are multiplied, as transformers does it, so that they fall, too.",
         "Keskar et al. 2019, CTRL, arXiv 1909.05858.",
     ),
     "no_repeat": Told(
