@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import streamlit as st
 
@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
     from core.efficiency.compare import Comparison, LongText
     from core.efficiency.compare_windows import WindowComparison
+    from core.efficiency.growth import Point
     from core.efficiency.layout import Sparsity
     from core.efficiency.timing import Timing
+    from core.language.decoding.draft import Drafted
+    from core.language.decoding.tree import Tree
+    from core.language.types import GenerationStep
 
 _HOUR = 3600.0
 _TRACES_KEPT = 12
@@ -196,6 +200,60 @@ def timing(slug: str, progress: Progress, *, again: bool = False) -> Timing:
         return _timings[key]
     finally:
         _comparing.release()
+
+
+class Shelf(Generic[T]):
+    """Finished results by key, the latest ``most`` of them, for all visitors."""
+
+    def __init__(self, most: int) -> None:
+        self._kept: OrderedDict[tuple[object, ...], T] = OrderedDict()
+        self._most = most
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[object, ...]) -> T | None:
+        """What is kept under ``key``."""
+        with self._lock:
+            return self._kept.get(key)
+
+    def put(self, key: tuple[object, ...], value: T) -> None:
+        """Keep ``value``; the oldest result leaves."""
+        with self._lock:
+            self._kept[key] = value
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+
+texts: Shelf[tuple[GenerationStep, ...]] = Shelf(256)
+"""Texts written to their end, by model, what it read, and decoding; without attention."""
+trees: Shelf[Tree] = Shelf(128)
+"""Beam searches, by the same."""
+drafts: Shelf[Drafted] = Shelf(128)
+"""Texts written with a draft model."""
+seconds: Shelf[tuple[float, ...]] = Shelf(128)
+"""Seconds without a draft, with one, and of the draft alone."""
+
+_growths: OrderedDict[tuple[object, ...], tuple[Point, ...]] = OrderedDict()
+
+
+def growth(key: tuple[object, ...], points: Callable[[], Iterator[Point]], progress: Progress) -> tuple[Point, ...]:
+    """What a token costs as the text grows, measured once; not beside another measurement."""
+    return _one_at_a_time(_growths, key, lambda: tuple(points()), progress)
+
+
+def grown(key: tuple[object, ...]) -> tuple[Point, ...] | None:
+    """What :func:`growth` has found; None while nothing was measured."""
+    return _growths.get(key)
+
+
+def regrow(key: tuple[object, ...]) -> None:
+    """Forget what :func:`growth` found, to measure it anew."""
+    _growths.pop(key, None)
+
+
+def seconds_of(key: tuple[object, ...], compute: Callable[[], tuple[float, ...]], progress: Progress) -> None:
+    """Measure ways of writing, not beside another measurement, and keep what was found in `seconds`."""
+    found: OrderedDict[tuple[object, ...], tuple[float, ...]] = OrderedDict()
+    seconds.put(key, _one_at_a_time(found, key, compute, progress))
 
 
 def timed(spec: CheckpointSpec) -> Timing | None:

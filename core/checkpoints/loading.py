@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from core.checkpoints import hub_cache, package
 from core.checkpoints.bundled import base_state, elements_of, hears_sentences, state_of, targets
 from core.checkpoints.folder import Inspected, count_elements, inspect, inspect_again, read_json
 from core.checkpoints.read_adapters import read_adapters
-from core.checkpoints.registry import GENERATOR, MINILM, bundled_root
+from core.checkpoints.registry import DRAFT, GENERATOR, MINILM, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
 from core.errors import CheckpointRefused, CheckpointUnavailable
 from core.settings import settings
@@ -76,7 +77,7 @@ def estimated_bytes(spec: CheckpointSpec) -> int:
 def _bundled_folder(spec: CheckpointSpec) -> Path:
     """Where the weights of a bundled checkpoint, or of a part of one, are."""
     slug, _, part = spec.slug.partition(":")
-    return bundled_root() / slug / (GENERATOR if part == "generator" else "")
+    return bundled_root() / slug / {"generator": GENERATOR, "draft": DRAFT}.get(part, "")
 
 
 def fingerprint(spec: CheckpointSpec) -> tuple[tuple[str, int, int], ...]:
@@ -205,6 +206,9 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
     folder = bundled_root() / slug
     if part == "generator":
         return _generator(folder), _tokenizer(folder)
+    if part == "draft":  # it reads the tokens of the model beside it
+        count_elements(folder / DRAFT / "model.safetensors")
+        return _read_folder(replace(inspect(folder, folder), folder=folder / DRAFT), _tokenizer(folder))
     if part == "pairs":
         return _read_folder(inspect(folder, folder), auto=_pairs_class(folder))
     if (folder / "model.safetensors").is_file():

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from core.catalogue import HubCheckpoint, System
 
 MINILM = "minilm"
-_PARTS: dict[Part, str] = {"pairs": "head for pairs of sentences", "generator": "generator"}
+_PARTS: dict[Part, str] = {"pairs": "head for pairs of sentences", "generator": "generator", "draft": "draft model"}
 GENERATOR = "generator"
 """Folder of ELECTRA's generator inside a bundled folder."""
+DRAFT = "draft"
+"""Folder of a small model of the same vocabulary inside a bundled folder; it has a card of its own."""
 
 
 def bundled_root() -> Path:
@@ -70,14 +72,16 @@ def get(slug: str) -> CheckpointSpec:
 
 
 def part_of(spec: CheckpointSpec, part: Part) -> CheckpointSpec:
-    """The description of a further model of a checkpoint; its slug is ``<slug>:<part>``.
+    """The description of a further model of a checkpoint; its slug is ``<slug>:<part>``, a draft has its own card.
 
     Raises :class:`CheckpointUnavailable` where the checkpoint has no such part.
     """
     if part not in spec.parts:
         raise CheckpointUnavailable(f"{spec.name} has no {_PARTS[part]}. Choose a model that has one.")
     kind: Kind = "masked-lm" if part == "generator" else spec.kind
-    return replace(spec, slug=f"{spec.slug}:{part}", kind=kind, parts=(part,))
+    found = replace(spec, slug=f"{spec.slug}:{part}", kind=kind, parts=(part,))
+    card = _card(bundled_root() / spec.slug / DRAFT) if part == "draft" else None
+    return replace(found, name=card.name, card=card) if card else found
 
 
 def for_branch(branch: Branch) -> tuple[CheckpointSpec, ...]:
@@ -177,6 +181,8 @@ def _parts(folder: Path, config: dict[str, object], card: Card) -> tuple[Part, .
         parts.append("pairs")
     if (folder / GENERATOR / "model.safetensors").is_file():
         parts.append("generator")
+    if (folder / DRAFT / "model.safetensors").is_file():
+        parts.append("draft")
     return tuple(part for part in parts if part not in card.extra.get("withheld", ()))
 
 

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 Branch = Literal["encoder", "decoder", "encoder-decoder", "efficient"]
 Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "replaced-token", "permutation-lm", "adapters"]
-Part = Literal["pairs", "generator"]
-"""What a checkpoint may have beside its main model: a head for pairs of segments, ELECTRA's generator."""
+Part = Literal["pairs", "generator", "draft"]
+"""What a checkpoint may have beside its main model: a head for pairs of segments, ELECTRA's generator, a small model
+that drafts for the large one."""
 Source = Literal["bundled", "package", "directory", "hub"]
 
 

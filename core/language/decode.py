@@ -9,8 +9,9 @@ Shapes: B hypotheses, q tokens read in a step, K tokens read so far, S source to
 
 from __future__ import annotations
 
+import copy
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,20 +20,21 @@ from numpy.typing import NDArray
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
 from core.language import choose, segments
-from core.language.tokens import read_piece, style
-from core.language.types import Alternative, Decoding, GenerationStep
+from core.language.decoding.picking import pick, why
+from core.language.decoding.wording import Wording
+from core.language.types import Decoding, GenerationStep
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-ALTERNATIVES = 10
-"""How many of a step's most probable tokens are reported."""
 
 
 class Reader:
     """A model that is read a few tokens at a time, with its cache; holds one visitor's state, never the model's."""
 
-    def __init__(self, model: Any, source: Sequence[int] | None = None, *, attention: bool = False) -> None:
+    def __init__(
+        self, model: Any, source: Sequence[int] | None = None, *, attention: bool = False, cached: bool = True
+    ) -> None:
+        """With ``cached`` false it keeps nothing and reads everything again at every step."""
         import torch
 
         self.model = model
@@ -45,10 +47,12 @@ class Reader:
         # A Reformer keeps buckets, not keys and values, and has no matrix to show: it reads everything again, too.
         self._hashing = model.config.model_type == "reformer"
         # GPT has no cache in transformers; it reads everything again at every step.
-        self._caching = "past_key_values" in takes
+        self._caching = cached and "past_key_values" in takes
         self._cache: Any = None
         self._read: Tensor | None = None
         self._fixed: dict[str, Any] = {"output_attentions": True} if attention else {}
+        if not cached and "use_cache" in takes:
+            self._fixed["use_cache"] = False
         if "logits_to_keep" in takes:
             self._fixed["logits_to_keep"] = 1  # of a long prompt only the last scores are wanted
         self._inputs = "input_ids"
@@ -115,6 +119,17 @@ class Reader:
             self.attention.setflags(write=False)
         return scores
 
+    def again(self, ids: Tensor) -> Callable[[], Tensor]:
+        """A function that reads ``ids`` once, as `read` does, but from a copy of the cache, so that nothing changes."""
+        copied = copy.copy(self)
+        copied._cache = copy.deepcopy(self._cache)
+        return lambda: copied.read(ids)
+
+    def cached_bytes(self) -> int:
+        """Bytes of the keys and values that are kept of what the decoder has read."""
+        own = getattr(self._cache, "self_attention_cache", self._cache)
+        return sum(t.nbytes for layer in own.layers for t in (layer.keys, layer.values)) if own is not None else 0
+
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with the hypotheses at ``rows``; a row may be taken more than once."""
         import torch
@@ -132,31 +147,6 @@ class Reader:
                 # All rows read the same source, so any of them serves.
                 encoded.last_hidden_state = encoded[0][:1].expand(len(rows), -1, -1)
                 self._fixed["attention_mask"] = self._fixed["attention_mask"][:1].expand(len(rows), -1)
-
-
-class Wording:
-    """How a tokeniser's ids read, remembered for the length of one generation."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
-        self._style = style(tokenizer)
-        self._special = set(tokenizer.all_special_ids)
-        self._known: dict[int, str] = {}
-
-    def token(self, token_id: int) -> str:
-        """One token as it reads, a leading space included."""
-        if token_id not in self._known:
-            piece = str(self._tokenizer.convert_ids_to_tokens(token_id))
-            text, leading, marked = (piece, False, False)
-            if token_id not in self._special:
-                text, leading, marked = read_piece(piece, self._style)
-            self._known[token_id] = ("##" if marked else " " if leading else "") + text
-        return self._known[token_id]
-
-    def text(self, ids: Sequence[int]) -> str:
-        """All of ``ids`` as text, without special tokens and without half a character at the end."""
-        text = self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return str(text).rstrip("\ufffd")
 
 
 def steps(
@@ -213,41 +203,18 @@ def _one_by_one(
     ids: tuple[int, ...] = ()
     for index in range(budget):
         scores = without(reader.read(feed), banned)[0]  # (V,)
-        chosen, alternatives = pick(scores, decoding, index, forced[index] if index < len(forced) else None, wording)
+        hand = forced[index] if index < len(forced) else None
+        chosen, alternatives, spread = pick(scores, decoding, index, hand, wording, (*prompt, *ids))
         ids = (*ids, chosen.id)
-        reason = "end" if chosen.id in ends else full if index == budget - 1 else ""
+        text = wording.text(ids)
+        reason = why(chosen.id, text, decoding, ends, full if index == budget - 1 else "")
         yield GenerationStep(
-            index, chosen, alternatives, wording.text(ids), ids, reader.attention, reader.cross,
-            finished=bool(reason), reason=reason,
+            index, chosen, alternatives, text, ids, reader.attention, reader.cross,
+            finished=bool(reason), reason=reason, spread=spread,
         )  # fmt: skip
         if reason:
             return
         feed = torch.tensor([[chosen.id]], device=checkpoint.model.device)
-
-
-def pick(
-    scores: Tensor, decoding: Decoding, index: int, forced: int | None, wording: Wording
-) -> tuple[Alternative, tuple[Alternative, ...]]:
-    """The token taken at step ``index`` and the most probable ones; ``scores`` has shape (V,)."""
-    import torch
-
-    with torch.inference_mode():
-        chances = scores.softmax(-1)
-        best = chances.topk(min(ALTERNATIVES, scores.shape[-1]))
-        top: list[int] = best.indices.tolist()
-        own: list[float] = best.values.tolist()
-        if decoding.strategy == "sample":
-            kept = choose.kept_scores(scores, decoding).softmax(-1)
-            token = choose.draw(kept, decoding.seed, index) if forced is None else forced
-            after: list[float] = [*kept[best.indices].tolist(), float(kept[token])]
-        else:
-            token = top[0] if forced is None else forced
-            after = [float(i == top[0]) for i in (*top, token)]
-        own.append(own[top.index(token)] if token in top else float(chances[token]))
-    options = [
-        Alternative(i, wording.token(i), p, a) for i, p, a in zip((*top, token), own, after, strict=True)
-    ]  # fmt: skip
-    return options[-1], tuple(options[:-1])
 
 
 def end_ids(model: Any) -> frozenset[int]:

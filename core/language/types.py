@@ -40,7 +40,11 @@ class MaskPrediction:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How the next token is chosen. ``top_k`` 0 and ``top_p`` 1 mean "no cut"."""
+    """How the next token is chosen.
+
+    ``top_k`` 0, ``top_p`` 1, ``min_p`` 0 and ``typical`` 1 cut nothing, ``penalty`` 1 and ``no_repeat`` 0 change
+    nothing. Temperature and cuts are for sampling alone, the penalty and ``no_repeat`` for every strategy.
+    """
 
     strategy: Literal["greedy", "sample", "beam"] = "greedy"
     temperature: float = 1.0
@@ -49,6 +53,15 @@ class Decoding:
     beams: int = 4
     max_new_tokens: int = 40
     seed: int = 0
+    min_p: float = 0.0
+    typical: float = 1.0
+    penalty: float = 1.0
+    no_repeat: int = 0
+    """The length of runs of tokens that may stand only once."""
+    length_penalty: float | None = None
+    """Of beam search; None for the checkpoint's own."""
+    stop: tuple[str, ...] = ()
+    """Texts that end the generation, once one of them stands in what was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +72,20 @@ class Alternative:
     text: str
     probability: float
     kept: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How a step's probabilities are spread over the vocabulary, in bits."""
+
+    surprise: float
+    """-log2 of the model's own probability of the token that was taken."""
+    entropy: float
+    """Of the model's own probabilities: the surprise that it expects."""
+    kept_entropy: float
+    """After the rules."""
+    kept: int
+    """Tokens that the rules leave."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,4 +106,7 @@ class GenerationStep:
     """In beam search: the running hypotheses (text, sum of log-probabilities), best first."""
     finished: bool = False
     reason: str = ""
-    """Why generation finished: ``end`` (the model's end token), ``length`` (as many as asked for), ``positions``."""
+    """Why generation finished: ``end`` (the model's end token), ``length`` (as many as asked for), ``positions`` (the
+    model has no more), ``stop`` (a text that ends it)."""
+    spread: Spread | None = None
+    """None in beam search, whose hypotheses swap places."""

@@ -9,13 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from core.checkpoints.spec import Checkpoint, Measure
+from core.checkpoints.registry import part_of
+from core.checkpoints.spec import Checkpoint, Measure, Part
 from core.errors import UnknownCheckpoint
 from core.training import corpus as corpora
 from core.training import (
     evaluate_adapters,
     evaluate_codes,
     evaluate_denoise,
+    evaluate_draft,
     evaluate_encoders,
     evaluate_fusion,
     evaluate_languages,
@@ -54,7 +56,7 @@ _UNITS = {
     "left untouched": "%",
 }
 
-_SHARES = ("exact after", "top-1", "top-5", "CER before", "CER after")
+_SHARES = ("exact after", "top-1", "top-5", "CER before", "CER after", "accepted")
 
 
 def _named(numbers: dict[str, float], on: str, before: str = "") -> list[Measure]:
@@ -171,6 +173,7 @@ How = Callable[[Checkpoint, Path | None], list[Measure]]
 HOW: dict[str, How] = {
     "minilm": masked,
     "atlas-gpt-2": causal,
+    "atlas-gpt-2-draft": zoo(evaluate_draft.draft),
     "atlas-gpt-neo": causal,
     "atlas-llama": causal,
     "atlas-ctrl": zoo(evaluate_codes.codes),
@@ -194,6 +197,8 @@ HOW: dict[str, How] = {
     "atlas-transformer-xl": zoo(evaluate_xlnet.segmented),
 }
 """What each bundled checkpoint is measured with."""
+PARTS: dict[str, tuple[str, Part]] = {"atlas-gpt-2-draft": ("atlas-gpt-2", "draft")}
+"""Recipes whose model is a part of another one's folder."""
 
 
 def evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:
@@ -202,7 +207,7 @@ def evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:
 
     if slug not in HOW:
         raise UnknownCheckpoint(f"Nothing measures the checkpoint {slug!r}. Choose one of: {', '.join(HOW)}.")
-    loaded: Any = checkpoints.load(slug)
+    loaded: Any = checkpoints.load(*PARTS.get(slug, (slug,)))
     return HOW[slug](loaded, corpus)
 
 
@@ -211,7 +216,9 @@ def cli_evaluate(slug: str, corpus: Path | None = None) -> list[Measure]:
     from core import checkpoints
 
     found = evaluate(slug, corpus)
-    card = checkpoints.get(slug).card
+    folder, *part = PARTS.get(slug, (slug,))
+    spec = checkpoints.get(folder)
+    card = (part_of(spec, part[0]) if part else spec).card
     stated = {(m.name, m.on): m.value for m in card.measures} if card else {}
     print(f"{'measure':24} {'measured':>9} {'card':>9}  on")
     for measure in found:

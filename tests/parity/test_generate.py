@@ -32,7 +32,8 @@ from transformers.generation.logits_process import (
 )
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.language import choose, decode
+from core.language import decode
+from core.language.decoding import rules
 from core.language.generate import generate, replay
 from core.language.types import Decoding
 from tests import tiny
@@ -226,7 +227,7 @@ def test_cuts_leave_the_distribution_that_transformers_leaves(temperature: float
     theirs = warpers(torch.zeros(3, 1, dtype=torch.long), scores).softmax(-1)
     decoding = Decoding(strategy="sample", temperature=temperature, top_k=top_k, top_p=top_p)
     for row in range(3):
-        ours = choose.kept_scores(scores[row], decoding).softmax(-1)
+        ours = rules.chain(scores[row], decoding, ()).softmax(-1)
         torch.testing.assert_close(ours, theirs[row])
 
 

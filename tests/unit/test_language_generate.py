@@ -11,7 +11,8 @@ import transformers
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
-from core.language.choose import draw, kept_scores
+from core.language.choose import draw
+from core.language.decoding.rules import chain
 from core.language.generate import generate, prompt_ids, repetition
 from core.language.types import Decoding
 from tests import tiny
@@ -32,7 +33,7 @@ def gpt2() -> Checkpoint:
 
 
 def _kept(scores: list[float], **settings: float) -> list[float]:
-    return kept_scores(torch.tensor(scores), Decoding("sample", **settings)).softmax(-1).tolist()  # type: ignore[arg-type]
+    return chain(torch.tensor(scores), Decoding("sample", **settings), ()).softmax(-1).tolist()  # type: ignore[arg-type]
 
 
 def test_temperature_by_hand() -> None:

@@ -80,6 +80,11 @@ READS = {
         "assert shares() and all(cut(one, 'a text').tokens for one in known())\n"
         "assert train.train('a text in a text', 'unigram').stages"
     ),
+    "decoding": (
+        "import core.language.decoding.cards, core.language.decoding.summary, core.language.decoding.rules\n"
+        "import core.language.decoding.tree, core.language.decoding.step, core.language.decoding.together\n"
+        "import core.language.decoding.draft, core.efficiency.growth"
+    ),
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
 PAGES = ("home", "timeline", "about", "glossary", "search", "calculators")

@@ -1,0 +1,144 @@
+r"""What a token costs as the text grows, with the keys and values of what was read before and without them.
+
+A layer of width d makes of every token a query, a key and a value, mixes, and passes it through the feed-forward part.
+For the token after n others:
+
+==================  ==================================  ===============================================
+                    with the cache                      without
+==================  ==================================  ===============================================
+tokens computed     1                                   n + 1
+products of d × d   a constant number                   the same number for each of the n + 1
+scores a head       n + 1                               (n + 1)²
+==================  ==================================  ===============================================
+
+So over a text of N tokens the work on vectors falls from :math:`N (N + 1) / 2` tokens to N, and the memory grows by
+:math:`2 L d_{kv}` numbers a token, with L layers and keys as wide as :math:`d_{kv}`.
+
+Both ways read the same ids by turns, so that whatever else the machine does meets both; the median of several turns
+counts. A model with a memory of states (Transformer-XL) reads on from the memory instead of a cache.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable
+from core.language.decode import Reader
+
+TURNS = 7
+WARM_UP = 1
+POINTS = 9
+LEAST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Seconds for one token after a text of ``tokens``; medians of `TURNS`, with the fastest and the slowest."""
+
+    tokens: int
+    cached: float
+    cached_range: tuple[float, float]
+    whole: float
+    whole_range: tuple[float, float]
+
+    @property
+    def times(self) -> float:
+        """How many times as long it takes without the cache."""
+        return self.whole / self.cached
+
+
+def lengths(most: int) -> tuple[int, ...]:
+    """Up to `POINTS` lengths of text, evenly spread from `LEAST` to ``most``."""
+    if most <= LEAST:
+        return (max(1, most),)
+    count = min(POINTS, most - LEAST + 1)
+    return tuple(sorted({round(LEAST + (most - LEAST) * i / (count - 1)) for i in range(count)}))
+
+
+def caches(model: Any) -> bool:
+    """Whether the model hands on what it read: keys and values, or states."""
+    import inspect
+
+    from core.language.segments import remembers
+
+    if model.config.model_type == "reformer":  # it hashes what it reads anew at every step
+        return False
+    return remembers(model) or "past_key_values" in inspect.signature(model.forward).parameters
+
+
+def bytes_a_token(model: Any, ids: Sequence[int], source: Sequence[int] | None = None) -> int | None:
+    """Bytes by which the keys and values of the decoder grow with a token, counted in the cache itself.
+
+    None for a model that keeps states, whose number does not grow for ever.
+    """
+    import torch
+
+    from core.language.segments import remembers
+
+    if remembers(model) or not caches(model):
+        return None
+    reader = Reader(model, source)
+    reader.read(torch.tensor([list(ids[:4])], device=model.device))
+    return round(reader.cached_bytes() / len(ids[:4]))
+
+
+def measure(
+    checkpoint: Checkpoint,
+    ids: Sequence[int],
+    at: Sequence[int],
+    *,
+    source: Sequence[int] | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Iterator[Point]:
+    """A point for each length in ``at``, as soon as it is measured; stop iterating to stop.
+
+    Args:
+        ids: the text, longer than the largest length by one token at least.
+        at: lengths in ascending order.
+        source: what the encoder reads; it is read once, before the clock starts.
+        clock: seconds; replaced in tests.
+
+    Raises:
+        InputUnusable: the model keeps nothing of what it read.
+    """
+    if not caches(checkpoint.model):
+        raise InputUnusable(
+            f"{checkpoint.spec.name} keeps no keys and values in transformers: it reads everything again at every "
+            "step, so there is nothing to switch off. Choose another decoder."
+        )
+    return _measured(checkpoint.model, list(ids), at, source, clock)
+
+
+def _measured(
+    model: Any, ids: list[int], at: Sequence[int], source: Sequence[int] | None, clock: Callable[[], float]
+) -> Iterator[Point]:
+    import torch
+
+    with_cache = Reader(model, source)
+    read = 0
+    for length in at:
+        with_cache.read(torch.tensor([ids[read:length]], device=model.device))
+        read = length
+        one = torch.tensor([ids[length : length + 1]], device=model.device)
+        every = torch.tensor([ids[: length + 1]], device=model.device)
+        taken: tuple[list[float], list[float]] = ([], [])
+        for turn in range(WARM_UP + TURNS):
+            next_one, anew = with_cache.again(one), Reader(model, source, cached=False)
+            start = clock()
+            next_one()
+            middle = clock()
+            anew.read(every)
+            end = clock()
+            if turn >= WARM_UP:
+                taken[0].append(middle - start)
+                taken[1].append(end - middle)
+        cached, whole = taken
+        yield Point(
+            length, statistics.median(cached), (min(cached), max(cached)), statistics.median(whole),
+            (min(whole), max(whole)),
+        )  # fmt: skip

@@ -1,0 +1,151 @@
+"""A rule as a word that a link carries: ``greedy``, ``sample-0.7``, ``top_p-0.9``, ``top_p-0.9-1.5``, ``beam-4``.
+
+The first number is the rule's own (of ``sample`` the temperature), the second the temperature before it, 1 if left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from core.language.types import Decoding
+
+Kind = Literal["greedy", "sample", "top_k", "top_p", "min_p", "typical", "beam"]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """The number of a rule: what it is called, its range, what it starts at, and how far a button moves it."""
+
+    name: str
+    low: float
+    high: float
+    start: float
+    step: float
+    whole: bool = False
+    symbol: str = ""
+    """As the rule's short name writes it."""
+
+
+TEMPERATURE = Number("Temperature", 0.1, 3.0, 0.7, 0.1, symbol="T")
+NUMBERS: dict[Kind, Number] = {
+    "sample": TEMPERATURE,
+    "top_k": Number("k", 1, 1000, 40, 1, True, "k"),
+    "top_p": Number("p", 0.05, 1.0, 0.9, 0.05, symbol="p"),
+    "min_p": Number("Share of the best", 0.01, 1.0, 0.1, 0.05, symbol="m"),
+    "typical": Number("Mass", 0.05, 1.0, 0.9, 0.05, symbol="mass"),
+    "beam": Number("Beams", 1, 8, 4, 1, True, "B"),
+}
+NAMES: dict[Kind, str] = {
+    "greedy": "Greedy",
+    "sample": "Sampling",
+    "top_k": "Top-k",
+    "top_p": "Top-p",
+    "min_p": "Min-p",
+    "typical": "Typical",
+    "beam": "Beam search",
+}
+CUTS: tuple[Kind, ...] = ("top_k", "top_p", "min_p", "typical")
+MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One way to choose the next token."""
+
+    kind: Kind
+    value: float = 0.0
+    """The rule's own number; 0 for greedy decoding, which has none."""
+    temperature: float = 1.0
+    """Before a cut."""
+
+    @property
+    def name(self) -> str:
+        """A short name: ``Top-p, p = 0.9, T = 0.7``."""
+        parts = [NAMES[self.kind]]
+        if self.kind in NUMBERS:
+            parts.append(f"{NUMBERS[self.kind].symbol} = {self.value:g}")
+        if self.kind in CUTS and self.temperature != 1:
+            parts.append(f"T = {self.temperature:g}")
+        return ", ".join(parts)
+
+
+START = (Card("greedy"), Card("sample", 1.0), Card("top_p", 0.9, 0.7), Card("beam", 4))
+"""The cards that the page opens with."""
+
+
+def fresh(kind: Kind) -> Card:
+    """A card of this kind with the numbers it starts at."""
+    return Card(kind, NUMBERS[kind].start if kind in NUMBERS else 0.0)
+
+
+def write(card: Card) -> str:
+    """The word of a card."""
+    parts: list[str] = [card.kind]
+    if card.kind in NUMBERS:
+        parts.append(f"{card.value:g}")
+    if card.kind in CUTS and card.temperature != 1:
+        parts.append(f"{card.temperature:g}")
+    return "-".join(parts)
+
+
+def read(word: str) -> Card:
+    """The card that a word stands for. Raises ValueError with the end of a sentence that says what would do."""
+    kind, *numbers = word.split("-")
+    if kind not in NAMES:
+        raise ValueError(f"a rule begins with one of: {', '.join(NAMES)}")
+    wanted = [NUMBERS[kind]] if kind in NUMBERS else []  # type: ignore[index]
+    if kind in CUTS:
+        wanted.append(TEMPERATURE)
+    if len(numbers) > len(wanted):
+        raise ValueError(f"{kind} takes {len(wanted) or 'no'} number{'' if len(wanted) == 1 else 's'} at most")
+    values = [_number(raw, number) for raw, number in zip(numbers, wanted, strict=False)]
+    card = fresh(kind)  # type: ignore[arg-type]
+    return Card(card.kind, values[0] if values else card.value, values[1] if len(values) > 1 else card.temperature)
+
+
+def _number(raw: str, number: Number) -> float:
+    try:
+        value = float(raw)
+    except ValueError:
+        raise ValueError(f"{number.name} must be a number") from None
+    if not math.isfinite(value) or not number.low <= value <= number.high:
+        raise ValueError(f"{number.name} must lie from {number.low:g} to {number.high:g}")
+    if number.whole and value != int(value):
+        raise ValueError(f"{number.name} must be a whole number")
+    return value
+
+
+def read_all(words: Sequence[str] | None) -> tuple[tuple[Card, ...], tuple[str, ...]]:
+    """The cards of a link, and a sentence for each word that is none; the usual cards where none is left."""
+    cards: list[Card] = []
+    refused: list[str] = []
+    for word in words or ():
+        try:
+            cards.append(read(word))
+        except ValueError as error:
+            shown = word if len(word) <= 40 else word[:39] + "…"
+            refused.append(f"The link asks for the rule “{shown}”, but {error}.")
+    return tuple(cards) or START, tuple(refused)
+
+
+def decoding_of(card: Card, common: Decoding) -> Decoding:
+    """``common`` (length, seed, penalties, stops) with the rule of a card."""
+    if card.kind == "greedy":
+        return replace(common, strategy="greedy", seed=0, length_penalty=None)
+    if card.kind == "beam":
+        return replace(common, strategy="beam", beams=int(card.value), seed=0)
+    given = replace(common, strategy="sample", temperature=card.temperature, length_penalty=None)
+    match card.kind:
+        case "sample":
+            return replace(given, temperature=card.value)
+        case "top_k":
+            return replace(given, top_k=int(card.value))
+        case "top_p":
+            return replace(given, top_p=card.value)
+        case "min_p":
+            return replace(given, min_p=card.value)
+        case "typical":
+            return replace(given, typical=card.value)

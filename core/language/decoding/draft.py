@@ -1,0 +1,202 @@
+r"""Speculative decoding: a small model drafts, the large one checks all of it in a single pass.
+
+In every round the draft writes γ tokens, and the large model reads them together, which costs it one pass. From left to
+right each is accepted or not; after the last accepted one the large model adds a token of its own, so a round gives 1
+to γ + 1 tokens. Under greedy decoding a token is accepted when it is the large model's own choice. When sampling, with
+p of the large model and q of the draft, token x is accepted with probability
+
+.. math:: \min\bigl(1, p(x) / q(x)\bigr)
+
+and the token after a rejection is drawn from :math:`\max(0, p - q)`, scaled to sum to one: so the text is distributed
+as the large model's own (Leviathan et al. 2023, arXiv 2211.17192; Chen et al. 2023, arXiv 2302.01318). If every token
+is accepted with probability α, a round gives
+
+.. math:: (1 - \alpha^{\gamma + 1}) / (1 - \alpha)
+
+tokens on average. The loop is transformers' assisted generation; here its rounds are only written down.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable, OutOfRange
+
+MOST_AHEAD = 12
+_sampling = threading.Lock()
+"""transformers throws torch's own dice, which all threads share: one text at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One pass of the large model."""
+
+    drafted: tuple[int, ...]
+    """The draft's tokens; none where the text has room for one more alone."""
+    accepted: int
+    """How many of them, from the left, the large model took."""
+    written: tuple[int, ...]
+    """What the round adds to the text: the accepted tokens and one of the large model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A text that was written with a draft."""
+
+    rounds: tuple[Round, ...]
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The text."""
+        return tuple(token for one in self.rounds for token in one.written)
+
+    @property
+    def passes(self) -> int:
+        """Passes of the large model."""
+        return len(self.rounds)
+
+    @property
+    def passes_per_token(self) -> float:
+        """Passes of the large model for each token; without a draft it is 1."""
+        return self.passes / len(self.ids)
+
+    @property
+    def checked(self) -> int:
+        """Drafted tokens that were checked: those behind a rejected one never are."""
+        return sum(min(one.accepted + 1, len(one.drafted)) for one in self.rounds)
+
+    @property
+    def accepted(self) -> int:
+        """Drafted tokens that stand in the text."""
+        return sum(one.accepted for one in self.rounds)
+
+    @property
+    def rate(self) -> float | None:
+        """The share of the checked tokens that were accepted, α; None where none was checked."""
+        return self.accepted / self.checked if self.checked else None
+
+
+def expected(rate: float, ahead: int) -> float:
+    """Tokens that a round gives on average when each of ``ahead`` is accepted with probability ``rate``."""
+    return ahead + 1.0 if rate == 1 else (1 - rate ** (ahead + 1)) / (1 - rate)
+
+
+def speed_up(rate: float, ahead: int, cost: float) -> float:
+    """Times that plain decoding takes as long, with a pass of the draft costing ``cost`` of one of the large model.
+
+    The formula counts a pass over several tokens as one over a single token.
+    """
+    return expected(rate, ahead) / (1 + ahead * cost)
+
+
+def settings(length: int, temperature: float | None) -> dict[str, Any]:
+    """What ``generate`` is told, with a draft and without; greedy where there is no temperature."""
+    if temperature is None:
+        return {"do_sample": False, "max_new_tokens": length}
+    return {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0, "max_new_tokens": length}
+
+
+def plain(model: Any, prompt: Sequence[int], length: int, temperature: float | None = None, seed: int = 0) -> list[int]:
+    """The large model alone, by transformers' ``generate``: what a draft is compared with."""
+    return _generate(model, prompt, settings(length, temperature), seed)
+
+
+def drafted(
+    checkpoint: Checkpoint,
+    draft: Checkpoint,
+    prompt: Sequence[int],
+    length: int,
+    *,
+    ahead: int = 4,
+    temperature: float | None = None,
+    seed: int = 0,
+    told: Callable[[Drafted], None] | None = None,
+) -> Drafted:
+    """Write up to ``length`` tokens after ``prompt``.
+
+    Args:
+        ahead: γ, the tokens of a draft.
+        temperature: to sample with, by both models; None for greedy decoding.
+        told: called after every round with the text so far; what it raises ends the writing.
+
+    Raises:
+        OutOfRange: ``ahead`` or ``length`` makes no sense.
+        InputUnusable: the two models do not share a vocabulary, or are no decoders with a cache.
+    """
+    from transformers.generation.candidate_generator import AssistedCandidateGenerator
+
+    if not 1 <= ahead <= MOST_AHEAD:
+        raise OutOfRange(f"A draft has 1 to {MOST_AHEAD} tokens here, not {ahead}.")
+    if length < 1:
+        raise OutOfRange("At least one new token must be asked for.")
+    check(checkpoint, draft)
+    rounds: list[Round] = []
+
+    class Watched(AssistedCandidateGenerator):
+        """transformers' own drafting, with its rounds written down; no draft is longer or shorter than asked."""
+
+        def get_candidates(self, input_ids: Any, **given: Any) -> Any:
+            found = super().get_candidates(input_ids, **given)
+            self.start, self.proposed = input_ids.shape[1], found[0][0, input_ids.shape[1] :].tolist()
+            return found
+
+        def update_candidate_strategy(self, input_ids: Any, scores: Any, num_matches: int) -> None:
+            written = tuple(input_ids[0, self.start :].tolist())
+            rounds.append(Round(tuple(self.proposed), int(num_matches), written))
+            if told is not None:
+                told(Drafted(tuple(rounds)))
+
+    # Shallow copies share the weights and keep what generate sets from the models that all visitors share.
+    small: Any = copy.copy(draft.model)
+    small.generation_config = copy.deepcopy(draft.model.generation_config)
+    small.generation_config.num_assistant_tokens = ahead
+    small.generation_config.num_assistant_tokens_schedule = "constant"
+    small.generation_config.assistant_confidence_threshold = 0.0
+    large: Any = copy.copy(checkpoint.model)
+
+    def watched(**given: Any) -> Any:
+        return Watched(
+            input_ids=given["input_ids"],
+            assistant_model=given["assistant_model"],
+            generation_config=given["generation_config"],
+            model_kwargs=given["model_kwargs"],
+            inputs_tensor=given["inputs_tensor"],
+            logits_processor=given["logits_processor"],
+        )
+
+    large._get_candidate_generator = watched
+    _generate(large, prompt, {**settings(length, temperature), "assistant_model": small}, seed)
+    return Drafted(tuple(rounds))
+
+
+def check(checkpoint: Checkpoint, draft: Checkpoint) -> None:
+    """Refuse two models that cannot work together.
+
+    Raises:
+        InputUnusable: they do not share a vocabulary.
+    """
+    if checkpoint.model.config.vocab_size != draft.model.config.vocab_size:
+        raise InputUnusable(f"{draft.spec.name} speaks of other tokens than {checkpoint.spec.name}; it cannot draft.")
+
+
+def _generate(model: Any, prompt: Sequence[int], given: dict[str, Any], seed: int) -> list[int]:
+    """transformers' ``generate``; torch's dice are as they were afterwards."""
+    import torch
+
+    def run() -> list[int]:
+        ids = torch.tensor([list(prompt)], device=model.device)
+        end = model.generation_config.eos_token_id
+        pad = end[0] if isinstance(end, list) else 0 if end is None else end
+        out = model.generate(ids, attention_mask=torch.ones_like(ids), pad_token_id=pad, **given)
+        return [int(token) for token in out[0, len(prompt) :]]
+
+    if not given["do_sample"]:
+        return run()
+    with _sampling, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return run()

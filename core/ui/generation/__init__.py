@@ -1,0 +1,1 @@
+"""The page of generation: one section a file."""

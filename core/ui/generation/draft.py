@@ -1,0 +1,179 @@
+"""Speculative decoding: a small model drafts, the large one checks; what it took, what it refused, what that gains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable
+from core.language.decoding.wording import Wording
+from core.ui.generation.draft_text import inked, legend
+from core.ui.generation.draft_time import settings_of, time_both
+from core.ui.generation.frame import GenerationView, writers
+from core.ui.generation.writing import forget, remember
+from core.ui.glossary import told
+from core.ui.page import plain
+from core.ui.tables import Row, Table, table
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from core.language.decoding.draft import Drafted
+
+HOW = {"greedy": "Greedy", "sample": "Sampling"}
+
+
+def draft_section(view: GenerationView) -> None:
+    """Draw controls, the coloured text, the counts, and the times where they were asked for.
+
+    Raises:
+        AtlasError: the model has no draft, or the text cannot be used.
+    """
+    state = view.state
+    if "draft" not in view.spec.parts:
+        able = [spec.name for spec in writers() if "draft" in spec.parts]
+        raise InputUnusable(
+            f"No small model with the tokens of {view.spec.name} comes with it, so nothing can draft for it. "
+            + (f"Choose under “Live model”: {', '.join(able)}." if able else "A checkpoint with a draft works.")
+        )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        ahead = int(
+            st.number_input("Tokens a draft", 1, 12, state.number("ahead", 4), key=state.key("ahead"), width=140)
+        )
+        how = str(
+            st.segmented_control(
+                "Both models write by", list(HOW), default=state.text("how", "greedy"), required=True,
+                format_func=HOW.__getitem__, key=state.key("how"),
+            )
+        )  # fmt: skip
+        heat: float | None = None
+        if how == "sample":
+            heat = float(
+                st.number_input(
+                    "Temperature", 0.1, 3.0, state.real("temperature", 0.7), 0.1, key=state.key("heat"), width=120
+                )
+            )
+            state.set(temperature=heat)
+        time_it = st.empty()
+    state.set(ahead=ahead, how=how)
+    large, small = session.checkpoint(view.spec.slug), session.checkpoint(view.spec.slug, "draft")
+    begun = view.start()
+    length = view.common.max_new_tokens if begun.room is None else min(view.common.max_new_tokens, begun.room)
+    key = (*view.key, length, ahead, heat, view.common.seed if heat is not None else 0)
+    place = st.empty()
+    legend()
+    found = _write(view, key, begun.prompt, (large, small), place)
+    if found is None:
+        return
+    _counts(found, ahead)
+    told(
+        "**Try** 1 and 8 tokens a draft, then sampling at temperature 1.\n\n"
+        "**Notice** that the text is the same with every length of a draft under greedy decoding, and that what stands "
+        "behind a refused token is lost: a long draft pays only where its first tokens hold."
+    )
+    time_both(view, key, begun.prompt, (large, small), found, time_it)
+    _rounds(found, Wording(large.tokenizer), state.key("draft.csv"))
+    _formula()
+    card = small.spec.card
+    if card is not None:
+        st.caption(
+            plain(
+                f"{small.spec.name} has {small.model.num_parameters():,} parameters, {view.spec.name} "
+                f"{large.model.num_parameters():,}. It learned from the same text. "
+                + " ".join((*card.strengths, *card.weaknesses))
+            )
+        )
+
+
+def _write(
+    view: GenerationView, key: tuple[object, ...], prompt: Sequence[int], models: tuple[Checkpoint, Checkpoint],
+    place: DeltaGenerator,
+) -> Drafted | None:  # fmt: skip
+    """The text, drawn round by round where it is not known yet; None where the visitor stopped it before a round."""
+    from core.language.decoding.draft import Drafted, drafted
+
+    wording, state = Wording(models[0].tokenizer), view.state
+    known = session.drafts.get(key)
+    slot, part = state.key("draft.stopped"), state.key("draft.part")
+    buttons = st.empty()
+    if known is None and st.session_state.get(slot) == key:
+        known = st.session_state.get(part) or Drafted(())
+        buttons.button("Go on", key=state.key("draft.go"), icon=":material/play_arrow:", on_click=forget, args=(slot,))
+    elif known is None:
+        buttons.button("Stop", key=state.key("draft.stop"), icon=":material/stop:", on_click=remember, args=(slot, key))
+        length, ahead, heat, seed = settings_of(key)
+
+        def draw(now: Drafted) -> None:
+            st.session_state[part] = now
+            place.html(inked(view.text, now, wording, growing=True))
+
+        known = drafted(*models, prompt, length, ahead=ahead, temperature=heat, seed=seed, told=draw)
+        session.drafts.put(key, known)
+        buttons.empty()
+    place.html(inked(view.text, known, wording))
+    return known if known.rounds else None
+
+
+def _counts(found: Drafted, ahead: int) -> None:
+    from core.language.decoding.draft import expected
+
+    tokens = len(found.ids)
+    rate = found.rate
+    said = f"nothing was checked over {tokens} tokens"
+    if rate is not None:
+        said = (
+            f"of {found.checked} drafted tokens that were checked, {found.accepted} were accepted: α = {rate:.2f}. "
+            f"With that rate the formula expects {expected(rate, ahead):.2f} tokens a round; here it was "
+            f"{tokens / found.passes:.2f}"
+        )
+    st.markdown(
+        f"**{found.passes} passes of the large model for {tokens} tokens**, {found.passes_per_token:.2f} a token "
+        f"instead of 1; {said}."
+    )
+
+
+def _rounds(found: Drafted, wording: Wording, key: str) -> None:
+    import pandas as pd
+
+    def words(ids: Sequence[int]) -> str:
+        return " ".join(f"“{wording.token(i)}”" for i in ids)
+
+    rows: list[Row] = [
+        (str(n), words(one.drafted[: one.accepted]) or "–", words(one.drafted[one.accepted :]) or "–",
+         words(one.written[one.accepted :]) or "–")
+        for n, one in enumerate(found.rounds, 1)
+    ]  # fmt: skip
+    headings = ("Round", "Accepted", "Refused or dropped", "The large model's own")
+    with st.expander("Every round as a table"):
+        table(Table(headings, rows, "Rounds of speculative decoding", (10, 34, 34, 22)))
+        frame = pd.DataFrame(rows, columns=list(headings))
+        st.download_button(
+            "Save as CSV", frame.to_csv(index=False).encode(), "speculative-rounds.csv", "text/csv", key=key,
+            icon=":material/download:", on_click="ignore",
+        )  # fmt: skip
+
+
+def _formula() -> None:
+    with st.expander("Formulas: what is accepted, and what it gains", expanded=False):
+        st.latex(
+            r"P(\text{accept } x) = \min\Bigl(1, \frac{p(x)}{q(x)}\Bigr), \qquad "
+            r"x' \sim \frac{\max(0, p - q)}{\sum_v \max(0, p(v) - q(v))}"
+        )
+        st.markdown(
+            "$p$ are the large model's probabilities, $q$ the draft's, $x$ a drafted token, $x'$ what takes the place "
+            "of a refused one. So every token is distributed as if the large model had written alone. Under greedy "
+            "decoding a token is accepted where it is the large model's own choice, and the text is that of before."
+        )
+        st.latex(
+            r"E[\text{tokens a round}] = \frac{1 - \alpha^{\gamma + 1}}{1 - \alpha}, \qquad "
+            r"\text{gain} = \frac{1 - \alpha^{\gamma + 1}}{(1 - \alpha)(\gamma c + 1)}"
+        )
+        st.markdown(
+            "$\\alpha$ is the share of checked tokens that are accepted, $\\gamma$ the tokens of a draft, $c$ the time "
+            "of a pass of the draft in passes of the large model. The formula takes every token for equally hard."
+        )
+        st.caption("Leviathan et al. 2023, arXiv 2211.17192; Chen et al. 2023, arXiv 2302.01318.")

@@ -1,0 +1,201 @@
+"""One beginning under several rules: a card for each, all with the same dice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from core.language.decoding.cards import (
+    CUTS,
+    MOST,
+    NAMES,
+    NUMBERS,
+    START,
+    TEMPERATURE,
+    Card,
+    Number,
+    decoding_of,
+    fresh,
+    read_all,
+    write,
+)
+from core.language.decoding.summary import Summary, summary
+from core.language.types import GenerationStep
+from core.ui.demos.steps import how_it_ended
+from core.ui.generation.frame import GenerationView
+from core.ui.generation.ink import COLOURS, inked, legend, plainly, theme
+from core.ui.generation.tables import minus, steps_expander
+from core.ui.generation.writing import Page, write_all
+from core.ui.glossary import told
+from core.ui.links import PageState, take_up
+from core.ui.page import plain
+from core.ui.tables import Row, Table, table
+
+
+def side_by_side(view: GenerationView) -> None:
+    """Draw the cards, what they wrote, and the measures of all of them.
+
+    Raises:
+        AtlasError: the text or a setting cannot be used.
+    """
+    state = view.state
+    cards, refused = read_all(state.words("rules"))
+    for sentence in refused:
+        st.warning(plain(sentence), icon=":material/link_off:")
+    colour = _colour_row(state, cards)
+    places, shown, numbers = [], [], []
+    for first in range(0, len(cards), 2):
+        columns = st.columns(2)
+        for number in range(first, min(first + 2, len(cards))):
+            with columns[number - first].container(border=True, height="stretch"):
+                shown.append(_controls(state, cards, number))
+                places.append(st.empty())
+                numbers.append(st.empty())
+    state.set(rules=None if tuple(shown) == START else tuple(write(card) for card in shown))
+    begun, look = ("" if view.task else view.text), theme()
+
+    def draw(number: int, steps: Sequence[GenerationStep], growing: bool) -> None:
+        places[number].html(inked(begun, steps, colour, look, growing=growing))
+
+    def draw_text(number: int, text: str) -> None:
+        places[number].html(plainly(begun, text))
+
+    page = Page(draw, draw_text)
+    texts, stopped = write_all(view, [decoding_of(card, view.common) for card in shown], page)
+    found = [summary(steps) for steps in texts]
+    for place, steps, one in zip(numbers, texts, found, strict=True):
+        ended = "Stopped." if stopped and not (steps and steps[-1].finished) else _ended(steps, view.spec.name)
+        place.caption(_numbers(one, ended))
+    told(
+        "**Try** another seed under Settings, then a length of 60 tokens.\n\n"
+        "**Notice** that greedy decoding and beam search find texts of high probability that soon repeat, and that "
+        "sampling pays for its variety with single tokens of great surprise."
+        if view.task is None
+        else "**Try** another text, then sampling at temperature 2.\n\n"
+        "**Notice** that a text to rewrite leaves the model little choice: the entropy is low, and the rules agree "
+        "more often than over a story."
+    )
+    _measures(shown, found)
+    steps_expander([card.name for card in shown], texts, key=state.key("steps"))
+    _explain()
+
+
+def _colour_row(state: PageState, cards: Sequence[Card]) -> str:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        colour = str(
+            st.segmented_control(
+                "Colour", list(COLOURS), default=state.text("colour", "surprise"), required=True,
+                key=state.key("colour"), format_func=COLOURS.__getitem__, label_visibility="collapsed",
+            )
+        )  # fmt: skip
+        state.set(colour=colour)
+        legend(colour, theme())
+        st.button(
+            "Add a rule", icon=":material/add:", key=state.key("add"), disabled=len(cards) >= MOST,
+            on_click=_change(state, lambda kept: [*kept, _next(kept)]), help=f"Up to {MOST} beside each other",
+        )  # fmt: skip
+        st.button(
+            "Remove the last", icon=":material/remove:", key=state.key("remove"), disabled=len(cards) < 2,
+            on_click=_change(state, lambda kept: kept[:-1]),
+        )  # fmt: skip
+    return colour
+
+
+def _next(kept: Sequence[str]) -> str:
+    """A rule that is not there yet."""
+    used = {word.partition("-")[0] for word in kept}
+    return write(fresh(next((kind for kind in NAMES if kind not in used), "sample")))
+
+
+def _change(state: PageState, change: Callable[[list[str]], list[str]]) -> Callable[[], None]:
+    """A callback that makes other cards of the present ones; all widgets start afresh from them."""
+
+    def do() -> None:
+        kept = [write(card) for card in read_all(state.words("rules"))[0]]
+        take_up("generation", {**state.values, "rules": tuple(change(kept))}, state.memory)
+
+    return do
+
+
+def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
+    """The menu and the numbers of one card; a number starts at its rule's own start when the rule changes."""
+    card = cards[number]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        kind: Any = st.selectbox(
+            f"Rule {number + 1}", list(NAMES), index=list(NAMES).index(card.kind), format_func=NAMES.__getitem__,
+            key=state.key(f"card.{number}.kind"), width=154,
+        )  # fmt: skip
+        if kind != card.kind:
+            card = fresh(kind)
+        value, temperature = card.value, card.temperature
+        if kind in NUMBERS:
+            value = number_input(NUMBERS[kind], value, state.key(f"card.{number}.{kind}"))
+        if kind in CUTS:
+            temperature = number_input(TEMPERATURE, temperature, state.key(f"card.{number}.{kind}.temperature"))
+    return Card(kind, value, temperature)
+
+
+def number_input(number: Number, value: float, key: str) -> float:
+    """The box of a rule's number."""
+    if number.whole:
+        return float(st.number_input(number.name, int(number.low), int(number.high), int(value), key=key, width=102))
+    return float(st.number_input(number.name, number.low, number.high, value, number.step, key=key, width=102))
+
+
+def _ended(steps: Sequence[GenerationStep], name: str) -> str:
+    if not steps:
+        return ""
+    if steps[-1].reason == "stop":
+        return "It wrote a text that it was to stop at."
+    return "" if steps[-1].reason == "length" else how_it_ended(steps[-1], name)
+
+
+def _numbers(one: Summary, ended: str) -> str:
+    """A card's numbers in one line."""
+    if one.mean_log is None:
+        return ended or "Nothing was written."
+    return (
+        f"{one.tokens} tokens, mean log-probability {minus(one.mean_log)} (perplexity {one.perplexity:.3g}), repeated "
+        f"runs of two {one.repeated[1]:.0%}, of three {one.repeated[2]:.0%}. {ended}"
+    )
+
+
+def _measures(cards: Sequence[Card], found: Sequence[Summary]) -> None:
+    runs = ("Repeated runs of 1", "of 2", "of 3", "of 4")
+    headings = ("Rule", "Tokens", "Mean log p", "Perplexity", "Mean entropy", "Tokens left", *runs)
+    rows: list[Row] = [
+        (
+            card.name,
+            str(one.tokens),
+            "–" if one.mean_log is None else minus(one.mean_log),
+            "–" if one.perplexity is None else f"{one.perplexity:.3g}",
+            "–" if one.entropy is None else f"{one.entropy:.1f} bits",
+            "–" if one.kept is None or card.kind == "beam" else f"{one.kept:,.0f}",
+            *(f"{share:.0%}" for share in one.repeated),
+        )
+        for card, one in zip(cards, found, strict=True)
+    ]
+    widths = (20, 8, 9, 11, 10, 9, 13, 6, 7, 7)
+    table(Table(headings, rows, "Measures of the texts", widths, tuple(range(1, 10))))
+    st.caption(
+        "Probabilities are the model's own, before any rule. Tokens left: the mean of what the rule leaves at a step. "
+        "A run is repeated when it stood in the new text before."
+    )
+
+
+def _explain() -> None:
+    with st.expander("Formulas: surprise, entropy, the mean and the runs"):
+        st.latex(r"s_t = -\log_2 p_t(w_t) \qquad H_t = -\sum_{v \in V} p_t(v) \log_2 p_t(v)")
+        st.markdown(
+            "$p_t$ are the model's probabilities at step $t$, $w_t$ the token that was taken, $V$ the vocabulary. "
+            "$s_t$ is the **surprise** of the token, $H_t$ the **entropy**, the surprise that the model expects. "
+            "One bit is a fair coin."
+        )
+        st.latex(r"\bar\ell = \frac1n \sum_{t=1}^{n} \ln p_t(w_t) \qquad \mathrm{perplexity} = e^{-\bar\ell}")
+        st.latex(r"\mathrm{repeated}_k = 1 - \frac{\text{different runs of } k \text{ tokens}}{\text{all runs of } k}")
+        st.markdown(
+            "$\\bar\\ell$ is the mean log-probability of the $n$ tokens. Every rule's formula and paper stand under "
+            "*One step*."
+        )

@@ -1,0 +1,248 @@
+"""One step looked at: the probabilities before a rule and after it, along a text that one of the cards wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.figures.predictions import percent
+from core.language.decoding.cards import Card, decoding_of, read_all
+from core.language.decoding.rules import ORDER, Rule
+from core.language.tokens import visible
+from core.language.types import GenerationStep
+from core.ui.demos.steps import step_chips
+from core.ui.generation.formulas import RULES, explain
+from core.ui.generation.frame import GenerationView
+from core.ui.generation.ink import inked, plainly, theme
+from core.ui.generation.side import number_input
+from core.ui.generation.writing import Page, write_all
+from core.ui.glossary import told
+from core.ui.links import PageState
+from core.ui.page import accent, plain
+from core.ui.tables import Row, Table, table
+
+if TYPE_CHECKING:
+    from core.language.decoding.step import Around, Look
+
+Setting = tuple[Rule, float]
+
+
+def one_step(view: GenerationView) -> None:
+    """Draw the text, the bars of the chosen step, the formula, and all rules at this step.
+
+    Raises:
+        AtlasError: the text or a setting cannot be used.
+    """
+    from core.language.decoding.step import each, look
+    from core.language.tokens import describe
+
+    state = view.state
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        rule, value, first = _rule(state)
+        card = _along(state)
+    place = st.empty()
+    path = _path(view, card)
+    place.empty()
+    if not path:
+        return
+    checkpoint = session.checkpoint(view.spec.slug)
+    tokens = describe(checkpoint.tokenizer, [step.token.id for step in path])
+    slot = state.key(f"step.of.{hash(view.key)}.{card.name}")
+    before = min(st.session_state.get(slot, state.number("step", 1) - 1), len(path) - 1)
+    at = step_chips(path, tokens, before, key=state.key("step.chips"), branch=view.spec.branch, by_hand=None)
+    st.session_state[slot] = at
+    state.set(step=at + 1 if at else None)
+    ids = [step.token.id for step in path[:at]]
+    begun = view.start()
+    found = look(checkpoint, begun, ids, rule, value, first)
+    _pictures(view, found, path[at])
+    told(_notice(rule))
+    _all_rules(each(checkpoint, begun, ids, [*((r, _value(r, rule, value)) for r in RULES)]), at)
+    _table(found, state)
+
+
+def _rule(state: PageState) -> tuple[Rule, float, list[Setting]]:
+    """The rule that is looked at, its number, and the rules before it."""
+    rules = list(RULES)
+    before = state.text("rule", "top_p")
+    rule: Rule = rules[
+        st.selectbox(
+            "Rule", range(len(rules)), index=[str(name) for name in rules].index(before), key=state.key("rule"),
+            format_func=lambda i: RULES[rules[i]].name, width=190,
+        )
+    ]  # fmt: skip
+    number = RULES[rule].number
+    changed = rule != before
+    wanted = number.start if changed else state.real("value", number.start)
+    if not number.low <= wanted <= number.high or (number.whole and wanted != int(wanted)):
+        st.warning(
+            plain(
+                f"{number.name} of {RULES[rule].name} lies from {number.low:g} to {number.high:g}; "
+                f"{number.start:g} is taken."
+            ),
+            icon=":material/link_off:",
+        )
+        wanted = number.start
+    value = number_input(number, wanted, state.key(f"value.{rule}"))
+    state.set(rule=rule, value=None if value == number.start else value)
+    return rule, value, _first(state, rule)
+
+
+def _first(state: PageState, rule: Rule) -> list[Setting]:
+    """Rules that come before, chosen in a popover: those that transformers applies earlier, with their numbers."""
+    earlier = [name for name in ORDER[: ORDER.index(rule)] if name in RULES]
+    wanted: dict[Rule, float] = {}
+    for word in state.words("first") or ():
+        name, _, raw = word.partition("-")
+        try:
+            number = RULES[name].number  # type: ignore[index]
+            value = float(raw) if raw else number.start
+            if not number.low <= value <= number.high or (number.whole and value != int(value)):
+                raise ValueError
+            wanted[name] = value  # type: ignore[index]
+        except (KeyError, ValueError):
+            st.warning(
+                plain(f"The link asks for “{word[:40]}” before the rule, which no rule understands. It is left out."),
+                icon=":material/link_off:",
+            )
+    chosen: list[Setting] = []
+    with st.popover("After other rules", icon=":material/filter_list:", disabled=not earlier):
+        st.caption("Rules that come first, in this order. What they cut off is gone before the rule begins.")
+        for name in earlier:
+            number = RULES[name].number
+            on, place = st.columns([3, 2], vertical_alignment="bottom")
+            with on:
+                used = st.checkbox(RULES[name].name, name in wanted, key=state.key(f"first.{name}"))
+            with place:
+                value = number_input(number, wanted.get(name, number.start), state.key(f"first.{name}.value"))
+            if used:
+                chosen.append((name, value))
+    state.set(first=tuple(f"{name}-{value:g}" for name, value in chosen) or None)
+    return chosen
+
+
+def _along(state: PageState) -> Card:
+    cards, _ = read_all(state.words("rules"))
+    at = min(state.number("along", 1), len(cards)) - 1
+    number = st.selectbox(
+        "Along the text of", range(len(cards)), index=at, key=state.key("along"), width=200,
+        format_func=lambda i: cards[i].name, help="The cards of “Side by side”",
+    )  # fmt: skip
+    state.set(along=number + 1)
+    return cards[number]
+
+
+def _path(view: GenerationView, card: Card) -> tuple[GenerationStep, ...]:
+    """The card's text, written before one's eyes where it is not known yet."""
+    place, begun = st.empty(), "" if view.task else view.text
+
+    def draw(_: int, steps: Sequence[GenerationStep], growing: bool) -> None:
+        if growing:
+            place.html(inked(begun, steps, "none", theme(), growing=True))
+
+    def draw_text(_: int, text: str) -> None:
+        place.html(plainly(begun, text))
+
+    texts, _ = write_all(view, [decoding_of(card, view.common)], Page(draw, draw_text))
+    place.empty()
+    return texts[0]
+
+
+def _pictures(view: GenerationView, found: Look, step: GenerationStep) -> None:
+    from core.figures.kept import rule_alt, rule_bars, surprise_bars
+
+    names = [visible(row.text) for row in found.rows]
+    around, dark, state = found.around, theme() == "dark", view.state
+    what = f"{RULES[around.rule].name} at step {step.index + 1}"
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.markdown(f"**{what}**: before (wide) and after (thin); hatched is cut off")
+        st.plotly_chart(
+            rule_bars(found, names, accent(view.spec.branch), taken=step.token.id, dark=dark),
+            config={"displaylogo": False, "modeBarButtons": [["toImage"]]}, key=state.key("bars"),
+            alt=rule_alt(found, names, what),
+        )  # fmt: skip
+        rest, before, after = found.others
+        if rest > 0:
+            st.caption(f"And {rest:,} more tokens, together {percent(before)} before and {percent(after)} after.")
+    with right:
+        explain(around.rule)
+        cut = around.of - around.kept
+        st.markdown(
+            f"Here it keeps **{around.kept:,}** of {around.of:,} tokens with **{percent(around.mass)}** of the "
+            f"probability{f' and cuts off {cut:,}' if cut else ''}. Entropy {around.entropy:.2f} bits before, "
+            f"**{around.entropy_after:.2f}** after."
+        )
+        if around.rule == "typical":
+            st.plotly_chart(
+                surprise_bars(found, names, accent(view.spec.branch), taken=step.token.id, dark=dark),
+                config={"displaylogo": False, "modeBarButtons": [["toImage"]]}, key=state.key("surprises"),
+                alt=f"Surprise of each token and the entropy, {around.entropy:.1f} bits, as a line.",
+            )  # fmt: skip
+
+
+def _notice(rule: Rule) -> str:
+    notices = {
+        "temperature": "**Try** 0.2, then 2.\n\n**Notice** that no token is lost: the whole row is squeezed or spread.",
+        "top_k": "**Try** a step where the model is sure and one where it is not.\n\n**Notice** that the same number "
+        "of tokens is too many for the first and too few for the second.",
+        "top_p": "**Try** a step where the model is sure and one where it is not.\n\n**Notice** how many tokens the "
+        "same mass needs: a handful at one, hundreds at the other.",
+        "min_p": "**Try** temperature 2 under “After other rules”.\n\n**Notice** that the line moves with the best "
+        "token: the less sure the model is, the more may stay.",
+        "typical": "**Try** a mass of 0.2.\n\n**Notice** that it keeps tokens in the middle: the best one may be cut "
+        "off although it is the most probable.",
+        "penalty": "**Try** a late step of the greedy text.\n\n**Notice** that every token that was read is pushed "
+        "down, harmless ones like “the” too.",
+        "no_repeat": "**Try** runs of one token.\n\n**Notice** that nothing that was read may come again, full stops "
+        "and commas neither.",
+    }
+    return notices[rule]
+
+
+def _value(rule: Rule, looked: Rule, value: float) -> float:
+    return value if rule == looked else RULES[rule].number.start
+
+
+def _all_rules(found: Sequence[Around], at: int) -> None:
+    rows: list[Row] = [
+        (
+            f"{RULES[one.rule].name}, {one.value:g}",
+            f"{one.kept:,} of {one.of:,}",
+            percent(one.mass),
+            f"{one.entropy:.2f} → {one.entropy_after:.2f} bits",
+        )
+        for one in found
+    ]
+    st.markdown(f"**Every rule by itself at step {at + 1}**")
+    table(
+        Table(("Rule", "Tokens left", "Their probability before", "Entropy"), rows, "Every rule by itself at this step",
+              (34, 22, 22, 22), (1, 2, 3))
+    )  # fmt: skip
+
+
+def _table(found: Look, state: PageState) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        [
+            {
+                "token": visible(row.text), "id": row.id, "before": row.before, "after": row.after,
+                "surprise in bits": row.surprise, "sum from the top": row.reached, "read before": row.seen,
+                "cut off": row.cut,
+            }
+            for row in found.rows
+        ]
+    )  # fmt: skip
+    with st.expander("The bars as a table"):
+        st.dataframe(
+            frame, hide_index=True, alt="The tokens of the picture with their probabilities before and after the rule",
+            column_config={n: st.column_config.NumberColumn(format="%.4f") for n in ("before", "after")},
+        )  # fmt: skip
+        st.download_button(
+            "Save as CSV", frame.to_csv(index=False).encode(), "generation-step.csv", "text/csv",
+            key=state.key("step.csv"), icon=":material/download:", on_click="ignore",
+        )  # fmt: skip

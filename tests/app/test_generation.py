@@ -1,0 +1,200 @@
+"""The page of generation: its five sections, every model, and everything that one can type or link."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints, links
+from tests.app.test_zoo import NASTY, html_of, protos, shown
+
+ROOT = Path(__file__).resolve().parents[2]
+SECTIONS = ("side", "step", "beam", "cache", "draft")
+WRITERS = [s for s in checkpoints.available() if s.ready and s.kind in ("causal-lm", "seq2seq-lm")]
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page("pages/generation.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def box(at: AppTest, label: str) -> Any:
+    return next(found for found in (*at.selectbox, *at.number_input) if found.label == label)
+
+
+def test_the_page_opens_with_four_rules_on_one_beginning() -> None:
+    at = opened()
+    assert not at.exception
+    assert not at.warning
+    assert [b.value for b in at.selectbox if b.label.startswith("Rule ")] == ["greedy", "sample", "top_p", "beam"]
+    text = html_of(at)
+    assert text.count("Once upon a time") >= 4
+    assert text.count('title="step 24: probability') == 4
+    assert "surprise" in text
+    assert text.count('scope="row"') == 4
+    assert "**Notice**" in shown(at)
+
+
+def test_the_same_seed_gives_the_same_texts_and_another_one_others() -> None:
+    first, again, other = opened(), opened(), opened(seed="5")
+
+    def cards(at: AppTest) -> list[str]:
+        return [proto.body for proto in protos(at, "html") if "probability" in proto.body]
+
+    assert cards(first) == cards(again)
+    assert cards(first)[0] == cards(other)[0], "greedy decoding throws no dice"
+    assert cards(first)[1] != cards(other)[1]
+
+
+def test_rules_are_changed_added_removed_and_linked() -> None:
+    at = opened()
+    box(at, "Rule 2").set_value("min_p").run()
+    assert not at.exception
+    assert at.query_params["rules"] in (
+        "greedy,min_p-0.1,top_p-0.9-0.7,beam-4",
+        ["greedy,min_p-0.1,top_p-0.9-0.7,beam-4"],
+    )
+    next(b for b in at.button if b.label == "Add a rule").click().run()
+    assert html_of(at).count('scope="row"') == 5
+    for _ in range(3):
+        next(b for b in at.button if b.label == "Remove the last").click().run()
+    kinds = [b.value for b in at.selectbox if b.label.startswith("Rule ")]
+    assert kinds == ["greedy", "min_p"]
+    again = opened(rules="min_p-0.1,typical-0.5-2", colour="entropy")
+    assert [b.value for b in again.selectbox if b.label.startswith("Rule ")] == ["min_p", "typical"]
+    assert not again.warning
+
+
+def test_settings_change_the_texts() -> None:
+    free = opened(rules="greedy", length="60")
+    assert "It wrote a text that it was to stop at." not in shown(free)
+    stopped = opened(rules="greedy", length="60", stop="she")
+    assert "It wrote a text that it was to stop at." in shown(stopped)
+    banned = opened(rules="greedy", length="60", norepeat="2")
+    assert "runs of two 0%" in shown(banned)
+    assert "runs of two 0%" not in shown(free)
+    assert "Settings (1 changed)" in [p.popover.label for p in protos(banned, "popover")] or not banned.exception
+
+
+@pytest.mark.parametrize("spec", WRITERS, ids=lambda spec: spec.slug)
+@pytest.mark.parametrize("section", ["side", "step", "beam"])
+def test_every_model_writes(spec: Any, section: str) -> None:
+    at = opened(tab=section, model=spec.slug, length="6", depth="4", rules="greedy,top_k-20,beam-2")
+    assert not at.exception
+    assert not at.warning
+    assert protos(at, "plotly_chart") or section == "side"
+
+
+@pytest.mark.parametrize(
+    "rule", ["temperature", "top_k", "top_p", "min_p", "typical", "penalty", "no_repeat"]
+)  # fmt: skip
+def test_every_rule_at_a_step(rule: str) -> None:
+    at = opened(tab="step", rule=rule, step="9")
+    assert not at.exception
+    assert not at.warning
+    assert len(protos(at, "plotly_chart")) == (2 if rule == "typical" else 1)
+    assert html_of(at).count('scope="row"') == 7
+    assert "at step 9" in shown(at)
+    assert at.get("latex") or "$" in shown(at)
+
+
+def test_a_rule_after_others() -> None:
+    at = opened(tab="step", rule="top_p", value="0.5", first="temperature-2,top_k-3")
+    assert not at.warning
+    assert "of 3 tokens" in shown(at)
+    assert opened(tab="step", first="best-3").warning
+    assert opened(tab="step", first="top_k-0").warning
+    assert opened(tab="step", value="7").warning
+
+
+def test_a_beam_search_and_its_length_penalty() -> None:
+    at = opened(tab="beam", beams="2", depth="5")
+    assert not at.exception
+    frame = at.dataframe[0].value
+    assert set(frame["fate"]) == {"kept", "finished", "pruned"}
+    assert frame["step"].max() == 5
+    assert (frame.groupby("step")["fate"].apply(lambda f: (f == "kept").sum()) <= 2).all()
+    assert "Greedy decoding finds" in shown(at)
+
+
+def test_the_cache_is_measured_and_kept() -> None:
+    at = opened(tab="cache", grow="24")
+    assert not at.exception
+    assert "Measured now on this machine" in shown(at)
+    assert any(b.label == "Measure again" for b in at.button)
+    assert "8.19 kB a token" in shown(at)  # 2 · 4 layers · 256 · 4 bytes
+
+
+def test_a_model_without_a_cache_or_without_a_draft_gets_a_sentence() -> None:
+    assert "keeps no keys and values" in opened(tab="cache", model="atlas-reformer").warning[0].value.replace("\\", "")
+    at = opened(tab="draft", model="atlas-gpt-neo")
+    assert not at.exception
+    assert "Atlas GPT" in at.warning[0].value
+    assert not opened(tab="cache", model="atlas-transformer-xl", grow="20").exception
+
+
+@pytest.mark.parametrize("how", ["greedy", "sample"])
+def test_drafts_are_accepted_and_refused(how: str) -> None:
+    at = opened(tab="draft", how=how, length="20")
+    assert not at.exception
+    assert not at.warning
+    assert "passes of the large model for 20 tokens" in shown(at)
+    assert "drafted and accepted" in html_of(at)
+    assert "the large model's own" in html_of(at).replace("&#x27;", "'")
+
+
+def test_both_ways_are_timed_on_request() -> None:
+    at = opened(tab="draft", length="6")
+    assert "is not measured yet" in shown(at)
+    next(b for b in at.button if b.label == "Time it on this machine").click().run()
+    assert not at.exception
+    assert "plain decoding took" in shown(at)
+    assert "medians of 5 turns" in shown(at)
+
+
+@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("section", SECTIONS)
+def test_whatever_is_typed_gets_answers_or_a_sentence_and_is_kept(name: str, section: str) -> None:
+    at = opened(tab=section, length="4", depth="3", rules="greedy,beam-2", grow="16")
+    area = next(a for a in at.text_area if a.label == "Beginning")
+    area.set_value(NASTY[name]).run()
+    assert not at.exception
+    area = next(a for a in at.text_area if a.label == "Beginning")
+    assert area.value == NASTY[name]
+    assert "<script>" not in html_of(at)
+    if name in ("nothing", "very long"):
+        assert at.warning
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("value", ["", "nonsense", "-1", "99999999999", "</script>", "nan"])
+def test_nonsense_in_every_place_of_the_link(section: str, value: str) -> None:
+    text = {"tab", "text", "stop"}
+    wrong = dict.fromkeys(links.PAGES["generation"].keys() - text, value)
+    at = opened(**{**wrong, "tab": section, "grow": "16" if section == "cache" else value})
+    assert not at.exception
+    assert len(at.warning) >= 12
+    assert "<script>" not in html_of(at)
+    assert at.text_area[0].value == "Once upon a time there was a little girl who"
+
+
+@pytest.mark.parametrize("parameter", sorted(links.PAGES["generation"]))
+def test_nonsense_in_one_place_leaves_the_others(parameter: str) -> None:
+    at = opened(**{"length": "2", "rules": "greedy,sample", parameter: "</b>,9e99"})
+    assert not at.exception
+    assert at.warning or parameter in ("text", "stop", "first")
+
+
+def test_nonsense_in_the_settings_gets_a_sentence() -> None:
+    at = opened(stop="x" * 90, length="3")
+    assert "may end a generation" in at.warning[0].value.replace("\\", "")
+    at = opened(stop="\n".join("abcdefghijk"), length="3")
+    assert "may end a generation" in at.warning[0].value.replace("\\", "")
+    at = opened(model="atlas-t5", task="nowhere", length="3")
+    assert "has no task" in at.warning[0].value.replace("\\", "")

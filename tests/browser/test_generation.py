@@ -1,0 +1,98 @@
+"""Journeys through the page of generation: rules side by side, one step, a tree, the cache, a draft."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visitor
+
+
+def test_rules_are_changed_on_the_page_and_come_back_by_link(visitor: Visitor) -> None:
+    page = visitor.open("/generation?length=12")
+    tokens = page.locator("span[title^='step 12: probability']")
+    expect(tokens).to_have_count(4)
+    expect(tokens.first).to_have_attribute("title", re.compile(r"surprise \d+\.\d bits, entropy \d+\.\d bits"))
+    page.get_by_role("combobox", name="Rule 2").click()
+    page.get_by_role("option", name="Min-p").click()
+    expect(page.get_by_role("rowheader", name="Min-p, m = 0.1")).to_be_visible()
+    expect(page).to_have_url(re.compile("rules=greedy%2Cmin_p-0.1"))
+    page.get_by_role("button", name="Remove the last").click()
+    expect(page.get_by_role("rowheader", name="Beam search")).to_have_count(0)
+    visitor.settle()
+    page.get_by_label("Beginning").fill("The old wolf")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("p", has_text="The old wolf").first).to_be_visible()
+    visitor.settle()
+    link = page.url
+    again = visitor.open(link.removeprefix(visitor.address))
+    expect(again.get_by_role("rowheader", name="Min-p, m = 0.1")).to_be_visible()
+    expect(again.get_by_role("rowheader", name="Beam search")).to_have_count(0)
+    expect(again.get_by_label("Beginning")).to_have_value("The old wolf")
+
+
+def test_one_step_is_chosen_by_its_token_and_cut_by_a_rule(visitor: Visitor) -> None:
+    page = visitor.open("/generation?tab=step&length=10&rule=top_k&value=3")
+    expect(page.get_by_role("figure", name=re.compile("Top-k at step 1 keeps 3 of 6,144 tokens"))).to_be_visible()
+    chips = page.get_by_role("group", name=re.compile("Generated tokens"))
+    chips.get_by_role("button").nth(4).click()
+    expect(page.get_by_role("figure", name=re.compile("Top-k at step 5"))).to_be_visible()
+    expect(page).to_have_url(re.compile("step=5"))
+    page.get_by_role("combobox", name="Rule", exact=True).click()
+    page.get_by_role("option", name="Typical").click()
+    expect(page.get_by_role("figure", name=re.compile("Typical at step 5"))).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("Surprise of each token and the entropy"))).to_be_visible()
+    page.get_by_text("The bars as a table").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as CSV").click()
+    assert saved.value.suggested_filename == "generation-step.csv"
+
+
+def test_the_tree_tells_what_it_kept_and_pruned(visitor: Visitor) -> None:
+    page = visitor.open("/generation?tab=beam&beams=2&depth=4")
+    expect(
+        page.get_by_role("figure", name=re.compile("A tree of 4 steps: 6 branches kept, 2 finished"))
+    ).to_be_visible()
+    expect(page.get_by_text("Greedy decoding finds").first).to_be_visible()
+    page.get_by_label("Steps", exact=True).fill("5")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("figure", name=re.compile("A tree of 5 steps"))).to_be_visible()
+    expect(page).to_have_url(re.compile("depth=5"))
+
+
+def test_the_cache_is_measured_while_one_looks(visitor: Visitor) -> None:
+    page = visitor.open("/generation?tab=cache&grow=16")
+    table = page.get_by_role("table", name="Time of one token with the cache and without")
+    expect(table.get_by_role("rowheader", name="16")).to_be_visible()
+    expect(page.get_by_role("button", name="Measure again")).to_be_visible()
+    expect(page.get_by_text("Measured now on this machine", exact=False)).to_be_visible()
+
+
+def test_a_draft_is_checked_and_timed(visitor: Visitor) -> None:
+    page = visitor.open("/generation?tab=draft&length=8")
+    expect(page.get_by_text("passes of the large model for 8 tokens", exact=False)).to_be_visible()
+    expect(page.locator("span[title$='drafted and accepted']").first).to_be_visible()
+    expect(page.locator("span[title$='own']").first).to_be_visible()
+    page.get_by_role("button", name="Time it on this machine").click()
+    expect(page.get_by_text("plain decoding took", exact=False)).to_be_visible()
+    page.get_by_role("combobox", name="Live model").click()
+    page.get_by_role("option", name=re.compile("Atlas GPT-Neo")).click()
+    expect(page.get_by_text("nothing can draft for it", exact=False)).to_be_visible()
+
+
+def test_what_takes_long_can_be_stopped_and_goes_on(visitor: Visitor) -> None:
+    page = visitor.page
+    ours = page.get_by_test_id("stMain").get_by_role("button", name="Stop")  # Streamlit has one of its own above
+    page.goto(visitor.address + "/generation?tab=cache&model=atlas-t5&grow=1000")
+    ours.click()
+    expect(page.get_by_text("The measuring was stopped.")).to_be_visible()
+    expect(page.get_by_role("button", name="Measure", exact=True)).to_be_visible()
+    visitor.settle()
+    page.goto(visitor.address + "/generation?length=200&rules=sample-1,beam-8")
+    ours.click()
+    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    expect(page.get_by_text("Stopped.").first).to_be_visible()
+    visitor.settle()
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator("span[title^='step 150: probability']").first).to_be_visible()

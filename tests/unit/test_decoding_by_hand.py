@@ -1,0 +1,69 @@
+"""Each rule on four tokens, by hand."""
+
+from __future__ import annotations
+
+from math import log2
+
+import pytest
+import torch
+
+from core.errors import OutOfRange
+from core.language import choose
+from core.language.decoding import rules
+from core.language.decoding.picking import bits
+from core.language.types import Decoding
+
+TENTHS = torch.tensor([0.1, 0.2, 0.3, 0.4]).log()
+
+
+def left(rule: rules.Rule, value: float, scores: torch.Tensor = TENTHS, before: tuple[int, ...] = ()) -> list[float]:
+    return rules.apply(scores, rule, value, before).softmax(-1).tolist()
+
+
+def test_min_p_asks_for_a_share_of_the_best() -> None:
+    assert left("min_p", 0.6) == pytest.approx([0, 0, 3 / 7, 4 / 7])  # 0.6 of 0.4 is 0.24
+    assert left("min_p", 0.4) == pytest.approx([0, 2 / 9, 3 / 9, 4 / 9])
+    assert left("min_p", 1.0) == pytest.approx([0, 0, 0, 1])
+
+
+def test_typical_keeps_what_is_nearest_the_entropy_and_may_cut_the_best() -> None:
+    # H = 1.846 bits; the surprises are 3.32, 2.32, 1.74 and 1.32 bits, so 0.3 is nearest, then 0.2, then 0.4.
+    entropy = -sum(p * log2(p) for p in (0.1, 0.2, 0.3, 0.4))
+    assert entropy == pytest.approx(1.846, abs=0.001)
+    assert left("typical", 0.2) == pytest.approx([0, 0, 1, 0])
+    assert left("typical", 0.45) == pytest.approx([0, 0.4, 0.6, 0])
+    assert left("typical", 0.8) == pytest.approx([0, 2 / 9, 3 / 9, 4 / 9])
+
+
+def test_the_penalty_divides_what_is_positive_and_multiplies_what_is_negative() -> None:
+    scores = torch.tensor([2.0, -2.0, 2.0, -2.0])
+    assert rules.penalised(scores, (0, 1, 1), 2.0).tolist() == [1.0, -4.0, 2.0, -2.0]
+
+
+def test_no_run_of_n_tokens_comes_twice() -> None:
+    before = (0, 1, 2, 0, 1)  # after 0 1 came 2
+    assert rules.unrepeated(TENTHS, before, 3).isinf().tolist() == [False, False, True, False]
+    assert rules.unrepeated(TENTHS, before, 2).isinf().tolist() == [False, False, True, False]  # after 1 came 2
+    assert rules.unrepeated(TENTHS, before, 1).isinf().tolist() == [True, True, True, False]
+    assert rules.unrepeated(TENTHS, (0, 1), 3).isinf().any().item() is False
+
+
+def test_greedy_knows_no_temperature_and_no_cut_but_the_penalty() -> None:
+    decoding = Decoding("greedy", temperature=0.1, top_k=1, top_p=0.1, min_p=0.9, typical=0.1, penalty=2.0, no_repeat=3)
+    assert [rule for rule, _ in rules.in_force(decoding)] == ["penalty", "no_repeat"]
+    assert rules.in_force(Decoding("sample")) == ()
+
+
+def test_entropy_of_four_alike_is_two_bits() -> None:
+    assert bits(torch.full((4,), 0.25)) == pytest.approx(2)
+    assert bits(torch.tensor([1.0, 0, 0, 0])) == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"min_p": -0.1}, {"min_p": 1.1}, {"typical": 0}, {"typical": 2}, {"penalty": 0}, {"no_repeat": -1},
+     {"length_penalty": 99.0}, {"stop": ("",)}, {"stop": ("a",) * 9}, {"stop": ("a" * 61,)}],
+)  # fmt: skip
+def test_settings_out_of_range_get_a_sentence(wrong: dict[str, object]) -> None:
+    with pytest.raises(OutOfRange, match=r"\.$"):
+        choose.check(Decoding(**wrong))  # type: ignore[arg-type]

@@ -1,0 +1,67 @@
+"""What the cache saves: the same scores both ways, medians by turns, and models that keep nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from core.efficiency.growth import TURNS, caches, lengths, measure
+from core.errors import InputUnusable
+from core.language.decode import Reader
+from tests.parity.test_generate import DECODERS, PROMPT, REWRITERS, _checkpoint
+
+IDS = [(7 * i + 3) % 120 for i in range(40)]
+
+
+def test_lengths_are_even_and_end_where_they_should() -> None:
+    assert lengths(200) == (8, 32, 56, 80, 104, 128, 152, 176, 200)
+    assert lengths(10) == (8, 9, 10)
+    assert lengths(5) == (5,)
+    assert lengths(0) == (1,)
+
+
+@pytest.mark.parametrize("name", [name for name in (*DECODERS, *REWRITERS) if name != "gpt"])
+def test_both_ways_give_the_same_scores(name: str) -> None:
+    model: Any = _checkpoint((DECODERS | REWRITERS)[name], 0, None).model
+    source = PROMPT if name in REWRITERS else None
+    assert caches(model)
+    reader = Reader(model, source)
+    reader.read(torch.tensor([IDS[:9]]))
+    one = reader.again(torch.tensor([IDS[9:10]]))()
+    assert torch.allclose(one, Reader(model, source, cached=False).read(torch.tensor([IDS[:10]])), atol=1e-4)
+    # nothing was remembered of it
+    other = reader.read(torch.tensor([IDS[9:10]]))
+    assert torch.allclose(one, other, atol=1e-5)
+
+
+def test_medians_of_turns() -> None:
+    """A clock by hand: with the cache a token takes 1, 1, 1, ..., without it 5, and once 50."""
+    checkpoint = _checkpoint(DECODERS["gpt2"], 0, None)
+    ticks = []
+    for turn in range(TURNS + 1):
+        ticks += [0.0, 1.0, 1.0 + (50.0 if turn == 3 else 5.0)]
+    now = 0.0
+    times = []
+    for first in range(0, len(ticks), 3):
+        times += [now + ticks[first], now + ticks[first + 1], now + ticks[first + 2]]
+        now = times[-1]
+    clock = iter(times * 2)
+    first, second = measure(checkpoint, IDS, (8, 20), clock=lambda: next(clock))
+    assert (first.tokens, second.tokens) == (8, 20)
+    assert (first.cached, first.whole, first.times) == (1.0, 5.0, 5.0)
+    assert first.whole_range == (5.0, 50.0)
+
+
+def test_a_model_without_a_cache_gets_a_sentence() -> None:
+    checkpoint = _checkpoint(DECODERS["gpt"], 0, None)
+    assert not caches(checkpoint.model)
+    with pytest.raises(InputUnusable, match="keeps no keys and values"):
+        measure(checkpoint, IDS, (8,))
+
+
+def test_it_can_be_stopped_after_any_point() -> None:
+    found = measure(_checkpoint(DECODERS["gpt2"], 0, None), IDS, lengths(39))
+    assert next(found).tokens == 8
+    found.close()  # type: ignore[attr-defined]
