@@ -25,6 +25,7 @@ page = st.navigation(
         "Live": [
             st.Page("pages/attention.py", title="Attention", icon=":material/grid_on:"),
             st.Page("pages/objectives.py", title="Objectives", icon=":material/quiz:"),
+            st.Page("pages/vectors.py", title="Vectors", icon=":material/scatter_plot:"),
             st.Page("pages/zoo.py", title="The zoo", icon=":material/table_rows:"),
         ],
         "Catalogue": [

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from core.efficiency.compare_windows import WindowComparison
     from core.efficiency.layout import Sparsity
     from core.efficiency.timing import Timing
+    from core.vectors.nearest import Vocabulary
+    from core.vectors.occurrences import WordVectors
+    from core.vectors.plane import Plane
+    from core.vectors.reading import Reading
 
 _HOUR = 3600.0
 _TRACES_KEPT = 12
@@ -106,6 +110,38 @@ def way(slug: str, text: str, task: str | None) -> Way:
     from core.attention.inside.lens import way
 
     return way(checkpoint(slug), text, Where(task=task))
+
+
+@st.cache_resource(max_entries=512, ttl=_HOUR, show_spinner=False)
+def reading(slug: str, text: str) -> Reading:
+    """``text`` through ``slug``, with every token's vector after every layer: up to 0.5 MB for a short sentence."""
+    from core.vectors.reading import read
+
+    return read(checkpoint(slug), text)
+
+
+@st.cache_resource(max_entries=48, ttl=_HOUR, show_spinner=False)
+def word_vectors(slug: str, word: str, text: str) -> WordVectors:
+    """``word`` in the lines of ``text``, as ``slug`` sees it and all the words around it."""
+    from core.vectors.occurrences import word_vectors
+
+    return word_vectors(checkpoint(slug), word, text, lambda line: reading(slug, line))
+
+
+@st.cache_resource(max_entries=96, ttl=_HOUR, show_spinner=False)
+def planes(slug: str, word: str, text: str, seed: int | None) -> tuple[Plane, ...]:
+    """The points of :func:`word_vectors`, layer by layer: by t-SNE from a ``seed``, or principal components."""
+    from core.vectors.plane import planes
+
+    return planes(word_vectors(slug, word, text).stops, seed)
+
+
+@st.cache_resource(max_entries=24, ttl=_HOUR, show_spinner=False)
+def vocabulary(slug: str) -> Vocabulary:
+    """What finding the nearest words of ``slug`` needs beside its own table."""
+    from core.vectors.nearest import vocabulary
+
+    return vocabulary(checkpoint(slug))
 
 
 Progress = Callable[[float, str], None]

@@ -103,6 +103,16 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "text": Text(),
         "seed": Integer(0, 0, 2**31 - 1),
     },
+    "vectors": {
+        "tab": Choice("word", ("word", "layers", "mix", "sum", "places")),
+        "model": Choice(),
+        "word": Text(),
+        "text": Text(),
+        "layer": Integer(None, -1, 200),
+        "map": Choice("components", ("components", "neighbours")),
+        "seed": Integer(0, 0, 2**31 - 1),
+        "show": Choice("near", ("near", "distances", "depth", "how")),
+    },
     "zoo": {
         "tab": Choice("models", ("models", "compare", "curves")),
         "branch": Choice(),
