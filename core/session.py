@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from core.efficiency.compare_windows import WindowComparison
     from core.efficiency.layout import Sparsity
     from core.efficiency.timing import Timing
+    from core.vectors.contextual import Measured
     from core.vectors.nearest import Vocabulary
     from core.vectors.occurrences import WordVectors
     from core.vectors.plane import Plane
@@ -134,6 +135,16 @@ def planes(slug: str, word: str, text: str, seed: int | None) -> tuple[Plane, ..
     from core.vectors.plane import planes
 
     return planes(word_vectors(slug, word, text).stops, seed)
+
+
+@st.cache_resource(max_entries=96, ttl=_HOUR, show_spinner=False)
+def contextual(slug: str, text: str, fewest: int) -> Measured:
+    """How contextual each layer of ``slug`` is over the lines of ``text``."""
+    from core.vectors.contextual import measure
+    from core.vectors.lines import parse
+    from core.vectors.occurrences import words
+
+    return measure(words(parse(text), lambda line: reading(slug, line)), fewest)
 
 
 @st.cache_resource(max_entries=24, ttl=_HOUR, show_spinner=False)

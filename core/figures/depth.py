@@ -68,8 +68,8 @@ def curves(
     figure.update_layout(
         height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, dragmode=False, font={"color": ink(dark)},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", hovermode="x unified" if markers else "closest",
-        legend={"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0}, showlegend=len(lines) > 1,
-        xaxis=axis | {"title": {"text": across, "standoff": 4}} | places,
+        legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0}, showlegend=len(lines) > 1,
+        xaxis=axis | {"title": {"text": across, "standoff": 12}} | places,
         yaxis=axis | {"title": {"text": measure, "standoff": 4}, "automargin": True},
     )  # fmt: skip
     return figure

@@ -60,13 +60,17 @@ def plane(points: Sequence[Point], titles: tuple[str, str], *, dark: bool = Fals
     for group, (colour, symbol) in groups.items():
         own = [point for point in points if point.group == group]
         figure.add_scatter(
-            x=[point.x for point in own], y=[point.y for point in own], mode="markers+text",
+            x=[point.x for point in own], y=[point.y for point in own], mode="markers",
             name=label(group) or "word",
-            text=[label(point.name) for point in own], textposition="top center", textfont={"color": ink(dark)},
             marker={"size": 14, "color": colour, "symbol": symbol, "line": {"width": 1, "color": ink(dark)}},
             hovertext=[_hover(point) for point in own], hovertemplate="%{hovertext}<extra></extra>",
             cliponaxis=False,
         )  # fmt: skip
+    figure.add_scatter(  # names last, so that no marker lies over them
+        x=[point.x for point in points], y=[point.y for point in points], mode="text", hoverinfo="skip",
+        text=[label(point.name) for point in points], textposition="top center", textfont={"color": ink(dark)},
+        showlegend=False, cliponaxis=False,
+    )  # fmt: skip
     (left, right), (low, high) = (_span([getattr(point, axis) for point in points]) for axis in "xy")
     reach = max(right - left, high - low) / 2
     axis: dict[str, Any] = {
@@ -139,7 +143,7 @@ def cosines(matrix: NDArray[np.floating], names: Sequence[str], *, dark: bool = 
         "ticks": "", "zeroline": False, "tickfont": {"color": ink(dark)},
     }  # fmt: skip
     figure.update_layout(
-        height=90 + 27 * count, margin={"l": 8, "r": 8, "t": 8, "b": 8}, dragmode=False, font={"color": ink(dark)},
+        height=90 + 27 * count, margin={"l": 8, "r": 56, "t": 8, "b": 8}, dragmode=False, font={"color": ink(dark)},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
         xaxis=axis | {"side": "top", "tickangle": -60}, yaxis=axis | {"autorange": "reversed"},
     )  # fmt: skip

@@ -112,6 +112,11 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "map": Choice("components", ("components", "neighbours")),
         "seed": Integer(0, 0, 2**31 - 1),
         "show": Choice("near", ("near", "distances", "depth", "how")),
+        "over": Choice("kept", ("kept", "own")),
+        "measure": Choice("self", ("self", "intra", "explained", "strangers")),
+        "less": Choice("yes", ("yes", "no")),
+        "models": Words(most=8),
+        "of": Choice(),
     },
     "zoo": {
         "tab": Choice("models", ("models", "compare", "curves")),

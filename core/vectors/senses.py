@@ -22,6 +22,9 @@ import numpy as np
 from core.attention.trace import Floats
 from core.vectors.nearest import between
 
+_ONE_SPOT = 1e-5
+"""Cosines that differ by less have no nearest among them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Apart:
@@ -42,10 +45,17 @@ def apart(vectors: Floats, senses: Sequence[str], strangers: float | None) -> Ap
     pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
     same = [float(cosines[i, j]) for i, j in pairs if senses[i] and senses[i] == senses[j]]
     other = [float(cosines[i, j]) for i, j in pairs if senses[i] != senses[j] or not senses[i]]
+    spread = max(same + other, default=0.0) - min(same + other, default=0.0)
     np.fill_diagonal(cosines, -np.inf)
-    hits = [
-        senses[int(cosines[i].argmax())] == senses[i] for i in range(count) if senses[i] and senses.count(senses[i]) > 1
-    ]
+    hits = (
+        []
+        if spread < _ONE_SPOT
+        else [
+            senses[int(cosines[i].argmax())] == senses[i]
+            for i in range(count)
+            if senses[i] and senses.count(senses[i]) > 1
+        ]
+    )
     return Apart(_mean(same), _mean(other), _mean(hits), strangers)
 
 

@@ -16,6 +16,7 @@ from core.vectors.reading import readable
 START = "minilm"
 SECTIONS = {
     "word": "One word",
+    "layers": "How contextual",
 }
 
 
@@ -37,7 +38,7 @@ def vectors_frame() -> VectorsView | None:
         "are the sum of, and how a model knows which place a token has.",
     )
     specs = {spec.slug: spec for spec in _ordered(checkpoints.available())}
-    choices: dict[str, Collection[str]] = {"model": specs}
+    choices: dict[str, Collection[str]] = {"model": specs, "models": specs, "of": specs}
     state = open_page("vectors", choices)
     if not specs:
         return None
@@ -50,7 +51,7 @@ def show(view: VectorsView) -> None:
     Raises:
         AtlasError: what the texts or the model do not allow, as a sentence.
     """
-    drawn: dict[str, Callable[[VectorsView], None]] = {"word": _word}
+    drawn: dict[str, Callable[[VectorsView], None]] = {"word": _word, "layers": _layers}
     drawn[view.section](view)
 
 
@@ -82,6 +83,12 @@ def _word(view: VectorsView) -> None:
     from core.ui.vectors.word import one_word
 
     one_word(view)
+
+
+def _layers(view: VectorsView) -> None:
+    from core.ui.vectors.layers import contextual_layers
+
+    contextual_layers(view)
 
 
 def _ordered(specs: Collection[CheckpointSpec]) -> list[CheckpointSpec]:

@@ -29,8 +29,7 @@ class Asked:
 def word_box(state: PageState, width: int = 150) -> None:
     """The box of the word, and the ready words beside it; what they say is read by :func:`asked`."""
     word, text = _slots(state)
-    st.session_state.setdefault(word, state.text("word", FIRST))
-    st.session_state.setdefault(text, state.text("text", EXAMPLES.get(state.text("word", FIRST), EXAMPLES[FIRST])))
+    boxes_of_text(state)
     st.text_input(
         "Word", key=word, max_chars=MAX_WORD, width=width, help="A whole word, in the form in which it stands"
     )
@@ -41,6 +40,16 @@ def word_box(state: PageState, width: int = 150) -> None:
                 f"{ready}: {', '.join(senses)}", key=state.key(f"ready.{ready}"), on_click=_take,
                 args=(word, text, ready), width="stretch",
             )  # fmt: skip
+
+
+def boxes_of_text(state: PageState) -> None:
+    """Fill the boxes from the link before they are drawn; a section may draw one of them only."""
+    word, text = _slots(state)
+    for slot, value in (
+        (word, state.text("word", FIRST)),
+        (text, state.text("text", EXAMPLES.get(state.text("word", FIRST), EXAMPLES[FIRST]))),
+    ):
+        st.session_state[slot] = st.session_state.get(slot, value)
 
 
 def sentences_box(state: PageState, place: DeltaGenerator, height: int = 400) -> None:

@@ -110,7 +110,7 @@ def _distances(state: PageState, spec: CheckpointSpec, made: WordVectors, stop: 
         shown = [*pairs[:4], *pairs[4:][-4:]]
         rows = [(f"{names[i]} and {names[j]}", f"{value:.2f}", f"{1 - value:.2f}") for value, i, j in shown]
         table(Table(
-            ("Pair", "Cosine", "Distance"), rows, "The nearest pairs, then the farthest", (60, 20, 20), (1, 2)
+            ("Pair", "Cosine", "Distance"), rows, "The nearest pairs, then the farthest", (46, 26, 28), (1, 2)
         ))  # fmt: skip
         told(
             "The four nearest pairs, then the four farthest. The cosine is 1 for one direction and 0 for a right "
@@ -159,10 +159,14 @@ def _depth(state: PageState, spec: CheckpointSpec, made: WordVectors) -> None:
         rows = [(name, *(_two(getattr(one, key)) for key in ("same", "other", "strangers", "nearest")))
                 for name, one in zip(names, found, strict=True)]  # fmt: skip
         table(Table(
-            ("Layer", "same sense", "another sense", "any two words", "nearest is of the sense"), rows,
+            ("Layer", "same", "other", "any", "nearest"), rows,
             "Mean cosines by layer", (20, 20, 20, 20, 20), (1, 2, 3, 4),
         ))  # fmt: skip
-        told(_verdict(found, senses))
+        told(
+            _verdict(found, senses)
+            + " *any* are two words of different sentences; *nearest* is the share of occurrences "
+            "whose nearest has their own sense."
+        )
         take_away(
             state,
             [
