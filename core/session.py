@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from core.vectors.occurrences import WordVectors
     from core.vectors.plane import Plane
     from core.vectors.reading import Reading
+    from core.vectors.sums import Sums
 
 _HOUR = 3600.0
 _TRACES_KEPT = 12
@@ -145,6 +146,14 @@ def contextual(slug: str, text: str, fewest: int) -> Measured:
     from core.vectors.occurrences import words
 
     return measure(words(parse(text), lambda line: reading(slug, line)), fewest)
+
+
+@st.cache_resource(max_entries=48, ttl=_HOUR, show_spinner=False)
+def sums(slug: str, first: str, second: str) -> Sums:
+    """What the tokens of a text, or of two, are the sum of before the first layer of ``slug``."""
+    from core.vectors.sums import sums
+
+    return sums(checkpoint(slug), first, second)
 
 
 @st.cache_resource(max_entries=24, ttl=_HOUR, show_spinner=False)

@@ -67,7 +67,8 @@ def plane(points: Sequence[Point], titles: tuple[str, str], *, dark: bool = Fals
             cliponaxis=False,
         )  # fmt: skip
     figure.add_scatter(  # names last, so that no marker lies over them
-        x=[point.x for point in points], y=[point.y for point in points], mode="text", hoverinfo="skip",
+        x=[point.x for point in points], y=[point.y for point in points], mode="markers+text", hoverinfo="skip",
+        marker={"size": 14, "opacity": 0},
         text=[label(point.name) for point in points], textposition="top center", textfont={"color": ink(dark)},
         showlegend=False, cliponaxis=False,
     )  # fmt: skip

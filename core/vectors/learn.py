@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 TASKS: dict[str, tuple[str, str]] = {
     "speech": ("part of speech", "Which of the parts of speech a word is, one of up to seventeen."),
-    "relation": ("relation to its head", "By which relation of grammar a word hangs on another."),
-    "next": ("the next word's part of speech", "Which part of speech follows; after the last word the class is END."),
+    "relation": ("relation", "By which relation of grammar a word hangs on another."),
+    "next": ("the next word", "Which part of speech follows; after the last word the class is END."),
     "place": (
-        "place in the sentence",
+        "place",
         "Which word of its sentence a word is: the first, ... the tenth or a later one.",
     ),
 }

@@ -17,6 +17,8 @@ START = "minilm"
 SECTIONS = {
     "word": "One word",
     "layers": "How contextual",
+    "mix": "ELMo's mix",
+    "sum": "The sum",
 }
 
 
@@ -51,21 +53,22 @@ def show(view: VectorsView) -> None:
     Raises:
         AtlasError: what the texts or the model do not allow, as a sentence.
     """
-    drawn: dict[str, Callable[[VectorsView], None]] = {"word": _word, "layers": _layers}
+    drawn: dict[str, Callable[[VectorsView], None]] = {"word": _word, "layers": _layers, "mix": _mix, "sum": _sum}
     drawn[view.section](view)
 
 
 def model_menu(
-    view: VectorsView, specs: Mapping[str, CheckpointSpec] | None = None, width: int = 300
+    view: VectorsView, specs: Mapping[str, CheckpointSpec] | None = None, *, first: str = START, width: int = 300
 ) -> CheckpointSpec:
     """The menu of live models; reads and writes ``model``.
 
     Args:
         specs: those that the section can ask; all by default. A link's model that is not among them gives way to the
-            first that is.
+            one that the section begins with.
+        first: what the section begins with, where it is here.
     """
     offered = view.specs if specs is None else specs
-    first = START if START in offered else next(iter(offered))
+    first = first if first in offered else next(iter(offered))
     wanted = view.state.text("model", first)
     slug = st.selectbox(
         "Live model", list(offered), index=list(offered).index(wanted if wanted in offered else first),
@@ -89,6 +92,18 @@ def _layers(view: VectorsView) -> None:
     from core.ui.vectors.layers import contextual_layers
 
     contextual_layers(view)
+
+
+def _mix(view: VectorsView) -> None:
+    from core.ui.vectors.mix import elmo_mix
+
+    elmo_mix(view)
+
+
+def _sum(view: VectorsView) -> None:
+    from core.ui.vectors.sum import taken_apart
+
+    taken_apart(view)
 
 
 def _ordered(specs: Collection[CheckpointSpec]) -> list[CheckpointSpec]:
