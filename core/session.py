@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.attention.beside import WordLook
     from core.attention.inside.block import Block, Side
     from core.attention.inside.lens import Way
-    from core.attention.trace import AttentionTrace
+    from core.attention.trace import AttentionTrace, Floats
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
     from core.efficiency.compare import Comparison, LongText
     from core.efficiency.compare_windows import WindowComparison
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from core.vectors.contextual import Measured
     from core.vectors.nearest import Vocabulary
     from core.vectors.occurrences import WordVectors
+    from core.vectors.places import ByDistance, Turned
     from core.vectors.plane import Plane
     from core.vectors.reading import Reading
     from core.vectors.sums import Sums
@@ -154,6 +155,30 @@ def sums(slug: str, first: str, second: str) -> Sums:
     from core.vectors.sums import sums
 
     return sums(checkpoint(slug), first, second)
+
+
+@st.cache_resource(max_entries=24, ttl=_HOUR, show_spinner=False)
+def place_table(slug: str) -> Floats:
+    """(n, w) what ``slug`` adds for its first places."""
+    from core.vectors.places import table
+
+    return table(checkpoint(slug))
+
+
+@st.cache_resource(max_entries=24, ttl=_HOUR, show_spinner=False)
+def place_terms(slug: str, text: str) -> dict[str, ByDistance]:
+    """The parts of the scores of ``slug`` over ``text`` that are about distance."""
+    from core.vectors.places import terms
+
+    return terms(checkpoint(slug), text)
+
+
+@st.cache_resource(max_entries=24, ttl=_HOUR, show_spinner=False)
+def turned(slug: str, text: str) -> Turned:
+    """Queries and keys of ``slug`` over ``text`` before and after their turns."""
+    from core.vectors.places import turned
+
+    return turned(checkpoint(slug), text)
 
 
 @st.cache_resource(max_entries=24, ttl=_HOUR, show_spinner=False)

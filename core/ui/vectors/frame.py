@@ -19,6 +19,7 @@ SECTIONS = {
     "layers": "How contextual",
     "mix": "ELMo's mix",
     "sum": "The sum",
+    "places": "Places",
 }
 
 
@@ -40,7 +41,7 @@ def vectors_frame() -> VectorsView | None:
         "are the sum of, and how a model knows which place a token has.",
     )
     specs = {spec.slug: spec for spec in _ordered(checkpoints.available())}
-    choices: dict[str, Collection[str]] = {"model": specs, "models": specs, "of": specs}
+    choices: dict[str, Collection[str]] = {"model": specs, "models": specs, "of": specs, "asked": specs}
     state = open_page("vectors", choices)
     if not specs:
         return None
@@ -53,32 +54,39 @@ def show(view: VectorsView) -> None:
     Raises:
         AtlasError: what the texts or the model do not allow, as a sentence.
     """
-    drawn: dict[str, Callable[[VectorsView], None]] = {"word": _word, "layers": _layers, "mix": _mix, "sum": _sum}
+    drawn: dict[str, Callable[[VectorsView], None]] = {
+        "word": _word,
+        "layers": _layers,
+        "mix": _mix,
+        "sum": _sum,
+        "places": _places,
+    }
     drawn[view.section](view)
 
 
 def model_menu(
-    view: VectorsView, specs: Mapping[str, CheckpointSpec] | None = None, *, first: str = START, width: int = 300
+    view: VectorsView, specs: Mapping[str, CheckpointSpec] | None = None, *, first: str = START, name: str = "model"
 ) -> CheckpointSpec:
-    """The menu of live models; reads and writes ``model``.
+    """The menu of live models.
 
     Args:
         specs: those that the section can ask; all by default. A link's model that is not among them gives way to the
             one that the section begins with.
         first: what the section begins with, where it is here.
+        name: the parameter that is read and written.
     """
     offered = view.specs if specs is None else specs
     first = first if first in offered else next(iter(offered))
-    wanted = view.state.text("model", first)
+    wanted = view.state.text(name, first)
     slug = st.selectbox(
         "Live model", list(offered), index=list(offered).index(wanted if wanted in offered else first),
         format_func=lambda slug: f"{offered[slug].name} · {BRANCH_TITLES.get(offered[slug].branch, '')}",
-        key=view.state.key(f"model.{view.section}"), width=width,
+        key=view.state.key(f"{name}.{view.section}.{len(offered)}"), width=300,
         help="What really runs here; the zoo says how each was trained",
     )  # fmt: skip
     if slug != wanted:
         view.state.set(layer=None)
-    view.state.set(model=None if slug == first else slug)
+    view.state.set(**{name: None if slug == first else slug})
     return offered[slug]
 
 
@@ -104,6 +112,12 @@ def _sum(view: VectorsView) -> None:
     from core.ui.vectors.sum import taken_apart
 
     taken_apart(view)
+
+
+def _places(view: VectorsView) -> None:
+    from core.ui.vectors.places import places
+
+    places(view)
 
 
 def _ordered(specs: Collection[CheckpointSpec]) -> list[CheckpointSpec]:
