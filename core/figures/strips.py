@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _MANY = 40
 _GROUND = {False: "#ffffff", True: "#12161b"}
-NEGATIVE, POSITIVE = "#B2500C", "#0072B2"
-"""The ends of the scale of differences, which colour-blind eyes tell apart."""
+_ENDS = {False: ("#B2500C", "#0072B2"), True: ("#F0954A", "#4FB3E8")}
+"""Below and above zero, on light and dark ground; colour-blind eyes tell them apart."""
 
 
 def strips(
@@ -50,7 +50,8 @@ def strips(
 
     known = values[~np.isnan(values)]
     high = reach or float(np.abs(known).max(initial=0.0)) or 1.0
-    colours = [(0.0, NEGATIVE), (0.5, _GROUND[dark]), (1.0, POSITIVE)] if signed else scale("dark" if dark else "light")
+    below, above = _ENDS[dark]
+    colours = [(0.0, below), (0.5, _GROUND[dark]), (1.0, above)] if signed else scale("dark" if dark else "light")
     names, tops = [label(row) for row in rows], [label(column) for column in columns]
     written = {} if digits is None else {"texttemplate": f"%{{z:.{digits}f}}", "textfont": {"size": 11}}
     figure = go.Figure(

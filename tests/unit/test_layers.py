@@ -51,6 +51,12 @@ READS = {
     ),
     "recipes": "from core.attention.views import recipe; recipe.write('every', {}, None)",
     "side by side": "import core.attention.beside",
+    "vectors": (
+        "import core.vectors.contextual, core.vectors.desk, core.vectors.learn, core.vectors.lines, core.vectors.mix\n"
+        "import core.vectors.nearest, core.vectors.occurrences, core.vectors.places, core.vectors.plane\n"
+        "import core.vectors.positions, core.vectors.reading, core.vectors.senses, core.vectors.sums\n"
+        "from core.vectors import kept, texts; assert kept.layers('minilm') and texts.sentences()"
+    ),
     "glossary and corrections": (
         "from core.catalogue.corrections import corrections; from core.catalogue.glossary import terms\n"
         "from core.anatomy.arithmetic import value\n"
@@ -74,6 +80,7 @@ VIEWS = {
     "zoo": ("models", "curves"),
     "results": ("questions", "all"),
     "attention": ("every",),
+    "vectors": ("layers",),
     "sources": ("corrections", "documents", "citations"),
     "calculators": ("training", "cache", "epoch", "fit", "systems"),
     "compare": ("table", "trees"),

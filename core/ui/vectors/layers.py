@@ -83,11 +83,12 @@ def contextual_layers(view: VectorsView) -> None:
 
 
 _NOTICE = {
-    "self": "**Try** switching the correction off. **Notice** that a word's vectors part layer by layer: the more of "
-    "the sentence a layer has mixed in, the less they have in common. Without the correction the middle layers of "
-    "GPT-2 seem to mix in nothing, since all its vectors point one way there.",
-    "intra": "**Notice** that words of one sentence draw nearer to each other on the way up, in some models more than "
-    "in others: each layer gives them more of the same surroundings.",
+    "self": "**Try** switching the correction off. **Notice** that the encoders' lines fall: the more of a sentence a "
+    "layer has mixed in, the less a word's vectors have in common. GPT-2's falls at once and rises again: in its first "
+    "layers any two words are nearly as alike as two of a kind, and without the correction it seems to mix in nothing.",
+    "intra": "**Notice** that words of one sentence draw nearer to each other on the way up in MiniLM and, from its "
+    "first layer on, in GPT-2: each layer gives them more of the same surroundings. Less what strangers share, the "
+    "encoders that were trained here go the other way.",
     "explained": "**Notice** how much of a word one fixed vector could stand for. It is the most that a static table "
     "could do for this layer; 1 would mean that context changes the length of a vector and nothing else.",
     "strangers": "**Notice** the height of some middle layers: any two words have a high cosine there, because all "

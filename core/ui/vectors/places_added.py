@@ -52,13 +52,14 @@ def learned(view: VectorsView) -> None:
         sinusoids(count, width),
     )
     told(
-        f"**Try** several models. **Notice** that nobody told the model that place 5 is near place 6: neighbours have "
-        "become alike by use, in models that read long texts more than in those that read short ones. Dotted: "
-        f"sinusoids of {width} numbers, which are alike by construction."
+        "**Try** several models. **Notice** that nobody told the model that place 5 is near place 6: neighbours have "
+        f"become alike by use, in some models far more than in others. Dotted: sinusoids of {width} numbers, which are "
+        "alike by construction."
     )
     if count == MOST:
         st.caption(f"The first {MOST} places are shown.")
-    st.latex(r"X_t = E[w_t] + P[t], \qquad \cos(P[s], P[t])\ \text{over}\ |s - t|")
+    st.latex(r"X_t = E[w_t] + P[t]")
+    st.latex(r"\cos(P[s], P[t])\ \text{over}\ |s - t|")
     told(
         "$P[t]$ is a row of numbers for place $t$, learned like any other weight; what was never trained on is noise. "
         "The table is as it is added, offsets and all. The band is one standard deviation over all pairs at a distance."
