@@ -115,7 +115,7 @@ def way(slug: str, text: str, task: str | None) -> Way:
     return way(checkpoint(slug), text, Where(task=task))
 
 
-@st.cache_resource(max_entries=512, ttl=_HOUR, show_spinner=False)
+@st.cache_resource(max_entries=256, ttl=_HOUR, show_spinner=False)
 def reading(slug: str, text: str) -> Reading:
     """``text`` through ``slug``, with every token's vector after every layer: up to 0.5 MB for a short sentence."""
     from core.vectors.reading import read

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _MANY = 40
+_MOST_NAMED = 4_000
 _GROUND = {False: "#ffffff", True: "#12161b"}
 _ENDS = {False: ("#B2500C", "#0072B2"), True: ("#F0954A", "#4FB3E8")}
 """Below and above zero, on light and dark ground; colour-blind eyes tell them apart."""
@@ -53,15 +54,19 @@ def strips(
     below, above = _ENDS[dark]
     colours = [(0.0, below), (0.5, _GROUND[dark]), (1.0, above)] if signed else scale("dark" if dark else "light")
     names, tops = [label(row) for row in rows], [label(column) for column in columns]
+    few = values.size <= _MOST_NAMED  # a name for each cell would make a large picture slow
+    named = {"customdata": [[f"{name}, {top}" for top in tops] for name in names]} if few else {}
+    where = "%{customdata}" if few else f"{label(down) or 'row'} %{{y}}, column %{{x}}"
+    hover = f"{where}<br>{label(what)} %{{z:.3f}}<extra></extra>"
     written = {} if digits is None else {"texttemplate": f"%{{z:.{digits}f}}", "textfont": {"size": 11}}
     figure = go.Figure(
         go.Heatmap(
-            z=np.round(values, 4), x=list(range(len(tops))), y=list(range(len(names))), colorscale=colours,
+            z=np.round(values.astype(np.float32), 4), x=list(range(len(tops))), y=list(range(len(names))),
+            colorscale=colours,
             zmin=-high if signed else 0.0, zmax=high, showscale=digits is None, hoverongaps=False,
             xgap=1 if len(tops) <= 40 else 0, ygap=1 if len(names) <= 40 else 0,
             colorbar={"thickness": 10, "outlinewidth": 0, "tickfont": {"color": ink(dark)}},
-            customdata=[[f"{name}, {top}" for top in tops] for name in names],
-            hovertemplate="%{customdata}<br>" + (f"{label(what)} " if what else "") + "%{z:.3f}<extra></extra>",
+            hovertemplate=hover, **named,
             **written,
         )
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,6 +56,16 @@ def test_one_word_opens_filled(model: str) -> None:
     assert charts(at) == 1
     assert "12 occurrences" in shown(at)
     assert html_of(at).count('scope="row"') == 12  # the nearest words of each
+
+
+@pytest.mark.parametrize("model", ["dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird"])
+def test_models_of_a_host_open_too(model: str, checkpoint_dir: Path) -> None:
+    for tab in ("word", "mix", "sum"):
+        at = page(model=model, tab=tab, word="cat", text="The cat sat on the mat.\nA cat drinks milk.\nOur cat sleeps.")
+        assert not at.warning
+        assert charts(at) >= 1
+    at = page(tab="layers", over="own", models=model)
+    assert charts(at) == 1
 
 
 @pytest.mark.parametrize("show", ["near", "distances", "depth", "how"])

@@ -10,6 +10,7 @@ import pytest
 
 from core.errors import OutOfRange
 from core.vectors.contextual import (
+    draws,
     explained,
     explained_by_chance,
     intra_similarity,
@@ -117,7 +118,9 @@ def test_explained_by_hand() -> None:
     assert explained(np.array([[3, 0], [0, 1]], dtype=np.float32)) == pytest.approx(0.9)
     assert explained(np.outer([1, 2, 3], [1, 1])) == pytest.approx(1)  # one direction, whatever the lengths
     assert explained(np.eye(4)) == pytest.approx(0.25)
-    assert explained_by_chance(np.eye(4), [1, 2, 3, 4], 4, 0) == pytest.approx(0.25)
+    drawn = draws([1, 2, 3, 4, 4], 4, 0)
+    assert all(len(set(row)) == 4 and not {3, 4} <= set(row) for row in drawn.tolist())  # one word of each sentence
+    assert explained_by_chance(np.eye(5), drawn) == pytest.approx(0.25)
 
 
 def test_strangers_are_all_pairs_of_two_sentences() -> None:

@@ -63,7 +63,7 @@ def taken_apart(view: VectorsView) -> None:
         "before the first layer. That is all a model knows of order."
     )
     _formula(found)
-    _others()
+    _others(view)
 
 
 def _texts(spec: CheckpointSpec, usual: tuple[str, str], state: PageState) -> tuple[str, str]:
@@ -177,21 +177,16 @@ def _formula(found: Sums) -> None:
     )
 
 
-def _others() -> None:
+def _others(view: VectorsView) -> None:
     st.markdown("**What other models add up**")
     rows = []
     for kind in KINDS:
-        names = ", ".join(_name(slug) for slug in kind.slugs)
+        names = ", ".join(_name(view, slug) for slug in kind.slugs)
         after = " + ".join(kind.after) or "nothing"
         rows.append((names, " + ".join(NAMES[part] for part in kind.parts), after, kind.told))
     table(Table(("Live models", "Sum", "Then", ""), rows, "What each model adds up", (26, 18, 14, 42)))
 
 
-def _name(slug: str) -> str:
-    from core import checkpoints
-    from core.errors import AtlasError
-
-    try:
-        return checkpoints.get(slug).name.removeprefix("Atlas ").partition(" with ")[0]
-    except AtlasError:
-        return slug
+def _name(view: VectorsView, slug: str) -> str:
+    known = view.specs.get(slug)
+    return slug if known is None else known.name.removeprefix("Atlas ").partition(" with ")[0]

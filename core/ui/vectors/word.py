@@ -78,9 +78,16 @@ def _map_menu(state: PageState) -> str:
         key=state.key("map"), help="Principal components keep what varies most; t-SNE keeps who is near whom",
     )  # fmt: skip
     state.set(map=kind)
-    if kind == "neighbours" and st.button("Again", key=state.key("again"), help="Another start of t-SNE"):
-        state.set(seed=(state.number("seed") + 1) % 1000)
+    slot = state.key("seed")
+    st.session_state.setdefault(slot, state.number("seed"))
+    if kind == "neighbours":
+        st.button("Again", key=state.key("again"), on_click=_again, args=(slot,), help="Another start of t-SNE")
+    state.set(seed=st.session_state[slot])
     return str(kind)
+
+
+def _again(slot: str) -> None:
+    st.session_state[slot] = (st.session_state[slot] + 1) % 1000
 
 
 def _picture(made: WordVectors, plane: Plane, stop: int, spec: CheckpointSpec, state: PageState) -> None:

@@ -68,7 +68,7 @@ def _near(state: PageState, spec: CheckpointSpec, made: WordVectors, stop: int) 
             )
         )
     table(Table(
-        ("Occurrence", f"Nearest of the vocabulary of {spec.name}", "Nearest words of these sentences"),
+        ("Occurrence", "Nearest in the vocabulary", "Nearest words of these sentences"),
         rows, "The nearest words of each occurrence, with their cosines", (34, 36, 30),
     ))  # fmt: skip
     told(
@@ -209,6 +209,9 @@ def _how(state: PageState, made: WordVectors, planes: tuple[Plane, ...]) -> None
         "t-SNE (van der Maaten and Hinton 2008): $p_{j|i}$ is the chance that $i$ picks $j$ as its neighbour by "
         "distance in the full space, $q_{ij}$ that of the pair on the plane, $n$ the number of occurrences. The points "
         "$y$ are moved from a random start until both agree."
+    )
+    st.caption(
+        "The two methods are named after their authors from memory; what stands here is what is computed, and tested."
     )
     rows: list[dict[str, object]] = [
         {"stop": number - 1, "line": one.name, "sense": one.line.sense, "sentence": one.text,
