@@ -1,4 +1,4 @@
-"""The command line: ``python -m core doctor | fetch | tree | train | evaluate | heads | effects | bench``.
+"""The command line: ``python -m core doctor | fetch | tree | train | evaluate | heads | effects | vectors | bench``.
 
 Every command imports what it needs when it runs, so that help is quick.
 """
@@ -146,6 +146,17 @@ def effects(
     from core.attention.ablation.effects import cli_effects
 
     cli_effects(slugs, output)
+
+
+@app.command()
+def vectors(
+    slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
+    output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/vectors.")] = None,
+) -> None:
+    """Measure a model's vectors: how contextual each layer is, and which layers small tasks want."""
+    from core.vectors.desk import cli_vectors
+
+    cli_vectors(slugs, output)
 
 
 @app.command()

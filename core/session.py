@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.attention.beside import WordLook
     from core.attention.inside.block import Block, Side
     from core.attention.inside.lens import Way
-    from core.attention.trace import AttentionTrace
+    from core.attention.trace import AttentionTrace, Floats
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
     from core.efficiency.compare import Comparison, LongText
     from core.efficiency.compare_windows import WindowComparison
@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from core.language.decoding.draft import Drafted
     from core.language.decoding.tree import Tree
     from core.language.types import GenerationStep
+    from core.vectors.contextual import Measured
+    from core.vectors.nearest import Vocabulary
+    from core.vectors.occurrences import WordVectors
+    from core.vectors.places import ByDistance, Turned
+    from core.vectors.plane import Plane
+    from core.vectors.reading import Reading
+    from core.vectors.sums import Sums
 
 _HOUR = 3600.0
 _TRACES_KEPT = 12
@@ -110,6 +117,80 @@ def way(slug: str, text: str, task: str | None) -> Way:
     from core.attention.inside.lens import way
 
     return way(checkpoint(slug), text, Where(task=task))
+
+
+@st.cache_resource(max_entries=256, ttl=_HOUR, show_spinner=False)
+def reading(slug: str, text: str) -> Reading:
+    """``text`` through ``slug``, with every token's vector after every layer: up to 0.5 MB for a short sentence."""
+    from core.vectors.reading import read
+
+    return read(checkpoint(slug), text)
+
+
+@st.cache_resource(max_entries=48, ttl=_HOUR, show_spinner=False)
+def word_vectors(slug: str, word: str, text: str) -> WordVectors:
+    """``word`` in the lines of ``text``, as ``slug`` sees it and all the words around it."""
+    from core.vectors.occurrences import word_vectors
+
+    return word_vectors(checkpoint(slug), word, text, lambda line: reading(slug, line))
+
+
+@st.cache_resource(max_entries=96, ttl=_HOUR, show_spinner=False)
+def planes(slug: str, word: str, text: str, seed: int | None) -> tuple[Plane, ...]:
+    """The points of :func:`word_vectors`, layer by layer: by t-SNE from a ``seed``, or principal components."""
+    from core.vectors.plane import planes
+
+    return planes(word_vectors(slug, word, text).stops, seed)
+
+
+@st.cache_resource(max_entries=96, ttl=_HOUR, show_spinner=False)
+def contextual(slug: str, text: str, fewest: int) -> Measured:
+    """How contextual each layer of ``slug`` is over the lines of ``text``."""
+    from core.vectors.contextual import measure
+    from core.vectors.lines import parse
+    from core.vectors.occurrences import words
+
+    return measure(words(parse(text), lambda line: reading(slug, line)), fewest)
+
+
+@st.cache_resource(max_entries=48, ttl=_HOUR, show_spinner=False)
+def sums(slug: str, first: str, second: str) -> Sums:
+    """What the tokens of a text, or of two, are the sum of before the first layer of ``slug``."""
+    from core.vectors.sums import sums
+
+    return sums(checkpoint(slug), first, second)
+
+
+@st.cache_resource(max_entries=24, ttl=_HOUR, show_spinner=False)
+def place_table(slug: str) -> Floats:
+    """(n, w) what ``slug`` adds for its first places."""
+    from core.vectors.places import table
+
+    return table(checkpoint(slug))
+
+
+@st.cache_resource(max_entries=24, ttl=_HOUR, show_spinner=False)
+def place_terms(slug: str, text: str) -> dict[str, ByDistance]:
+    """The parts of the scores of ``slug`` over ``text`` that are about distance."""
+    from core.vectors.places import terms
+
+    return terms(checkpoint(slug), text)
+
+
+@st.cache_resource(max_entries=24, ttl=_HOUR, show_spinner=False)
+def turned(slug: str, text: str) -> Turned:
+    """Queries and keys of ``slug`` over ``text`` before and after their turns."""
+    from core.vectors.places import turned
+
+    return turned(checkpoint(slug), text)
+
+
+@st.cache_resource(max_entries=24, ttl=_HOUR, show_spinner=False)
+def vocabulary(slug: str) -> Vocabulary:
+    """What finding the nearest words of ``slug`` needs beside its own table."""
+    from core.vectors.nearest import vocabulary
+
+    return vocabulary(checkpoint(slug))
 
 
 Progress = Callable[[float, str], None]

@@ -80,8 +80,10 @@ def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
     offsets: Sequence[tuple[int, int]] | None = None
     words: Sequence[int | None] | None = None
     if wanted.opens:
-        written = tokenizer(whole, add_special_tokens=False, verbose=False)["input_ids"]
-        ids = [_id_of(checkpoint, wanted.opens), *map(int, written), int(tokenizer.eos_token_id)]
+        encoded = tokenizer(whole, add_special_tokens=False, return_offsets_mapping=tokenizer.is_fast, verbose=False)
+        ids = [_id_of(checkpoint, wanted.opens), *map(int, encoded["input_ids"]), int(tokenizer.eos_token_id)]
+        if tokenizer.is_fast:
+            offsets, words = [(0, 0), *encoded["offset_mapping"], (0, 0)], [None, *encoded.word_ids(), None]
     elif tokenizer.is_fast:
         encoded = tokenizer(whole, return_offsets_mapping=True, verbose=False)
         ids, offsets, words = list(encoded["input_ids"]), encoded["offset_mapping"], encoded.word_ids()

@@ -61,6 +61,12 @@ READS = {
         "for found in pkgutil.iter_modules(core.objectives.__path__):\n"
         "    __import__(f'core.objectives.{found.name}')"
     ),
+    "vectors": (
+        "import core.vectors.contextual, core.vectors.desk, core.vectors.learn, core.vectors.lines, core.vectors.mix\n"
+        "import core.vectors.nearest, core.vectors.occurrences, core.vectors.places, core.vectors.plane\n"
+        "import core.vectors.positions, core.vectors.reading, core.vectors.senses, core.vectors.sums\n"
+        "from core.vectors import kept, texts; assert kept.layers('minilm') and texts.sentences()"
+    ),
     "glossary and corrections": (
         "from core.catalogue.corrections import corrections; from core.catalogue.glossary import terms\n"
         "from core.anatomy.arithmetic import value\n"
@@ -96,6 +102,7 @@ VIEWS = {
     "zoo": ("models", "curves"),
     "results": ("questions", "all"),
     "attention": ("every",),
+    "vectors": ("layers",),
     "sources": ("corrections", "documents", "citations"),
     "calculators": ("training", "cache", "epoch", "fit", "systems"),
     "compare": ("table", "trees"),

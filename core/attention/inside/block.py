@@ -20,6 +20,7 @@ from core.attention.architectures.layout import Place, places
 from core.attention.architectures.scores import attended, look
 from core.attention.architectures.watch import Watch, drawn, private
 from core.attention.inside.blueprint import of
+from core.attention.inside.embedding import embedding
 from core.attention.inside.steps import Part, Scene, Step, attention, exists, feed_forward, norm, step
 from core.attention.tokens import labels
 from core.checkpoints.spec import Checkpoint
@@ -142,7 +143,7 @@ def _steps(scene: Scene, crossing: Place | None, *, last: bool, inputs: dict[str
         return
     stream = _input(scene)
     if place.layer == 0:
-        yield from _embedding(scene, stream)
+        yield from embedding(scene, len(stream))
     else:
         yield step("embedding", "input", "X", stream, note=f"What layer {place.layer} handed on.")
     for sub, name in plan.subs:
@@ -186,7 +187,7 @@ def _reversible(scene: Scene, *, last: bool) -> Iterator[Step]:
     second = scene.into(place.path(attends))
     if place.layer == 0:
         first = second
-        yield from _embedding(scene, second)
+        yield from embedding(scene, len(second))
         told = "Both streams begin with the sum."
     else:
         first = scene.into(place.stack.prefix + feeds.format(i=place.layer - 1))
@@ -221,53 +222,3 @@ def _input(scene: Scene) -> Tensor:
     if scene.plan.before:
         return scene.into(place.path(scene.plan.subs[0][1]))
     return scene.into(f"{place.module}.{place.names.parts.split()[0].partition(':')[0]}")
-
-
-SUMMANDS = {
-    "token": (r"E[w_t]", "A vector for each entry of the vocabulary."),
-    "position": (r"P[t]", "A vector for each place."),
-    "segment": (r"G[s_t]", "A vector for the first and one for the second text."),
-    "language": (r"L[\ell_t]", "A vector for the language."),
-}
-
-
-def _embedding(scene: Scene, stream: Tensor) -> Iterator[Step]:
-    """What the embedding is the sum of, the sum, and what follows it."""
-    plan, place = scene.plan, scene.place
-    parts: list[Step] = []
-    for name, path in ((name, place.path(path)) for name, path in plan.embed):
-        formula, note = SUMMANDS[name]
-        values = _summand(scene, path, len(stream))
-        if values is None:
-            continue
-        if name == "token" and _scaled(scene, path):
-            formula = rf"\sqrt w\, {formula}"
-            values = values * values.shape[-1] ** 0.5 if plan.scale else values
-        parts.append(step("embedding", name, formula, values.expand(len(stream), -1), note=note, path=path))
-    yield from parts
-    if len(parts) > 1:
-        total = sum((_tensor(part) for part in parts[1:]), start=_tensor(parts[0]))
-        yield step("embedding", "sum", "X = " + " + ".join(part.formula for part in parts), total)
-    for name, path in ((name, place.path(path)) for name, path in plan.after):
-        if exists(scene.watch.model, path):
-            if name == "norm":
-                yield norm(scene, "embedding", path)
-            else:
-                yield step("embedding", name, "X W", scene.out(path), note="To the width of the blocks.", path=path)
-
-
-def _summand(scene: Scene, path: str, length: int) -> Tensor | None:
-    """(n or 1, w) one part of an embedding; None where the model has it not, or did not use it."""
-    if exists(scene.watch.model, path):
-        return scene.out(path) if scene.watch.calls(path) else None
-    trunk, _, name = path.rpartition(".")
-    buffer: Tensor | None = getattr(scene.module(trunk), name, None)  # CTRL's sinusoids
-    return None if buffer is None else buffer[:length]
-
-
-def _scaled(scene: Scene, path: str) -> bool:
-    """Whether vectors of tokens are multiplied by the root of the width, by the model or by their own module."""
-    setting = scene.plan.scale
-    if setting:
-        return setting == "always" or bool(getattr(scene.place.stack.config, setting))
-    return float(getattr(scene.module(path), "embed_scale", 1.0) or 1.0) != 1.0

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.attention.ablation.question import Question, Reader, Where, ask, best
-from core.attention.architectures.layout import Place, places, stacks
-from core.attention.architectures.watch import Watch, private, run
+from core.attention.architectures.layout import stacks
+from core.attention.architectures.watch import private
 from core.attention.inside.blueprint import TABLE
+from core.attention.inside.states import by_layer as by_layer_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.fill_mask import HEADS
@@ -121,54 +122,13 @@ def states(question: Question) -> Tensor:
     plan = TABLE.get(stack.type, {}).get(stack.kind)
     if plan is None and stack.type not in (*HEADS, "reformer"):
         raise InputUnusable(f"{checkpoint.spec.name} has no head that can be put after each layer.")
-    with torch.inference_mode():
-        if stack.type == "reformer":
-            return _reversible(model, places(checkpoint)["decoder"], question)
-        if stack.type == "longformer":
-            return _windowed(model, places(checkpoint)["encoder"], question)
-        out = run(model, question.inputs, output_hidden_states=True)
-        kept = getattr(out, "decoder_hidden_states", None) or out.hidden_states
-        if "target_mapping" in question.inputs:  # XLNet gives both streams by turns; the query stream answers
-            kept, place = kept[1::2], 0
-        found = torch.stack([state[0, place] for state in kept])
-        if plan is not None and plan.final:  # what transformers gives last has been through it
+    found = by_layer_of(checkpoint, model, question.inputs)
+    # XLNet's query stream, which answers, has a row for each target and no others
+    found = found[:, 0 if "target_mapping" in question.inputs else place]
+    if plan is not None and plan.final:
+        with torch.inference_mode():
             norm: Any = model.get_submodule(stack.prefix + plan.final)
-            found = torch.cat((norm(found[:-1]), found[-1:]))
+            if plan.streams == 2:
+                return norm(found)  # type: ignore[no-any-return]
+            found = torch.cat((norm(found[:-1]), found[-1:]))  # what transformers gives last has been through it
     return found
-
-
-def _windowed(model: Any, layers: tuple[Place, ...], question: Question) -> Tensor:
-    """Longformer's pass calls the parts of its layers, the last of which gives the state."""
-    import torch
-
-    watch = Watch(model)
-    paths = [layers[0].path("embeddings"), *(layer.path("encoder.layer.{i}.output") for layer in layers)]
-    watch.on(*paths)
-    run(model, question.inputs)
-    return torch.stack([watch.calls(path)[0].back[0, question.place] for path in paths])
-
-
-def _reversible(model: Any, layers: tuple[Place, ...], question: Question) -> Tensor:
-    """A Reformer's head reads two streams: attention adds to the first, the feed-forward part to the second."""
-    import torch
-
-    from core.efficiency.reformer import states as hashed
-
-    watch = Watch(model)
-    begin = layers[0].path("embeddings")
-    adds = [(one.path(one.names.out), one.path("encoder.layers.{i}.feed_forward")) for one in layers]
-    watch.on(begin, *(path for pair in adds for path in pair))
-    hashed(model, question.inputs["input_ids"])
-
-    def at(path: str) -> Tensor:
-        found: Tensor = watch.calls(path)[0].back[0, question.place]
-        return found
-
-    first = second = at(begin)
-    found = [torch.cat((first, second))]
-    for attention, forward in adds:
-        first = first + at(attention)
-        second = second + at(forward)
-        found.append(torch.cat((first, second)))
-    normed: Tensor = model.reformer.encoder.layer_norm(torch.stack(found))
-    return normed

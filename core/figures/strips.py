@@ -1,0 +1,95 @@
+"""Numbers as strips of coloured cells: rows with a name each, columns with a name each, values in the cells.
+
+Amounts run from the page's background; values that may be negative run through it in two colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figures.labels import label
+from core.figures.vectors import ink
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_MANY = 40
+_MOST_NAMED = 4_000
+_GROUND = {False: "#ffffff", True: "#12161b"}
+_ENDS = {False: ("#B2500C", "#0072B2"), True: ("#F0954A", "#4FB3E8")}
+"""Below and above zero, on light and dark ground; colour-blind eyes tell them apart."""
+
+
+def strips(
+    values: NDArray[np.floating],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    signed: bool = False,
+    digits: int | None = 2,
+    reach: float | None = None,
+    across: str = "",
+    down: str = "",
+    what: str = "",
+    row_height: int = 30,
+    dark: bool = False,
+) -> go.Figure:
+    """(R, C) values as cells.
+
+    :param signed: whether zero is in the middle of the scale.
+    :param digits: written into each cell; None for none.
+    :param reach: the end of the scale; by default the largest value.
+    :param what: what a value is, for hovering.
+    """
+    import plotly.graph_objects as go
+
+    from core.figures.attention import scale
+
+    known = values[~np.isnan(values)]
+    high = reach or float(np.abs(known).max(initial=0.0)) or 1.0
+    below, above = _ENDS[dark]
+    colours = [(0.0, below), (0.5, _GROUND[dark]), (1.0, above)] if signed else scale("dark" if dark else "light")
+    names, tops = [label(row) for row in rows], [label(column) for column in columns]
+    few = values.size <= _MOST_NAMED  # a name for each cell would make a large picture slow
+    named = {"customdata": [[f"{name}, {top}" for top in tops] for name in names]} if few else {}
+    where = "%{customdata}" if few else f"{label(down) or 'row'} %{{y}}, column %{{x}}"
+    hover = f"{where}<br>{label(what)} %{{z:.3f}}<extra></extra>"
+    written = {} if digits is None else {"texttemplate": f"%{{z:.{digits}f}}", "textfont": {"size": 11}}
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.round(values.astype(np.float32), 4), x=list(range(len(tops))), y=list(range(len(names))),
+            colorscale=colours,
+            zmin=-high if signed else 0.0, zmax=high, showscale=digits is None, hoverongaps=False,
+            xgap=1 if len(tops) <= 40 else 0, ygap=1 if len(names) <= 40 else 0,
+            colorbar={"thickness": 10, "outlinewidth": 0, "tickfont": {"color": ink(dark)}},
+            hovertemplate=hover, **named,
+            **written,
+        )
+    )  # fmt: skip
+    axis: dict[str, Any] = {
+        "fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "", "tickfont": {"color": ink(dark)},
+        "automargin": True,
+    }  # fmt: skip
+    figure.update_layout(
+        height=70 + row_height * len(names) + (20 if across else 0), margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        dragmode=False, font={"color": ink(dark)}, plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
+        xaxis=axis | _ticks(tops) | {"side": "top", "title": across, "tickangle": 0 if _short(tops) else -60},
+        yaxis=axis | _ticks(names) | {"autorange": "reversed", "title": down},
+    )  # fmt: skip
+    return figure
+
+
+def _short(names: Sequence[str]) -> bool:
+    """Whether names fit side by side; of many only a few are written."""
+    return len(names) > _MANY or max((len(name) for name in names), default=0) * len(names) <= 60
+
+
+def _ticks(names: Sequence[str]) -> dict[str, Any]:
+    """Every name where there are few, else about five of them."""
+    step = max(1, len(names) // 5) if len(names) > _MANY else 1
+    places = list(range(0, len(names), step))
+    return {"tickmode": "array", "tickvals": places, "ticktext": [names[i] for i in places]}

@@ -1,0 +1,1 @@
+"""The page of vectors: one section a file."""

@@ -1,0 +1,139 @@
+r"""Which words a vector is near: those of the model's vocabulary, and those of the sentences around it.
+
+States of upper layers share a direction, so that all cosines between them are high and the words that lie on that
+direction seem near to everything. Both sides are therefore centred before they are compared:
+
+.. math:: \cos(h - \bar h,\; e_v - \bar e), \qquad \bar h = \frac{1}{W} \sum_{i=1}^{W} h_i,
+    \quad \bar e = \frac{1}{V} \sum_{v=1}^{V} e_v
+
+with h the vector after some layer, :math:`h_i` those of all words of the sentences after the same layer, and
+:math:`e_v` the rows of the table that the model begins with. A state is not made to lie near the row of its word: what
+is found is a reading, the better the more a model's last layer has to do with its first (their tables are one in most).
+
+Legend: V vocabulary, w width, P vectors asked about, W words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.attention.trace import Floats, frozen
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vocabulary:
+    """What is worth keeping of a table of words: the table itself belongs to the model."""
+
+    mean: Floats  # (w,)
+    lengths: Floats  # (V,) of the centred rows; infinite for marks and entries that no text uses
+
+
+def table(checkpoint: Checkpoint) -> Tensor:
+    """(V, w) static vectors of the vocabulary, in the width of the blocks.
+
+    Raises:
+        InputUnusable: the architecture's table is not known here.
+    """
+    import torch
+
+    from core.attention.architectures.layout import stacks
+    from core.attention.inside.blueprint import TABLE
+    from core.attention.inside.steps import exists
+
+    stack = stacks(checkpoint)[0]
+    model: Any = checkpoint.model
+    plan = TABLE.get(stack.type, {}).get(stack.kind)
+    if plan is None:
+        raise InputUnusable(f"The table of words of {checkpoint.spec.name} is not known here.")
+    with torch.inference_mode():
+        rows: Tensor = model.get_submodule(stack.prefix + dict(plan.embed)["token"]).weight
+        for kind, path in plan.after:
+            if kind == "projection" and exists(model, stack.prefix + path):
+                rows = model.get_submodule(stack.prefix + path)(rows)
+        return torch.cat((rows, rows), dim=-1) if plan.streams == 2 else rows
+
+
+def vocabulary(checkpoint: Checkpoint) -> Vocabulary:
+    """The mean of a model's table and the lengths of its rows."""
+    import torch
+
+    rows = table(checkpoint)
+    tokenizer = checkpoint.tokenizer
+    with torch.inference_mode():
+        mean = rows.mean(0)
+        lengths = (rows - mean).norm(dim=-1)
+        dropped = [i for i in tokenizer.all_special_ids if i < len(lengths)]
+        pieces = tokenizer.convert_ids_to_tokens(list(range(min(len(tokenizer), len(lengths)))))
+        dropped += [i for i, piece in enumerate(pieces) if piece is None or str(piece).startswith("[unused")]
+        lengths[dropped] = float("inf")
+        lengths[len(pieces) :] = float("inf")  # rows that fill a table up belong to no piece
+        lengths[lengths == 0] = float("inf")
+    return Vocabulary(frozen(mean.cpu().numpy().copy()), frozen(lengths.cpu().numpy().copy()))
+
+
+def in_vocabulary(
+    checkpoint: Checkpoint, known: Vocabulary, vectors: Floats, mean: Floats, k: int = 6
+) -> tuple[tuple[tuple[str, float], ...], ...]:
+    """For each of ``vectors`` (P, w) the ``k`` nearest entries of the vocabulary, each with its cosine, nearest first.
+
+    Args:
+        mean: (w,) of the layer.
+    """
+    import torch
+
+    from core.language.tokens import label
+
+    rows = table(checkpoint)
+    asked = np.asarray(vectors - mean, dtype=np.float32)
+    asked = asked / np.maximum(np.linalg.norm(asked, axis=1, keepdims=True), 1e-12)
+    with torch.inference_mode():
+        unit = torch.from_numpy(asked.T.copy())  # (w, P)
+        cosines = (rows @ unit - torch.from_numpy(known.mean.copy()) @ unit) / torch.from_numpy(known.lengths.copy())[
+            :, None
+        ]
+        best = cosines.topk(min(k, len(cosines)), dim=0)
+    return tuple(
+        tuple((label(checkpoint.tokenizer, i), value) for i, value in zip(ids, values, strict=True))
+        for ids, values in zip(best.indices.T.tolist(), best.values.T.tolist(), strict=True)
+    )
+
+
+def in_sentences(
+    vectors: Floats, mean: Floats, others: Floats, own: Sequence[int], k: int = 4
+) -> list[list[tuple[int, float]]]:
+    """For each of ``vectors`` (P, w) the ``k`` nearest of ``others`` (W, w), as (number, cosine), nearest first.
+
+    Args:
+        own: for each vector the number among ``others`` that is itself, which is left out; -1 for none.
+    """
+    cosines = between(vectors - mean, others - mean)
+    found = []
+    for row, itself in zip(cosines, own, strict=True):
+        order = [int(i) for i in np.argsort(-row, kind="stable") if i != itself]
+        found.append([(i, float(row[i])) for i in order[:k]])
+    return found
+
+
+def between(one: Floats, other: Floats) -> Floats:
+    """(P, w) and (W, w) to (P, W) cosines; 0 where a vector has no length."""
+    units = [x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) for x in (one, other)]
+    found: Floats = np.clip(units[0] @ units[1].T, -1, 1)
+    return found
+
+
+def static(checkpoint: Checkpoint, words: Sequence[Sequence[int]]) -> Floats:
+    """(P, w) static vectors of words, each the mean of the rows of its tokens: the same in every sentence."""
+    import torch
+
+    rows = table(checkpoint)
+    with torch.inference_mode():
+        return frozen(torch.stack([rows[list(ids)].float().mean(0) for ids in words]).cpu().numpy().copy())

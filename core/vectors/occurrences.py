@@ -1,0 +1,210 @@
+r"""A word's vectors, one for each time that it stands in a set of sentences, after every layer.
+
+A word of several pieces has the mean of their vectors,
+
+.. math:: h^{(l)}_w = \frac{1}{|w|} \sum_{t \in w} h^{(l)}_t
+
+over the tokens that lie in it, however little.
+
+Legend: L layers, P occurrences, W words of all sentences together, w width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.attention.trace import Floats, frozen
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable
+from core.language.side_by_side import Word, split
+from core.language.types import Token
+from core.vectors.lines import Line, checked, listed, parse, places
+from core.vectors.reading import Reading
+
+MOST = 24
+"""Occurrences that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One time that a word stands in a sentence."""
+
+    line: Line
+    text: str
+    """The sentence as the model read it."""
+    start: int
+    end: int
+    ids: tuple[int, ...]
+    """The tokens that lie in the word."""
+    name: str
+    """Line and, where the word stands there more than once, a letter: ``3``, ``3b``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gathered:
+    """A word in its sentences; arrays are read-only."""
+
+    word: str
+    found: tuple[Occurrence, ...]
+    vectors: Floats  # (L + 1, P, w)
+    without: tuple[int, ...]
+    """Numbers of the lines that the word does not stand in."""
+
+    @property
+    def layers(self) -> int:
+        """L."""
+        return len(self.vectors) - 1
+
+
+def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> Gathered:
+    """Find ``word`` and take its vectors.
+
+    Args:
+        read: what a model makes of a sentence.
+
+    Raises:
+        InputUnusable: the word stands nowhere, or more often than `MOST`.
+        AtlasError: what ``read`` raises, with the number of its line.
+    """
+    found: list[Occurrence] = []
+    vectors: list[Floats] = []
+    for line in lines:
+        spans = places(word, line.text)
+        if not spans:
+            continue
+        reading = read(line.text)
+        for number, (start, end) in enumerate(places(word, reading.text)):
+            pieces = inside(reading.tokens, start, end)
+            if not pieces:
+                continue
+            name = str(line.number) + ("" if len(spans) == 1 else "abcdefgh"[min(number, 7)])
+            ids = tuple(reading.tokens[i].id for i in pieces)
+            found.append(Occurrence(line, reading.text, start, end, ids, name))
+            vectors.append(reading.states[:, list(pieces)].mean(axis=1))
+    if not found:
+        raise InputUnusable(
+            f"“{word}” stands in none of the {len(lines)} sentences. Type a word that they share, in the form in which "
+            "it stands there, or change the sentences."
+        )
+    if len(found) > MOST:
+        raise InputUnusable(f"“{word}” stands {len(found)} times in these sentences; up to {MOST} are looked at.")
+    met = {one.line.number for one in found}
+    return Gathered(
+        word, tuple(found), frozen(np.stack(vectors, axis=1)),
+        tuple(line.number for line in lines if line.number not in met),
+    )  # fmt: skip
+
+
+def missing(gathered: Gathered) -> str:
+    """A sentence about the lines that the word does not stand in; empty where there is none."""
+    if not gathered.without:
+        return ""
+    said = listed(gathered.without)
+    return (
+        f"“{gathered.word}” does not stand in {said}, which {'is' if len(gathered.without) == 1 else 'are'} left out. "
+        "It is looked for as a whole word, in this form and no other."
+    )
+
+
+def inside(tokens: Sequence[Token], start: int, end: int) -> tuple[int, ...]:
+    """The tokens of which some character lies from ``start`` to ``end``."""
+    return tuple(
+        i for i, token in enumerate(tokens) if not token.special and 0 <= token.start < end and token.end > start
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """Every word of some sentences, marks left out, in their order; the array is read-only."""
+
+    texts: tuple[str, ...]
+    lines: tuple[int, ...]
+    """The number of the line that each stands in."""
+    spans: tuple[tuple[int, int], ...]
+    """Where each stands in its sentence."""
+    ids: tuple[tuple[int, ...], ...]
+    """The tokens that lie in each."""
+    vectors: Floats  # (L + 1, W, w)
+
+    @property
+    def mean(self) -> Floats:
+        """(L + 1, w) the mean vector of each layer: where all of them point to some part."""
+        found: Floats = self.vectors.mean(axis=1)
+        return found
+
+
+def words(lines: Sequence[Line], read: Callable[[str], Reading]) -> Words:
+    """All words of all lines.
+
+    Raises:
+        InputUnusable: there is none.
+        AtlasError: what ``read`` raises.
+    """
+    texts, numbers, spans, ids, vectors = [], [], [], [], []
+    for line in lines:
+        reading = read(line.text)
+        for word, tokens in words_of(reading):
+            texts.append(word.text)
+            numbers.append(line.number)
+            spans.append((word.start, word.end))
+            ids.append(tuple(reading.tokens[i].id for i in tokens))
+            vectors.append(reading.states[:, list(tokens)].mean(axis=1))
+    if not vectors:
+        raise InputUnusable("These sentences have no word with a letter or a digit. Type some.")
+    return Words(tuple(texts), tuple(numbers), tuple(spans), tuple(ids), frozen(np.stack(vectors, axis=1)))
+
+
+def words_of(reading: Reading) -> tuple[tuple[Word, tuple[int, ...]], ...]:
+    """The words of a text, without marks, each with its tokens; a word that has none is left out."""
+    found = ((word, inside(reading.tokens, word.start, word.end)) for word in split(reading.text))
+    return tuple((word, pieces) for word, pieces in found if pieces and any(c.isalnum() for c in word.text))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordVectors:
+    """One word and all words around it, with the table's own vectors of both; arrays are read-only.
+
+    A stop is a place on the way through a model: -1 the table, 0 what comes into the first block, l what layer l made.
+    """
+
+    own: Gathered
+    around: Words
+    table_own: Floats  # (P, w)
+    table_around: Floats  # (W, w)
+
+    @property
+    def stops(self) -> tuple[Floats, ...]:
+        """L + 2 arrays (P, w) of the word's vectors, the table's first."""
+        return (self.table_own, *self.own.vectors)
+
+    def at(self, stop: int) -> tuple[Floats, Floats]:
+        """((P, w) of the word, (W, w) of all words) at a stop."""
+        if stop < 0:
+            return self.table_own, self.table_around
+        return self.own.vectors[stop], self.around.vectors[stop]
+
+    @property
+    def itself(self) -> tuple[int, ...]:
+        """(P,) which of all words each occurrence is; -1 where it is cut otherwise."""
+        known = {
+            (line, start): number
+            for number, (line, (start, _)) in enumerate(zip(self.around.lines, self.around.spans, strict=True))
+        }
+        return tuple(known.get((one.line.number, one.start), -1) for one in self.own.found)
+
+
+def word_vectors(checkpoint: Checkpoint, word: str, text: str, read: Callable[[str], Reading]) -> WordVectors:
+    """``word`` in the lines of ``text``.
+
+    Raises:
+        AtlasError: what was typed, or the model, does not allow it.
+    """
+    from core.vectors.nearest import static
+
+    lines = parse(text)
+    own, around = gather(checked(word), lines, read), words(lines, read)
+    tables = (static(checkpoint, [one.ids for one in own.found]), static(checkpoint, around.ids))
+    return WordVectors(own, around, *tables)

@@ -1,0 +1,112 @@
+"""One text through one model, with every token's vector after every layer.
+
+Of an encoder-decoder the encoder reads, the text as its first task puts it; a text of CTRL stands behind a control
+code, since none that it has read stood alone.
+
+Legend: L layers, n tokens, w width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.attention.trace import Floats
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.errors import InputTooLong, InputUnusable
+from core.language.text import clean
+from core.language.types import Token
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_CHARS = 400
+MAX_TOKENS = 256
+"""Bytes are tokens, too."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """What a model made of one text; the array is read-only."""
+
+    slug: str
+    text: str
+    """As it was read, cleaned, without a task or a code before it."""
+    tokens: tuple[Token, ...]
+    """All n of them; ``start`` and ``end`` count in ``text`` and are below 0 for what stands outside of it."""
+    states: Floats  # (L + 1, n, w)
+
+    @property
+    def layers(self) -> int:
+        """L."""
+        return len(self.states) - 1
+
+
+def readable(spec: CheckpointSpec) -> bool:
+    """Whether :func:`read` takes a checkpoint: adapters have no layers of their own, only those of their trunk."""
+    return spec.ready and spec.kind != "adapters"
+
+
+def read(checkpoint: Checkpoint, text: str) -> Reading:
+    """Run ``checkpoint`` over ``text``.
+
+    Raises:
+        InputEmpty, InputTooLong: nothing readable, or more than `MAX_CHARS`, `MAX_TOKENS` or the model's positions.
+        InputUnusable: a tokeniser that does not say where its tokens stand, or a model without layers of its own.
+    """
+    import torch
+
+    from core.attention.architectures.watch import private
+    from core.attention.inside.states import by_layer
+    from core.language.langs import own_language
+
+    tokens, typed = tokens_of(checkpoint, text)
+    ids = torch.tensor([[token.id for token in tokens]])
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}
+    states = by_layer(checkpoint, private(checkpoint), inputs, "encoder").float().cpu().numpy().copy()
+    states.setflags(write=False)
+    return Reading(checkpoint.spec.slug, typed, tokens, states)
+
+
+def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str]:
+    """(the tokens that a model reads, the cleaned text that they stand in); errors as :func:`read`."""
+    from core.language.codes import codes_of
+    from core.language.limits import check_length
+    from core.language.tasks import tasks
+    from core.language.tokens import describe, tokenise
+    from core.language.translate import prepare
+
+    if not readable(checkpoint.spec):
+        raise InputUnusable(
+            f"{checkpoint.spec.name} has the layers of another model and small adapters between them. Choose that "
+            "model itself."
+        )
+    if not checkpoint.tokenizer.is_fast:
+        raise InputUnusable(
+            f"The tokeniser of {checkpoint.spec.name} does not say where in the text its tokens stand, so a word's "
+            "vector cannot be found."
+        )
+    typed = clean(text, MAX_CHARS)
+    if checkpoint.spec.kind == "seq2seq-lm":
+        request = prepare(checkpoint, typed, tasks(checkpoint)[0].slug)
+        tokens = tuple(_shifted(request.tokens, len(request.task.prefix)))
+    else:
+        tokens = tokenise(checkpoint, typed)
+        if codes := codes_of(checkpoint):
+            tokens = (*describe(checkpoint.tokenizer, [next(iter(codes.values()))]), *tokens)
+        check_length(checkpoint, len(tokens))
+    if len(tokens) > MAX_TOKENS:
+        raise InputTooLong(f"This text has {len(tokens):,} tokens; up to {MAX_TOKENS} are taken here. Try a part.")
+    return tokens, typed
+
+
+def _shifted(tokens: Sequence[Token], by: int) -> list[Token]:
+    """``tokens`` whose places count from ``by`` characters further on; those before stand outside."""
+    from dataclasses import replace
+
+    return [
+        replace(token, start=token.start - by, end=token.end - by)
+        if token.start >= by
+        else replace(token, start=-1, end=-1)
+        for token in tokens
+    ]

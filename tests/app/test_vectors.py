@@ -1,0 +1,273 @@
+"""The page of vectors: every section opens filled, for every model, and whatever one types or links gets a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints
+from core.vectors.examples import EXAMPLES
+from core.vectors.reading import readable
+from tests.app.test_branches import opened, shown
+from tests.app.test_zoo import html_of
+
+MODELS = [spec.slug for spec in checkpoints.available() if readable(spec)]
+NASTY = {
+    "nothing": "",
+    "blanks": " \n \t ",
+    "marks only": "... !!",
+    "very long": "word " * 2_000,
+    "emoji": "😀 play 🎉 play 👩‍👩‍👧",
+    "right to left": "المسرح | ذهبنا إلى play اليوم\nשלום play עולם",
+    "control characters": "a\x00b play\x07 c\x1b[31m",
+    "a script": "</script><script>alert(1)</script> | play </script>",
+    "markdown and latex": "# **x** | $\\frac{1}{0}$ play [a](javascript:alert(1)) `b` :red[c]",
+    "bars": "||| play | play ||",
+}
+
+
+def page(**query: str) -> AppTest:
+    at = opened("vectors", **query)
+    assert not at.exception
+    return at
+
+
+def charts(at: AppTest) -> int:
+    return len(at.get("plotly_chart"))
+
+
+def field(elements: Any, label: str) -> Any:
+    return next(element for element in elements if element.label == label)
+
+
+def say(at: AppTest, kind: str, label: str, value: Any) -> AppTest:
+    field(getattr(at, kind), label).set_value(value).run()
+    assert not at.exception
+    return at
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_one_word_opens_filled(model: str) -> None:
+    at = page(model=model)
+    assert not at.warning
+    assert charts(at) == 1
+    assert "12 occurrences" in shown(at)
+    assert html_of(at).count('scope="row"') == 12  # the nearest words of each
+
+
+@pytest.mark.parametrize("model", ["dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird"])
+def test_models_of_a_host_open_too(model: str, checkpoint_dir: Path) -> None:
+    for tab in ("word", "mix", "sum"):
+        at = page(model=model, tab=tab, word="cat", text="The cat sat on the mat.\nA cat drinks milk.\nOur cat sleeps.")
+        assert not at.warning
+        assert charts(at) >= 1
+    at = page(tab="layers", over="own", models=model)
+    assert charts(at) == 1
+
+
+@pytest.mark.parametrize("show", ["near", "distances", "depth", "how"])
+@pytest.mark.parametrize("layer", ["-1", "0", "3", "6"])
+def test_what_stands_below(show: str, layer: str) -> None:
+    at = page(show=show, layer=layer)
+    assert not at.warning
+    assert charts(at) == (2 if show in ("distances", "depth") else 1)
+
+
+def test_static_is_one_spot_and_tsne_is_another_map() -> None:
+    at = page(layer="-1")
+    assert "one spot" in shown(at)
+    at = page(map="neighbours", seed="3")
+    assert "perplexity 3.7" in shown(at)
+    field(at.button, "Again").click().run()
+    assert not at.exception
+    assert at.query_params["seed"] in ("4", ["4"])
+
+
+def test_a_ready_word_brings_its_sentences() -> None:
+    at = page()
+    field(at.button, "spring: season, water, metal, jump").click().run()
+    assert not at.exception
+    assert field(at.text_area, "Sentences").value == EXAMPLES["spring"]
+    assert at.query_params["word"] in ("spring", ["spring"])
+    assert "text" not in at.query_params  # they are the ready ones
+    assert "9 occurrences" in shown(at)
+
+
+def test_a_word_that_is_missing_says_where() -> None:
+    at = page(word="cat", text="a | The cat sleeps.\nb | The dog sleeps.\nA cat!\nNo animal.")
+    assert "does not stand in lines 2 and 4" in shown(at)
+    assert "2 occurrences" in shown(at)
+    at = say(at, "text_input", "Word", "horse")
+    assert "stands in none of the 4 sentences" in shown(at)
+    assert field(at.text_area, "Sentences").value.startswith("a | The cat")  # nothing is lost
+    at = say(at, "text_input", "Word", "cat")
+    assert "2 occurrences" in shown(at)
+
+
+def test_one_occurrence_and_none_at_all() -> None:
+    for show in ("near", "distances", "depth"):
+        at = page(word="cat", text="The cat sleeps.", show=show, map="neighbours")
+        assert not at.warning
+        assert "One occurrence is one point" in shown(at)
+
+
+@pytest.mark.parametrize("tab", ["word", "mix", "layers"])
+@pytest.mark.parametrize("what", NASTY)
+def test_nonsense_for_sentences_gets_a_sentence(what: str, tab: str) -> None:
+    at = page(tab=tab, over="own", models="atlas-bert", model="atlas-bert")
+    at = say(at, "text_area", "Sentences", NASTY[what])
+    assert "<script" not in html_of(at)
+    if what in ("nothing", "blanks", "very long"):
+        assert len(at.warning) == 1
+    assert field(at.text_area, "Sentences").value == NASTY[what]
+    assert any(button.label == "Reset" for button in at.button)  # the page goes on below
+
+
+@pytest.mark.parametrize("word", ["", " ", "...", "</script>", "😀", "בית", "$\\frac{1}{0}$", "pl*y", "[a](b)"])
+def test_nonsense_for_a_word_gets_a_sentence(word: str) -> None:
+    at = say(page(model="atlas-bert"), "text_input", "Word", word)
+    assert len(at.warning) == 1
+    assert "<script" not in html_of(at)
+
+
+@pytest.mark.parametrize("model", ["minilm", "atlas-bert", "atlas-gpt-2", "atlas-reformer", "atlas-xlm", "atlas-t5"])
+def test_the_mix_opens_filled(model: str) -> None:
+    at = page(tab="mix", model=model)
+    assert not at.warning
+    assert charts(at) == 3
+    assert "LSTMs" in shown(at)
+
+
+def test_weights_travel_in_the_link() -> None:
+    at = page(tab="mix", model="atlas-bert", weights="80.0.0.0.0")
+    assert "share $s_0$ = 1.00" in " ".join(slider.label for slider in at.slider)
+    at = page(tab="mix", model="atlas-bert", weights="80.0")  # of another model: even ones instead
+    assert "share $s_0$ = 0.20" in " ".join(slider.label for slider in at.slider)
+    field(at.button, "Learned: place").click().run()
+    assert not at.exception
+    assert at.query_params["weights"]
+    assert "share $s_0$ = 0.4" in " ".join(slider.label for slider in at.slider)
+
+
+def test_gamma_changes_lengths_and_no_cosine() -> None:
+    one, three = (shown(page(tab="mix", model="atlas-bert", gamma=gamma)) for gamma in ("1", "3"))
+    said = [text[text.index("mean length") :].split(";") for text in (one, three)]
+    assert float(said[1][0].split()[-1]) == pytest.approx(3 * float(said[0][0].split()[-1]), abs=0.2)
+    assert said[0][2] == said[1][2]
+    assert "cosine" in said[0][2]
+
+
+@pytest.mark.parametrize("measure", ["self", "intra", "explained", "strangers"])
+@pytest.mark.parametrize("over", ["kept", "own"])
+def test_how_contextual_opens_filled(measure: str, over: str) -> None:
+    at = page(tab="layers", measure=measure, over=over, models="atlas-bert,atlas-gpt-2")
+    assert not at.warning
+    assert charts(at) == 1
+    assert "**Notice**" in shown(at)
+
+
+def test_no_model_and_a_word_of_one_sentence() -> None:
+    at = page(tab="layers", models="")
+    assert "No model is chosen" in shown(at)
+    at = page(tab="layers", over="own", models="atlas-bert", text="Only one sentence.")
+    assert "No word stands in two of your sentences" in shown(at)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_sum_opens_filled(model: str) -> None:
+    at = page(tab="sum", model=model)
+    assert not at.warning
+    assert charts(at) >= 2
+    assert "On average the sum is word" in shown(at)
+
+
+@pytest.mark.parametrize("what", ["nothing", "very long", "emoji", "right to left", "a script", "markdown and latex"])
+def test_nonsense_for_a_sum_gets_a_sentence(what: str) -> None:
+    for model in ("atlas-bert", "atlas-xlm", "atlas-byt5"):
+        at = page(tab="sum", model=model, first=NASTY[what][:1_000], second=NASTY[what][:300])
+        assert "<script" not in html_of(at)
+        if what in ("nothing", "very long"):
+            assert len(at.warning) >= 1 or what == "nothing"  # an empty text in a link is the page's own
+
+
+@pytest.mark.parametrize("number", ["share", "length", "cosine"])
+def test_all_numbers_of_a_sum(number: str) -> None:
+    at = page(tab="sum", number=number, part="3")
+    assert charts(at) == 3  # the grid, the parts, the norm
+    assert not at.warning
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *({"kind": "learned", "asked": slug} for slug in ("minilm", "atlas-xlm", "atlas-bart", "atlas-reformer")),
+        {"kind": "learned", "picture": "cosines"},
+        {"kind": "sinusoidal", "width": "64", "order": "tensor2tensor"},
+        *(
+            {"kind": "relative", "asked": f"atlas-{name}"}
+            for name in ("t5", "byt5", "deberta", "xlnet", "transformer-xl")
+        ),
+        {"kind": "relative", "asked": "atlas-deberta", "term": "p2c", "level": "4", "head": "6"},
+        {"kind": "rotary", "query": "4", "key": "2", "base": "500000"},
+        {"kind": "linear", "heads": "12"},
+    ],
+    ids=str,
+)
+def test_places_open_filled(query: dict[str, str]) -> None:
+    at = page(tab="places", **query)
+    assert not at.warning
+    assert charts(at) == {"linear": 1, "rotary": 3}.get(query["kind"], 2)
+    assert "**Notice**" in shown(at)
+
+
+def test_a_score_stays_when_both_move() -> None:
+    table = html_of(page(tab="places", kind="rotary"))
+    scores = [cell.split("</td>")[0] for cell in table.split('data-h="Score" class="n">')[1:5]]
+    assert len(scores) == 4
+    assert max(map(float, scores)) - min(map(float, scores)) < 2e-3
+
+
+@pytest.mark.parametrize("kind", ["relative", "rotary"])
+@pytest.mark.parametrize("what", ["blanks", "very long", "emoji", "right to left", "a script"])
+def test_nonsense_for_a_passage_gets_a_sentence(kind: str, what: str) -> None:
+    at = page(tab="places", kind=kind)
+    at = say(at, "text_input", "Text", NASTY[what][:400])
+    assert "<script" not in html_of(at)
+    if what in ("blanks", "very long"):
+        assert len(at.warning) == (1 if what == "blanks" else 0)
+
+
+@pytest.mark.parametrize(
+    ("query", "refused"),
+    [
+        ({"tab": "nowhere"}, 1),
+        ({"model": "gpt-9"}, 1),
+        ({"layer": "x"}, 1),
+        ({"layer": "99"}, 0),  # held at the last
+        ({"layer": "999"}, 1),
+        ({"map": "umap", "show": "all", "seed": "-1"}, 3),
+        ({"tab": "layers", "models": "a,b", "measure": "z"}, 2),
+        ({"tab": "mix", "weights": "1.2.x", "gamma": "9"}, 2),
+        ({"tab": "sum", "number": "angle", "part": "0"}, 2),
+        ({"tab": "sum", "part": "64"}, 0),  # no such token here: the usual one
+        ({"tab": "places", "kind": "axial", "width": "3", "order": "none", "heads": "0"}, 4),
+        ({"tab": "places", "kind": "rotary", "query": "200", "key": "256", "level": "9", "head": "99"}, 0),
+        ({"tab": "places", "kind": "relative", "asked": "minilm", "term": "c2p"}, 0),  # not of this kind: its first
+        ({"tab": "places", "asked": "nobody"}, 1),
+    ],
+    ids=str,
+)
+def test_nonsense_in_a_link_gets_a_sentence(query: dict[str, str], refused: int) -> None:
+    at = page(**query)
+    assert len(at.warning) == refused
+    assert charts(at) >= 1
+
+
+def test_a_link_opens_what_was_left() -> None:
+    at = page(model="atlas-bert", layer="2", show="distances", map="neighbours", seed="7", word="bank")
+    assert field(at.select_slider, "Layer").value == 2
+    assert field(at.text_input, "Word").value == "bank"
+    assert field(at.selectbox, "Live model").value == "atlas-bert"

@@ -1,0 +1,261 @@
+"""The vectors of live models are those of the library: states, sums of embeddings, tables and terms of distance."""
+
+from __future__ import annotations
+
+import copy
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core import checkpoints
+from core.checkpoints.spec import Checkpoint
+from core.vectors import kept, places
+from core.vectors.contextual import strangers
+from core.vectors.lines import Line
+from core.vectors.nearest import in_vocabulary, static, table, vocabulary
+from core.vectors.occurrences import word_vectors, words
+from core.vectors.positions import deberta_bucket, sinusoids, slopes, t5_bucket, turned
+from core.vectors.reading import read, readable
+from core.vectors.sums import KINDS, sums
+from core.vectors.texts import sentences
+from tests import tinyfamilies
+
+TEXT = "The cat sat on the mat and looked at the dog."
+BUNDLED = [spec.slug for spec in checkpoints.available() if readable(spec) and spec.source in ("bundled", "package")]
+
+
+@lru_cache
+def tiny(name: str) -> Checkpoint:
+    return tinyfamilies.make(name)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in tinyfamilies.FAMILIES if name not in ("longformer", "reformer", "big_bird")]
+)
+def test_states_are_the_librarys(name: str) -> None:
+    checkpoint = tiny(name)
+    if not readable(checkpoint.spec):
+        pytest.skip("adapters have no layers of their own")
+    found = read(checkpoint, TEXT)
+    model: Any = copy.deepcopy(checkpoint.model)
+    ids = torch.tensor([[token.id for token in found.tokens]])
+    given = {"input_ids": ids}
+    if model.config.model_type == "xlm":
+        given["langs"] = torch.full_like(ids, int(model.config.lang_id))
+    reads = model.get_encoder() if checkpoint.spec.kind == "seq2seq-lm" else model.base_model
+    with torch.inference_mode():
+        states = reads(**given, output_hidden_states=True).hidden_states
+    assert found.layers == len(states) - 1
+    for mine, theirs in zip(found.states, states, strict=True):
+        np.testing.assert_allclose(mine, theirs[0].numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["longformer", "reformer", "big_bird"])
+def test_what_the_library_runs_otherwise_ends_in_its_states(name: str) -> None:
+    """Longformer with one global token, Reformer's two streams before their norm, BigBird with full attention."""
+    if name not in tinyfamilies.FAMILIES:
+        pytest.skip("no tiny model of this family")
+    checkpoint = tiny(name)
+    found = read(checkpoint, TEXT)
+    ids = torch.tensor([[token.id for token in found.tokens]])
+    model: Any = checkpoint.model
+    with torch.inference_mode():
+        if name == "longformer":
+            from core.efficiency.longformer import states
+
+            last = states(model, ids)[0]
+        elif name == "reformer":
+            from core.efficiency.reformer import states as hashed
+
+            assert found.states.shape[-1] == 2 * model.config.hidden_size
+            np.testing.assert_allclose(
+                model.reformer.encoder.layer_norm(torch.from_numpy(found.states[-1].copy())).numpy(),
+                hashed(model, ids)[0].numpy(), atol=1e-5,
+            )  # fmt: skip
+            return
+        else:
+            full = copy.deepcopy(model)
+            full.bert.set_attention_type("original_full")
+            last = full.bert(input_ids=ids).last_hidden_state[0]
+    np.testing.assert_allclose(found.states[-1], last.numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("slug", BUNDLED)
+def test_every_bundled_model_gives_a_words_vectors(slug: str) -> None:
+    checkpoint = checkpoints.load(slug)
+    made = word_vectors(checkpoint, "dog", "a | The dog barks.\nb | I saw a dog.", lambda text: read(checkpoint, text))
+    assert len(made.own.found) == 2
+    assert made.table_own.shape[1] == made.own.vectors.shape[2] == table(checkpoint).shape[1]
+    assert np.isfinite(made.own.vectors).all()
+    ids = [one.ids for one in made.own.found]
+    if ids[0] == ids[1]:
+        np.testing.assert_array_equal(made.table_own[0], made.table_own[1])
+    # each model's own word is what its table's vector is nearest to
+    known = vocabulary(checkpoint)
+    if len(ids[0]) == 1:
+        (nearest, cosine), *_ = in_vocabulary(checkpoint, known, static(checkpoint, ids[:1]), known.mean, k=1)[0]
+        assert "dog" in nearest.lower()
+        assert cosine == pytest.approx(1, abs=1e-4)
+
+
+def test_every_bundled_model_stands_in_the_table_of_sums() -> None:
+    assert sorted(slug for kind in KINDS for slug in kind.slugs) == sorted(BUNDLED)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.slugs[0])
+def test_sums_are_what_the_first_layer_reads(kind: Any) -> None:
+    for slug in kind.slugs:
+        checkpoint = checkpoints.load(slug)
+        found = sums(checkpoint, "The cat sat down.")
+        assert (tuple(found.parts), tuple(found.after)) == (kind.parts, kind.after)
+        last = list(found.after.values())[-1] if found.after else found.total
+        np.testing.assert_array_equal(last, read(checkpoint, "The cat sat down.").states[0][:, : last.shape[1]])
+        np.testing.assert_allclose(sum(found.parts.values()), found.total, atol=1e-5)  # type: ignore[call-overload]
+        np.testing.assert_allclose(found.shares.sum(axis=0), 1, atol=1e-4)
+        np.testing.assert_allclose(found.cosines * found.lengths[:-1] / found.lengths[-1], found.shares, atol=1e-4)
+
+
+@pytest.mark.parametrize("slug", ["atlas-bert", "atlas-albert", "atlas-electra", "minilm"])
+def test_two_sentences_are_the_embedding_module(slug: str) -> None:
+    """BERT's sum for a pair, against the module itself; the second sentence has the second row of segments."""
+    checkpoint = checkpoints.load(slug)
+    model: Any = checkpoint.model
+    found = sums(checkpoint, "The cat sat down.", "It slept.")
+    encoded = checkpoint.tokenizer("The cat sat down.", "It slept.", return_tensors="pt", return_token_type_ids=True)
+    with torch.inference_mode():
+        made = model.base_model.embeddings(input_ids=encoded["input_ids"], token_type_ids=encoded["token_type_ids"])
+    np.testing.assert_allclose(found.after["norm"], made[0].numpy(), atol=1e-6)
+    rows = model.base_model.embeddings.token_type_embeddings.weight.detach().numpy()
+    np.testing.assert_array_equal(found.parts["segment"], rows[encoded["token_type_ids"][0].numpy()])
+
+
+def test_xlm_adds_a_language_and_counts_again() -> None:
+    checkpoint = checkpoints.load("atlas-xlm")
+    found = sums(checkpoint, "The cat sleeps.", "Le chat dort.")
+    second = next(i for i in range(1, len(found.tokens)) if found.tokens[i].special and found.tokens[i - 1].special)
+    np.testing.assert_array_equal(found.parts["position"][second], found.parts["position"][0])
+    assert len(np.unique(found.parts["language"], axis=0)) == 2
+
+
+def test_sinusoids_are_those_of_the_library() -> None:
+    from transformers.models.ctrl.modeling_ctrl import positional_encoding
+    from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding
+    from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
+
+    ctrl = positional_encoding(50, 32, torch.float)
+    np.testing.assert_allclose(sinusoids(50, 32, "halves"), ctrl.numpy(), atol=1e-5)
+    marian = MarianSinusoidalPositionalEmbedding(50, 32)
+    np.testing.assert_allclose(sinusoids(50, 32, "halves"), marian.create_weight().numpy(), atol=1e-6)
+    m2m = M2M100SinusoidalPositionalEmbedding.get_embedding(50, 32)
+    np.testing.assert_allclose(sinusoids(50, 32, "tensor2tensor"), m2m.numpy(), atol=1e-5)
+
+
+def test_buckets_are_those_of_the_library() -> None:
+    from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
+    from transformers.models.t5.modeling_t5 import T5Attention
+
+    distances = torch.arange(-300, 301)
+    for both in (True, False):
+        theirs = T5Attention._relative_position_bucket(distances, both, 32, 128).tolist()
+        assert [t5_bucket(int(d), both=both) for d in distances] == theirs
+    theirs = make_log_bucket_position(distances, 64, 256).long().tolist()
+    assert [deberta_bucket(int(d), buckets=64, furthest=256) for d in distances] == theirs
+
+
+def test_turns_are_those_of_the_library() -> None:
+    from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+
+    checkpoint = checkpoints.load("atlas-llama")
+    model: Any = checkpoint.model
+    random = np.random.default_rng(0)
+    vectors = random.normal(size=(1, 1, 40, 32)).astype(np.float32)
+    cos, sin = model.base_model.rotary_emb(torch.zeros(1), torch.arange(40)[None])
+    theirs, _ = apply_rotary_pos_emb(torch.from_numpy(vectors), torch.from_numpy(vectors), cos, sin)
+    mine = np.stack([turned(vectors[0, 0, t], t) for t in range(40)])
+    np.testing.assert_allclose(mine, theirs[0, 0].numpy(), atol=1e-5)
+
+
+def test_a_text_is_turned_as_the_model_turns_it() -> None:
+    found = places.turned(checkpoints.load("atlas-llama"), TEXT)
+    for t in range(len(found.tokens)):
+        np.testing.assert_allclose(
+            turned(found.queries[:, :, t], t, found.base), found.turned_queries[:, :, t], atol=1e-4
+        )
+        np.testing.assert_allclose(turned(found.keys[:, :, t], t, found.base), found.turned_keys[:, :, t], atol=1e-4)
+
+
+@pytest.mark.parametrize("heads", [1, 2, 6, 8, 12, 16])
+def test_slopes_are_those_of_bloom(heads: int) -> None:
+    from transformers.models.bloom.modeling_bloom import build_alibi_tensor
+
+    alibi = build_alibi_tensor(torch.ones(1, 5), heads, torch.float32)  # (heads, 1, 5): slope times place
+    np.testing.assert_allclose(alibi[:, 0, 4].numpy() / 4, slopes(heads), rtol=1e-5)
+
+
+def test_every_bundled_model_knows_places_in_one_way() -> None:
+    ways = (places.LEARNED, places.FIXED, places.RELATIVE, places.TURNED)
+    assert sorted(slug for way in ways for slug in way) == sorted(set(BUNDLED) - {"atlas-bert2bert"})
+
+
+@pytest.mark.parametrize(
+    ("slug", "path", "first"),
+    [
+        ("atlas-bert", "bert.embeddings.position_embeddings", 0),
+        ("atlas-roberta", "roberta.embeddings.position_embeddings", None),
+        ("atlas-gpt-2", "transformer.wpe", 0),
+        ("atlas-bart", "model.encoder.embed_positions", 2),
+    ],
+)
+def test_a_table_of_places_is_the_models_own(slug: str, path: str, first: int | None) -> None:
+    checkpoint = checkpoints.load(slug)
+    model: Any = checkpoint.model
+    first = model.config.pad_token_id + 1 if first is None else first
+    rows = model.get_submodule(path).weight.detach().numpy()
+    found = places.table(checkpoint)
+    np.testing.assert_array_equal(found, rows[first : first + len(found)])
+
+
+def test_t5s_term_is_its_bias() -> None:
+    checkpoint = checkpoints.load("atlas-t5")
+    model: Any = checkpoint.model
+    found = places.terms(checkpoint, TEXT)["position"]
+    bias = model.encoder.block[0].layer[0].SelfAttention.compute_bias(found.reach + 1, found.reach + 1)[0]
+    assert np.nanmax(found.spreads) < 1e-5  # nothing but the distance
+    np.testing.assert_allclose(found.means[0, :, found.reach :], bias[:, 0].detach().numpy(), atol=1e-5)
+    np.testing.assert_allclose(found.means[1], found.means[0], atol=1e-5)  # of every layer the same
+
+
+def test_terms_of_words_have_a_spread() -> None:
+    for slug, name in (("atlas-deberta", "c2p"), ("atlas-xlnet", "position"), ("atlas-transformer-xl", "position")):
+        found = places.terms(checkpoints.load(slug), TEXT)[name]
+        assert np.nanmax(found.spreads) > 0.1
+        if slug == "atlas-transformer-xl":  # causal: no key on the right
+            assert np.isnan(found.means[..., found.reach + 1 :]).all()
+            assert not np.isnan(found.means[..., : found.reach + 1]).any()
+
+
+@pytest.mark.parametrize("slug", BUNDLED)
+def test_what_was_measured_is_kept_for_every_model(slug: str) -> None:
+    layers, known = kept.layers(slug), kept.words(slug)
+    checkpoint = checkpoints.load(slug)
+    assert len(layers) == read(checkpoint, "a").layers + 1
+    assert all(-1 <= value <= 1 for one in layers for value in (one.strangers or 0, one.self_similarity or 0))
+    assert known[0][:2] == ("the", 405)
+    assert all(len(values) == len(layers) for _, _, values in known)
+    learned = kept.learned(slug)
+    assert list(learned) == ["speech", "relation", "next", "place"]
+    for one in learned.values():
+        assert len(one.weights) == len(one.alone) == len(layers)
+        assert sum(one.weights) == pytest.approx(1, abs=1e-3)
+        assert one.accuracy > one.commonest
+
+
+def test_what_was_measured_is_measured_again() -> None:
+    checkpoint = checkpoints.load("atlas-distilbert")
+    lines = [Line(number, "", text) for number, text in enumerate(sentences(), 1)]
+    found = words(lines, lambda text: read(checkpoint, text))
+    again = [strangers(vectors, found.lines) for vectors in found.vectors]
+    assert again == pytest.approx([one.strangers for one in kept.layers("atlas-distilbert")], abs=2e-4)

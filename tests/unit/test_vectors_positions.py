@@ -1,0 +1,126 @@
+"""Places as numbers: sinusoids, buckets, turns and slopes, by hand and by what the papers promise of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import OutOfRange
+from core.vectors.positions import (
+    alike_after_turns,
+    along_distance,
+    by_distance,
+    deberta_bucket,
+    similarity,
+    sinusoids,
+    slopes,
+    t5_bucket,
+    turned,
+    turns,
+)
+
+
+def test_sinusoids_by_hand() -> None:
+    found = sinusoids(3, 4)
+    assert found[0].tolist() == [0, 1, 0, 1]
+    # 10000^(-2/4) is 1/100
+    assert found[2] == pytest.approx([math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)])
+    assert sinusoids(3, 4, "halves")[2] == pytest.approx([math.sin(2), math.sin(0.02), math.cos(2), math.cos(0.02)])
+    # tensor2tensor ends at 1/10000 itself
+    assert sinusoids(2, 4, "tensor2tensor")[1] == pytest.approx(
+        [math.sin(1), math.sin(1e-4), math.cos(1), math.cos(1e-4)]
+    )
+
+
+@pytest.mark.parametrize("width", [0, 2, 5])
+def test_a_width_without_pairs_is_refused(width: int) -> None:
+    with pytest.raises(OutOfRange):
+        sinusoids(3, width)
+
+
+@pytest.mark.parametrize("order", ["paper", "halves", "tensor2tensor"])
+def test_sinusoids_know_the_distance_alone(order: str) -> None:
+    means, spreads = by_distance(similarity(sinusoids(40, 32, order)))  # type: ignore[arg-type]
+    assert means[0] == pytest.approx(1)
+    assert spreads == pytest.approx(np.zeros(40), abs=1e-9)
+    if order == "paper":
+        assert means[7] == pytest.approx(np.mean([math.cos(7 * 10000 ** (-2 * k / 32)) for k in range(16)]))
+
+
+def test_by_distance_by_hand() -> None:
+    means, spreads = by_distance(np.array([[1, 2, 7], [4, 1, 2], [7, 4, 1]]))
+    assert means.tolist() == [1, 3, 7]
+    assert spreads.tolist() == [0, 1, 0]
+
+
+def test_along_distance_tells_left_from_right() -> None:
+    means, _ = along_distance(np.array([[0, 2, 5], [3, 0, 4], [9, 5, 0]]))
+    assert means.tolist() == [9, 4, 0, 3, 5]  # two to the left, one to the left, ...
+    known = np.tril(np.ones((3, 3), dtype=bool))
+    means, _ = along_distance(np.array([[0, 2, 5], [3, 0, 4], [9, 5, 0]]), known)
+    assert means[:3].tolist() == [9, 4, 0]
+    assert np.isnan(means[3:]).all()
+
+
+def test_t5_buckets_by_hand() -> None:
+    # 16 on a side, of which 8 are exact
+    assert [t5_bucket(d) for d in (0, -1, -7, 1, 7)] == [0, 1, 7, 17, 23]
+    # 8 + floor(ln(16 / 8) / ln(128 / 8) * 8) = 8 + 2
+    assert [t5_bucket(d) for d in (-8, -16, -127, -128, -5000, 5000)] == [8, 10, 15, 15, 15, 31]
+    # a decoder has 32 for what stands before, and one for all that stands after
+    assert [t5_bucket(d, both=False) for d in (0, -15, -16, 3, -5000)] == [0, 15, 16, 0, 31]
+
+
+@given(st.integers(-600, 600), st.booleans())
+def test_farther_is_never_a_nearer_bucket(distance: int, both: bool) -> None:
+    side = t5_bucket(distance, both=both)
+    assert 0 <= side < 32
+    further = t5_bucket(distance + (1 if distance > 0 else -1), both=both)
+    assert further >= side or distance == 0
+
+
+def test_deberta_buckets_are_odd_and_ever_wider() -> None:
+    buckets = [deberta_bucket(d, buckets=32, furthest=128) for d in range(-127, 128)]
+    assert [-b for b in reversed(buckets)] == buckets
+    assert buckets[127:144] == list(range(17))
+    assert sorted(buckets) == buckets
+    assert buckets[-1] == 31
+
+
+def test_turns_by_hand() -> None:
+    assert turns(4) == pytest.approx([1, 0.01])
+    # a quarter of a turn brings the first axis of a pair onto the second
+    assert turned(np.array([1.0, 0.0]), math.pi / 2) == pytest.approx([0, 1], abs=1e-12)
+    assert turned(np.array([1.0, 5.0, 0.0, 7.0]), 1)[[0, 2]] == pytest.approx([math.cos(1), math.sin(1)])
+    with pytest.raises(OutOfRange):
+        turns(3)
+
+
+@given(st.integers(0, 500), st.integers(0, 500), st.integers(0, 300), st.integers(0, 9))
+def test_a_score_depends_on_the_distance_alone(s: int, t: int, shift: int, seed: int) -> None:
+    q, k = np.random.default_rng(seed).normal(size=(2, 16))
+    here, there = turned(q, s) @ turned(k, t), turned(q, s + shift) @ turned(k, t + shift)
+    assert there == pytest.approx(here, abs=1e-8)
+    assert here == pytest.approx(q @ turned(k, t - s), abs=1e-8)
+    assert np.linalg.norm(turned(q, s)) == pytest.approx(np.linalg.norm(q))
+
+
+def test_what_is_alike_after_turns() -> None:
+    found = alike_after_turns(np.arange(20), 8, 100.0)
+    assert found[0] == 1
+    vector = np.ones(8)
+    for distance in (1, 7, 19):
+        cosine = vector @ turned(vector, distance, 100.0) / 8
+        assert found[distance] == pytest.approx(cosine)
+
+
+def test_slopes_by_hand() -> None:
+    assert slopes(8) == pytest.approx([1 / 2**h for h in range(1, 9)])
+    assert slopes(1) == (2**-8,)
+    assert slopes(3) == pytest.approx([2**-4, 2**-8, 2**-2])
+    with pytest.raises(OutOfRange):
+        slopes(0)

@@ -1,0 +1,137 @@
+"""A word in its sentences: how lines are read, where a word stands, and what is said of what does not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InputEmpty, InputTooLong, InputUnusable
+from core.language.types import Token
+from core.vectors.examples import EXAMPLES
+from core.vectors.lines import MAX_LINE, MAX_LINES, Line, checked, listed, parse, places
+from core.vectors.occurrences import gather, inside, missing, words
+from core.vectors.reading import Reading
+from core.vectors.senses import apart
+from core.vectors.texts import COUNT, sentences
+
+
+def letters(text: str) -> Reading:
+    """A reading in which every letter is a token and layer l has the vector (place, l)."""
+    tokens = tuple(Token(ord(letter), letter, letter, i, i + 1) for i, letter in enumerate(text) if letter != " ")
+    states = np.array([[[token.start, layer] for token in tokens] for layer in range(3)], dtype=np.float32)
+    return Reading("letters", text, tokens, states)
+
+
+def test_a_line_may_have_a_sense() -> None:
+    found = parse("game | They play.\n\n  The play ends. \n | no sense\nnothing |  ")
+    assert found == (Line(1, "game", "They play."), Line(2, "", "The play ends."), Line(3, "", "no sense"))
+
+
+def test_only_the_first_bar_parts() -> None:
+    assert parse("a | b | c")[0] == Line(1, "a", "b | c")
+
+
+@pytest.mark.parametrize("text", ["", " \n ", "sense |", "|\n|"])
+def test_no_sentence_is_said(text: str) -> None:
+    with pytest.raises(InputEmpty):
+        parse(text)
+
+
+def test_what_is_too_long_is_said_with_its_number() -> None:
+    with pytest.raises(InputTooLong, match="Line 2 has 161 characters"):
+        parse("short\n" + "a" * (MAX_LINE + 1))
+    with pytest.raises(InputTooLong, match="17 lines"):
+        parse("a word\n" * (MAX_LINES + 1))
+    with pytest.raises(InputTooLong, match="before the bar"):
+        parse("s" * 21 + " | a word")
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "found"),
+    [
+        ("play", "Play a play, replay, plays; play.", ((0, 4), (7, 11), (28, 32))),
+        ("play", "display playing", ()),
+        ("an", "an_an an", ((6, 8),)),
+        ("naïve", "So naïve!", ((3, 8),)),
+        ("银行", "我去银行取钱", ((2, 4),)),
+        ("בית", "בבית בית", ((5, 8),)),
+        ("don't", "I don't.", ((2, 7),)),
+        ("a.b", "axb a.b", ((4, 7),)),
+        ("😀", "a 😀 b", ((2, 3),)),
+    ],
+)
+def test_where_a_word_stands(word: str, text: str, found: tuple[tuple[int, int], ...]) -> None:
+    assert places(word, text) == found
+
+
+@given(st.text(min_size=1, max_size=6), st.text(max_size=40))
+def test_what_is_found_is_the_word(word: str, text: str) -> None:
+    for start, end in places(word, text):
+        assert text[start:end].lower() == word.lower() or len(text[start:end]) == len(word)
+
+
+def test_a_word_is_checked() -> None:
+    assert checked("  play ") == "play"
+    for word, error in (("", InputEmpty), ("  ", InputEmpty), ("w" * 31, InputTooLong), ("...", InputUnusable)):
+        with pytest.raises(error):
+            checked(word)
+
+
+def test_a_word_of_several_pieces_has_their_mean() -> None:
+    found = gather("ab", parse("ab c\nx\nc ab ab"), letters)
+    assert [one.name for one in found.found] == ["1", "3a", "3b"]
+    assert found.vectors[0, :, 0].tolist() == [0.5, 2.5, 5.5]  # the mean of the places of its two letters
+    assert found.vectors[2, :, 1].tolist() == [2, 2, 2]
+    assert found.without == (2,)
+    assert "line 2" in missing(found)
+    with pytest.raises(InputUnusable, match="stands in none of the 2 sentences"):
+        gather("z", parse("a\nb"), letters)
+    with pytest.raises(InputUnusable, match="stands 32 times"):
+        gather("a", parse("a a\n" * 16), letters)
+
+
+def test_all_words_without_marks() -> None:
+    found = words(parse("ab, c!\nd"), letters)
+    assert found.texts == ("ab", "c", "d")
+    assert found.lines == (1, 1, 2)
+    assert found.mean[0].tolist() == pytest.approx([(0.5 + 4 + 0) / 3, 0])
+    with pytest.raises(InputUnusable):
+        words(parse("!!"), letters)
+
+
+def test_tokens_that_touch_a_span() -> None:
+    tokens = [Token(0, "x", "x", s, e) for s, e in ((0, 2), (2, 4), (4, 6), (-1, -1))]
+    assert inside(tokens, 1, 4) == (0, 1)
+    assert inside(tokens, 2, 3) == (1,)
+
+
+def test_lines_in_words() -> None:
+    assert [listed([2]), listed([2, 4]), listed([2, 4, 5])] == ["line 2", "lines 2 and 4", "lines 2, 4 and 5"]
+
+
+def test_every_ready_word_stands_in_all_its_sentences() -> None:
+    assert next(iter(EXAMPLES)) == "play"
+    for word, text in EXAMPLES.items():
+        lines = parse(text)
+        assert all(len(places(word, line.text)) == 1 for line in lines), word
+        senses = [line.sense for line in lines]
+        assert all(senses.count(sense) >= 2 for sense in senses), word
+        assert len(set(senses)) >= (5 if word == "play" else 4)
+
+
+def test_the_set_is_as_large_as_the_pages_say() -> None:
+    assert len(sentences()) == len(set(sentences())) == COUNT
+    assert not any("[MASK]" in sentence for sentence in sentences())
+
+
+def test_senses_by_hand() -> None:
+    vectors = np.array([[1, 0], [1, 0], [0, 1], [1, 1]], dtype=np.float32)
+    found = apart(vectors, ["a", "a", "b", ""], 0.25)
+    root = 0.5**0.5
+    assert found.same == pytest.approx(1)
+    assert found.other == pytest.approx((0 + 0 + 3 * root) / 5)
+    assert found.nearest == 1  # of the two with company; b is alone
+    assert found.strangers == 0.25
+    assert apart(np.ones((3, 2), dtype=np.float32), ["a", "a", "b"], None).nearest is None  # one spot has no nearest
