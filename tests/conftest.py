@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,17 @@ def _connect_here_only(self: socket.socket, address: Any) -> None:
 
 
 socket.socket.connect = _connect_here_only  # type: ignore[method-assign]
+
+
+def pytest_collection_finish() -> None:
+    """Every AppTest reads the metadata of all installed packages, in search of components: they are read once.
+
+    Only where a collected test has imported AppTest, so that others do not wait for Streamlit.
+    """
+    if "streamlit.testing.v1" in sys.modules:
+        from streamlit.components.v2 import manifest_scanner
+
+        manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def forget() -> None:

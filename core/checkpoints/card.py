@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,20 @@ def read_card(file: Path) -> Card:
     """
     name = f"{file.parent.name}/{file.name}"
     try:
-        table: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except OSError:
         raise CheckpointRefused(f"The card “{name}” is missing.") from None
+    except ValueError as error:
+        raise CheckpointRefused(f"The card “{name}” is damaged: {error}.") from None
+    return _card(name, text)
+
+
+# Every page asks what can be run, some of them several times: a file is read anew, what it says is worked out once.
+@lru_cache(maxsize=128)
+def _card(name: str, text: str) -> Card:
+    """The card that says ``text``; ``name`` is for the sentence of a refusal."""
+    try:
+        table: dict[str, Any] = tomllib.loads(text)
     except ValueError as error:
         raise CheckpointRefused(f"The card “{name}” is damaged: {error}.") from None
     try:

@@ -162,7 +162,7 @@ def test_a_model_that_predicts_no_word_has_a_block_and_no_lens() -> None:
     assert "the adapters of this model add nothing" in shown(at)
 
 
-@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
 @pytest.mark.parametrize("model", ["dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5"])
 def test_nasty_text_is_data(checkpoint_dir: Path, model: str, text: str) -> None:
     at = page(model=model, text=text, asked=text)

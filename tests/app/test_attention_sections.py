@@ -69,7 +69,7 @@ def test_every_kind_of_model_opens(checkpoint_dir: Path, tab: str, model: str) -
 
 
 @pytest.mark.parametrize("tab", ["off", "all", "bertviz"])
-@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
 def test_nasty_text_is_data(checkpoint_dir: Path, tab: str, text: str) -> None:
     page(tab=tab, model="dir-tiny-bert", text=text, asked=text)
 

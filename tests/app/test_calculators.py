@@ -20,7 +20,7 @@ SECTIONS = ("parameters", "training", "cache", "epoch", "fit", "systems")
 
 
 def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page("pages/calculators.py")
     for name, value in query.items():
         at.query_params[name] = value

@@ -16,7 +16,7 @@ NASTY = ["", " \t ", "😀שלום", "a\x00b\x1b[31m", "</script><script>alert(1
 
 
 def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page("pages/compare.py")
     for name, value in query.items():
         at.query_params[name.replace("_", "-")] = value
@@ -182,7 +182,7 @@ def test_pairs_of_all_kinds_are_drawn(pair: tuple[str, str]) -> None:
 
 
 def test_a_tree_leads_to_its_parents() -> None:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page("pages/encoder.py")
     at.query_params["system"], at.query_params["tab"] = "roberta", "tree"
     at.run()

@@ -15,7 +15,7 @@ TERMS = glossary.terms()
 
 
 def opened(page: str = "glossary", **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page(f"pages/{page}.py")
     for name, value in query.items():
         at.query_params[name] = value

@@ -24,7 +24,7 @@ CASES = [(question.slug, case.slug) for question in questions() for case in ques
 
 
 def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page("pages/results.py")
     for name, value in query.items():
         at.query_params[name] = value
@@ -189,7 +189,7 @@ def test_every_link_of_the_page_is_one_that_its_page_understands() -> None:
 
 
 def test_a_systems_page_lists_five_of_its_figures_and_leads_to_all() -> None:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page("pages/encoder.py")
     at.query_params["system"], at.query_params["tab"] = "bert", "facts"
     at.run()

@@ -16,7 +16,7 @@ PAGES = ("home", "encoder", "about", "zoo", "sources", "glossary", "search")
 
 
 def opened(page: str, **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page(f"pages/{page}.py")
     for name, value in query.items():
         at.query_params[name] = value

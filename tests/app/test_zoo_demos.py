@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
+from core.language import speed
 from core.ui.demos.encoder_demos import DEMOS, demos_of
 from tests.app.test_branches import NASTY, opened, shown
 
@@ -15,6 +17,12 @@ READY = [spec for spec in checkpoints.available() if spec.ready and spec.source 
 PAIRS = [spec for spec in READY if "pairs" in spec.parts]
 REPLACED = [spec for spec in READY if spec.kind == "replaced-token"]
 ENCODERS = [spec for spec in READY if spec.branch == "encoder" and spec.kind == "masked-lm"]
+
+
+@pytest.fixture(autouse=True)
+def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two models side by side are timed in one round in place of 15; the timing has its test in tests/parity."""
+    monkeypatch.setattr(speed, "by_turns", partial(speed.by_turns, count=1))
 
 
 def page(spec: Any, **query: str) -> AppTest:
