@@ -98,7 +98,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "at": Integers(high=256, most=6),
     },
     "objectives": {
-        "tab": Choice("objectives", ("objectives",)),
+        "tab": Choice("objectives", ("objectives", "rounds")),
         "objective": Choice(),
         "text": Text(),
         "seed": Integer(0, 0, 2**31 - 1),
@@ -114,6 +114,9 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "units": Text(),
         "both": Choice(None, ("yes", "no")),
         "second": Text(),
+        "kind": Choice("masked", ("masked", "next", "replaced", "order")),
+        "round": Integer(0, 0, 2**31 - 1),
+        "question": Integer(1, 1, 10),
     },
     "tokenizers": {
         "tab": Choice("beside", ("beside", "steps", "train", "languages", "noise", "share")),
