@@ -73,7 +73,10 @@ def _two(question: Question, key: str, take: Take) -> None:
                 st.button(f"{LETTERS[number]} came first", key=f"{key}.{number}", on_click=take, args=(number,))
 
 
-def reveal(question: Question, given: str | int | None, answer: Answer, name: str, slug: str, state: PageState) -> None:
+def reveal(
+    question: Question, given: str | int | None, answer: Answer, name: str, slug: str, state: PageState,
+    walk: Callable[[], None],
+) -> None:  # fmt: skip
     """Draw what was right, what the visitor said, and what the model made of it; ``walk`` draws the way on."""
     colour = accent(BRANCHES[question.kind])
     st.html(f'<p style="{_TEXT}">{_solved(question, colour)}</p>')
