@@ -17,6 +17,7 @@ _COMMON: dict[str, Parameter] = {
     "view": Choice(),
     "map": Choice(allowed=("encoder", "decoder", "cross", "query")),
     "count": Integer(None, 0, 48),
+    "cover": Choice(None, ("yes", "no")),
 }
 _DECODING: dict[str, Parameter] = {
     "strategy": Choice("greedy", ("greedy", "sample", "beam")),

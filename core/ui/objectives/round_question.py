@@ -90,25 +90,30 @@ def reveal(
         _bars(question, answer, colour, name, slug, state)
 
 
+def opening(sentence: str) -> str:
+    """The first words of a sentence, to name it by."""
+    return f"“{' '.join(sentence.split()[:3])} …”"
+
+
 def said(question: Question, given: str | int | None) -> str:
     """The visitor's answer in words."""
     if given is None:
         return "no answer"
     if question.kind == "order":
-        return f"{LETTERS[int(given)]} first"
+        return opening(question.choices[int(given)])
     return question.choices[int(given)] if question.choices else str(given).strip()
 
 
 def model_said(question: Question, answer: Answer) -> str:
     """The model's answer in words, with its probability."""
-    word = f"{LETTERS[answer.choice]} first" if question.kind == "order" else answer.said.strip()
+    word = opening(answer.said) if question.kind == "order" else answer.said.strip()
     return f"{word}, {percent(answer.chances[answer.choice])}"
 
 
 def written(question: Question) -> str:
     """What stood there, and what would do as well."""
     if question.kind == "order":
-        return f"{LETTERS[question.place or 0]} first"
+        return opening(question.choices[question.place or 0])
     first, *others = question.answers
     if question.kind == "replaced":
         return f"{question.choices[question.place or 0]} stands where {first} stood"
@@ -149,8 +154,8 @@ def _bars(question: Question, answer: Answer, colour: str, name: str, slug: str,
         st.plotly_chart(figure, alt=verdict_alt(answer.labels, answer.chances, place), key=key, config=config)
         return
     if question.kind == "order":
-        labels: list[str] = [f"{letter} first" for letter in LETTERS]
-        st.caption(f"How much {plain(name)} gives to each order")
+        labels = [opening(text) for text in answer.labels]
+        st.caption(f"How likely {plain(name)} takes each to be the first; ▸ marks the right one")
         chosen, scale = question.place, 1.0
     else:
         labels = [label.strip() or label for label in answer.labels]
