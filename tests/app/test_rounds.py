@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.language.rounds import KINDS, LENGTH, Kind, Question, draw
@@ -15,6 +17,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def button(at: AppTest, label: str) -> AppTest:
     return next(b for b in at.button if b.label == label).click().run()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _kept_answers() -> Iterator[None]:
+    """Answers are kept by the model's name, and other modules have other models of the same names."""
+    st.cache_data.clear()
+    yield
+    st.cache_data.clear()
 
 
 def charts(at: AppTest) -> list[str]:
