@@ -17,6 +17,7 @@ _COMMON: dict[str, Parameter] = {
     "view": Choice(),
     "map": Choice(allowed=("encoder", "decoder", "cross", "query")),
     "count": Integer(None, 0, 48),
+    "cover": Choice(None, ("yes", "no")),
 }
 _DECODING: dict[str, Parameter] = {
     "strategy": Choice("greedy", ("greedy", "sample", "beam")),
@@ -98,7 +99,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "at": Integers(high=256, most=6),
     },
     "objectives": {
-        "tab": Choice("objectives", ("objectives", "masks", "points")),
+        "tab": Choice("objectives", ("objectives", "masks", "points", "rounds")),
         "objective": Choice(),
         "text": Text(),
         "seed": Integer(0, 0, 2**31 - 1),
@@ -136,6 +137,9 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "count": Integer(None, 2, 12),
         "angles": Integers(high=359, most=12),
         "matrix": Choice(None, ("cosines", "chances")),
+        "kind": Choice("masked", ("masked", "next", "replaced", "order")),
+        "round": Integer(0, 0, 2**31 - 1),
+        "question": Integer(1, 1, 10),
     },
     "tokenizers": {
         "tab": Choice("beside", ("beside", "steps", "train", "languages", "noise", "share")),

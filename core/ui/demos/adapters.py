@@ -10,6 +10,7 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.adapters import update_alt, update_bars, update_rows
 from core.figures.predictions import bars_alt, guess_bars, percent
+from core.ui.demos.cover import choice, uncovered
 from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
 
@@ -41,9 +42,11 @@ def adapters_demo(spec: CheckpointSpec, state: PageState) -> None:
                 st.button(plain(sample), key=button, on_click=_take, args=(box, sample), width="stretch")
         info = _choose(known, state)
         state.set(text=None if text == TEXT else text, task=None if info == known[0] else info.slug)
+        shown = True
         with sentences():
-            _one(spec, text, info, state)
-        _all(spec, text, known)
+            shown = _one(spec, text, info, state)
+        if shown:
+            _all(spec, text, known)
         _cost(spec, info, known)
         _teach(spec)
 
@@ -67,12 +70,18 @@ def _choose(known: tuple[TaskInfo, ...], state: PageState) -> TaskInfo:
     return names[str(chosen)]
 
 
-def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> None:
-    """The chosen task: its answers, and what its adapters add on the way."""
+def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> bool:
+    """The chosen task: its answers, and what its adapters add on the way; False while they are covered."""
     found = _judged(spec.slug, text, info.slug)
     st.markdown(f"**{plain(info.question)}**")
     if info.without_mark:
         st.caption(f"Asked about: {plain(found.read)}")
+
+    def judge(guess: str) -> str:
+        return choice(guess, info.answers, found.adapted)
+
+    if not uncovered(state, (info.slug, found.read), "Your answer", judge, choices=info.answers):
+        return False
     dark = st.context.theme.type == "dark"
     sides = (
         ("Through the adapters", found.adapted, accent(spec.branch), "adapted"),
@@ -123,6 +132,7 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> N
             column_config={"added, as a share of |h|": st.column_config.NumberColumn(format="percent")},
             alt="What the adapters add in each layer",
         )
+    return True
 
 
 def _all(spec: CheckpointSpec, text: str, known: tuple[TaskInfo, ...]) -> None:

@@ -11,6 +11,8 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec, Measure
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.demos.cover import Judge, uncovered, verdict
+from core.ui.demos.cover_masks import label
 from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
 
@@ -50,6 +52,9 @@ def beside_demo(spec: CheckpointSpec, partners: Sequence[CheckpointSpec], state:
     with sentences():
         both = (partner, spec)
         sides = _answers(partner.slug, spec.slug, text)
+        first = sides[0].predictions
+        if not uncovered(state, (partner.slug, spec.slug, text), label(first), _judge(both, sides)):
+            return
         scale = max(p.probabilities[0] for side in sides for p in side.predictions)
         for column, model, side in zip(st.columns(2, gap="large"), both, sides, strict=True):
             with column:
@@ -79,6 +84,17 @@ def beside_demo(spec: CheckpointSpec, partners: Sequence[CheckpointSpec], state:
             + "**Notice** that both pictures share one scale: the shorter bars belong to the model that is less sure."
         )
         _table(both, sides)
+
+
+def _judge(both: Sequence[CheckpointSpec], sides: Sequence[Side]) -> Judge:
+    """A guess at the first mask against the answers of both."""
+
+    def judge(guess: str) -> str:
+        word = (guess.replace(",", " ").split() or [guess])[0]
+        told = [(model.name, side.predictions[0]) for model, side in zip(both, sides, strict=True)]
+        return " ".join(f"{name}: {verdict(word, p.tokens, p.probabilities)}" for name, p in told)
+
+    return judge
 
 
 def _costs(both: Sequence[CheckpointSpec], sides: Sequence[Side]) -> None:

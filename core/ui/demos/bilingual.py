@@ -11,6 +11,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.tokens import words
 from core.ui.chips import token_chips
+from core.ui.demos.cover import uncovered, verdict
 from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
 
@@ -35,6 +36,16 @@ def bilingual_demo(spec: CheckpointSpec, state: PageState) -> None:
     with sentences():
         hidden = _choose(spec, first, second, state)
         joined, guesses = _answers(spec.slug, first, second, hidden)
+        first_one = guesses[0]
+        hidden_one = joined.tokens[first_one.position]
+
+        def judge(guess: str) -> str:
+            truth = "" if hidden_one.special or len(guesses) > 1 else hidden_one.text
+            return verdict(guess, first_one.beside.tokens, first_one.beside.probabilities, truth)
+
+        question = (spec.slug, first, second, hidden)
+        if not uncovered(state, question, "Your guess at the first hidden word", judge):
+            return
         _pictures(joined, guesses, state)
         told(
             "**Try** hiding the same word in both sentences: then the translation no longer gives it away.\n\n"

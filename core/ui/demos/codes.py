@@ -11,6 +11,7 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.types import Decoding
+from core.ui.demos.cover import choice, uncovered
 from core.ui.demos.decoding import decoding_controls, decoding_of, effective, explain_decoding, next_seed
 from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
@@ -94,6 +95,12 @@ def _judge(spec: CheckpointSpec, state: PageState) -> None:
         found = _judged(spec.slug, text)
         order = sorted(range(len(found.labels)), key=lambda i: -found.probabilities[i])
         names, values = [found.labels[i] for i in order], [found.probabilities[i] for i in order]
+
+        def judge(guess: str) -> str:
+            return choice(guess, names, values)
+
+        if not uncovered(state, (spec.slug, text), "Your guess at the code", judge, choices=found.labels):
+            return
         picture, advice = st.columns([3, 2], gap="large")
         with picture:
             st.plotly_chart(

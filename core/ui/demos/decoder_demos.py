@@ -70,7 +70,7 @@ def _masks(spec: CheckpointSpec, state: PageState) -> None:
     with sentences():
         result = fill_mask_demo(
             spec, text=None if text is None else str(text), masked=state.integers("mask"), key=state.key("mask"),
-            branch="decoder",
+            branch="decoder", page=state,
         )  # fmt: skip
         state.set(text=result.text, mask=result.masked)
 
@@ -86,6 +86,7 @@ def text_demo(spec: CheckpointSpec, state: PageState, branch: str = "decoder") -
         step=state.number("step") or None,
         key=state.key("generate"),
         branch=branch,
+        page=state,
     )
     state.set(
         text=result.text,

@@ -17,6 +17,8 @@ from core.figures.predictions import bars_alt, guess_bars
 from core.language.probes import PROBES
 from core.language.tokens import words
 from core.ui.chips import token_chips
+from core.ui.demos.cover import uncovered
+from core.ui.demos.cover_masks import judge_of, label
 from core.ui.demos.probes import all_probes
 from core.ui.glossary import told
 from core.ui.page import accent, plain
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from core.language.fill_mask import MaskedText, Part
     from core.language.types import MaskPrediction, Token
+    from core.ui.links import PageState
 
 DEFAULT_TEXT = "The capital of France is [MASK]."
 GUESSES = 6
@@ -43,13 +46,20 @@ class FillMaskResult:
 
 
 def fill_mask_demo(
-    spec: CheckpointSpec, *, text: str | None, masked: tuple[int, ...], key: str, branch: str = "encoder"
+    spec: CheckpointSpec,
+    *,
+    text: str | None,
+    masked: tuple[int, ...],
+    key: str,
+    branch: str = "encoder",
+    page: PageState | None = None,
 ) -> FillMaskResult:
     """Draw the demo and return the state that the page keeps.
 
     :param text: the sentence, None for the default one.
     :param masked: positions of the tokens that were clicked.
     :param key: prefix of the widgets' keys; a new prefix starts afresh from ``text`` and ``masked``.
+    :param page: the page whose link says whether the answers wait for a guess; None never covers them.
     """
     box = f"{key}.text"
     if box not in st.session_state:
@@ -79,6 +89,10 @@ def fill_mask_demo(
         return state
     for note in sentence.notes:
         st.caption(plain(note))
+    asked = (spec.slug, sentence.text, sentence.positions)
+    if page is not None and not uncovered(page, asked, label(predictions), judge_of(sentence, predictions)):
+        _teach(spec)
+        return state
     _refilled(spec, sentence, predictions, accent(branch))
     advice = _bars(sentence, predictions, accent(branch))
     advice.markdown(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,13 +13,17 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError, OutOfRange
 from core.language.types import Decoding, GenerationStep, Token
+from core.ui.demos.cover import switch
+from core.ui.demos.covered_steps import covered_steps
 from core.ui.demos.decoding import decoding_controls, effective, explain_decoding, next_seed
-from core.ui.demos.steps import alternatives_panel, beams_table, how_it_ended, step_chips, steps_table
+from core.ui.demos.steps import alternatives_panel, beams_table, draw_text, how_it_ended, step_chips, steps_table
 from core.ui.glossary import told
-from core.ui.page import accent, plain
+from core.ui.page import plain
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
+
+    from core.ui.links import PageState
 
 DEFAULT_TEXT = "Once upon a time there was a little girl who"
 SAMPLES = {
@@ -69,6 +72,7 @@ def generate_demo(
     step: int | None,
     key: str,
     branch: str = "decoder",
+    page: PageState | None = None,
 ) -> GenerateResult:
     """Draw the demo and return the state that the page keeps.
 
@@ -76,6 +80,7 @@ def generate_demo(
     :param forced: ids that the first steps take (a path chosen before).
     :param step: the step to look at, from 1.
     :param key: prefix of the widgets' keys; a new prefix starts afresh from the other arguments.
+    :param page: the page whose link says whether each token waits for a guess; None never covers them.
     """
     box = f"{key}.text"
     st.session_state.setdefault(box, DEFAULT_TEXT if text is None else text)
@@ -89,23 +94,31 @@ def generate_demo(
     decoding = decoding_controls(decoding, key=f"{key}.decoding")
     forced = _path_taken(key, spec, prompt, forced)
     state = GenerateResult(None if prompt == DEFAULT_TEXT else prompt, decoding, forced, step)
+    covered = page is not None and switch(page)
     try:
         tokens = _tokens(spec.slug, prompt)
         try:
-            run = _generate(spec, prompt, decoding, forced, key, branch)
+            run = _generate(spec, prompt, decoding, forced, key, branch, covered)
         except OutOfRange as error:
             if not forced:
                 raise
             # A link may carry a path through another vocabulary: the rest of the view still holds.
             st.warning(plain(f"{error} The path that was chosen by hand is left out."), icon=":material/info:")
             st.session_state[f"{key}.forced"] = forced = ()
-            run = _generate(spec, prompt, decoding, forced, key, branch)
+            run = _generate(spec, prompt, decoding, forced, key, branch, covered)
     except AtlasError as error:
         st.warning(plain(str(error)), icon=":material/info:")
         explain_decoding()
         return state
     if not run.path:
         return state
+    if page is not None and covered:
+        wanted = (spec.slug, effective(decoding))
+        looked, other = covered_steps(
+            page, wanted, prompt, run.path, (step or 1) - 1, decoding, key=key, branch=branch
+        )  # fmt: skip
+        _take_instead(run, looked, other, key)
+        return GenerateResult(state.text, decoding, forced, looked + 1 if looked else None)
     looked = _explore(spec, run, decoding, forced, (step or 1) - 1, key, branch)
     _lessons(run, decoding)
     steps_table(run.path)
@@ -139,7 +152,7 @@ def _path_taken(key: str, spec: CheckpointSpec, prompt: str, forced: tuple[int, 
 
 
 def _generate(
-    spec: CheckpointSpec, prompt: str, decoding: Decoding, forced: tuple[int, ...], key: str, branch: str
+    spec: CheckpointSpec, prompt: str, decoding: Decoding, forced: tuple[int, ...], key: str, branch: str, covered: bool
 ) -> _Run:
     """The generation that is asked for: kept from the run before, or streamed now."""
     from core.language.generate import generate, replay
@@ -163,16 +176,16 @@ def _generate(
             if step.index < len(run.steps):
                 continue
             run.steps.append(step)
-            if time.monotonic() - drawn > _PAUSE:
-                _draw(place, prompt, step.text, branch, growing=True)
+            if not covered and time.monotonic() - drawn > _PAUSE:
+                draw_text(place, prompt, step.text, branch, growing=True)
                 drawn = time.monotonic()
         run.over = True
     if run.steps and not run.path:
         last = run.steps[-1]
         beam = decoding.strategy == "beam"
         run.path = replay(session.checkpoint(spec.slug), prompt, last.ids) if beam else tuple(run.steps)
-    if run.steps:
-        _draw(place, prompt, run.steps[-1].text, branch)
+    if run.steps and not covered:
+        draw_text(place, prompt, run.steps[-1].text, branch)
     _buttons(buttons, run, decoding, forced, key)
     return run
 
@@ -207,18 +220,6 @@ def _buttons(place: DeltaGenerator, run: _Run, decoding: Decoding, forced: tuple
             st.caption(f"Step {len(forced)} was chosen by hand; the steps before it are kept.")
 
 
-def _draw(place: DeltaGenerator, prompt: str, text: str, branch: str, *, growing: bool = False) -> None:
-    """The beginning and, underlined in the branch's colour, what was generated."""
-    from core.language.text import clean
-
-    begun = html.escape(clean(prompt, newlines=True)).replace("\n", "<br>")
-    made = html.escape(text).replace("\n", "<br>")
-    caret = '<span aria-hidden="true">▏</span>' if growing else ""
-    style = "font-size:1.2rem;line-height:1.65;min-height:5em;overflow-wrap:anywhere"
-    line = f"text-decoration:underline 2px {accent(branch)};text-underline-offset:.28em"
-    place.html(f'<p dir="auto" style="{style}">{begun}<span style="{line}">{made}</span>{caret}</p>')
-
-
 def _explore(
     spec: CheckpointSpec, run: _Run, decoding: Decoding, forced: tuple[int, ...], step: int, key: str, branch: str
 ) -> int:
@@ -233,9 +234,7 @@ def _explore(
     left, right = st.columns([3, 2], gap="large")
     with left:
         other = alternatives_panel(run.path, looked, decoding, key=key, branch=branch)
-    if other is not None:
-        st.session_state[f"{key}.forced"] = (*(s.token.id for s in run.path[:looked]), other)
-        st.rerun()
+    _take_instead(run, looked, other, key)
     with right:
         beams_table(run.steps, looked)
         told(
@@ -243,6 +242,13 @@ def _explore(
             "**Notice** that everything after it is generated anew: every token depends on all that stand before it."
         )
     return looked
+
+
+def _take_instead(run: _Run, looked: int, other: int | None, key: str) -> None:
+    """Begin anew with another token at the step that is looked at, if one was chosen."""
+    if other is not None:
+        st.session_state[f"{key}.forced"] = (*(s.token.id for s in run.path[:looked]), other)
+        st.rerun()
 
 
 def _lessons(run: _Run, decoding: Decoding) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.demos.cover import choice, uncovered
 from core.ui.page import accent, sentences
 
 if TYPE_CHECKING:
@@ -55,7 +56,12 @@ def pairs_demo(spec: CheckpointSpec, state: PageState) -> None:
         title, advice = _WORDS[asked]
         labels = [_short(verdict.b) for verdict in verdicts]
         values = [verdict.probability for verdict in verdicts]
+        lines = [verdict.b for verdict in verdicts]
         with right:
+            question = (spec.slug, first, tuple(lines))
+            label = "Which line gets the highest probability?"
+            if not uncovered(state, question, label, lambda guess: choice(guess, lines, values), choices=lines):
+                return
             st.caption(title)
             st.plotly_chart(
                 guess_bars(labels, values, accent("encoder"), scale=1.0, dark=st.context.theme.type == "dark"),

@@ -10,13 +10,15 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.verdicts import verdict_alt, verdict_bars
+from core.language.guesses import among, same_word
+from core.language.replaced import Judged
 from core.language.tokens import words
 from core.ui.chips import token_chips
+from core.ui.demos.cover import Judge, switch, uncovered, verdict
 from core.ui.glossary import told
 from core.ui.page import accent, sentences
 
 if TYPE_CHECKING:
-    from core.language.replaced import Judged
     from core.language.types import Token
     from core.ui.links import PageState
 
@@ -35,7 +37,7 @@ def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
     state.set(text=None if text == start else text)
     with sentences():
         if not filled:
-            _show(_own(spec.slug, text), threshold, state)
+            _show(spec, _own(spec.slug, text), threshold, state)
             return
         positions = _choose(spec, text, state)
         seed = _seed(state)
@@ -48,7 +50,7 @@ def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
                 f"Sample {seed + 1}. "
                 + ("Words chosen at random; click words to choose them." if not positions else "You chose the words.")
             )
-        _show(_sampled(spec.slug, text, positions, seed), threshold, state)
+        _show(spec, _sampled(spec.slug, text, positions, seed), threshold, state)
 
 
 def _seed(state: PageState) -> int:
@@ -83,11 +85,16 @@ def _choose(spec: CheckpointSpec, text: str, state: PageState) -> tuple[int, ...
     return picked
 
 
-def _show(found: Judged, threshold: float, state: PageState) -> None:
+def _show(spec: CheckpointSpec, found: Judged, threshold: float, state: PageState) -> None:
     colour = accent("encoder")
-    st.html(
-        f'<p dir="auto" style="font-size:1.2rem;line-height:1.7;overflow-wrap:anywhere">{_story(found, colour)}</p>'
-    )
+    hidden = switch(state)
+    place = st.empty()
+    question = (spec.slug, tuple(token.id for token in found.after))
+    shown = uncovered(state, question, "Which token does the judge suspect most?", _judge(found), on=hidden)
+    story = _story(found if shown else Judged(found.after, found.after, (), (), found.verdicts), colour)
+    place.html(f'<p dir="auto" style="font-size:1.2rem;line-height:1.7;overflow-wrap:anywhere">{story}</p>')
+    if not shown:
+        return
     ordinary = [i for i, token in enumerate(found.after) if not token.special]
     names = [found.after[i].text for i in ordinary]
     values = [found.verdicts[i] for i in ordinary]
@@ -121,6 +128,23 @@ def _show(found: Judged, threshold: float, state: PageState) -> None:
         )
     _table(found)
     _teach()
+
+
+def _judge(found: Judged) -> Judge:
+    """A guess at the token that the discriminator suspects most, and whether that one was replaced."""
+    ordinary = [i for i, token in enumerate(found.after) if not token.special]
+    order = sorted(ordinary, key=lambda i: -found.verdicts[i])
+
+    def judge(guess: str) -> str:
+        names = [found.after[i].text for i in order]
+        said = verdict(guess, names, [found.verdicts[i] for i in order])
+        at = among(guess, names)
+        if at is None or not found.hidden:
+            return said if at is not None else "There is no such token in the text."
+        changed = any(order[i] in found.replaced for i in range(len(order)) if same_word(guess, names[i]))
+        return f"{said} It was {'replaced' if changed else 'not replaced'}."
+
+    return judge
 
 
 def _story(found: Judged, colour: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -11,6 +13,9 @@ from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep, Token
 from core.ui.chips import token_chips
 from core.ui.page import accent, plain
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 
 def step_chips(
@@ -132,3 +137,15 @@ def how_it_ended(last: GenerationStep, name: str) -> str:
         "length": "It stopped at the number of tokens that you asked for.",
         "positions": plain(f"It stopped because {name} has no positions left for more tokens."),
     }.get(last.reason, "")
+
+
+def draw_text(place: DeltaGenerator, prompt: str, text: str, branch: str, *, growing: bool = False) -> None:
+    """The beginning and, underlined in the branch's colour, what was generated."""
+    from core.language.text import clean
+
+    begun = html.escape(clean(prompt, newlines=True)).replace("\n", "<br>")
+    made = html.escape(text).replace("\n", "<br>")
+    caret = '<span aria-hidden="true">▏</span>' if growing else ""
+    style = "font-size:1.2rem;line-height:1.65;min-height:5em;overflow-wrap:anywhere"
+    line = f"text-decoration:underline 2px {accent(branch)};text-underline-offset:.28em"
+    place.html(f'<p dir="auto" style="{style}">{begun}<span style="{line}">{made}</span>{caret}</p>')

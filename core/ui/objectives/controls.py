@@ -112,15 +112,6 @@ def choose_model(entry: Entry, names: Mapping[str, str], state: PageState) -> st
     return str(slug)
 
 
-def choose_cover(state: PageState) -> bool:
-    """Whether the answers are covered, so that the visitor can guess first."""
-    covered = st.toggle(
-        "Cover answers", state.text("cover") == "yes", key=state.key("cover"), help="Guess first, then uncover"
-    )
-    state.set(cover="yes" if covered else None)
-    return covered
-
-
 def choose_unit(state: PageState) -> str:
     """In what the losses are written."""
     unit = st.segmented_control(

@@ -114,7 +114,7 @@ ENTRIES = (
         symbols="- $L_{MLM}$: the generator's loss at the hidden places\n- $D_t$: the judge's probability that token "
         "$t$ was replaced\n- $r_t$: 1 where token $t$ is not the one that stood there, else 0\n- $n$: the tokens\n\n"
         "No gradient flows from the judge to the generator.",
-        try_="25 %, as the large model had it, with the answers covered: which tokens would you take for replaced?",
+        try_="25 %, as the large model had it, with “Guess first” on: which tokens would you take for replaced?",
         notice="every token carries a loss, and not 15 % alone: that is where ELECTRA's saving comes from. A blind "
         "guess costs 0.69 nats here, one bit.",
         text=KING,

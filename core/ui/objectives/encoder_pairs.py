@@ -135,7 +135,7 @@ ENTRIES = (
         paper="Lan et al. 2020, arXiv:1909.11942, section 3.1.",
         formula=FORMULA,
         symbols=SYMBOLS,
-        try_="“Again” with the answers covered: can you tell the order yourself? Then a pair without *she*, *then* or "
+        try_="“Again” with “Guess first” on: can you tell the order yourself? Then a pair without *she*, *then* or "
         "*but*.",
         notice="the topic does not help, since both come from one text. In ALBERT's paper a model trained on next "
         "sentence gets 52 % of the orders right, which is chance; one trained on the order gets 86.5 %.",

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from core.language.round_answers import MODELS
 from core.ui.links import PageState, open_page, sections
 from core.ui.objectives.entries import ENTRIES
 from core.ui.page import header
 
-SECTIONS = {"objectives": "On your sentence", "masks": "Masks", "points": "Contrastive, on points"}
+SECTIONS = {
+    "objectives": "On your sentence",
+    "masks": "Masks",
+    "points": "Contrastive, on points",
+    "rounds": "Predict first",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,7 @@ def objectives_frame() -> ObjectivesView:
         "target, which places carry a loss, and what a live model makes of it.",
     )
     models = {slug for entry in ENTRIES.values() for slug in entry.models}
+    models |= {slug for slugs in MODELS.values() for slug in slugs}
     choices: dict[str, Collection[str]] = {"objective": set(ENTRIES), "model": models}
     state = open_page("objectives", choices)
     return ObjectivesView(state, sections(state, SECTIONS, "objectives"))
@@ -44,6 +51,10 @@ def show(view: ObjectivesView) -> None:
             from core.ui.objectives.points import points
 
             points(view.state)
+        case "rounds":
+            from core.ui.objectives.rounds import rounds
+
+            rounds(view.state)
         case _:
             from core.ui.objectives.objective import objective
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core import checkpoints
 from core.language.losses import BITS, Losses
+from core.ui.demos.cover import switch, uncovered
 from core.ui.glossary import told
 from core.ui.links import PageState
 from core.ui.objectives import controls
@@ -18,6 +19,7 @@ from core.ui.objectives.below import below
 from core.ui.objectives.entries import ENTRIES
 from core.ui.objectives.entry import Entry, Given, Stage
 from core.ui.objectives.given import given, style
+from core.ui.objectives.guess import LABEL, targets_judge
 from core.ui.objectives.picture import picture
 from core.ui.page import accent, plain, sentences
 
@@ -37,7 +39,7 @@ def objective(state: PageState) -> None:
             rare = [setting for setting in entry.settings if setting.rare]
             options |= controls.settings(entry, rare, state, SETTINGS)
             unit = controls.choose_unit(state)
-        covered = controls.choose_cover(state)
+        hidden = switch(state)
     told(f"**{entry.name}.** {entry.line}")
     text = _text(entry, state)
     with sentences():
@@ -46,6 +48,8 @@ def objective(state: PageState) -> None:
             asked = replace(asked, options={**options, **entry.ask(asked, state)})
         stages = entry.build(asked)
         answers = entry.answer(slug, stages, seed) if entry.answer else ()
+        question = (entry.slug, slug, asked.text, seed, sorted(options.items()))
+        covered = not uncovered(state, question, LABEL, targets_judge(asked, stages), on=hidden)
         _draw(entry, asked, stages, () if covered else answers, unit, covered)
         if entry.total is not None and answers and not covered:
             st.markdown(plain(entry.total(answers)))

@@ -1,0 +1,60 @@
+"""Whether two people mean the same word: a typed guess against the word that stood there.
+
+Case, accents, marks, blanks and an article before the word do not count; nor, in words of five letters and more, two
+neighbouring letters that changed places or one that was doubled or left single. A different letter does: *house* is
+not *horse*, and *dogs* is not *dog*.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+MAX_CHARS = 60
+"""The longest guess that is read; what follows is passed over."""
+_ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)")
+_NO_LETTER = re.compile(r"[^\w\s]|_")
+_LONG = 5
+
+
+def plain_word(text: str) -> str:
+    """``text`` as it is compared; empty where nothing in it can be read."""
+    flat = unicodedata.normalize("NFKD", text[: 4 * MAX_CHARS]).casefold()
+    flat = "".join(c for c in flat if not unicodedata.combining(c))
+    flat = " ".join(_NO_LETTER.sub("", flat).split())[:MAX_CHARS].strip()
+    return _ARTICLE.sub("", flat)
+
+
+def same_word(typed: str, word: str) -> bool:
+    """Whether ``typed`` is ``word``, slips forgiven."""
+    one, other = plain_word(typed), plain_word(word)
+    if not one or not other:
+        # A mark has nothing left: it is itself or nothing.
+        return bool(word.strip()) and typed.strip() == word.strip()
+    if one == other:
+        return True
+    if min(len(one), len(other)) < _LONG:
+        return False
+    return _swapped(one, other) or _doubled(one, other)
+
+
+def among(typed: str, words: Iterable[str]) -> int | None:
+    """The index of the first of ``words`` that ``typed`` is; None where it is none of them."""
+    return next((index for index, word in enumerate(words) if same_word(typed, word)), None)
+
+
+def _swapped(one: str, other: str) -> bool:
+    if len(one) != len(other):
+        return False
+    differ = [i for i in range(len(one)) if one[i] != other[i]]
+    return len(differ) == 2 and differ[1] == differ[0] + 1 and one[differ[0]] == other[differ[1]] and (
+        one[differ[1]] == other[differ[0]]
+    )  # fmt: skip
+
+
+def _doubled(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return len(long) == len(short) + 1 and any(
+        long[i] == long[i - 1] and long[:i] + long[i + 1 :] == short for i in range(1, len(long))
+    )

@@ -1,0 +1,119 @@
+"""“Guess first”: a switch that every demo can have, which covers its answers until the visitor has guessed or asks.
+
+The link carries the switch as ``cover``. A demo that has its answer asks :func:`uncovered` and draws nothing of it
+while that says no, so that no answer is in the page before it is shown. What was guessed belongs to the
+question: another sentence is covered anew, and one that was shown stays so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from zlib import crc32
+
+import streamlit as st
+
+from core.figures.predictions import percent
+from core.language.guesses import MAX_CHARS, among, plain_word, same_word
+from core.ui.links import PageState
+from core.ui.page import plain
+
+Judge = Callable[[str], str]
+"""What is said of a guess, in plain text."""
+_SLOT = "cover.shown"
+_MOST = 60
+
+
+def switch(state: PageState) -> bool:
+    """Draw the switch; whether answers wait for a guess."""
+    on = st.toggle(
+        "Guess first", state.text("cover") == "yes", key=state.key("cover"),
+        help="Cover the answers until you have guessed",
+    )  # fmt: skip
+    state.set(cover="yes" if on else None)
+    return bool(on)
+
+
+def uncovered(
+    state: PageState, question: object, label: str, judge: Judge, *, choices: Sequence[str] = (), on: bool | None = None
+) -> bool:
+    """Whether the answer to ``question`` may be drawn; else draw a box for a guess, and a button that shows it.
+
+    :param question: what is asked, as a value whose ``repr`` tells it from every other question of the page.
+    :param label: over the box.
+    :param judge: called with the guess once it is made.
+    :param choices: what can be guessed, where that is a few things and not a word.
+    :param on: whether the switch is on, where it stands elsewhere; None draws it here.
+    """
+    if not (switch(state) if on is None else on):
+        return True
+    shown: dict[str, str | None] = st.session_state.setdefault(_SLOT, {})
+    name = f"{state.page}|{question!r}"
+
+    def show(guess: str | None) -> None:
+        shown[name] = guess
+        while len(shown) > _MOST:
+            shown.pop(next(iter(shown)))
+
+    def again() -> None:
+        shown.pop(name, None)
+
+    if name in shown:
+        _told(state, shown[name], judge, again)
+        return True
+    _ask(state, name, label, choices, show)
+    return False
+
+
+def _told(state: PageState, guess: str | None, judge: Judge, again: Callable[[], None]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if guess is not None:
+            st.markdown(f"**You guessed “{plain(guess)}”.** {plain(judge(guess))}")
+        st.button("Cover again", key=state.key("cover.again"), on_click=again)
+
+
+def _ask(state: PageState, name: str, label: str, choices: Sequence[str], show: Callable[[str | None], None]) -> None:
+    key = state.key(f"cover.guess.{crc32(name.encode())}")
+    unread = f"{key}.unread"
+
+    def send() -> None:
+        guess = str(st.session_state.get(key) or "").strip()
+        st.session_state[unread] = not plain_word(guess)
+        if plain_word(guess) or (choices and guess):
+            show(guess)
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if choices:
+            st.pills(label, list(dict.fromkeys(choices)), key=key, on_change=send)
+        else:
+            st.text_input(label, key=key, max_chars=MAX_CHARS, on_change=send, width=300, placeholder="Then Enter")
+        st.button("Show", key=state.key("cover.show"), on_click=show, args=(None,))
+    if st.session_state.get(unread) and not choices:
+        st.caption("There is no word in that. Type a word, or choose Show.")
+
+
+def choice(guess: str, answers: Sequence[str], chances: Sequence[float]) -> str:
+    """What is said of a guess that was one of ``answers``: whether the model gives most to it."""
+    best = max(range(len(answers)), key=lambda i: chances[i])
+    if guess == answers[best]:
+        return f"Right: it gets most, {percent(chances[best])}."
+    return f"Wrong: “{answers[best]}” gets most, {percent(chances[best])}."
+
+
+def verdict(guess: str, words: Sequence[str], chances: Sequence[float], truth: str = "") -> str:
+    """What is said of a guess: whether it is what stood there, where that is known, and what the model gives to it.
+
+    :param words: the model's answers, best first, with their ``chances``.
+    :param truth: what stood there; empty where nobody knows, and the model's first answer is what there is to find.
+    """
+    at = among(guess, words)
+    given = f"at {percent(chances[at])}" if at is not None else ""
+    if truth:
+        first = "Right: that stood there." if same_word(guess, truth) else f"Wrong: “{truth}” stood there."
+        if at is None:
+            return f"{first} Your word is not among the model's {len(words)} likeliest."
+        return f"{first} Your word is the model's answer {at + 1}, {given}."
+    if at == 0:
+        return f"Right: it is the model's first answer, {given}."
+    if at is None:
+        return f"Wrong: it is not among the model's {len(words)} likeliest."
+    return f"Wrong, but near: it is the model's answer {at + 1}, {given}."

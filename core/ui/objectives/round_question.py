@@ -1,0 +1,165 @@
+"""One question of a round: asked, with nothing in the page that tells the answer, and revealed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+
+import streamlit as st
+
+from core import checkpoints
+from core.figures.predictions import bars_alt, guess_bars, percent
+from core.figures.verdicts import verdict_alt, verdict_bars
+from core.language.guesses import MAX_CHARS, among, plain_word
+from core.language.round_answers import Answer
+from core.language.rounds import GAP, Question, spans
+from core.ui.chips import token_chips
+from core.ui.links import PageState
+from core.ui.objectives.round_texts import PROMPTS
+from core.ui.page import accent, plain
+
+Take = Callable[[str | int | None], None]
+BRANCHES = {"masked": "encoder", "next": "decoder", "replaced": "encoder", "order": "decoder"}
+_TEXT = "font-size:1.3rem;line-height:1.6;margin:.2rem 0 .3rem;overflow-wrap:anywhere"
+_GAP = '<span role="img" aria-label="hidden word" style="border-bottom:3px solid {0};padding:0 1.6em">&nbsp;</span>'
+LETTERS = "AB"
+
+
+def ask(question: Question, number: int, key: str, take: Take) -> None:
+    """Draw the question with its way to answer; ``take`` gets the answer, None where the visitor gives up."""
+    st.markdown(f"**{number + 1}. {PROMPTS[question.kind]}**")
+    colour = accent(BRANCHES[question.kind])
+    if question.kind == "order":
+        _two(question, key, take)
+    elif question.choices:
+        picked = token_chips(
+            question.choices, key=key, accent=colour, label="Words of the sentence; choose the one that was replaced",
+            clearable=False,
+        )  # fmt: skip
+        if picked:
+            take(picked[0])
+            st.rerun()
+    else:
+        shown = escape(question.text)
+        gap = _GAP.format(colour)
+        shown = shown.replace(GAP, gap) if question.kind == "masked" else f"{shown} {gap}"
+        st.html(f'<p style="{_TEXT}">{shown}</p>')
+        _typed(key, take)
+    if question.choices:
+        st.button("Show", key=f"{key}.show", on_click=take, args=(None,), help="Give up and see the answer")
+
+
+def _typed(key: str, take: Take) -> None:
+    slot = f"{key}.unread"
+
+    def send() -> None:
+        typed = str(st.session_state.get(key) or "")
+        st.session_state[slot] = not plain_word(typed)
+        if plain_word(typed):
+            take(typed)
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input("Your guess, then Enter", key=key, max_chars=MAX_CHARS, on_change=send, width=260)
+        st.button("Show", key=f"{key}.show", on_click=take, args=(None,), help="Give up and see the answer")
+    if st.session_state.get(slot):
+        st.caption("There is no word in that. Type one word, or choose Show.")
+
+
+def _two(question: Question, key: str, take: Take) -> None:
+    with st.container(key=key):
+        for number, (column, text) in enumerate(zip(st.columns(2, gap="large"), question.choices, strict=True)):
+            with column.container(border=True):
+                st.html(f'<p style="{_TEXT}">{escape(text)}</p>')
+                st.button(f"{LETTERS[number]} came first", key=f"{key}.{number}", on_click=take, args=(number,))
+
+
+def reveal(
+    question: Question, given: str | int | None, answer: Answer, name: str, slug: str, state: PageState,
+    walk: Callable[[], None],
+) -> None:  # fmt: skip
+    """Draw what was right, what the visitor said, and what the model made of it; ``walk`` draws the way on."""
+    colour = accent(BRANCHES[question.kind])
+    st.html(f'<p style="{_TEXT}">{_solved(question, colour)}</p>')
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        st.markdown(f"{_mark(question.right(given))} **You:** {plain(said(question, given))}")
+        st.markdown(f"{_mark(answer.right)} **{plain(name)}:** {plain(model_said(question, answer))}")
+        st.markdown(f"**Written:** {plain(written(question))}")
+        walk()
+    with right:
+        _bars(question, answer, colour, name, slug, state)
+
+
+def opening(sentence: str) -> str:
+    """The first words of a sentence, to name it by."""
+    return f"“{' '.join(sentence.split()[:3])} …”"
+
+
+def said(question: Question, given: str | int | None) -> str:
+    """The visitor's answer in words."""
+    if given is None:
+        return "no answer"
+    if question.kind == "order":
+        return opening(question.choices[int(given)])
+    return question.choices[int(given)] if question.choices else str(given).strip()
+
+
+def model_said(question: Question, answer: Answer) -> str:
+    """The model's answer in words, with its probability."""
+    word = opening(answer.said) if question.kind == "order" else answer.said.strip()
+    return f"{word}, {percent(answer.chances[answer.choice])}"
+
+
+def written(question: Question) -> str:
+    """What stood there, and what would do as well."""
+    if question.kind == "order":
+        return opening(question.choices[question.place or 0])
+    first, *others = question.answers
+    if question.kind == "replaced":
+        return f"{question.choices[question.place or 0]} stands where {first} stood"
+    return first + (f"; {', '.join(others)} would do as well" if others else "")
+
+
+def _mark(right: bool) -> str:
+    return "✓" if right else "✗"
+
+
+def _solved(question: Question, colour: str) -> str:
+    def line(text: str) -> str:
+        return f'<strong style="border-bottom:3px solid {colour}">{escape(text)}</strong>'
+
+    shown = escape(question.text)
+    match question.kind:
+        case "masked":
+            return shown.replace(GAP, line(question.answers[0]))
+        case "next":
+            return f"{shown} {line(question.answers[0])}"
+        case "replaced":
+            start, end = spans(question.text)[question.place or 0]
+            was = f'{line(question.answers[0])} <s style="opacity:.65">{escape(question.text[start:end])}</s>'
+            return f"{escape(question.text[:start])}{was}{escape(question.text[end:])}"
+    first, second = question.choices if question.place == 0 else question.choices[::-1]
+    return f"{line(first)} {escape(second)}"
+
+
+def _bars(question: Question, answer: Answer, colour: str, name: str, slug: str, state: PageState) -> None:
+    dark = st.context.theme.type == "dark"
+    key, config = state.key("rounds.bars"), {"displayModeBar": False}
+    if question.kind == "replaced":
+        place = [question.place or 0]
+        card = checkpoints.get(slug).card
+        threshold = float(card.extra.get("threshold", 0.5)) if card else 0.5
+        st.caption("The judge's verdict on each word; ◂ and hatching mark the replaced one")
+        figure = verdict_bars(answer.labels, answer.chances, place, colour, threshold=threshold, dark=dark)
+        st.plotly_chart(figure, alt=verdict_alt(answer.labels, answer.chances, place), key=key, config=config)
+        return
+    if question.kind == "order":
+        labels = [opening(text) for text in answer.labels]
+        st.caption(f"How likely {plain(name)} takes each to be the first; ▸ marks the right one")
+        chosen, scale = question.place, 1.0
+    else:
+        labels = [label.strip() or label for label in answer.labels]
+        st.caption(f"The likeliest words of {plain(name)}; ▸ marks the right one")
+        chosen, scale = among(question.answers[0], labels), None
+    figure = guess_bars(labels, answer.chances, colour, chosen=chosen, scale=scale, dark=dark)
+    st.plotly_chart(figure, alt=bars_alt(labels, answer.chances, f"Answers of {name}"), key=key, config=config)

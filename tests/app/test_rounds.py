@@ -1,0 +1,208 @@
+"""Predict first: rounds of ten, and the switch that covers the answers of demos."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core.language.rounds import KINDS, LENGTH, Kind, Question, draw
+from tests.app.test_objectives import html_of, moved, opened, said
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def button(at: AppTest, label: str) -> AppTest:
+    return next(b for b in at.button if b.label == label).click().run()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _kept_answers() -> Iterator[None]:
+    """Answers are kept by the model's name, and other modules have other models of the same names."""
+    st.cache_data.clear()
+    yield
+    st.cache_data.clear()
+
+
+def charts(at: AppTest) -> list[str]:
+    """Pictures of answers; the learning curve on a model's card is none."""
+    return [chart.key for chart in at.get("plotly_chart") if "curve." not in chart.key]
+
+
+def everything(at: AppTest) -> str:
+    return " ".join((html_of(at), said(at), *(str(f.proto) for f in at.get("plotly_chart"))))
+
+
+def answer(at: AppTest, question: Question, kind: Kind, number: int, right: bool) -> AppTest:
+    if kind == "order":
+        at_place = question.place if right else 1 - (question.place or 0)
+        return button(at, f"{'AB'[at_place or 0]} came first")
+    if kind == "replaced":
+        key = next(b.key for b in at.button if b.label == "Show").removesuffix(".show")
+        picked = question.place if right else (question.place or 0) - 1
+        at.session_state[f"{key}--chips"] = {"count": 1, "picked": [picked]}
+        return at.run()
+    return at.text_input[0].set_value(question.answers[0].upper() if right else "xyzzy").run()
+
+
+def test_a_round_by_typing() -> None:
+    at = opened(tab="rounds")
+    round_ = draw("masked", 0)
+    for number, question in enumerate(round_):
+        assert not at.exception
+        assert f"{number + 1}. Which word is hidden?" in said(at)
+        at = answer(at, question, "masked", number, right=number != 4)
+        assert f"**Written:** {question.answers[0]}" in said(at)
+        assert ("✗ **You:** xyzzy" if number == 4 else "✓ **You:**") in said(at)
+        if number + 1 < LENGTH:
+            at = button(at, "Next question")
+            assert at.query_params["question"] == str(number + 2)
+    assert f"You 9 of {LENGTH}, Atlas BERT" in said(at)
+    assert html_of(at).count('aria-label="right"') >= 9
+    at = moved(at, tab="rounds", question="3")  # Back, and links, find the answers again
+    assert "✓ **You:**" in said(at)
+    at = button(at, "New round")
+    assert at.query_params["round"] == "1"
+    assert "Round 2" in html_of(at)
+    assert "1. Which word is hidden?" in said(at)
+    assert "0 of 0" in html_of(at)
+
+
+@pytest.fixture(scope="module")
+def page() -> AppTest:
+    return opened(tab="rounds")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_answer_is_in_the_page_before_it_is_given(page: AppTest, kind: Kind) -> None:
+    question = draw(kind, 5)[1]
+    at = moved(page, tab="rounds", kind=kind, round="5", question="2")
+    assert not at.exception
+    before = everything(at)
+    assert "Written" not in before
+    assert not charts(at)
+    if not question.choices:
+        assert f">{question.answers[0]}<" not in before
+    at = answer(at, question, kind, 1, right=True)
+    assert "✓ **You:**" in said(at)
+    assert charts(at)
+    assert "1 of 1" in html_of(at)
+    at = button(at, "Question before")
+    assert not charts(at)
+
+
+@pytest.mark.parametrize("guess", ["😀😀", "!!!", "   ", "​"])
+def test_a_guess_without_a_word_is_not_counted(page: AppTest, guess: str) -> None:
+    at = moved(page, tab="rounds", round=str(100 + len(guess)), question="1")
+    at = at.text_input[0].set_value(guess).run()
+    assert not at.exception
+    assert "Written" not in said(at)
+    assert "0 of 0" in html_of(at)
+
+
+@pytest.mark.parametrize("guess", ["<script>alert(1)</script>", "**x** $y$", "word " * 400, "שלום"])
+def test_a_strange_guess_is_wrong_and_harmless(page: AppTest, guess: str) -> None:
+    at = moved(page, tab="rounds", round=str(200 + len(guess)))
+    at = at.text_input[0].set_value(guess).run()
+    assert not at.exception
+    assert "✗ **You:**" in said(at)
+    assert "<script>" not in everything(at)
+
+
+@pytest.mark.parametrize(
+    "query", [{"kind": "x"}, {"round": "-1"}, {"round": "zz"}, {"question": "11"}, {"model": "no"}]
+)
+def test_nonsense_in_the_link_gets_a_sentence(page: AppTest, query: dict[str, str]) -> None:
+    at = moved(page, tab="rounds", **query)
+    assert not at.exception
+    assert at.warning
+    assert "1. Which word is hidden?" in said(at) or "Written" in said(at)
+
+
+def test_giving_up_is_no_point(page: AppTest) -> None:
+    at = button(moved(page, tab="rounds", kind="next", round="9"), "Show")
+    assert "✗ **You:** no answer" in said(at)
+
+
+def branch(name: str, **query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page(f"pages/{name}.py")
+    for key, value in query.items():
+        at.query_params[key] = value
+    return at.run()
+
+
+def guess(at: AppTest, typed: str) -> AppTest:
+    return (
+        next(box for box in at.text_input if "guess" in box.label.lower() or "suspect" in box.label)
+        .set_value(typed)
+        .run()
+    )
+
+
+def test_hidden_words_wait_for_a_guess() -> None:
+    at = branch("encoder", model="minilm", cover="yes")
+    assert not at.exception
+    assert not charts(at)
+    assert "paris" not in everything(at).lower()
+    at = guess(at, "!!")
+    assert not charts(at)
+    at = guess(at, "Paris")
+    assert charts(at)
+    assert "Right: it is the model's first answer" in said(at).replace("\\", "")
+    at = button(at, "Cover again")
+    assert not charts(at)
+    at = button(at, "Show")
+    assert charts(at)
+    at = next(t for t in at.toggle if t.label == "Guess first").set_value(False).run()
+    assert "cover" not in at.query_params
+
+
+def test_each_next_token_waits_for_a_guess() -> None:
+    at = branch("decoder", cover="yes", length="6", text="Once upon a")
+    assert not at.exception
+    assert " time" not in html_of(at)
+    assert not charts(at)
+    at = guess(at, "time")
+    assert "Right: that stood there." in said(at).replace("\\", "")
+    assert " time" in html_of(at)
+    at = button(at, "Next token")
+    assert at.query_params["step"] == "2"
+    assert not charts(at)
+
+
+def test_pairs_and_replaced_tokens_wait_too() -> None:
+    at = branch("encoder", model="atlas-bert", demo="pairs", cover="yes")
+    assert not at.exception
+    assert not charts(at)
+    (pills,) = [group for group in at.button_group if group.label == "Which line gets the highest probability?"]
+    at = pills.set_value(pills.options[0]).run()
+    assert charts(at)
+    at = branch("encoder", system="electra", model="atlas-electra", cover="yes")
+    assert not at.exception
+    assert not charts(at)
+    assert "<s " not in html_of(at)
+    at = guess(at, "king")
+    assert charts(at)
+
+
+@pytest.mark.parametrize(
+    "query", [{"model": "atlas-ctrl", "system": "ctrl"}, {"model": "atlas-adapter-bert", "system": "adapter-bert"}]
+)
+def test_codes_and_tasks_wait_too(query: dict[str, str]) -> None:
+    at = branch("decoder" if query["system"] == "ctrl" else "encoder", cover="yes", **query)
+    assert not at.exception
+    assert not charts(at)
+    at = button(at, "Show")
+    assert charts(at)
+
+
+def test_objectives_share_the_switch(page: AppTest) -> None:
+    at = moved(page, objective="masked", cover="yes", text="The king gave his daughter a golden ring.")
+    assert '<span class="a">?</span>' in html_of(at)
+    at = guess(at, "xyzzy")
+    assert "0 of" in said(at)
+    assert '<span class="a">?</span>' not in html_of(at)

@@ -1,0 +1,83 @@
+"""Journeys: two rounds of ten by keyboard alone, what a link and Back keep, and a demo that hides its answer."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from core.language.rounds import LENGTH, draw
+from tests.browser.conftest import Visitor
+
+
+def test_a_round_of_hidden_words_by_keyboard(visitor: Visitor) -> None:
+    page = visitor.open("/objectives?tab=rounds")
+    for number, question in enumerate(draw("masked", 0)):
+        _asked(page, number)
+        box = page.get_by_label("Your guess, then Enter")
+        expect(box).to_be_visible()
+        if number == 0:
+            box.focus()
+        expect(box).to_be_focused()  # from the second question on without a hand at the pointer
+        page.keyboard.type("xyzzy" if number == 3 else question.answers[0])
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(f"Written: {question.answers[0]}")).to_be_visible()
+        _on(page, number)
+    expect(page.get_by_role("heading", name=re.compile(r"^You 9 of 10, Atlas BERT \d+ of 10"))).to_be_visible()
+    expect(page.get_by_role("button", name="Another round")).to_be_focused()
+    visitor.settle()
+    page.go_back()
+    expect(page).to_have_url(re.compile("question=9"))
+    expect(page.get_by_text(re.compile("^Written:"))).to_be_visible()
+    page.get_by_role("button", name="New round").click()
+    expect(page).to_have_url(re.compile("round=1"))
+    _asked(page, 0)
+
+
+def test_a_round_of_replaced_words_by_keyboard(visitor: Visitor) -> None:
+    page = visitor.open("/objectives?tab=rounds&kind=replaced&round=4")
+    for number, question in enumerate(draw("replaced", 4)):
+        _asked(page, number)
+        chips = page.locator(".chip")
+        expect(chips).to_have_count(len(question.choices))
+        if number == 0:
+            chips.first.focus()
+        expect(chips.first).to_be_focused()
+        for _ in range(question.place or 0):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(f"Written: {question.choices[question.place or 0]} stands where")).to_be_visible()
+        _on(page, number)
+    expect(page.get_by_role("heading", name=re.compile(r"^You 10 of 10, Atlas ELECTRA \d+ of 10"))).to_be_visible()
+
+
+def test_a_demo_hides_its_answer(visitor: Visitor) -> None:
+    page = visitor.open("/encoder?model=minilm&cover=yes")
+    box = page.get_by_label("Your guess at the hidden word")
+    expect(box).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("^Guesses for mask"))).to_have_count(0)
+    box.fill("paris")
+    box.press("Enter")
+    expect(page.get_by_text("You guessed “paris”.", exact=False)).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("^Guesses for mask 1: paris"))).to_be_visible()
+
+
+def test_the_round_fits_a_telephone(visitor: Visitor) -> None:
+    page = visitor.open("/objectives?tab=rounds&kind=order")
+    page.set_viewport_size({"width": 400, "height": 800})
+    _asked(page, 0)
+    page.get_by_role("button", name="B came first").click()
+    expect(page.get_by_text(re.compile("^Written:"))).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def _asked(page: Page, number: int) -> None:
+    expect(page.get_by_text(re.compile(rf"^{number + 1}\. [A-Z]"))).to_be_visible()
+
+
+def _on(page: Page, number: int) -> None:
+    if number + 1 < LENGTH:
+        # Until the run is over, the button that stood under the question may still be there.
+        following = page.get_by_role("button", name="Next question").and_(page.locator("[kind=primary]"))
+        expect(following).to_be_focused()
+        page.keyboard.press("Enter")
