@@ -27,6 +27,7 @@ def test_what_a_model_is_asked(visitor: Visitor) -> None:
     page.get_by_role("option", name=re.compile("^Next token")).click()
     expect(page).to_have_url(re.compile("objective=causal"))
     expect(page.get_by_role("img", name=re.compile("^Next token"))).to_be_visible()
+    visitor.settle()  # until then the box of the objective before stands there, too
     expect(page.get_by_label("Your sentence")).to_have_value("The king gave his daughter a golden ring.")
     expect(page.get_by_role("figure", name=re.compile("Who may look at whom"))).to_be_visible()
 
