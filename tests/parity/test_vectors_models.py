@@ -14,6 +14,7 @@ from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.vectors import kept, places
 from core.vectors.contextual import strangers
+from core.vectors.learn import learn
 from core.vectors.lines import Line
 from core.vectors.nearest import in_vocabulary, static, table, vocabulary
 from core.vectors.occurrences import word_vectors, words
@@ -259,3 +260,18 @@ def test_what_was_measured_is_measured_again() -> None:
     found = words(lines, lambda text: read(checkpoint, text))
     again = [strangers(vectors, found.lines) for vectors in found.vectors]
     assert again == pytest.approx([one.strangers for one in kept.layers("atlas-distilbert")], abs=2e-4)
+
+
+def test_a_task_learns_the_layer_that_knows() -> None:
+    random = np.random.default_rng(7)
+    count, width = 240, 12
+    answers = random.integers(0, 3, count)
+    states = random.normal(size=(3, count, width)).astype(np.float32)
+    states[1, np.arange(count), answers] += 6  # layer 1 alone knows
+    found = learn(states, [str(answer) for answer in answers], [i // 4 for i in range(count)], "made")
+    assert found.weights[1] > 0.7
+    assert sum(found.weights) == pytest.approx(1, abs=1e-5)
+    assert found.accuracy > 0.9
+    assert found.alone[1] > 0.9 > 0.6 > max(found.alone[0], found.alone[2])
+    assert found.commonest < 0.6
+    assert found.classes == 3

@@ -188,20 +188,3 @@ def test_a_normed_vector_has_mean_zero_and_variance_one() -> None:
     found = normed(np.random.default_rng(6).normal(3, 5, size=(2, 3, 64)).astype(np.float32))
     assert found.mean(axis=-1) == pytest.approx(np.zeros((2, 3)), abs=1e-5)
     assert found.var(axis=-1) == pytest.approx(np.ones((2, 3)), rel=1e-3)
-
-
-def test_a_task_learns_the_layer_that_knows() -> None:
-    from core.vectors.learn import learn
-
-    random = np.random.default_rng(7)
-    count, width = 240, 12
-    answers = random.integers(0, 3, count)
-    states = random.normal(size=(3, count, width)).astype(np.float32)
-    states[1, np.arange(count), answers] += 6  # layer 1 alone knows
-    found = learn(states, [str(answer) for answer in answers], [i // 4 for i in range(count)], "made")
-    assert found.weights[1] > 0.7
-    assert sum(found.weights) == pytest.approx(1, abs=1e-5)
-    assert found.accuracy > 0.9
-    assert found.alone[1] > 0.9 > 0.6 > max(found.alone[0], found.alone[2])
-    assert found.commonest < 0.6
-    assert found.classes == 3
