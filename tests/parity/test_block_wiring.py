@@ -29,11 +29,14 @@ def made(name: str) -> Checkpoint:
     return tinyfamilies.make(name)
 
 
-def blocks(name: str) -> list[Block]:
-    """Every block of a family."""
+@lru_cache
+def blocks(name: str) -> tuple[Block, ...]:
+    """Every block of a family; tests read it only."""
     checkpoint = made(name)
     sides = [side for side in ("encoder", "decoder") if side in places(checkpoint)]
-    return [block(checkpoint, TEXT, layer, side) for side in sides for layer in range(len(places(checkpoint)[side]))]
+    return tuple(
+        block(checkpoint, TEXT, layer, side) for side in sides for layer in range(len(places(checkpoint)[side]))
+    )
 
 
 @pytest.mark.parametrize("name", FAMILIES)
