@@ -148,7 +148,7 @@ def test_hidden_words_wait_for_a_guess() -> None:
     assert not at.exception
     assert not charts(at)
     assert "paris" not in everything(at).lower()
-    at = guess(at, "!!")
+    at = guess(at, "   ")
     assert not charts(at)
     at = guess(at, "Paris")
     assert charts(at)
@@ -206,3 +206,31 @@ def test_objectives_share_the_switch(page: AppTest) -> None:
     at = guess(at, "xyzzy")
     assert "0 of" in said(at)
     assert '<span class="a">?</span>' not in html_of(at)
+
+
+@pytest.mark.parametrize("typed", ["<script>alert(1)</script>", "**x** $y$ :smile:", "😀", "😀 " * 50, "!!"])
+def test_a_strange_guess_at_a_demo_is_wrong_and_harmless(typed: str) -> None:
+    at = guess(branch("encoder", model="minilm", cover="yes"), typed)
+    assert not at.exception
+    assert charts(at)
+    assert "Wrong" in said(at)
+    assert "<script>" not in everything(at)
+
+
+@pytest.mark.parametrize("page_name", ["encoder", "decoder", "objectives"])
+def test_nonsense_for_the_switch_gets_a_sentence(page_name: str) -> None:
+    at = branch(page_name, cover="maybe")
+    assert not at.exception
+    assert any("cover" in str(warning.value) for warning in at.warning)
+
+
+def test_another_sentence_is_covered_anew_and_the_first_stays_shown() -> None:
+    at = guess(branch("encoder", model="minilm", cover="yes"), "rome")
+    assert charts(at)
+    box = at.text_area[0]
+    first = box.value
+    at = box.set_value("The sky is [MASK].").run()
+    assert not charts(at)
+    at = at.text_area[0].set_value(first).run()
+    assert charts(at)
+    assert "rome" in said(at)

@@ -97,3 +97,34 @@ def test_about_half_of_the_pairs_are_turned() -> None:
     assert abs(int(np.sum(turned)) - 300) < 49
     for question in draw("order", 0):
         assert question.choices[question.place or 0] == question.answers[0]
+
+
+def test_a_guess_is_held_against_what_stood_there_and_against_the_model() -> None:
+    from core.ui.demos.cover import choice, verdict
+
+    words, chances = ("milk", "water", "tea"), (0.5, 0.25, 0.1)
+    assert verdict("Milk", words, chances) == "Right: it is the model's first answer, at 50 %."
+    assert verdict("tea", words, chances) == "Wrong, but near: it is the model's answer 3, at 10 %."
+    assert verdict("wine", words, chances) == "Wrong: it is not among the model's 3 likeliest."
+    assert (
+        verdict("water", words, chances, "water")
+        == "Right: that stood there. Your word is the model's answer 2, at 25 %."
+    )
+    assert verdict("milk", words, chances, "wine").startswith(
+        "Wrong: “wine” stood there. Your word is the model's answer 1"
+    )
+    assert choice("b", ("a", "b"), (0.2, 0.8)) == "Right: it gets most, 80 %."
+    assert choice("a", ("a", "b"), (0.2, 0.8)) == "Wrong: “b” gets most, 80 %."
+
+
+def test_a_model_that_knows_nothing_is_judged_by_its_choice() -> None:
+    from core.language.round_answers import Answer
+    from core.ui.objectives.round_score import Row, points
+
+    first, second, third = draw("masked", 0)[:3]
+    rows = [
+        Row(first, first.answers[0], Answer(("x",), (0.9,), 0, False)),
+        Row(second, None, Answer((second.answers[0],), (0.9,), 0, True)),
+        Row(third),
+    ]
+    assert points(rows) == (2, 1, 1)

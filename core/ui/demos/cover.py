@@ -13,7 +13,7 @@ from zlib import crc32
 import streamlit as st
 
 from core.figures.predictions import percent
-from core.language.guesses import MAX_CHARS, among, plain_word, same_word
+from core.language.guesses import MAX_CHARS, among, same_word
 from core.ui.links import PageState
 from core.ui.page import plain
 
@@ -77,18 +77,23 @@ def _ask(state: PageState, name: str, label: str, choices: Sequence[str], show: 
 
     def send() -> None:
         guess = str(st.session_state.get(key) or "").strip()
-        st.session_state[unread] = not plain_word(guess)
-        if plain_word(guess) or (choices and guess):
+        # A mark alone can be a right guess, too: a token may be a comma.
+        st.session_state[unread] = not any(character.isprintable() for character in guess)
+        if not st.session_state[unread]:
             show(guess)
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if choices:
-            st.pills(label, list(dict.fromkeys(choices)), key=key, on_change=send)
+            st.pills(label, list(dict.fromkeys(choices)), key=key, on_change=send, wrap=True, format_func=_short)
         else:
             st.text_input(label, key=key, max_chars=MAX_CHARS, on_change=send, width=300, placeholder="Then Enter")
         st.button("Show", key=state.key("cover.show"), on_click=show, args=(None,))
     if st.session_state.get(unread) and not choices:
-        st.caption("There is no word in that. Type a word, or choose Show.")
+        st.caption("There is nothing to read in that. Type a word, or choose Show.")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 34 else text[:33].rstrip() + "…"
 
 
 def choice(guess: str, answers: Sequence[str], chances: Sequence[float]) -> str:

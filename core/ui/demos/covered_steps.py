@@ -30,12 +30,13 @@ def covered_steps(
 
     def judge(guess: str) -> str:
         words = [option.text for option in now.alternatives]
-        return verdict(guess, words, [option.probability for option in now.alternatives], visible(now.token.text))
+        chances = [option.probability for option in now.alternatives]
+        return verdict(guess, words, chances, now.token.text.strip() or visible(now.token.text))
 
     question = (asked, prompt, now.ids[:step], step)
     shown = uncovered(page, question, f"Your guess at token {step + 1}", judge, on=True)
     made = path[step].text if shown else path[step - 1].text if step else ""
-    draw_text(place, prompt, made if shown else f"{made} ▢", branch)
+    draw_text(place, prompt, made if shown else f"{made} ▢", branch, room="0")
     other = alternatives_panel(path, step, decoding, key=key, branch=branch) if shown else None
     with st.container(horizontal=True):
         for name, to in (("Next token", step + 1), ("Token before", step - 1)):

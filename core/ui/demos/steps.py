@@ -139,13 +139,15 @@ def how_it_ended(last: GenerationStep, name: str) -> str:
     }.get(last.reason, "")
 
 
-def draw_text(place: DeltaGenerator, prompt: str, text: str, branch: str, *, growing: bool = False) -> None:
-    """The beginning and, underlined in the branch's colour, what was generated."""
+def draw_text(
+    place: DeltaGenerator, prompt: str, text: str, branch: str, *, growing: bool = False, room: str = "5em"
+) -> None:
+    """The beginning and, underlined in the branch's colour, what was generated; ``room`` is kept free for it."""
     from core.language.text import clean
 
     begun = html.escape(clean(prompt, newlines=True)).replace("\n", "<br>")
     made = html.escape(text).replace("\n", "<br>")
     caret = '<span aria-hidden="true">▏</span>' if growing else ""
-    style = "font-size:1.2rem;line-height:1.65;min-height:5em;overflow-wrap:anywhere"
+    style = f"font-size:1.2rem;line-height:1.65;min-height:{room};overflow-wrap:anywhere"
     line = f"text-decoration:underline 2px {accent(branch)};text-underline-offset:.28em"
     place.html(f'<p dir="auto" style="{style}">{begun}<span style="{line}">{made}</span>{caret}</p>')

@@ -26,7 +26,8 @@ _STYLE = """<style>
 .rs thead td.at{opacity:1;font-weight:700;border-bottom:3px solid currentColor}
 .rs thead td.r{width:auto;text-align:start;padding-inline-end:.8rem}
 .rs td.n{border:0;width:auto;padding-inline-start:.7rem;white-space:nowrap}
-@media (max-width:640px){.rs td{width:1.25rem}.rs th{padding-inline-end:.4rem;max-width:5.4rem;font-size:.85rem}
+@media (max-width:640px){.rs td{width:1.25rem}.rs th{padding-inline-end:.4rem;max-width:5.4rem;font-size:.85rem;
+  white-space:normal;line-height:1.15}
   .rs td.n{padding-inline-start:.35rem;font-size:.85rem}}
 </style>"""
 

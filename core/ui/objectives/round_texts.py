@@ -28,10 +28,10 @@ PROMPTS: dict[Kind, str] = {
 _ADVICE: dict[Kind, str] = {
     "masked": "**Try** to name what told you the word: a word beside it, or one far away.\n\n**Notice** where the "
     "model keeps up: small words that grammar asks for it finds; things and animals often not.",
-    "next": "**Try** to guess without reading the beginning twice.\n\n**Notice** that the model does well where the "
-    "last few words decide, and less well where the clue stands in the sentence before.",
-    "replaced": "**Try** to say whether grammar or sense gave the word away.\n\n**Notice** that the judge finds what "
-    "breaks the grammar, and overlooks a word that only makes no sense; it often suspects the neighbour.",
+    "next": "**Try** to say which word of the beginning told you.\n\n**Notice** that the model is sure where the last "
+    "few words decide, and less sure where the clue stands in the sentence before.",
+    "replaced": "**Try** to say whether grammar or sense gave the word away.\n\n**Notice** that the judge is sure where "
+    "a word breaks the grammar, and hardly suspects one that only makes no sense; now and then it blames the neighbour.",
     "order": "**Try** to find the word that decides: *he*, *then*, *the girl* after *a girl*.\n\n**Notice** that the "
     "topic does not help: both sentences are from one story.",
 }
