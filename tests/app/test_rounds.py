@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from core import checkpoints
+from core.language.round_answers import MODELS
+from core.language.round_answers import answer as answers
 from core.language.rounds import KINDS, LENGTH, Kind, Question, draw
 from tests.app.test_objectives import html_of, moved, opened, said
 
@@ -234,3 +238,22 @@ def test_another_sentence_is_covered_anew_and_the_first_stays_shown() -> None:
     at = at.text_area[0].set_value(first).run()
     assert charts(at)
     assert "rome" in said(at)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_models_do_fairly_on_the_bank(kind: Kind) -> None:
+    """Better than nothing and not perfect, or there would be nothing to play against."""
+    model = checkpoints.load(MODELS[kind][0])
+    asked = {question.text: question for seed in range(4) for question in draw(kind, seed)}
+    right = sum(answers(model, question).right for question in asked.values())
+    assert 0.3 <= right / len(asked) <= 0.95
+
+
+def test_an_order_turned_round_gets_the_rest_of_the_probability() -> None:
+    model = checkpoints.load("atlas-gpt-2")
+    question = draw("order", 0)[0]
+    turned = replace(question, choices=question.choices[::-1], place=1 - (question.place or 0))
+    one, other = answers(model, question), answers(model, turned)
+    assert sum(one.chances) == pytest.approx(1.0)
+    assert one.chances == pytest.approx(other.chances[::-1])
+    assert one.right == other.right

@@ -30,8 +30,9 @@ _ADVICE: dict[Kind, str] = {
     "model keeps up: small words that grammar asks for it finds; things and animals often not.",
     "next": "**Try** to say which word of the beginning told you.\n\n**Notice** that the model is sure where the last "
     "few words decide, and less sure where the clue stands in the sentence before.",
-    "replaced": "**Try** to say whether grammar or sense gave the word away.\n\n**Notice** that the judge is sure where "
-    "a word breaks the grammar, and hardly suspects one that only makes no sense; now and then it blames the neighbour.",
+    "replaced": "**Try** to say whether grammar or sense gave the word away.\n\n**Notice** that the judge is sure "
+    "where a word breaks the grammar, and hardly suspects one that only makes no sense; now and then it blames the "
+    "neighbour.",
     "order": "**Try** to find the word that decides: *he*, *then*, *the girl* after *a girl*.\n\n**Notice** that the "
     "topic does not help: both sentences are from one story.",
 }
