@@ -34,9 +34,6 @@ from core.catalogue.schema import (
 DATA = Path(__file__).parent / "data"
 SYSTEMS = DATA / "systems"
 
-NOT_YET_EVERYWHERE = ("unknown", "batch")
-"""Statements that older records may still lack."""
-
 File = TypeVar("File", bound=Row)
 
 
@@ -98,9 +95,8 @@ def _no_such(what: str, key: str, known: dict[str, Citation] | set[str]) -> str:
 
 
 def _statements(record: SystemFile) -> dict[str, Any]:
-    """The described properties by field; None for one that may be left out and is."""
-    rows = {field: getattr(record, field) for field, _ in STATEMENTS}
-    return {field: None if row is None else _statement(row) for field, row in rows.items()}
+    """The described properties by field."""
+    return {field: _statement(getattr(record, field)) for field, _ in STATEMENTS}
 
 
 def _statement(row: StatementRow) -> Statement:

@@ -185,14 +185,14 @@ class SystemFile(Row):
     objective: StatementRow
     tokeniser: StatementRow
     vocabulary: StatementRow
-    unknown: StatementRow | None = None
+    unknown: StatementRow
     embeddings: StatementRow
     attention: StatementRow
     activation: StatementRow
     norm: StatementRow
     data: StatementRow
     budget: StatementRow
-    batch: StatementRow | None = None
+    batch: StatementRow
     sizes: list[SizeRow] = []
     undisclosed: str = ""
     facts: list[FactRow] = []

@@ -190,7 +190,7 @@ class System:
     objective: Statement
     tokeniser: Statement
     vocabulary: Statement
-    unknown: Statement | None
+    unknown: Statement
     """What becomes of a word that the vocabulary lacks."""
     embeddings: Statement
     attention: Statement
@@ -198,7 +198,7 @@ class System:
     norm: Statement
     data: Statement
     budget: Statement
-    batch: Statement | None
+    batch: Statement
     sizes: tuple[Size, ...]
     """Empty where no architecture was published."""
     undisclosed: str
