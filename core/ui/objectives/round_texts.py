@@ -77,7 +77,8 @@ _LIMITS = {
 def below(kind: Kind, slug: str, name: str) -> None:
     """Advice, what the model is, and how it answers."""
     told(_ADVICE[kind])
-    st.caption(plain(f"{name}: {_LIMITS[slug]} All questions were written for this page."))
+    other = " No model here has learned this question; it reads both orders instead." if kind == "order" else ""
+    st.caption(plain(f"{name}: {_LIMITS[slug]}{other} All questions were written for this page."))
     formula, symbols, source = _HOW[kind]
     with st.expander("How the model answers"):
         st.latex(formula)
