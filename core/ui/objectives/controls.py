@@ -19,7 +19,7 @@ def choose_entry(entries: Mapping[str, Entry], state: PageState) -> Entry:
     wanted = state.text("objective")
     slug = st.selectbox(
         "Objective", slugs, index=slugs.index(wanted) if wanted in entries else 0, key=state.key("objective"),
-        format_func=lambda slug: f"{entries[slug].name} ({entries[slug].systems})", width=290,
+        format_func=lambda slug: f"{entries[slug].name} ({entries[slug].systems})", width=345,
     )  # fmt: skip
     state.set(objective=None if slug == slugs[0] else slug)
     return entries[slug]
