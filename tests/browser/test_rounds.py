@@ -29,6 +29,7 @@ def test_a_round_of_hidden_words_by_keyboard(visitor: Visitor) -> None:
     page.go_back()
     expect(page).to_have_url(re.compile("question=9"))
     expect(page.get_by_text(re.compile("^Written:"))).to_be_visible()
+    visitor.settle()
     page.get_by_role("button", name="New round").click()
     expect(page).to_have_url(re.compile("round=1"))
     _asked(page, 0)

@@ -46,6 +46,7 @@ def test_bart_finds_the_order_of_sentences_again(visitor: Visitor) -> None:
     page.get_by_role("option", name="Delete tokens").click()
     expect(page).to_have_url(re.compile("damage=delete"))
     expect(page.get_by_text("of the original's 12 words", exact=False)).to_be_visible()
+    visitor.settle()
     page.get_by_role("button", name="Damage it another way").click()
     expect(page).to_have_url(re.compile("seed="))
     visitor.settle()
