@@ -32,7 +32,7 @@ def checkpoint_picker(
     Without any model the menu says so and returns None; the page explains.
     """
     if not specs:
-        st.selectbox("Live model", ["none installed"], disabled=True, key=f"{key}.none")
+        st.selectbox("Live model", ["none installed"], disabled=True, key=f"{key}.none", persist_state="page")
         return None
     known = {spec.slug: spec for spec in specs}
     slugs = list(known)
@@ -99,7 +99,7 @@ def _curve(spec: CheckpointSpec, folder: Path) -> None:
     measures = list(dict.fromkeys(point.measure for point in points))
     measure = measures[0]
     if len(measures) > 1:
-        measure = st.selectbox("Measure", measures, key=f"curve.{spec.slug}")
+        measure = st.selectbox("Measure", measures, key=f"curve.{spec.slug}", persist_state="page")
     chosen = [point for point in points if point.measure == measure]
     first, last = chosen[0].value, chosen[-1].value
     picture, table = st.tabs(["Picture", "As a table"])

@@ -95,7 +95,7 @@ def _controls(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> As
     refused: list[str] = []
     with row:
         task = task_menu(spec, state) if spec.kind == "seq2seq-lm" else None
-        text = st.text_input("Text", key=slot, help="Up to 256 tokens are looked into") or ""
+        text = st.text_input("Text", key=slot, persist_state="page", help="Up to 256 tokens are looked into") or ""
         sample_menu(samples, slot, state)
         side = _side(sides, spec, state, refused)
         layer = _layer(len(found[side]), side, spec, state, refused)
@@ -126,7 +126,7 @@ def _layer(layers: int, side: Side, spec: CheckpointSpec, state: PageState, refu
         if wanted > layers:
             refused.append(f"There is no layer {wanted} here: this {side} has {layers}. Layer {layers} is shown.")
         st.session_state[slot] = min(wanted, layers)
-    chosen = int(st.selectbox("Layer", range(1, layers + 1), key=slot, width=96))
+    chosen = int(st.selectbox("Layer", range(1, layers + 1), key=slot, persist_state="page", width=96))
     state.set(layer=None if chosen == 1 else chosen)
     return chosen - 1
 

@@ -112,7 +112,11 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None
     layer, head = one.best
     st.markdown(f"**On a sentence, with layer {layer + 1}, head {head + 1}**")
     sentence = st.selectbox(
-        "Sentence", there, format_func=lambda s: s.text, key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}")
+        "Sentence",
+        there,
+        format_func=lambda s: s.text,
+        key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}"),
+        persist_state="page",
     )
     with st.spinner("Running the model"):
         found, belongs = attention_of(session.checkpoint(spec.slug), sentence)

@@ -35,7 +35,7 @@ def adapters_demo(spec: CheckpointSpec, state: PageState) -> None:
         known = _tasks(spec.slug)
         box = state.key("adapters.text")
         st.session_state.setdefault(box, state.text("text") or TEXT)
-        text = st.text_area("A sentence or two", key=box, height=68) or ""
+        text = st.text_area("A sentence or two", key=box, persist_state="page", height=68) or ""
         with st.popover("Samples"):
             for number, sample in enumerate(SAMPLES):
                 button = state.key(f"adapters.sample.{number}")

@@ -72,10 +72,12 @@ def _texts(state: PageState) -> tuple[str, str]:
             for box, text in zip(boxes, names[name], strict=True):
                 st.session_state[box] = text
 
-    st.pills("Samples", list(names), key=pills, on_change=take, label_visibility="collapsed", wrap=True)
+    st.pills(
+        "Samples", list(names), key=pills, persist_state="page", on_change=take, label_visibility="collapsed", wrap=True
+    )
     left, right = st.columns(2, gap="medium")
-    first = str(left.text_input("English", key=boxes[0]) or "")
-    second = str(right.text_input("French, saying the same", key=boxes[1]) or "")
+    first = str(left.text_input("English", key=boxes[0], persist_state="page") or "")
+    second = str(right.text_input("French, saying the same", key=boxes[1], persist_state="page") or "")
     state.set(first=None if first == SAMPLES[0][0] else first, second=None if second == SAMPLES[0][1] else second)
     return first, second
 

@@ -26,7 +26,7 @@ _LENGTHS = (256, 1024, 4096, 16384, 65536)
 def _text(state: PageState) -> str:
     box = state.key("bytes.text")
     st.session_state.setdefault(box, state.text("text") or SAMPLE)
-    text = str(st.text_area("Text, up to 1,024 bytes", key=box, height=110, max_chars=5000) or "")
+    text = str(st.text_area("Text, up to 1,024 bytes", key=box, persist_state="page", height=110, max_chars=5000) or "")
     state.set(text=None if text == SAMPLE else text)
     return text
 

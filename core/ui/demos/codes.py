@@ -35,7 +35,7 @@ def codes_demo(spec: CheckpointSpec, state: PageState) -> None:
     labels = list(listed(spec))
     box = state.key("codes.text")
     st.session_state.setdefault(box, state.text("text", PROMPT))
-    text = st.text_input("Beginning, the same for every code", key=box) or ""
+    text = st.text_input("Beginning, the same for every code", key=box, persist_state="page") or ""
     decoding = decoding_controls(decoding_of(state), key=state.key("codes.decoding"), most=MOST)
     state.set(
         text=None if text == PROMPT else text,
@@ -89,7 +89,7 @@ def _judge(spec: CheckpointSpec, state: PageState) -> None:
     """Bars for the probability of each code, given a text."""
     box = state.key("codes.passage")
     st.session_state.setdefault(box, state.text("passage", PASSAGE))
-    text = st.text_area("Which code has this text?", key=box, height=68) or ""
+    text = st.text_area("Which code has this text?", key=box, persist_state="page", height=68) or ""
     state.set(passage=None if text == PASSAGE else text)
     with sentences():
         found = _judged(spec.slug, text)

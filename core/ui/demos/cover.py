@@ -84,9 +84,25 @@ def _ask(state: PageState, name: str, label: str, choices: Sequence[str], show: 
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if choices:
-            st.pills(label, list(dict.fromkeys(choices)), key=key, on_change=send, wrap=True, format_func=_short)
+            st.pills(
+                label,
+                list(dict.fromkeys(choices)),
+                key=key,
+                persist_state="page",
+                on_change=send,
+                wrap=True,
+                format_func=_short,
+            )
         else:
-            st.text_input(label, key=key, max_chars=MAX_CHARS, on_change=send, width=300, placeholder="Then Enter")
+            st.text_input(
+                label,
+                key=key,
+                persist_state="page",
+                max_chars=MAX_CHARS,
+                on_change=send,
+                width=300,
+                placeholder="Then Enter",
+            )
         st.button("Show", key=state.key("cover.show"), on_click=show, args=(None,))
     if st.session_state.get(unread) and not choices:
         st.caption("There is nothing to read in that. Type a word, or choose Show.")

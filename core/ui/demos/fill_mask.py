@@ -70,6 +70,7 @@ def fill_mask_demo(
         st.text_area(
             "Sentence",
             key=box,
+            persist_state="page",
             height=68,
             label_visibility="collapsed",
             placeholder="Type a sentence with [MASK] where a word is to be guessed, or click a word below",
@@ -118,7 +119,9 @@ def _samples(key: str) -> None:
         if name is not None:
             st.session_state[f"{key}.text"] = next(p.text for p in PROBES if p.name == name)
 
-    st.pills("Ten probes", names, key=pills, on_change=take, label_visibility="collapsed", wrap=True)
+    st.pills(
+        "Ten probes", names, key=pills, persist_state="page", on_change=take, label_visibility="collapsed", wrap=True
+    )
     if standing is not None:
         asks = next(p.asks for p in PROBES if p.name == standing)
         st.caption(f"{standing} asks for {asks}.")

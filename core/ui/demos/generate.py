@@ -87,7 +87,12 @@ def generate_demo(
     _samples(key)
     prompt = str(
         st.text_area(
-            "Beginning", key=box, height=68, label_visibility="collapsed", placeholder="The model goes on from here"
+            "Beginning",
+            key=box,
+            persist_state="page",
+            height=68,
+            label_visibility="collapsed",
+            placeholder="The model goes on from here",
         )
         or ""
     )
@@ -136,7 +141,14 @@ def _samples(key: str) -> None:
 
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption("Beginnings", width="content")
-        st.pills("Beginnings to try", list(SAMPLES), key=pills, on_change=take, label_visibility="collapsed")
+        st.pills(
+            "Beginnings to try",
+            list(SAMPLES),
+            key=pills,
+            persist_state="page",
+            on_change=take,
+            label_visibility="collapsed",
+        )
 
 
 def _path_taken(key: str, spec: CheckpointSpec, prompt: str, forced: tuple[int, ...]) -> tuple[int, ...]:

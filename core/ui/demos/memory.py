@@ -41,7 +41,7 @@ def memory_demo(spec: CheckpointSpec, state: PageState) -> None:
 
     box = state.key("memory.text")
     st.session_state.setdefault(box, state.text("passage", STORY))
-    text = str(st.text_area("Text, longer than a segment", key=box, height=150) or "")
+    text = str(st.text_area("Text, longer than a segment", key=box, persist_state="page", height=150) or "")
     state.set(passage=None if text == STORY else text)
     with sentences():
         longest = longest_memory(session.checkpoint(spec.slug).model) or MAX_READ

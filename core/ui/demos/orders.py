@@ -65,8 +65,10 @@ def _text(state: PageState) -> str:
         if st.session_state[pills] is not None:
             st.session_state[box] = names[st.session_state[pills]]
 
-    st.pills("Samples", list(names), key=pills, on_change=take, label_visibility="collapsed", wrap=True)
-    text = str(st.text_area("Sentence", key=box, height=68, label_visibility="collapsed") or "")
+    st.pills(
+        "Samples", list(names), key=pills, persist_state="page", on_change=take, label_visibility="collapsed", wrap=True
+    )
+    text = str(st.text_area("Sentence", key=box, persist_state="page", height=68, label_visibility="collapsed") or "")
     state.set(text=None if text == SAMPLES[0] else text)
     return text
 
@@ -93,7 +95,7 @@ def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:
     shuffles = st.session_state.get(state.key("orders.shuffles"), 0)
     picked = tuple(
         st.multiselect(
-            "Words to find, in the order in which they are found", list(names), key=slot,
+            "Words to find, in the order in which they are found", list(names), key=slot, persist_state="page",
             format_func=lambda number: plain(f"{number} · {names[number]}"),
             help="Take words out and put them in again to change the order",
         )

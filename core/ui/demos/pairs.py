@@ -48,8 +48,10 @@ def pairs_demo(spec: CheckpointSpec, state: PageState) -> None:
     st.session_state.setdefault(second_box, state.text("second") or standard)
     left, right = st.columns(2, gap="large")
     with left:
-        first = st.text_input("First sentence", key=first_box) or ""
-        second = st.text_area("What might follow, one on each line", key=second_box, height=172) or ""
+        first = st.text_input("First sentence", key=first_box, persist_state="page") or ""
+        second = (
+            st.text_area("What might follow, one on each line", key=second_box, persist_state="page", height=172) or ""
+        )
     state.set(first=None if first == FIRST else first, second=None if second == standard else second)
     with sentences():
         asked, verdicts = _answers(spec.slug, first, second)

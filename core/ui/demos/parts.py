@@ -30,7 +30,7 @@ def parts_demo(spec: CheckpointSpec, state: PageState) -> None:
     """Draw the demo; text, layer, head and the looking token are kept in the page's state."""
     box = state.key("parts.text")
     st.session_state.setdefault(box, state.text("text") or TEXT)
-    text = st.text_input("Sentence, perhaps with [MASK] in place of a word", key=box) or ""
+    text = st.text_input("Sentence, perhaps with [MASK] in place of a word", key=box, persist_state="page") or ""
     state.set(text=None if text == TEXT else text)
     with sentences():
         found = _parts(spec.slug, text)

@@ -17,7 +17,9 @@ def all_probes(spec: CheckpointSpec, *, key: str) -> None:
     import pandas as pd
 
     with st.expander("All ten probes, asked of this model"):
-        if not st.toggle("Ask them", key=key, help="Runs the model ten times; nothing here is stored"):
+        if not st.toggle(
+            "Ask them", key=key, persist_state="page", help="Runs the model ten times; nothing here is stored"
+        ):
             st.caption("What a probe asks for, and where the best right word stands among all words of the vocabulary.")
             return
         verdicts, he, she = _verdicts(spec.slug)

@@ -33,7 +33,7 @@ def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
     start = TEXT if filled else OWN
     box = state.key("replaced.text")
     st.session_state.setdefault(box, state.text("text") or start)
-    text = st.text_area("Sentence", key=box, height=68, label_visibility="collapsed") or ""
+    text = st.text_area("Sentence", key=box, persist_state="page", height=68, label_visibility="collapsed") or ""
     state.set(text=None if text == start else text)
     with sentences():
         if not filled:

@@ -60,7 +60,7 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
             decoding = _decoding(task, state)
     typing, writing = _samples_and_columns(task, state)
     with typing:
-        typed = str(st.text_area("Text in", key=state.key("text"), height=72) or "")
+        typed = str(st.text_area("Text in", key=state.key("text"), persist_state="page", height=72) or "")
         state.set(text=None if typed == rewrite_text.samples(task)[0] else typed)
     try:
         with typing:
@@ -98,7 +98,12 @@ def _task(offered: tuple[Task, ...], state: PageState) -> Task:
     if st.session_state.get(slot) not in slugs:
         st.session_state[slot] = wanted
     chosen = st.selectbox(
-        "Task", slugs, key=slot, width=290, format_func=lambda slug: next(t.label for t in offered if t.slug == slug)
+        "Task",
+        slugs,
+        key=slot,
+        persist_state="page",
+        width=290,
+        format_func=lambda slug: next(t.label for t in offered if t.slug == slug),
     )
     state.set(task=None if chosen == slugs[0] else chosen)
     return next(task for task in offered if task.slug == chosen)
@@ -153,7 +158,7 @@ def _samples_and_columns(task: Task, state: PageState) -> tuple[DeltaGenerator, 
         if name is not None:
             st.session_state[box] = names[name]
 
-    st.pills("Samples", list(names), key=pills, on_change=take, label_visibility="collapsed")
+    st.pills("Samples", list(names), key=pills, persist_state="page", on_change=take, label_visibility="collapsed")
     left, right = st.columns(2, gap="medium")
     return left, right
 

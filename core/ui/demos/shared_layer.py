@@ -23,7 +23,7 @@ def shared_layer_demo(spec: CheckpointSpec, state: PageState) -> None:
     """Draw the demo; the sentence is kept in the page's state."""
     box = state.key("depth.text")
     st.session_state.setdefault(box, state.text("text") or TEXT)
-    text = st.text_input("Sentence with [MASK] in place of a word", key=box) or ""
+    text = st.text_input("Sentence with [MASK] in place of a word", key=box, persist_state="page") or ""
     state.set(text=None if text == TEXT else text)
     with sentences():
         passes = _answers(spec.slug, text)[1:]

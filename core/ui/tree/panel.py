@@ -231,6 +231,7 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
             "Which tree",
             ("This size", "The one that source 000 prints"),
             key=f"{key}.which",
+            persist_state="page",
             horizontal=True,
             label_visibility="collapsed",
         )
@@ -262,7 +263,9 @@ def _compare(system: System, key: str) -> None:
             placeholder="Choose systems",
         )
     with right:
-        relative = st.toggle("As shares", key=f"{key}.relative", help="Every bar as 100 % of its own network")
+        relative = st.toggle(
+            "As shares", key=f"{key}.relative", persist_state="page", help="Every bar as 100 % of its own network"
+        )
     networks = {f"{system.name} {size.name}": anatomy.tree(system.slug, size.name) for size in system.sizes}
     networks |= {f"{others[slug].name} {others[slug].default_size.name}": anatomy.tree(slug) for slug in beside}
     most = max(networks, key=lambda label: networks[label].total)

@@ -85,7 +85,8 @@ def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float
     for layer, slot in enumerate(slots):
         name = "embeddings" if layer == 0 else f"layer {layer}"
         st.slider(
-            f"{name}: $w_{layer}$, share $s_{layer}$ = {shares[layer]:.2f}", -REACH, REACH, key=slot, step=STEP,
+            f"{name}: $w_{layer}$, share $s_{layer}$ = {shares[layer]:.2f}", -REACH, REACH, key=slot,
+            persist_state="page", step=STEP,
             format="%.1f",
         )  # fmt: skip
     even = len(set(raw)) == 1

@@ -123,10 +123,17 @@ def _text(state: PageState) -> str:
         if st.session_state[pills] is not None:
             st.session_state[box] = SAMPLES[st.session_state[pills]]
 
-    st.pills("Sentences to try", list(SAMPLES), key=pills, on_change=take, label_visibility="collapsed")
+    st.pills(
+        "Sentences to try", list(SAMPLES), key=pills, persist_state="page", on_change=take, label_visibility="collapsed"
+    )
     typed = str(
         st.text_area(
-            "Sentence", key=box, height=68, label_visibility="collapsed", placeholder="One sentence for both models"
+            "Sentence",
+            key=box,
+            persist_state="page",
+            height=68,
+            label_visibility="collapsed",
+            placeholder="One sentence for both models",
         )
         or ""
     )
