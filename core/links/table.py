@@ -235,6 +235,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "measure": Choice(),
         "scale": Choice("log", ("log", "linear")),
         "models": Words(most=100),
+        "at": Real(None, 0.1, 100.0),
     },
     "results": {
         "tab": Choice(None, ("questions", "all")),
