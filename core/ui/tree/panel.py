@@ -16,9 +16,10 @@ from core.anatomy.sizes import size_of
 from core.catalogue.schema import System
 from core.errors import OutOfRange
 from core.figures import parameters as figures
-from core.figures.numbers import in_words, percent, short
+from core.figures.numbers import percent, short
 from core.ui.costs import computed_table
 from core.ui.tree.nothing import no_tree
+from core.ui.tree.sizes import compare_sizes
 from core.ui.tree.view import walkable_tree
 
 VIEWS = {
@@ -91,7 +92,7 @@ def tree_panel(
     elif view == "text":
         _text(slug, root, key)
     else:
-        _compare(system, key)
+        compare_sizes(system, key)
     with st.expander("Computed here: memory and work at this size"):
         computed_table(system, name)
     return (None if name == system.default_size.name else name), (picked or None), view
@@ -245,48 +246,6 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
             return
     st.code(root.text(), language=None, height=_TEXT_HEIGHT)
     st.caption("This is what torch prints for the model, letter for letter.")
-
-
-def _compare(system: System, key: str) -> None:
-    """All sizes of the system side by side, and other systems at their first size."""
-    others = {other.slug: other for other in catalogue.systems() if other.sizes and other.slug != system.slug}
-    left, right = st.columns([3, 1.4], vertical_alignment="bottom")
-    with left:
-        start = [system.parent] if system.parent in others else []
-        beside = st.multiselect(
-            "Beside its own sizes",
-            list(others),
-            default=start,
-            key=f"{key}.beside",
-            format_func=lambda slug: others[slug].name,
-            max_selections=8,
-            placeholder="Choose systems",
-        )
-    with right:
-        relative = st.toggle(
-            "As shares", key=f"{key}.relative", persist_state="page", help="Every bar as 100 % of its own network"
-        )
-    networks = {f"{system.name} {size.name}": anatomy.tree(system.slug, size.name) for size in system.sizes}
-    networks |= {f"{others[slug].name} {others[slug].default_size.name}": anatomy.tree(slug) for slug in beside}
-    most = max(networks, key=lambda label: networks[label].total)
-    st.plotly_chart(
-        figures.sizes_bars(networks, relative=relative),
-        key=f"{key}.bars",
-        config={"displayModeBar": False},
-        alt=f"Parameters by role of {len(networks)} networks. The largest is {most} with "
-        f"{in_words(networks[most].total)}. The table below has every number.",
-    )
-    own = sorted((anatomy.tree(system.slug, size.name) for size in system.sizes), key=lambda root: root.total)
-    if len(own) > 1:
-        first, last = (percent(by_role(root)[EMBEDDINGS] / root.total) for root in (own[0], own[-1]))
-        st.caption(
-            f"**Try** the shares. **Notice**: from the smallest to the largest {system.name} here, the share of the "
-            f"embeddings goes from {first} to {last}."
-        )
-    with st.expander("As a table"):
-        rows = figures.sizes_table(networks)
-        columns = {name: st.column_config.NumberColumn(format="localized") for name in rows[0] if name != "Network"}
-        st.dataframe(rows, hide_index=True, column_config=columns)
 
 
 def _counted(system: System, size: str, parameters: int) -> str:
