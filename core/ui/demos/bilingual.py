@@ -12,6 +12,7 @@ from core.figures.predictions import bars_alt, guess_bars
 from core.language.tokens import words
 from core.ui.chips import token_chips
 from core.ui.demos.cover import uncovered, verdict
+from core.ui.demos.samples import sample_pills
 from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
 
@@ -61,20 +62,7 @@ def _texts(state: PageState) -> tuple[str, str]:
     boxes = (state.key("bilingual.first"), state.key("bilingual.second"))
     for box, name, sample in zip(boxes, ("first", "second"), SAMPLES[0], strict=True):
         st.session_state.setdefault(box, state.text(name) or sample)
-    pills = state.key("bilingual.sample")
-    names = {plain(pair[0]): pair for pair in SAMPLES}
-    standing = tuple(st.session_state[box] for box in boxes)
-    st.session_state[pills] = next((name for name, pair in names.items() if pair == standing), None)
-
-    def take() -> None:
-        name = st.session_state[pills]
-        if name is not None:
-            for box, text in zip(boxes, names[name], strict=True):
-                st.session_state[box] = text
-
-    st.pills(
-        "Samples", list(names), key=pills, persist_state="page", on_change=take, label_visibility="collapsed", wrap=True
-    )
+    sample_pills("Samples", {plain(pair[0]): pair for pair in SAMPLES}, state.key("bilingual.sample"), boxes)
     left, right = st.columns(2, gap="medium")
     first = str(left.text_input("English", key=boxes[0], persist_state="page") or "")
     second = str(right.text_input("French, saying the same", key=boxes[1], persist_state="page") or "")

@@ -20,6 +20,7 @@ from core.ui.chips import token_chips
 from core.ui.demos.cover import uncovered
 from core.ui.demos.cover_masks import judge_of, label
 from core.ui.demos.probes import all_probes
+from core.ui.demos.samples import sample_pills
 from core.ui.glossary import told
 from core.ui.page import accent, plain
 
@@ -109,19 +110,8 @@ def fill_mask_demo(
 
 def _samples(key: str) -> None:
     """Ten sentences, one click each; the one that stands in the box is marked."""
-    names = [probe.name for probe in PROBES]
-    pills = f"{key}.sample"
-    standing = next((p.name for p in PROBES if p.text == st.session_state[f"{key}.text"]), None)
-    st.session_state[pills] = standing
-
-    def take() -> None:
-        name = st.session_state[pills]
-        if name is not None:
-            st.session_state[f"{key}.text"] = next(p.text for p in PROBES if p.name == name)
-
-    st.pills(
-        "Ten probes", names, key=pills, persist_state="page", on_change=take, label_visibility="collapsed", wrap=True
-    )
+    samples = {probe.name: (probe.text,) for probe in PROBES}
+    standing = sample_pills("Ten probes", samples, f"{key}.sample", (f"{key}.text",))
     if standing is not None:
         asks = next(p.asks for p in PROBES if p.name == standing)
         st.caption(f"{standing} asks for {asks}.")

@@ -16,6 +16,7 @@ from core.language.types import Decoding, GenerationStep, Token
 from core.ui.demos.cover import switch
 from core.ui.demos.covered_steps import covered_steps
 from core.ui.demos.decoding import decoding_controls, effective, explain_decoding, next_seed
+from core.ui.demos.samples import sample_pills
 from core.ui.demos.steps import alternatives_panel, beams_table, draw_text, how_it_ended, step_chips, steps_table
 from core.ui.glossary import told
 from core.ui.page import plain
@@ -132,23 +133,10 @@ def generate_demo(
 
 
 def _samples(key: str) -> None:
-    pills, box = f"{key}.sample", f"{key}.text"
-    st.session_state[pills] = next((n for n, t in SAMPLES.items() if t == st.session_state[box]), None)
-
-    def take() -> None:
-        if st.session_state[pills] is not None:
-            st.session_state[box] = SAMPLES[st.session_state[pills]]
-
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption("Beginnings", width="content")
-        st.pills(
-            "Beginnings to try",
-            list(SAMPLES),
-            key=pills,
-            persist_state="page",
-            on_change=take,
-            label_visibility="collapsed",
-        )
+        samples = {name: (text,) for name, text in SAMPLES.items()}
+        sample_pills("Beginnings to try", samples, f"{key}.sample", (f"{key}.text",))
 
 
 def _path_taken(key: str, spec: CheckpointSpec, prompt: str, forced: tuple[int, ...]) -> tuple[int, ...]:

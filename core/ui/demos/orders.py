@@ -11,6 +11,7 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.orders import masks, masks_alt, masks_table
 from core.figures.predictions import bars_alt, guess_bars, percent
+from core.ui.demos.samples import sample_pills
 from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
 
@@ -56,18 +57,9 @@ def orders_demo(spec: CheckpointSpec, state: PageState) -> None:
 
 def _text(state: PageState) -> str:
     """The samples and the box."""
-    box, pills = state.key("orders.text"), state.key("orders.sample")
+    box = state.key("orders.text")
     st.session_state.setdefault(box, state.text("text", SAMPLES[0]))
-    names = {plain(sample): sample for sample in SAMPLES}
-    st.session_state[pills] = next((name for name, text in names.items() if text == st.session_state[box]), None)
-
-    def take() -> None:
-        if st.session_state[pills] is not None:
-            st.session_state[box] = names[st.session_state[pills]]
-
-    st.pills(
-        "Samples", list(names), key=pills, persist_state="page", on_change=take, label_visibility="collapsed", wrap=True
-    )
+    sample_pills("Samples", {plain(sample): (sample,) for sample in SAMPLES}, state.key("orders.sample"), (box,))
     text = str(st.text_area("Sentence", key=box, persist_state="page", height=68, label_visibility="collapsed") or "")
     state.set(text=None if text == SAMPLES[0] else text)
     return text

@@ -24,6 +24,7 @@ from core.ui.demos.decoding import decoding_controls, decoding_of, effective, ex
 from core.ui.demos.pivot import pivot_panel
 from core.ui.demos.respell import BYTES, rate_slider, respell_panel
 from core.ui.demos.rewrite_parts import attention_panel, attention_tabs
+from core.ui.demos.samples import sample_pills
 from core.ui.demos.steps import alternatives_panel, beams_table, how_it_ended, steps_table
 from core.ui.links import PageState
 from core.ui.page import accent, plain
@@ -144,21 +145,13 @@ def _samples_and_columns(task: Task, state: PageState) -> tuple[DeltaGenerator, 
     Another task brings its own sample where the box still holds one of the old task's.
     """
     samples = rewrite_text.samples(task)
-    box, owner, pills = state.key("text"), state.key("text.task"), state.key("text.sample")
+    box, owner = state.key("text"), state.key("text.task")
     if box not in st.session_state:
         st.session_state[box] = state.text("text", samples[0])
     elif st.session_state.get(owner) != task.slug and st.session_state[box] in rewrite_text.every_sample():
         st.session_state[box] = samples[0]
     st.session_state[owner] = task.slug
-    names = {plain(sample): sample for sample in samples}
-    st.session_state[pills] = next((name for name, text in names.items() if text == st.session_state[box]), None)
-
-    def take() -> None:
-        name = st.session_state[pills]
-        if name is not None:
-            st.session_state[box] = names[name]
-
-    st.pills("Samples", list(names), key=pills, persist_state="page", on_change=take, label_visibility="collapsed")
+    sample_pills("Samples", {plain(sample): (sample,) for sample in samples}, state.key("text.sample"), (box,))
     left, right = st.columns(2, gap="medium")
     return left, right
 
