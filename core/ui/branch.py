@@ -12,6 +12,7 @@ from core import catalogue, checkpoints
 from core.catalogue import Branch, System
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.facts import facts_panel
+from core.ui.glossary import plain_terms
 from core.ui.heads.panel import VIEWS
 from core.ui.links import PageState, link_row, open_page, sections
 from core.ui.page import BRANCH_TITLES, header, plain, sentences
@@ -77,7 +78,7 @@ def branch_frame(branch: Branch, sentence: str) -> BranchView:
 def _relative(system: System, spec: CheckpointSpec) -> None:
     """Say when the model that runs is not this system but a relative of it."""
     if spec.slug == system.live.checkpoint and not system.live.exact:
-        st.caption(plain(system.live.note))
+        st.caption(plain_terms(system.live.note))
 
 
 def reading_sections(view: BranchView) -> None:
