@@ -81,7 +81,37 @@ def test_another_system_starts_afresh_from_its_own_numbers() -> None:
     menu(at, "Size").set_value("large").run()
     assert "17,683,968 in all" in shown(at)
     at = opened(system="electra")
-    assert "parts that no box stands for" in shown(at)
+    assert "13,549,057 in all: the same as ELECTRA small" in shown(at)
+
+
+def test_experts_and_latents_of_deepseek_can_be_set() -> None:
+    at = opened(system="deepseek-v3")
+    text = shown(at)
+    assert "671,026,404,352 in all: the same as DeepSeek-V3 671B" in text
+    assert "37,552,282,624" in text
+    assert "576 numbers a layer" in text
+    number(at, "Used by a token").set_value(4).run()
+    assert f"{37_552_282_624 - 58 * 4 * 3 * 7168 * 2048:,}" in shown(at)
+    assert query(at)["active"] == "4"
+    number(at, "Latent of keys and values (0: none)").set_value(0).run()
+    assert not at.exception
+    assert "numbers a layer" not in shown(at)
+    at = opened(system="mistral", experts="8")
+    assert "46,702,792,704 in all" in shown(at)
+    at = opened(system="mistral", experts="8", active="9")
+    assert "cannot use 9 of 8 experts" in shown(at)
+    assert number(at, "Used by a token").value == 9
+    menu(at, "System").set_value("llama").run()
+    assert "experts" not in query(at)
+    assert "active" not in query(at)
+
+
+def test_boxes_of_one_family_say_what_they_stand_for() -> None:
+    text = shown(opened(system="reformer"))
+    assert "2,748,224 in all: the same as Reformer" in text
+    at = opened(system="reformer", axial="500")
+    assert "no multiple of 500 rows" in shown(at)
+    assert "Segments are the rows of the table of languages" in shown(opened(system="xlm"))
 
 
 def test_numbers_that_make_no_network_get_a_sentence_and_stay() -> None:

@@ -23,7 +23,8 @@ from core.ui.page import plain
 OWN = "own"
 _OF_A_NETWORK = (
     "kind", "layers", "below", "width", "heads", "kv", "ffn", "vocabulary", "dim", "words", "positions", "segments",
-    "gated", "tied", "shared", "scheme", "head", "style", "length",
+    "gated", "tied", "shared", "scheme", "head", "style", "length", "experts", "active", "common", "inner", "dense",
+    "latent", "queries", "turned", "value", "adapter", "axial", "hashed",
 )  # fmt: skip
 """What starts afresh when another size is chosen."""
 _INDEXED = re.compile(r"\b([A-Za-z])\\_(\w+)\b")
