@@ -172,6 +172,24 @@ def test_what_fits_says_yes_or_no_and_what_would_help() -> None:
     assert "ZeRO stage 3" in text
 
 
+def test_a_device_of_one_s_own() -> None:
+    at = opened(tab="fit", system="llama", device="own", memory="12")
+    assert "### No: 14.6 GB of 10.8 GB" in shown(at)
+    assert "device of your own of 12 GB" in shown(at)
+    number(at, "Memory, GB").set_value(24.0).run()
+    assert "### Yes: 14.6 GB of 21.6 GB" in shown(at)
+    assert query(at)["memory"] == "24"
+    at = opened(tab="epoch", device="own")
+    assert "Enter the peak rate of your device" in shown(at)
+    number(at, "Peak, TFLOP/s").set_value(312.0).run()
+    assert not at.warning
+    same = opened(tab="epoch", device="a100-80")
+    assert shown(at).split(" on 8")[0] == shown(same).split(" on 8")[0]
+    at = opened(tab="epoch", device="mi300x")
+    assert "on 8 × AMD Instinct MI300X" in shown(at)
+    assert "Energy of the devices alone" in shown(at)
+
+
 def test_all_systems_and_where_published_figures_part_ways() -> None:
     at = opened(tab="systems")
     text = shown(at)
