@@ -82,3 +82,22 @@ def test_facts_link_the_first_mention_of_a_term() -> None:
     everything = html_of(at) + shown(at)
     assert everything.count("/glossary?term=sentence-order-prediction") == 1
     assert everything.count("/glossary?term=masked-language-modelling") == 1
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "term", "words"),
+    [
+        ("calculators", {"tab": "training"}, "logit", "Left out: buffers"),
+        ("compare", {"tab": "trees"}, "rotary-positions", "Parts are matched"),
+        ("sources", {}, "module-tree", "of them with a sum"),
+        ("decoder", {"system": "mistral"}, "rotary-positions", "The small Llama trained here"),
+        ("encoder", {"tab": "tree"}, "embedding", "**Try** the arrow keys"),
+    ],
+)
+def test_lines_that_are_made_as_the_page_runs_link_their_terms(
+    page: str, query: dict[str, str], term: str, words: str
+) -> None:
+    at = opened(page, **query)
+    assert not at.exception
+    lines = [str(element.value) for element in (*at.caption, *at.markdown) if words in str(element.value)]
+    assert any(f"/glossary?term={term} " in line for line in lines)

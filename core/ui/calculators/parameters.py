@@ -14,7 +14,7 @@ from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent
 from core.ui.calculators.boxes import boxes
 from core.ui.calculators.parts import choose_system, dark, formula, take_away
-from core.ui.glossary import plain_terms
+from core.ui.glossary import plain_terms, told
 from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.tables import Row, Table, table
@@ -42,7 +42,7 @@ def parameters(state: PageState) -> None:
             _use(one, meaning(slug, size))
         _bars(yours, theirs, f"{system.name} {size}", state)
         _picture(state, yours)
-    st.markdown(
+    told(
         "**Try** sharing the layers, or a quarter of the key-value heads, or a vocabulary ten times as large; or, in "
         "Mistral 7B, 8 experts of which a token uses 2, as in Mixtral.\n\n"
         "**Notice** that doubling the width makes the layers four times as large and the embeddings twice, and that "

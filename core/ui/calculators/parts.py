@@ -17,6 +17,7 @@ from core.catalogue.schema import Citation, System
 from core.costs import Shape, shape_of
 from core.costs.known import Device, Formula, devices, formulas
 from core.errors import OutOfRange
+from core.ui.glossary import terms
 from core.ui.links import PageState
 from core.ui.page import plain
 
@@ -180,7 +181,7 @@ def formula(key: str, known: Mapping[str, Formula] | None = None) -> None:
     one = (formulas() if known is None else known)[key]
     st.latex(one.latex)
     letters = _INDEXED.sub(r"$\1_{\2}$", plain(f"{one.letters}."))
-    st.caption(letters + " " + " ".join(map(cited, one.sources)))
+    st.caption(terms(letters) + " " + " ".join(map(cited, one.sources)))
 
 
 def cited(citation: Citation) -> str:

@@ -12,7 +12,7 @@ from core.figures.predictions import bars_alt, guess_bars
 from core.language.tokens import words
 from core.ui.chips import token_chips
 from core.ui.demos.cover import uncovered, verdict
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _teach() -> None:
             "its place, which counts from 0 again in the second sentence, so that words that translate each other "
             "stand near each other; $l_{a(i)}$ that of its language. Every layer looks at both sentences."
         )
-        st.caption("Translation language modelling: Lample & Conneau 2019, arXiv:1901.07291.")
+        noted("Translation language modelling: Lample & Conneau 2019, arXiv:1901.07291.")
 
 
 @st.cache_data(max_entries=128, ttl=3600.0, show_spinner=False)
