@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue
 from core.ui.calculators.parts import to_csv
+from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = ("parameters", "training", "cache", "epoch", "fit", "systems")
@@ -28,7 +29,7 @@ def opened(**query: str) -> AppTest:
 
 
 def shown(at: AppTest) -> str:
-    parts = [str(element.value) for element in (*at.markdown, *at.warning, *at.caption, *at.latex)]
+    parts = [words(str(element.value)) for element in (*at.markdown, *at.warning, *at.caption, *at.latex)]
     return " ".join(parts + [element.proto.body for element in at.get("html")]).replace("\\", "")
 
 

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.catalogue import glossary
-from tests.app.test_zoo import html_of, protos, shown
+from tests.app.test_zoo import html_of, protos
 
 ROOT = Path(__file__).resolve().parents[2]
 TERMS = glossary.terms()
@@ -20,6 +20,11 @@ def opened(page: str = "glossary", **query: str) -> AppTest:
     for name, value in query.items():
         at.query_params[name] = value
     return at.run()
+
+
+def shown(at: AppTest) -> str:
+    """With the links, unlike elsewhere."""
+    return " ".join(str(element.value) for element in (*at.markdown, *at.warning, *at.caption, *at.info, *at.error))
 
 
 def rows(at: AppTest) -> int:

@@ -12,7 +12,7 @@ from tests.words import words
     [
         ("no link [at all] (here)", "no link [at all] (here)"),
         ('one [RMS norm](/glossary?term=rms-norm "RMS norm: divides by \\[a\\] root") and on', "one RMS norm and on"),
-        ("[a](https://x.example/a) and [b](/b)", "a and b"),
+        ("[a](https://x.example/a) and [b](/base/glossary?term=b)", "[a](https://x.example/a) and b"),
         ("Gemma\\'s 2\\.5 \\*", "Gemma's 2.5 *"),
     ],
 )
