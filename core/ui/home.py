@@ -10,6 +10,7 @@ import streamlit as st
 from core import catalogue
 from core.catalogue import System
 from core.figures.lineage import family
+from core.ui.glossary import noted
 from core.ui.page import BRANCH_ICONS, BRANCH_TITLES, plain
 from core.ui.timeline.picture import picture
 
@@ -175,7 +176,7 @@ def first_steps() -> None:
         for column, (page, icon, label, query, sentence) in zip(st.columns(3), row, strict=True):
             with column, st.container(border=True, gap=None, height="stretch"):
                 st.page_link(f"pages/{page}.py", label=f"**{label}**", icon=icon, query_params=query)
-                st.caption(sentence)
+                noted(sentence)
 
 
 def _joined(names: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from core.checkpoints.curve import read_curve
 from core.checkpoints.spec import Card, CheckpointSpec
 from core.errors import AtlasError
 from core.figures.learning_curve import learning_curve
+from core.ui.glossary import plain_terms
 from core.ui.page import accent, plain
 
 SOURCES = {
@@ -66,7 +67,7 @@ def card_panel(spec: CheckpointSpec) -> None:
 
 
 def _card(spec: CheckpointSpec, card: Card) -> None:
-    st.markdown(plain(card.summary))
+    st.markdown(plain_terms(card.summary))
     if card.measures:
         st.markdown("**Measured quality**")
         rows = [
@@ -76,10 +77,10 @@ def _card(spec: CheckpointSpec, card: Card) -> None:
         st.dataframe(rows, hide_index=True, alt=f"Measured quality of {spec.name}")
     if card.strengths:
         st.markdown("**Good at**")
-        st.markdown("\n".join(f"- {plain(strength)}" for strength in card.strengths))
+        st.markdown("\n".join(f"- {plain_terms(strength)}" for strength in card.strengths))
     if card.weaknesses:
         st.markdown("**Known weaknesses**")
-        st.markdown("\n".join(f"- {plain(weakness)}" for weakness in card.weaknesses))
+        st.markdown("\n".join(f"- {plain_terms(weakness)}" for weakness in card.weaknesses))
     facts = [
         ("Trained on", "; ".join(card.data)),
         ("Licence of the data", "; ".join(card.data_licence)),

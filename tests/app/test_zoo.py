@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, session
 from core.checkpoints import registry
+from tests.words import unlinked
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird")
@@ -38,7 +39,8 @@ def opened(**query: str) -> AppTest:
 
 
 def shown(at: AppTest) -> str:
-    return " ".join(str(element.value) for element in (*at.markdown, *at.warning, *at.caption, *at.info, *at.error))
+    parts = (*at.markdown, *at.warning, *at.caption, *at.info, *at.error)
+    return " ".join(unlinked(str(element.value)) for element in parts)
 
 
 def html_of(at: AppTest) -> str:

@@ -14,7 +14,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.ui.attention.block_list import step_list
 from core.ui.attention.block_step import chosen_step
 from core.ui.attention.lens import logit_lens
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.heads import samples as heads_samples
 from core.ui.heads.text import sample_menu, task_menu
 from core.ui.page import accent, plain, sentences
@@ -167,9 +167,9 @@ def _words(found: Block, spec: CheckpointSpec) -> None:
             "that the norms (flat bars) stand on the stream at the left here, behind each sum: whatever a part adds, "
             "the vectors are brought back to one size (post-norm)."
         )
-    st.markdown(f"**Notice** {what}")
+    told(f"**Notice** {what}")
     if spec.kind == "adapters":
-        st.caption("No task is chosen here, so the adapters of this model add nothing: the block is its encoder’s own.")
+        noted("No task is chosen here, so the adapters of this model add nothing: the block is its encoder’s own.")
     if spec.kind == "permutation-lm":
         st.caption("This is the stream that knows every token. A second one, which guesses hidden words, is not shown.")
     if found.source:

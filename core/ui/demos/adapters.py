@@ -11,7 +11,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.adapters import update_alt, update_bars, update_rows
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.ui.demos.cover import choice, uncovered
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> b
             )
     picture, advice = st.columns([3, 2], gap="large")
     with picture:
-        st.caption("How far the adapters move the state h in each layer, the mean over the tokens")
+        noted("How far the adapters move the state h in each layer, the mean over the tokens")
         st.plotly_chart(
             update_bars(found.updates, accent(spec.branch), dark=dark),
             config={"displayModeBar": False},
@@ -165,7 +165,7 @@ def _cost(spec: CheckpointSpec, info: TaskInfo, known: tuple[TaskInfo, ...]) -> 
     """What a task costs in numbers trained, in bytes and in the time of a swap."""
     whole, swap, *_ = _measured(spec.slug)
     share = 100 * info.trained / (whole + info.trained)
-    st.markdown(
+    told(
         f"This task trained {info.trained:,} numbers of {whole + info.trained:,}, {share:.1f} %; its head alone has "
         f"{info.trained_alone:,}. The encoder is in memory once for all {len(known)} tasks. Swapping adapters took "
         f"{1e6 * swap:.1f} microseconds on this machine: nothing is loaded, and two visitors can use different tasks "
@@ -178,7 +178,7 @@ def _teach(spec: CheckpointSpec) -> None:
     with st.expander("How an adapter works"):
         st.latex(r"a(h) = h + W_{up}\, f(W_{down} h + b_{down}) + b_{up} \qquad "
                  r"x' = \mathrm{norm}\big(x + a(h)\big)")  # fmt: skip
-        st.markdown(
+        told(
             "$x$ goes into a sub-layer (self-attention, or the feed-forward network), $h$ comes out of it. $W_{down}$ "
             f"makes {size} numbers of {width}, $W_{{up}}$ makes {width} of them again, $f$ is GELU. Both matrices "
             "start near zero, so that training begins with the encoder as it was; only they, the norms and the last "

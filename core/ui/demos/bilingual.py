@@ -13,7 +13,7 @@ from core.language.tokens import words
 from core.ui.chips import token_chips
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.samples import sample_pills
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _teach() -> None:
             "its place, which counts from 0 again in the second sentence, so that words that translate each other "
             "stand near each other; $l_{a(i)}$ that of its language. Every layer looks at both sentences."
         )
-        st.caption("Translation language modelling: Lample & Conneau 2019, arXiv:1901.07291.")
+        noted("Translation language modelling: Lample & Conneau 2019, arXiv:1901.07291.")
 
 
 @st.cache_data(max_entries=128, ttl=3600.0, show_spinner=False)

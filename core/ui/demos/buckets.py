@@ -11,7 +11,7 @@ from core.efficiency import samples
 from core.efficiency.buckets import Buckets
 from core.figures import buckets as figures
 from core.ui.demos.long_text import choose, number, theme
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.links import PageState
 
 ROUNDS = (1, 2, 4, 8)
@@ -167,19 +167,19 @@ def _reversible(spec: CheckpointSpec, text: str) -> None:
     st.latex(r"y_1 = x_1 + f(x_2),\;\; y_2 = x_2 + g(y_1) \qquad x_2 = y_2 - g(y_1),\;\; x_1 = y_1 - f(x_2)")
     layers, width, error = _undone(spec.slug, text)
     n = len(text.encode())
-    st.markdown(
+    told(
         f"On your text, computed back through all {layers} layers from the last outputs, the embeddings come out again "
         f"with an error of at most {100 * error:.2g} % of the largest number. So training may keep two streams of "
         f"{n:,} × {width} numbers, {8 * n * width / 1e6:.1f} MB, instead of those of every layer."
     )
-    st.caption("$f$ is the attention part, $g$ the feed-forward part, $x$ the inputs of a layer, $y$ its outputs.")
+    noted("$f$ is the attention part, $g$ the feed-forward part, $x$ the inputs of a layer, $y$ its outputs.")
 
 
 def reading_demo(spec: CheckpointSpec, state: PageState) -> None:
     """How surprising the end of a text is by how much of it is read; reads and writes text."""
     text = _text(state)
     lengths, bits = _reading(spec.slug, text)
-    st.markdown(f"**Bits per byte of the last {_LAST} bytes**")
+    told(f"**Bits per byte of the last {_LAST} bytes**")
     st.plotly_chart(
         figures.reading(lengths, bits),
         key=state.key("reading"),

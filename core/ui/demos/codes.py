@@ -110,7 +110,7 @@ def _judge(spec: CheckpointSpec, state: PageState) -> None:
                 alt=bars_alt(names, values, "Probability of each code, given the text"),
             )
         with advice:
-            st.markdown(
+            told(
                 f"{plain(found.best)} explains these {found.tokens} tokens best: under it the text costs "
                 f"{min(found.bits):.2f} bits per byte.\n\n"
                 "**Try** a longer text, or one sentence in another language.\n\n"

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 import streamlit as st
 
 from core.language.types import Decoding
+from core.ui.glossary import noted, told
 from core.ui.links import PageState
 
 STRATEGIES = {"greedy": "Greedy", "sample": "Sample", "beam": "Beam search"}
@@ -120,7 +121,7 @@ def explain_decoding() -> None:
     """The formulas of all strategies, with their symbols named."""
     with st.expander("How the next token is chosen"):
         st.latex(r"p_T(w) = \frac{\exp(z_w / T)}{\sum_{v \in V} \exp(z_v / T)}")
-        st.markdown(
+        told(
             "$z_w$ is the model's score for token $w$, $V$ the vocabulary, $T$ the temperature: at $T = 1$ the model's "
             "own probabilities, towards $T = 0$ all of it goes to the best token.\n\n"
             "**Greedy** takes $\\arg\\max_w z_w$. **Sampling** draws from $p_T$ after the cuts. "
@@ -129,10 +130,10 @@ def explain_decoding() -> None:
             "What is kept is scaled to sum to one."
         )
         st.latex(r"s(w_1 \dots w_n) = \frac{1}{n^{\alpha}} \sum_{t=1}^{n} \log p(w_t \mid w_{<t})")
-        st.markdown(
+        told(
             "**Beam search** keeps the $B$ beginnings with the highest sums of log-probabilities and, at the end, the "
             "text with the best $s$; $n$ is its length and $\\alpha$ the length penalty, 1 unless the checkpoint sets "
             "another. It often finds a text that is more probable as a whole than the greedy one, which need not "
             "make it a better one."
         )
-        st.caption("Top-p and why likely text repeats itself: Holtzman et al. 2020, arXiv:1904.09751.")
+        noted("Top-p and why likely text repeats itself: Holtzman et al. 2020, arXiv:1904.09751.")

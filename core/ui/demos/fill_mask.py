@@ -21,7 +21,7 @@ from core.ui.demos.cover import uncovered
 from core.ui.demos.cover_masks import judge_of, label
 from core.ui.demos.probes import all_probes
 from core.ui.demos.samples import sample_pills
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.page import accent, plain
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def _teach(spec: CheckpointSpec) -> None:
             r"\begin{gathered} p(w) = \frac{e^{z_w}}{\sum_{v \in V} e^{z_v}} \\"
             r"z_w = e_w^\top g(h_i) + b_w \end{gathered}"
         )
-        st.markdown(
+        told(
             "$p(w)$ is the probability of word $w$ at the masked position $i$, $h_i$ the encoder's last vector there, "
             "$g$ the small layer of the masked-word head, $e_w$ the embedding of the word, $b_w$ its bias, $V$ the "
             "vocabulary. Every word of the vocabulary gets a probability; the bars show the largest. A word that is "
@@ -253,7 +253,7 @@ def _teach(spec: CheckpointSpec) -> None:
                 " $A, v, c$ are learnt. **Try** *Tokyo is the capital of [MASK].* **Notice** that *tokyo*, the word "
                 "nearest to the sentence, is not among the guesses."
             )
-        st.caption(
+        noted(
             "Devlin et al. 2018, arXiv:1810.04805. The ten probes: Naveh Porat, Lecture 11 – Pretraining & Transformer "
             "Variants, July 2022; which words count as right is our choice."
         )

@@ -258,12 +258,12 @@ def _lessons(run: _Run, decoding: Decoding) -> None:
     share = repetition([s.token.id for s in run.path])
     measured = f"Here {share:.0%} of all runs of three tokens had occurred before in the generated text."
     if decoding.strategy == "greedy":
-        st.markdown(
+        told(
             f"Greedy decoding tends to fall into loops, in small models above all. {measured} "
             "Compare with sampling at the same length."
         )
     else:
-        st.markdown(f"{measured} Switch to greedy decoding of the same beginning and compare.")
+        told(f"{measured} Switch to greedy decoding of the same beginning and compare.")
 
 
 def _words(slug: str, ids: Sequence[int]) -> tuple[Token, ...]:

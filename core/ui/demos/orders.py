@@ -12,7 +12,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.orders import masks, masks_alt, masks_table
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.ui.demos.samples import sample_pills
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _teach() -> None:
             "keeps its place, and the order is only a mask over who may look at whom. Known words look at each other "
             "and never at a found one. With what stood there fed back, all steps come out of one pass."
         )
-        st.caption("Permutation language modelling and two-stream attention: Yang et al. 2019, arXiv:1906.08237.")
+        noted("Permutation language modelling and two-stream attention: Yang et al. 2019, arXiv:1906.08237.")
 
 
 @st.cache_data(max_entries=128, ttl=3600.0, show_spinner=False)

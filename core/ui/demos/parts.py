@@ -10,7 +10,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _maps(found: Parts, layer: int, head: int, query: int, state: PageState) -> 
                 f"from {values.min():.2f} to {values.max():.2f}. {found.tokens[query]} scores {found.tokens[key]} "
                 "highest. The table below has its row.",
             )
-    st.caption(
+    noted(
         f"Scores before the softmax, rows look and columns are looked at: orange −{limit:.1f}, nought the background, "
         f"purple +{limit:.1f}. The framed row is the token that looks."
     )

@@ -55,7 +55,7 @@ def respell_panel(checkpoint: Checkpoint, clean: str, given: str, written: str, 
         written: what it wrote.
     """
     _changes(clean, given, written)
-    st.markdown("**What the noise costs a reader of bytes, and readers of subwords**")
+    told("**What the noise costs a reader of bytes, and readers of subwords**")
     with sentences():
         cuts = _cuts(checkpoint.spec.slug, clean, given)
         _bars(cuts, state)

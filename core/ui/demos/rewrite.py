@@ -26,6 +26,7 @@ from core.ui.demos.respell import BYTES, rate_slider, respell_panel
 from core.ui.demos.rewrite_parts import attention_panel, attention_tabs
 from core.ui.demos.samples import sample_pills
 from core.ui.demos.steps import alternatives_panel, beams_table, how_it_ended, steps_table
+from core.ui.glossary import plain_terms
 from core.ui.links import PageState
 from core.ui.page import accent, plain
 
@@ -267,7 +268,7 @@ def _explore(checkpoint: Checkpoint, request: Request, run: _Run, decoding: Deco
         rewrite_text.try_and_notice(request.task)
         card = checkpoint.spec.card
         if card is not None and card.weaknesses:
-            st.caption(f"Known weakness: {plain(card.weaknesses[0])}")
+            st.caption(f"Known weakness: {plain_terms(card.weaknesses[0])}")
         beams_table(run.steps, step)
     attention_tabs(run.alignment, chosen, state)
     steps_table(run.path)

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 import streamlit as st
 
 from core.language.tasks import Task
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 
 DAMAGE = {
     "mixed": "A little of everything",
@@ -151,7 +151,7 @@ def formula(task: Task, scaled: bool) -> None:
     """
     score = r"\frac{(Y W_Q)(X W_K)^{\top}}{\sqrt{d}}" if scaled else r"(Y W_Q)(X W_K)^{\top}"
     st.latex(rf"\operatorname{{cross}}(Y, X) = \operatorname{{softmax}}\!\left({score}\right) X W_V")
-    st.markdown(
+    told(
         "- $Y$: the decoder's states, one row for each token written so far\n"
         "- $X$: the encoder's states, one row for each token read; computed once, before the first token is written\n"
         f"- $W_Q, W_K, W_V$: the weights of the layer{'; $d$: the width of a head' if scaled else ''}\n\n"
@@ -163,4 +163,4 @@ def formula(task: Task, scaled: bool) -> None:
         named = "The task is named in the text itself, as T5 does: Raffel et al. 2020, arXiv 1910.10683. "
     elif task.opens or task.answers:
         named = "The languages are named by tokens of their own, as M2M-100 does: Fan et al. 2020, arXiv 2010.11125. "
-    st.caption(f"{named}Encoder and decoder with cross-attention: Vaswani et al. 2017, arXiv 1706.03762.")
+    noted(f"{named}Encoder and decoder with cross-attention: Vaswani et al. 2017, arXiv 1706.03762.")

@@ -8,6 +8,7 @@ from core.efficiency.compare import Comparison, LongText, Measured
 from core.efficiency.cost import curve
 from core.figures import sparse as figures
 from core.ui.demos import sparse_text
+from core.ui.glossary import noted
 from core.ui.links import PageState
 
 
@@ -23,7 +24,7 @@ def tabs(found: Comparison, long: LongText, kinds_table: list[dict[str, object]]
             config={"displayModeBar": False},
             alt="Scores of one head against the length: full attention grows with the square, sparse along a line.",
         )
-        st.caption(
+        noted(
             "Exact counts, not measurements. Twice the text costs about twice as much with sparse attention, "
             "and four times as much with full attention."
         )

@@ -27,7 +27,7 @@ from core.ui.demos.long_text import (
     text_of,
     theme,
 )
-from core.ui.glossary import told
+from core.ui.glossary import terms, told
 from core.ui.links import PageState
 from core.ui.page import plain
 
@@ -142,9 +142,10 @@ def _answers(mask: Guesses, state: PageState) -> None:
         "global tokens, with the first token, and with none.",
     )
     best = max(mask.words, key=lambda word: word.chances[0])
+    moved = f"Your global tokens move {100 * mask.moved:.0f} % of the window's probability to other words."
     st.caption(
-        f"Your global tokens move {100 * mask.moved:.0f} % of the window's probability to other words. Full attention, "
-        f"for which these weights were not trained, says “{plain(best.text)}” ({percent(best.chances[0])})."
+        f"{terms(moved)} Full attention, for which these weights were not trained, says “{plain(best.text)}” "
+        f"({percent(best.chances[0])})."
     )
 
 
@@ -172,7 +173,7 @@ def _tabs(
             r"h_i = \operatorname{softmax}\!\left(\frac{q_i\,[K_G\;K_{i-w..i+w}]^{\top}}{\sqrt{d}}\right)"
             r"[V_G\;V_{i-w..i+w}] \qquad \text{scores} \approx (2w + 1 + g)\,n + g\,n"
         )
-        st.markdown(
+        told(
             f"- $q_i$: the query of token $i$; $K$, $V$: keys and values; $d$: width of a head; $n$: tokens\n"
             f"- $w = {side}$: reach of the window on one side. transformers and the paper count both sides: "
             f"{2 * side}\n- $G$: the $g = {len(global_at)}$ global tokens. Their own queries, keys and values have "

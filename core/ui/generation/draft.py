@@ -15,8 +15,7 @@ from core.ui.generation.draft_text import inked, legend
 from core.ui.generation.draft_time import settings_of, time_both
 from core.ui.generation.frame import GenerationView, writers
 from core.ui.generation.writing import forget, remember
-from core.ui.glossary import told
-from core.ui.page import plain
+from core.ui.glossary import plain_terms, told
 from core.ui.tables import Row, Table, table
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def draft_section(view: GenerationView) -> None:
     card = small.spec.card
     if card is not None:
         st.caption(
-            plain(
+            plain_terms(
                 f"{small.spec.name} has {small.model.num_parameters():,} parameters, {view.spec.name} "
                 f"{large.model.num_parameters():,}. It learned from the same text. "
                 + " ".join((*card.strengths, *card.weaknesses))
@@ -163,7 +162,7 @@ def _formula() -> None:
             r"P(\text{accept } x) = \min\Bigl(1, \frac{p(x)}{q(x)}\Bigr), \qquad "
             r"x' \sim \frac{\max(0, p - q)}{\sum_v \max(0, p(v) - q(v))}"
         )
-        st.markdown(
+        told(
             "$p$ are the large model's probabilities, $q$ the draft's, $x$ a drafted token, $x'$ what takes the place "
             "of a refused one. So every token is distributed as if the large model had written alone. Under greedy "
             "decoding a token is accepted where it is the large model's own choice, and the text is that of before."

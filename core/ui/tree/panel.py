@@ -18,6 +18,8 @@ from core.errors import OutOfRange
 from core.figures import parameters as figures
 from core.figures.numbers import percent, short
 from core.ui.costs import computed_table
+from core.ui.glossary import noted, plain_terms, terms
+from core.ui.page import plain
 from core.ui.tree.nothing import no_tree
 from core.ui.tree.sizes import compare_sizes
 from core.ui.tree.view import walkable_tree
@@ -58,7 +60,7 @@ def tree_panel(
     try:
         chosen = size_of(slug, size)
     except OutOfRange as error:
-        st.warning(_plain(str(error)))
+        st.warning(plain(str(error)))
         chosen = size_of(slug)
     counts = anatomy.counts(slug)
     names = list(counts)
@@ -83,7 +85,7 @@ def tree_panel(
             required=True,
         )
     root = anatomy.tree(slug, name)
-    st.caption(_counted(system, name, root.parameters))
+    noted(_counted(system, name, root.parameters))
     picked = node or ""
     if view == "tree":
         picked = _walk(system, name, root, key, picked, below)
@@ -106,7 +108,7 @@ def _walk(
     with left:
         start = root.nearest(picked)
         picked = walkable_tree(root, key=f"{key}.tree", selected=start, label=f"{system.name} {size}, module tree")
-        st.caption(
+        noted(
             "**Try** the arrow keys: right opens the repeated layer, letters jump to a name. **Notice**: "
             + _notice(root)
         )
@@ -121,10 +123,10 @@ def details(root: ModuleNode, path: str) -> None:
     """What one module is: class, copies, parameters and share, what it computes, its tensors."""
     found = next(((node, copies) for at, node, copies in root.walk() if at == path), (root, 1))
     node, copies = found
-    st.subheader(_plain(node.name or node.cls), anchor=False)
+    st.subheader(plain(node.name or node.cls), anchor=False)
     if path:
         where = f"{node.cls}, at {path}" + (f"; {copies} copies in the network" if copies > 1 else "")
-        st.caption(_plain(where))
+        st.caption(plain(where))
     total = node.parameters * copies
     amount = f"**{total:,}** parameters" if total else "No parameters of its own" if node.ties else "No parameters"
     if copies > 1 and total:
@@ -133,11 +135,11 @@ def details(root: ModuleNode, path: str) -> None:
     st.markdown(f"{amount}{share}.")
     told = explain(node.cls)
     if told is not None:
-        st.markdown(told.text)
+        st.markdown(terms(told.text))
         if told.formula:
             st.latex(rf"\begin{{gathered}} {told.formula} \end{{gathered}}" if r"\\" in told.formula else told.formula)
         if told.where:
-            st.caption(_plain(f"Letters: {told.where}."))
+            st.caption(plain_terms(f"Letters: {told.where}."))
     _tensors(node)
     _roles(node)
 
@@ -205,7 +207,7 @@ def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -
         "The table below has every number.",
     )
     _legend(root)
-    st.caption(
+    noted(
         "Areas are parameters; all copies of a repeated layer together. **Try** a click on a module to open it. "
         "**Notice**: " + _notice(root)
     )
@@ -242,7 +244,7 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
                 f"Source 000, a cheat sheet of May 2023, prints this `{PRINTED[slug].cls}`. "
                 "Every line is as it is there, except:"
             )
-            st.markdown("\n".join(f"- {_plain(sentence)}" for sentence in PRINTED[slug].sentences()))
+            st.markdown("\n".join(f"- {plain(sentence)}" for sentence in PRINTED[slug].sentences()))
             return
     st.code(root.text(), language=None, height=_TEXT_HEIGHT)
     st.caption("This is what torch prints for the model, letter for letter.")
@@ -253,11 +255,5 @@ def _counted(system: System, size: str, parameters: int) -> str:
     one = system.size(size)
     text = f"{one.architecture} with **{parameters:,}** parameters, shared tensors once"
     if one.published_as:
-        text += f"; published as {_plain(one.published_as)}"
-    return text + "." + (f" {_plain(one.note)}" if one.note else "")
-
-
-def _plain(text: str) -> str:
-    from core.ui.page import plain
-
-    return plain(text)
+        text += f"; published as {plain(one.published_as)}"
+    return text + "." + (f" {plain(one.note)}" if one.note else "")

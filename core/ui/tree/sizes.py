@@ -9,6 +9,7 @@ from core.anatomy.roles import EMBEDDINGS, by_role
 from core.catalogue.schema import System
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent
+from core.ui.glossary import noted
 
 
 def compare_sizes(system: System, key: str) -> None:
@@ -43,7 +44,7 @@ def compare_sizes(system: System, key: str) -> None:
     own = sorted((anatomy.tree(system.slug, size.name) for size in system.sizes), key=lambda root: root.total)
     if len(own) > 1:
         first, last = (percent(by_role(root)[EMBEDDINGS] / root.total) for root in (own[0], own[-1]))
-        st.caption(
+        noted(
             f"**Try** the shares. **Notice**: from the smallest to the largest {system.name} here, the share of the "
             f"embeddings goes from {first} to {last}."
         )
