@@ -50,11 +50,11 @@ class Case:
 
 CASES = {
     "orders": Case(
-        "decoder", {"system": "xlnet", "model": "atlas-xlnet"}, "Your guesses, one word for each step, in their order",
+        "decoder", {"system": "xlnet", "model": "atlas-xlnet"}, "What does the model expect? One word for each step",
         "xyzzy door", "“door”: Right: that stood there.", "best guesses", 3,
     ),
     "orders, one word": Case(
-        "decoder", {"system": "xlnet", "model": "atlas-xlnet", "words": "4"}, "Your guess at the word", "door",
+        "decoder", {"system": "xlnet", "model": "atlas-xlnet", "words": "4"}, "What does the model expect?", "door",
         "Right: that stood there.", "best guesses", 1,
     ),
     "passes": Case(

@@ -30,7 +30,7 @@ def steps_or_guess(
     :param fed: what is fed back after each step, which changes the answers.
     """
     several = len(unknown.words) > 1
-    label = "Your guesses, one word for each step, in their order" if several else "Your guess at the word"
+    label = "What does the model expect? One word for each step" if several else "What does the model expect?"
     place = st.empty()
     judge = judge_of(unknown.tokens, [step.guess for step in found])
     question = ("orders", spec.slug, text, unknown.places, fed)

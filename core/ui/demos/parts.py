@@ -34,13 +34,15 @@ def parts_demo(spec: CheckpointSpec, state: PageState) -> None:
     st.session_state.setdefault(box, state.text("text") or TEXT)
     text = st.text_input("Sentence, perhaps with [MASK] in place of a word", key=box) or ""
     state.set(text=None if text == TEXT else text)
+    masks = 0
     with sentences():
         found = _parts(spec.slug, text)
+        masks = len(found.masks)
         layer, head, query = _menus(found, state)
         _maps(found, layer, head, query, state)
         _row(found, layer, head, query)
     with sentences():
-        _hidden(spec, text, len(found.masks), state)
+        _hidden(spec, text, masks, state)
     _teach()
 
 
