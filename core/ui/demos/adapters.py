@@ -10,7 +10,7 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.adapters import update_alt, update_bars, update_rows
 from core.figures.predictions import bars_alt, guess_bars, percent
-from core.ui.demos.cover import choice, uncovered
+from core.ui.demos.cover import choice, uncovered, was_shown
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
 
@@ -46,7 +46,7 @@ def adapters_demo(spec: CheckpointSpec, state: PageState) -> None:
         with sentences():
             shown = _one(spec, text, info, state)
         if shown:
-            _all(spec, text, known)
+            _all(spec, text, known, state)
         _cost(spec, info, known)
         _teach(spec)
 
@@ -80,7 +80,7 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> b
     def judge(guess: str) -> str:
         return choice(guess, info.answers, found.adapted)
 
-    if not uncovered(state, (info.slug, found.read), "Your answer", judge, choices=info.answers):
+    if not uncovered(state, _question(info, found), "Your answer", judge, choices=info.answers):
         return False
     dark = st.context.theme.type == "dark"
     sides = (
@@ -135,8 +135,12 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> b
     return True
 
 
-def _all(spec: CheckpointSpec, text: str, known: tuple[TaskInfo, ...]) -> None:
-    """Every task on the same text."""
+def _question(info: TaskInfo, found: TaskVerdict) -> tuple[str, str]:
+    return info.slug, found.read
+
+
+def _all(spec: CheckpointSpec, text: str, known: tuple[TaskInfo, ...], state: PageState) -> None:
+    """Every task on the same text; one whose answer is still covered stays so."""
     from core.errors import AtlasError
 
     rows = []
@@ -148,6 +152,9 @@ def _all(spec: CheckpointSpec, text: str, known: tuple[TaskInfo, ...]) -> None:
             rows.append({"task": info.name, "adapters": str(error), "head alone": ""})
             continue
         answered = True
+        if state.text("cover") == "yes" and not was_shown(state, _question(info, found)):
+            rows.append({"task": info.name, "adapters": "covered", "head alone": "covered"})
+            continue
         rows.append(
             {
                 "task": info.name,

@@ -12,6 +12,7 @@ from core.figures.predictions import bars_alt, guess_bars
 from core.language.tokens import words
 from core.ui.chips import token_chips
 from core.ui.demos.cover import uncovered, verdict
+from core.ui.demos.cover_masks import FIRST
 from core.ui.demos.samples import sample_pills
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
@@ -45,7 +46,7 @@ def bilingual_demo(spec: CheckpointSpec, state: PageState) -> None:
             return verdict(guess, first_one.beside.tokens, first_one.beside.probabilities, truth)
 
         question = (spec.slug, first, second, hidden)
-        if not uncovered(state, question, "Your guess at the first hidden word", judge):
+        if not uncovered(state, question, FIRST, judge):
             return
         _pictures(joined, guesses, state)
         told(

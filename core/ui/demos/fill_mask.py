@@ -92,7 +92,7 @@ def fill_mask_demo(
     for note in sentence.notes:
         st.caption(plain(note))
     asked = (spec.slug, sentence.text, sentence.positions)
-    if page is not None and not uncovered(page, asked, label(predictions), judge_of(sentence, predictions)):
+    if page is not None and not uncovered(page, asked, label(predictions), judge_of(sentence.tokens, predictions)):
         _teach(spec)
         return state
     _refilled(spec, sentence, predictions, accent(branch))

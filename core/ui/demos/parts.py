@@ -10,6 +10,8 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.demos.cover import uncovered, verdict
+from core.ui.demos.cover_masks import FIRST, ONE
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
 
@@ -32,13 +34,15 @@ def parts_demo(spec: CheckpointSpec, state: PageState) -> None:
     st.session_state.setdefault(box, state.text("text") or TEXT)
     text = st.text_input("Sentence, perhaps with [MASK] in place of a word", key=box, persist_state="page") or ""
     state.set(text=None if text == TEXT else text)
+    masks = 0
     with sentences():
         found = _parts(spec.slug, text)
+        masks = len(found.masks)
         layer, head, query = _menus(found, state)
         _maps(found, layer, head, query, state)
         _row(found, layer, head, query)
     with sentences():
-        _left_out(_guesses(spec.slug, text), state)
+        _hidden(spec, text, masks, state)
     _teach()
 
 
@@ -131,9 +135,21 @@ def _row(found: Parts, layer: int, head: int, query: int) -> None:
         )
 
 
+def _hidden(spec: CheckpointSpec, text: str, masks: int, state: PageState) -> None:
+    """The hidden word, which may wait for a guess; the scores above do not tell it."""
+    found = _guesses(spec.slug, text)
+    whole = found[0]
+    st.markdown("**The hidden word, when a part is left out of every score**")
+
+    def judge(guess: str) -> str:
+        return verdict(guess, whole.tokens, whole.probabilities)
+
+    if uncovered(state, ("parts", spec.slug, text), ONE if masks == 1 else FIRST, judge):
+        _left_out(found, state)
+
+
 def _left_out(found: tuple[Without, ...], state: PageState) -> None:
     """Guesses for the hidden word of the whole model and without each part."""
-    st.markdown("**The hidden word, when a part is left out of every score**")
     scale = max(guess.probabilities[0] for guess in found)
     for column, guess in zip(st.columns(len(found), gap="medium"), found, strict=True):
         with column:

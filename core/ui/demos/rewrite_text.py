@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
-
 import streamlit as st
 
+from core.language.guesses import in_order
 from core.language.tasks import Task
 from core.ui.glossary import noted, told
 
@@ -97,7 +96,7 @@ def kept(before: str, after: str) -> str:
     old, new = before.split(), after.split()
     if old == new:
         return "Rebuilt word for word."
-    same = sum(block.size for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
+    same = in_order(old, new)
     return f"{same} of the original's {len(old)} words stand in their order in the {len(new)} that were written."
 
 

@@ -12,8 +12,10 @@ from core.ui.glossary import noted
 from core.ui.links import PageState
 
 
-def tabs(found: Comparison, long: LongText, kinds_table: list[dict[str, object]], state: PageState) -> None:
-    """Cost against length, formula, the library, all numbers as tables, and the text."""
+def tabs(
+    found: Comparison, long: LongText, kinds_table: list[dict[str, object]], state: PageState, *, shown: bool
+) -> None:
+    """Cost against length, formula, the library, all numbers as tables, and the text; answers only where ``shown``."""
     names = ("Cost against length", "Formula", "What the library does", "As tables", "The text")
     growth, formula, library, tables, text = st.tabs(list(names))
     costs = curve([n for n in (256, 512, 1024, 1536, 2048, 3072, 4096) if n <= found.positions], found.sparsity)
@@ -37,7 +39,7 @@ def tabs(found: Comparison, long: LongText, kinds_table: list[dict[str, object]]
         st.markdown("**Cost**")
         _counts(_measured_table(found))
         st.caption(sparse_text.how_measured(found))
-        for word in found.words:
+        for word in found.words if shown else ():
             st.markdown(f"**Predictions for the mask at token {word.position}**")
             st.dataframe(figures.answers_table(word.answers), hide_index=True)
         st.markdown("**Pattern**")
