@@ -75,7 +75,8 @@ def test_tree_and_facts_of_the_later_line_open(slug: str) -> None:
 @pytest.mark.parametrize("query", [{}, {"size": "175B"}, {"size": "</script>", "node": "h.0", "drawing": "sunburst"}])
 def test_in_place_of_gpt_4s_tree_stands_a_sentence(query: dict[str, str]) -> None:
     at = opened("decoder", system="gpt-4", tab="tree", **query)
-    assert catalogue.get("gpt-4").undisclosed in at.info[0].value.replace("\\", "")
+    said = words(at.info[0].value)
+    assert catalogue.get("gpt-4").undisclosed in said
     assert not at.get("iframe")
     assert not at.error
     links = [element.proto for element in at.get("page_link")]
