@@ -17,7 +17,7 @@ WRITERS = [s for s in checkpoints.available() if s.ready and s.kind in ("causal-
 
 
 def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page("pages/generation.py")
     for name, value in query.items():
         at.query_params[name] = value

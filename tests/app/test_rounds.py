@@ -132,7 +132,7 @@ def test_giving_up_is_no_point(page: AppTest) -> None:
 
 
 def branch(name: str, **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page(f"pages/{name}.py")
     for key, value in query.items():
         at.query_params[key] = value
