@@ -1,4 +1,4 @@
-"""Home: the family over the years, the four doors, what runs here, and where to begin. Nothing here needs torch."""
+"""Home: the family over the years, the four doors, where to begin, and what runs here. Nothing here needs torch."""
 
 import streamlit as st
 
@@ -20,5 +20,5 @@ with cards:
     doors()
 
 family_list(catalogue.systems())
-what_runs()
 first_steps()
+what_runs()

@@ -5,8 +5,14 @@ No network is built: shapes are written down, and :class:`ModuleNode` counts the
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import groupby
+
 from core.anatomy.node import ModuleNode
-from core.costs.configuration import STYLES, Configuration, Style, check
+from core.costs.blocks import block, expert
+from core.costs.configuration import Configuration, check
+from core.costs.nodes import group, linear, norm, table, vectors
+from core.costs.styles import STYLES, Style
 
 BUCKETS = 32
 """Distances that T5 tells apart."""
@@ -16,132 +22,129 @@ def tree(one: Configuration) -> ModuleNode:
     """The tree of the network. Raises :class:`core.errors.OutOfRange` for numbers that make none."""
     check(one)
     style = STYLES[one.style]
-    words = ModuleNode("words", "Embedding", f"{one.vocabulary}, {one.word_width}",
-                       tensors=(("weight", (one.vocabulary, one.word_width)),)).counted()  # fmt: skip
+    words = table("words", one.vocabulary, one.word_width)
     if one.kind == "encoder-decoder":
+        held = [] if style.own_words else [group("embeddings", "Embeddings", words)]
         sides = [
             _side(one, style, "encoder", one.layers, cross=False),
             _side(one, style, "decoder", one.decoder_layers, cross=True),
         ]
-        children = [_group("embeddings", "Embeddings", words), *sides, *_head(one, style)]
+        children = [*held, *sides, *_head(one, style)]
     else:
         embeddings = [words, *_tables(one, style)]
         if style.word_norm:
-            embeddings.append(_norm("norm", one.word_width, style))
-        children = [_group("embeddings", "Embeddings", *embeddings), *_widened(one), *_stack(one, style, one.layers)]
+            embeddings.append(norm("norm", one.word_width, style))
+        children = [group("embeddings", "Embeddings", *embeddings), *_widened(one), *_stack(one, style, one.layers)]
         children += _head(one, style)
-    return _group("", "Network", *children)
+    if style.mask_vector:
+        children.insert(0, vectors("mask", "Vector", ("weight", (one.width,))))
+    return group("", "Network", *children)
+
+
+def used(one: Configuration) -> int:
+    """Parameters that one token goes through: all but the experts that it does not use."""
+    idle = expert(one, STYLES[one.style]).parameters * (one.experts - one.active) if one.experts else 0
+    sides = [one.layers, one.decoder_layers] if one.kind == "encoder-decoder" else [one.layers]
+    layers = sum(1 if one.shared and depth > one.dense else depth - one.dense for depth in sides)
+    return tree(one).parameters - idle * layers
 
 
 def _side(one: Configuration, style: Style, name: str, layers: int, *, cross: bool) -> ModuleNode:
     """One side of an encoder-decoder: its own positions and norms, and the layers."""
-    own = _tables(one, style)
+    own = [table("words", one.vocabulary, one.word_width)] if style.own_words else []
+    own += _tables(one, style)
     if style.word_norm:
-        own.append(_norm("norm", one.word_width, style))
-    parts = [_group("embeddings", "Embeddings", *own)] if own else []
+        own.append(norm("norm", one.word_width, style))
+    parts = [group("embeddings", "Embeddings", *own)] if own else []
     cls = "Encoder" if name == "encoder" else "Decoder"
-    return _group(name, cls, *parts, *_widened(one), *_stack(one, style, layers, cross=cross))
+    return group(name, cls, *parts, *_widened(one), *_stack(one, style, layers, cross=cross))
 
 
 def _tables(one: Configuration, style: Style) -> list[ModuleNode]:
     tables = []
     if one.scheme == "learned" and one.positions:
-        tables.append(_table("positions", one.positions + style.offset, one.word_width))
-    if one.segments and one.kind != "encoder-decoder":
-        tables.append(_table("segments", one.segments, one.word_width))
+        tables.append(table("positions", one.positions + style.offset, one.word_width))
+    if one.scheme == "axial":
+        quarter = one.word_width // 4
+        tables.append(table("positions_far", one.axial, quarter))
+        tables.append(table("positions_near", one.positions // one.axial, one.word_width - quarter))
+    if one.segments and (style.own_words or one.kind != "encoder-decoder"):
+        tables.append(table("segments", one.segments, one.word_width))
     return tables
 
 
 def _widened(one: Configuration) -> list[ModuleNode]:
     if one.word_width == one.width:
         return []
-    return [_group("embeddings_widened", "Embeddings", _linear("widen", one.width, one.word_width, True))]
+    return [group("embeddings_widened", "Embeddings", linear("widen", one.width, one.word_width, True))]
 
 
 def _stack(one: Configuration, style: Style, layers: int, *, cross: bool = False) -> list[ModuleNode]:
-    block = _block(one, style, cross=cross)
-    if one.shared:
-        repeated = ModuleNode("0", block.cls, "", block.children).counted()
-        run = ModuleNode("layers", "ModuleList", f"one layer, used {layers} times", (repeated,)).counted()
-    else:
-        name = f"0-{layers - 1}" if layers > 1 else "0"
-        repeated = ModuleNode(name, block.cls, "", block.children, repeat=layers).counted()
-        run = ModuleNode("layers", "ModuleList", "", (repeated,)).counted()
     parts = []
     if one.scheme == "relative":
-        parts.append(_group("attention_bias", "RelativeAttention", _table("distances", BUCKETS, one.heads)))
-    parts.append(run)
+        parts.append(group("attention_bias", "RelativeAttention", table("distances", BUCKETS, one.heads)))
+    if one.scheme == "distances" and one.positions:
+        parts.append(table("distances", 2 * one.positions, one.width))
+        if style.distance_norm:
+            parts.append(norm("distances_norm", one.width, style))
+    parts.append(_layers(one, style, layers, cross=cross))
+    if style.convolution:
+        three = (("weight", (one.width, one.width, 3)), ("bias", (one.width,)))
+        parts.append(group("convolution", "Convolution", vectors("conv", "Conv1d", *three),
+                           norm("norm", one.width, style)))  # fmt: skip
     if style.final_norm:
-        parts.append(_norm("final_norm", one.width, style))
+        parts.append(norm("final_norm", _end(one, style), style))
     return parts
 
 
-def _block(one: Configuration, style: Style, *, cross: bool) -> ModuleNode:
-    parts = [_attention("attention", one, style)]
-    if cross:
-        parts.append(_attention("cross_attention", one, style))
-    matrices = [_linear("gate", one.ffn, one.width, style.ffn_bias)] if one.gated else []
-    matrices += [
-        _linear("up", one.ffn, one.width, style.ffn_bias),
-        _linear("down", one.width, one.ffn, style.ffn_bias),
-    ]
-    parts.append(_group("feed_forward", "FeedForward", *matrices))
-    parts += [_norm(f"norm_{number}", one.width, style) for number in range(1, style.norms + cross + 1)]
-    return _group("", "Block", *parts)
+def _layers(one: Configuration, style: Style, layers: int, *, cross: bool) -> ModuleNode:
+    """The layers, those that are alike as one run. A shared one stands once."""
+    kinds = ((bool(one.experts) and at >= one.dense, at >= layers - one.hashed) for at in range(layers))
+    runs, first = [], 0
+    for (experts, hashed), alike in groupby(kinds):
+        count = len(list(alike))
+        found = block(one, style, cross=cross, experts=experts, hashed=hashed)
+        if one.shared:
+            found = replace(found, name="0")
+            return ModuleNode("layers", "ModuleList", f"one layer, used {layers} times", (found,)).counted()
+        last = first + count - 1
+        runs.append(replace(found, name=f"{first}-{last}" if count > 1 else str(first), repeat=count))
+        first = last + 1
+    return group("layers", "ModuleList", *runs)
 
 
-def _attention(name: str, one: Configuration, style: Style) -> ModuleNode:
-    queries, keys = one.heads * one.dim, one.kv_heads * one.dim
-    read, written = style.attention_bias in ("all", "queries"), style.attention_bias in ("all", "output")
-    parts = [
-        _linear("query", queries, one.width, read),
-        _linear("key", keys, one.width, read),
-        _linear("value", keys, one.width, read),
-        _linear("output", one.width, queries, written),
-    ]
-    if style.head_norm:
-        parts += [_norm("query_norm", one.dim, style), _norm("key_norm", one.dim, style)]
-    return _group(name, "CrossAttention" if name.startswith("cross") else "SelfAttention", *parts)
+def _end(one: Configuration, style: Style) -> int:
+    """Numbers of a token behind the last layer."""
+    return 2 * one.width if style.two_streams else one.width
 
 
 def _head(one: Configuration, style: Style) -> list[ModuleNode]:
-    """What stands on top: nothing, a pooler, or a matrix that writes words."""
+    """What stands on top: nothing, a pooler, a matrix that writes words, or several of these."""
     if one.head == "none":
         return []
+    pooler = linear("pooler", one.width, one.width, True)
     if one.head == "pooler":
-        return [_linear("pooler", one.width, one.width, True)]
-    masked = one.head == "masked"
-    entering = one.word_width if masked else one.width
-    tied = one.tied and entering == one.word_width
-    tensors: tuple[tuple[str, tuple[int, ...]], ...] = (("weight", (one.vocabulary, entering)),)
-    if masked or style.head_bias:
-        tensors += (("bias", (one.vocabulary,)),)
-    extra = f"in_features={entering}, out_features={one.vocabulary}, bias={len(tensors) > 1}"
-    ties = (("weight", "embeddings.words.weight"),) if tied else ()
-    if not masked:
-        return [ModuleNode("lm_head", "Linear", extra, tensors=tensors, ties=ties).counted()]
-    out = ModuleNode("words", "Linear", extra, tensors=tensors, ties=ties).counted()
-    dense = _linear("dense", entering, one.width, True)
-    return [_group("predictions", "MaskedWordHead", dense, _norm("norm", entering, style), out)]
+        return [pooler]
+    if one.head == "replaced":
+        dense = linear("dense", one.width, one.width, True)
+        return [group("predictions", "ReplacedWordHead", dense, linear("score", 1, one.width, True))]
+    if one.head == "words":
+        return [_written("lm_head", one, style, _end(one, style), style.head_bias)]
+    entering = one.word_width
+    parts = [linear("dense", entering, _end(one, style), style.ffn_bias), norm("norm", entering, style)]
+    masked = group("predictions", "MaskedWordHead", *parts, _written("words", one, style, entering, True))
+    match one.head:
+        case "masked-pooler":
+            return [pooler, masked]
+        case "pretraining":
+            return [pooler, masked, linear("classifier", 2, one.width, True)]
+    return [masked]
 
 
-def _group(name: str, cls: str, *children: ModuleNode) -> ModuleNode:
-    return ModuleNode(name, cls, "", children).counted()
-
-
-def _table(name: str, rows: int, width: int) -> ModuleNode:
-    return ModuleNode(name, "Embedding", f"{rows}, {width}", tensors=(("weight", (rows, width)),)).counted()
-
-
-def _linear(name: str, out: int, into: int, bias: bool) -> ModuleNode:
-    tensors: tuple[tuple[str, tuple[int, ...]], ...] = (("weight", (out, into)),)
-    if bias:
-        tensors += (("bias", (out,)),)
-    return ModuleNode(name, "Linear", f"in_features={into}, out_features={out}, bias={bias}", tensors=tensors).counted()
-
-
-def _norm(name: str, width: int, style: Style) -> ModuleNode:
-    tensors: tuple[tuple[str, tuple[int, ...]], ...] = (("weight", (width,)),)
-    if style.norm_bias:
-        tensors += (("bias", (width,)),)
-    return ModuleNode(name, "LayerNorm" if style.norm_bias else "RMSNorm", f"({width},)", tensors=tensors).counted()
+def _written(name: str, one: Configuration, style: Style, entering: int, bias: bool) -> ModuleNode:
+    """The matrix that writes words; tied to the words that are read where the two are of one width."""
+    matrix = linear(name, one.vocabulary, entering, bias)
+    if not one.tied or entering != one.word_width:
+        return matrix
+    owner = "decoder." if style.own_words and one.kind == "encoder-decoder" else ""
+    return replace(matrix, ties=(("weight", f"{owner}embeddings.words.weight"),)).counted()

@@ -8,7 +8,14 @@ feed-forward block of f:
     norms            2 · 2 d, without a bias 2 · d
 
 and biases where the style has them. Outside the layers stand V words with E numbers each, E · d to widen them where E
-is not d, and the rows of positions and segments.
+is not d, and the rows of positions and segments. Experts and latent attention change the summands of a layer:
+
+    experts          X · 3 · d · i  +  S · 3 · d · i  +  X · d
+    latent           d · c + c + c · a · (d_h + d_r)  +  d · (k + d_r) + k + k · a · (d_h + d_v)  +  a · d_v · d
+
+with X experts of width i, S more that every token uses, and a row of the router for each; latents of c numbers for
+queries (without one d · a · (d_h + d_r) instead) and of k for keys and values, d_r numbers of a query and of the one
+key that are turned, and values of d_v (DeepSeek-AI 2024, section 2.1).
 """
 
 from __future__ import annotations
@@ -19,63 +26,25 @@ from typing import Any, Literal
 from core.costs.shape import Kind
 from core.errors import OutOfRange
 
-Positions = Literal["learned", "rotary", "relative", "fixed"]
+Positions = Literal["learned", "rotary", "relative", "distances", "axial", "fixed"]
 POSITIONS: dict[str, str] = {
     "learned": "a learned table",
     "rotary": "rotated into queries and keys",
     "relative": "a bias for each distance (T5)",
+    "distances": "a vector for each distance (DeBERTa)",
+    "axial": "two crossed tables (Reformer)",
     "fixed": "sinusoids or none",
 }
-Head = Literal["none", "pooler", "words", "masked"]
+Head = Literal["none", "pooler", "words", "masked", "masked-pooler", "pretraining", "replaced"]
 HEADS: dict[str, str] = {
     "none": "none",
     "pooler": "pooler of the first token",
     "words": "next word",
     "masked": "masked words (BERT)",
+    "masked-pooler": "masked words and a pooler",
+    "pretraining": "masked words and next sentence",
+    "replaced": "original or replaced (ELECTRA)",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """What has no box: biases and norms, as one family of models has them."""
-
-    name: str
-    attention_bias: Literal["all", "none", "queries", "output"] = "all"
-    """``queries``: on queries, keys and values alone; ``output``: on the last matrix alone."""
-    ffn_bias: bool = True
-    norm_bias: bool = True
-    norms: int = 2
-    """Norms of a layer, without the one before cross-attention."""
-    word_norm: bool = False
-    """A norm right behind the word vectors, on each side."""
-    final_norm: bool = False
-    """A norm behind the last layer, on each side."""
-    head_norm: bool = False
-    """Norms of queries and of keys inside each head."""
-    head_bias: bool = False
-    """A bias on the matrix that writes words."""
-    offset: int = 0
-    """Rows of the position table that no position uses."""
-
-
-STYLES = {
-    "bert": Style("BERT: biases, a norm behind the word vectors", word_norm=True),
-    "gpt-2": Style("GPT-2: biases, a norm at the end", final_norm=True),
-    "gpt": Style("GPT: biases, no norm at the end"),
-    "gpt-neo": Style("GPT-Neo: no biases on queries, keys, values", attention_bias="output", final_norm=True),
-    "gpt-j": Style(
-        "GPT-J: one norm a layer, no biases in attention", "none", norms=1, final_norm=True, head_bias=True
-    ),
-    "ctrl": Style("CTRL: as GPT-2, and a bias for each word", final_norm=True, head_bias=True),
-    "llama": Style("LLaMA: no biases, scale-only norms", "none", ffn_bias=False, norm_bias=False, final_norm=True),
-    "qwen2": Style("Qwen 2: as LLaMA, with biases on queries, keys, values", "queries", False, False, final_norm=True),
-    "qwen3": Style("Qwen 3: as LLaMA, with norms inside the heads", "none", False, False, final_norm=True,
-                   head_norm=True),
-    "t5": Style("T5: no biases, scale-only norms", "none", ffn_bias=False, norm_bias=False, final_norm=True),
-    "bart": Style("BART: biases, a norm behind the word vectors", word_norm=True, offset=2),
-    "m2m": Style("M2M-100: biases, a norm at the end of each side", final_norm=True),
-    "pegasus": Style("mBART: norms behind the words and at the end", word_norm=True, final_norm=True, offset=2),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +71,30 @@ class Configuration:
     shared: bool
     head: Head
     style: str
+    adapter: int = 0
+    """Numbers inside an adapter, two to a layer; 0 without any."""
+    experts: int = 0
+    """Feed-forward blocks to choose from in a layer; 0 where there is just the one."""
+    active: int = 2
+    """How many of them a token uses."""
+    common: int = 0
+    """Experts beside them that every token uses."""
+    inner: int = 0
+    """Feed-forward width of one expert; 0 stands for the layer's."""
+    dense: int = 0
+    """The first layers, which have one feed-forward block and no experts."""
+    latent: int = 0
+    """Numbers from which the keys and values of all heads are made; 0 where each is made from the token's vector."""
+    query_latent: int = 0
+    """The same for queries, where keys and values have a latent."""
+    turned: int = 0
+    """With a latent: numbers of a query, and of the one key, that carry the position."""
+    value: int = 0
+    """With a latent: numbers of a value; 0 stands for those of a head."""
+    axial: int = 0
+    """Rows of the first of two crossed tables; positions must be a multiple."""
+    hashed: int = 0
+    """Layers, the last ones, whose queries are their keys."""
 
     @property
     def dim(self) -> int:
@@ -112,6 +105,21 @@ class Configuration:
     def word_width(self) -> int:
         """Numbers of a word's vector."""
         return self.embedding or self.width
+
+    @property
+    def expert_width(self) -> int:
+        """Feed-forward width of one expert."""
+        return self.inner or self.ffn
+
+    @property
+    def value_dim(self) -> int:
+        """Numbers of a value in one head."""
+        return (self.latent and self.value) or self.dim
+
+    @property
+    def kept(self) -> int:
+        """Numbers that a token leaves in the cache of one layer."""
+        return self.latent + self.turned if self.latent else 2 * self.kv_heads * self.dim
 
     def changed(self, **values: Any) -> Configuration:
         """With other values, checked. Raises :class:`OutOfRange`."""
@@ -131,10 +139,31 @@ def check(one: Configuration) -> None:
             f"A width of {one.width:,} cannot be shared out among {one.heads} heads. A width of {fits} would do, or a "
             "number of your own for the width of a head."
         )
-    if one.heads % one.kv_heads:
+    if not one.latent and one.heads % one.kv_heads:
         fits = ", ".join(str(n) for n in range(1, one.heads + 1) if one.heads % n == 0)
         raise OutOfRange(
             f"{one.kv_heads} key-value heads cannot serve {one.heads} heads equally. These numbers would do: {fits}."
         )
     if one.kind == "encoder-decoder" and one.decoder_layers < 1:
         raise OutOfRange("An encoder-decoder needs at least one layer on the decoder's side.")
+    depth = min(one.layers, one.decoder_layers) if one.kind == "encoder-decoder" else one.layers
+    if one.experts and not 1 <= one.active <= one.experts:
+        raise OutOfRange(f"A token cannot use {one.active:,} of {one.experts:,} experts: choose 1 to {one.experts:,}.")
+    if one.experts and one.dense > depth:
+        raise OutOfRange(f"{one.dense:,} layers without experts are more than the {depth:,} layers there are.")
+    if one.hashed > depth:
+        raise OutOfRange(f"{one.hashed:,} hashed layers are more than the {depth:,} layers there are.")
+    if one.shared and (0 < one.hashed < depth or (one.experts and 0 < one.dense < depth)):
+        raise OutOfRange("Layers that share one block cannot be of two kinds: switch sharing off, or make all alike.")
+    if one.scheme == "axial":
+        _check_axial(one)
+
+
+def _check_axial(one: Configuration) -> None:
+    if not one.axial or one.positions % one.axial or not one.positions:
+        raise OutOfRange(
+            f"{one.positions:,} positions are no multiple of {one.axial:,} rows of the first table. The tables' rows "
+            "multiplied give the positions."
+        )
+    if one.word_width < 4:
+        raise OutOfRange("Two crossed tables share a word's vector one to three, so it needs at least 4 numbers.")

@@ -1,32 +1,51 @@
-"""Where the editor starts: a published size in its boxes, as nearly as they hold it.
+"""Where the editor starts: a published size in its boxes.
 
 What a class has on top and how it places norms and biases is named here by its family; the numbers come from the kept
-shape and tree. A system with parts that the editor has no box for (disentangled attention, adapters, experts, a second
-set of projections) starts near its own count, and the page shows both.
+shape and tree. Every size that has layers of attention is held to the last parameter, which a test looks at.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from core import anatomy
 from core.anatomy.node import ModuleNode
 from core.anatomy.sizes import size_of
 from core.costs.configuration import Configuration, Head, Positions
 from core.costs.keep import shape_of
+from core.costs.shape import Shape
 from core.errors import OutOfRange
 
 _STYLES = (
     ("GPT2", "gpt-2"), ("OpenAIGPT", "gpt"), ("GPTNeo", "gpt-neo"), ("GPTJ", "gpt-j"), ("CTRL", "ctrl"),
-    ("Llama", "llama"), ("Mistral", "llama"), ("Mixtral", "llama"), ("Gemma", "llama"), ("Qwen2", "qwen2"),
-    ("Qwen3", "qwen3"), ("Deepseek", "llama"), ("MT5", "t5"), ("T5", "t5"), ("Bart", "bart"), ("MBart", "pegasus"),
-    ("BigBirdPegasus", "pegasus"), ("M2M100", "m2m"), ("OPT", "gpt-2"), ("Reformer", "gpt-2"),
+    ("DallE", "ctrl"), ("Llama", "llama"), ("Mistral", "llama"), ("Mixtral", "llama"), ("Gemma2", "gemma-2"),
+    ("Gemma", "llama"), ("Qwen2", "qwen2"), ("Qwen3", "qwen3"), ("Deepseek", "llama"), ("MT5", "t5"), ("T5", "t5"),
+    ("UntiedMT5", "t5"), ("Bart", "bart"), ("MBart", "pegasus"), ("BigBirdPegasus", "bigbird-pegasus"),
+    ("M2M100", "m2m"), ("OPT", "gpt-2"), ("Reformer", "reformer"), ("Transformer2017", "transformer"),
+    ("EncoderDecoder", "bert2bert"), ("XLNet", "xlnet"), ("XLMWithLM", "xlm"), ("Longformer", "longformer"),
+    ("DebertaV2", "deberta-3"), ("Deberta", "deberta"), ("ModernBert", "modernbert"),
 )  # fmt: skip
 """How the names of classes begin, and the style that they share; BERT's for all others."""
 
 _SCHEMES: tuple[tuple[Positions, frozenset[str]], ...] = (
-    ("rotary", frozenset({"llama", "qwen2", "qwen3", "gpt-j"})),
+    ("rotary", frozenset({"llama", "gemma-2", "qwen2", "qwen3", "gpt-j", "modernbert"})),
     ("relative", frozenset({"t5"})),
-    ("fixed", frozenset({"m2m", "ctrl"})),
+    ("distances", frozenset({"deberta", "deberta-2", "deberta-3"})),
+    ("axial", frozenset({"reformer"})),
+    ("fixed", frozenset({"m2m", "xlnet", "transformer"})),
 )
+
+_MEANINGS = (
+    ("DallE", "Vocabulary counts words and image codes together; positions count those of the text, of its padding and "
+              "of the picture's rows and columns."),
+    ("Ernie", "Segments are the rows of two tables: segments and tasks."),
+    ("XLM", "Segments are the rows of the table of languages, where the size has one."),
+    ("Deberta", "Positions are distances to one side; the table has a row for each side."),
+    ("Longformer", "Each layer has queries, keys and values a second time, for the tokens that look everywhere."),
+    ("XLNet", "Positions are sinusoids; each layer turns distances into keys by a matrix of its own."),
+    ("EncoderDecoderModel", "Positions and segments are those of each side."),
+)  # fmt: skip
+"""What the boxes stand for where a class has no such thing under that name."""
 
 
 def start(slug: str, size: str | None = None) -> Configuration:
@@ -40,49 +59,134 @@ def start(slug: str, size: str | None = None) -> Configuration:
         raise OutOfRange(f"{slug} {chosen.name} is no stack of attention layers, so the editor cannot start from it.")
     root = anatomy.tree(slug, chosen.name)
     style = next((name for begin, name in _STYLES if chosen.architecture.startswith(begin)), "bert")
+    if style == "deberta-3" and _named(root, "conv"):
+        style = "deberta-2"
     scheme: Positions = next((name for name, styles in _SCHEMES if style in styles), "learned")
-    if scheme == "learned" and not _has(root, "positions"):
+    if scheme == "learned" and not _rows(root, _POSITIONS):
         scheme = "fixed"
     stack, first = shape.main, shape.stacks[0]
     plain = stack.width == stack.heads * stack.head_dim
-    return Configuration(
-        kind=shape.kind,
-        layers=first.layers,
-        decoder_layers=stack.layers if shape.kind == "encoder-decoder" else 0,
-        width=stack.width,
-        heads=stack.heads,
-        kv_heads=stack.kv_heads,
-        head_dim=0 if plain else stack.head_dim,
-        ffn=stack.ffn,
-        gated=stack.gated,
-        vocabulary=shape.vocabulary,
-        embedding=0 if shape.embedding == stack.width else shape.embedding,
-        positions=shape.positions,
-        scheme=scheme,
-        segments=shape.segments if _has(root, "segments") else 0,
-        tied=shape.tied,
-        shared=shape.uses > 1,
-        head=_head(chosen.architecture, shape.kind, root),
-        style=style,
+    values: dict[str, Any] = {
+        "kind": shape.kind,
+        "layers": first.layers,
+        "decoder_layers": stack.layers if shape.kind == "encoder-decoder" else 0,
+        "width": stack.width,
+        "heads": stack.heads,
+        "kv_heads": stack.kv_heads,
+        "head_dim": 0 if plain else stack.head_dim,
+        "ffn": stack.ffn,
+        "gated": stack.gated,
+        "vocabulary": shape.vocabulary,
+        "embedding": 0 if shape.embedding == stack.width else shape.embedding,
+        "positions": shape.positions,
+        "scheme": scheme,
+        "segments": _rows(root, _SEGMENTS),
+        "tied": shape.tied and not chosen.architecture.startswith("Untied"),
+        "shared": shape.uses > 1,
+        "head": _head(chosen.architecture, shape.kind, root),
+        "style": style,
+        "turned": stack.head_dim // 2,
+        "adapter": _width(root, "adapter", "down"),
+    }
+    values |= _experts(root, shape) | _latent(root, shape) | _special(root, style)
+    if chosen.architecture.startswith("DallE"):
+        words = _rows(root, ("text_token", "image_token"))
+        places = ("text_padding", "text_position", "image_row", "image_column")
+        values |= {"vocabulary": words, "positions": _rows(root, places), "scheme": "learned", "tied": False}
+    return Configuration(**values)
+
+
+def meaning(slug: str, size: str | None = None) -> str:
+    """What the boxes stand for where a size has no such thing under that name; empty for most."""
+    architecture = size_of(slug, size).architecture
+    return next((text for begin, text in _MEANINGS if architecture.startswith(begin)), "")
+
+
+_POSITIONS = ("position_embeddings", "embed_positions", "wpe", "positions_embed")
+_SEGMENTS = ("token_type_embeddings", "lang_embeddings", "task_type_embeddings")
+
+
+def _named(root: ModuleNode, name: str) -> ModuleNode | None:
+    """The first module of that name that holds numbers of its own or in its children."""
+    return next((node for _, node, _ in root.walk() if node.name == name and node.parameters), None)
+
+
+def _rows(root: ModuleNode, names: tuple[str, ...]) -> int:
+    """Rows of all tables of these names that hold numbers of their own, those of one side where there are two."""
+    found = {node.name: node.tensors[0][1][0] for _, node, _ in root.walk() if node.name in names and node.own}
+    return sum(found.values())
+
+
+def _width(root: ModuleNode, parent: str, child: str) -> int:
+    """Outputs of a matrix, 0 where the tree has none of that name."""
+    node = _named(root, parent)
+    below = None if node is None else _named(node, child)
+    return 0 if below is None else below.tensors[0][1][0]
+
+
+def _experts(root: ModuleNode, shape: Shape) -> dict[str, Any]:
+    """The experts of a layer, and the layers that have none."""
+    experts = _named(root, "experts")
+    if not shape.experts or experts is None:
+        return {}
+    inner = dict(experts.tensors)["down_proj"][-1]
+    having = sum(copies for _, node, copies in root.walk() if node.name == "experts" and node.own)
+    dense = next(
+        (node for _, node, _ in root.walk() if node.name == "up_proj" and node.tensors[0][1][0] != inner), None
     )
+    return {
+        "experts": shape.experts,
+        "active": shape.active,
+        "common": _width(root, "shared_experts", "up_proj") // inner,
+        "inner": inner,
+        "dense": shape.main.layers - having,
+        "ffn": dense.tensors[0][1][0] if dense else inner * shape.active,
+    }
 
 
-_TABLES = {
-    "positions": ("position_embeddings", "embed_positions", "wpe", "positions_embed"),
-    "segments": ("token_type_embeddings",),
-}
+def _latent(root: ModuleNode, shape: Shape) -> dict[str, Any]:
+    """The latents of keys and values, and of queries."""
+    norm, query = _named(root, "kv_a_layernorm"), _named(root, "q_a_layernorm")
+    if norm is None:
+        return {}
+    latent, stack = norm.own, shape.main
+    turned = stack.kept - latent
+    dim = stack.head_dim - turned
+    return {
+        "latent": latent,
+        "query_latent": 0 if query is None else query.own,
+        "turned": turned,
+        "head_dim": dim,
+        "value": 0 if stack.value_dim == dim else stack.value_dim,
+    }
 
 
-def _has(root: ModuleNode, what: str) -> bool:
-    """Whether the tree has a table of that kind with numbers of its own."""
-    return any(node.name in _TABLES[what] and node.own for _, node, _ in root.walk())
+def _special(root: ModuleNode, style: str) -> dict[str, Any]:
+    """What only one family has: DeBERTa's table of distances, Reformer's crossed tables and hashed layers."""
+    if style.startswith("deberta"):
+        return {"positions": _rows(root, ("rel_embeddings",)) // 2}
+    if style == "reformer":
+        crossed = _named(root, "weights")
+        hashed = sum(copies for _, node, copies in root.walk() if node.name == "query_key")
+        return {
+            "axial": crossed.tensors[0][1][0] if crossed else 0,
+            "hashed": hashed,
+        }
+    return {}
 
 
 def _head(architecture: str, kind: str, root: ModuleNode) -> Head:
+    pooler = any(node.name == "pooler" for _, node, _ in root.walk())
+    if architecture.startswith("EncoderDecoder"):
+        return "masked-pooler" if pooler else "masked"
     if kind != "encoder":
         return "words"
-    if architecture.endswith(("ForMaskedLM", "ForPreTraining")) and not architecture.startswith("Electra"):
-        return "masked"
-    if any(node.name == "pooler" for _, node, _ in root.walk()):
+    if architecture.startswith("Electra"):
+        return "replaced" if architecture.endswith("ForPreTraining") else "none"
+    if architecture.endswith("ForPreTraining"):
+        return "pretraining" if pooler else "masked"
+    if architecture.endswith("ForMaskedLM"):
+        return "masked-pooler" if pooler else "masked"
+    if pooler:
         return "pooler"
     return "none" if not architecture.endswith("LMHeadModel") else "words"

@@ -7,6 +7,7 @@ Names that would overlap are moved apart, each with a thin line to its own end.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log10
@@ -39,13 +40,34 @@ class Line:
     values: tuple[float, ...]
 
 
+def value_at(line: Line, tokens: int) -> float | None:
+    """What ``line`` says at so many tokens, on the straight line between its neighbours; None outside its range."""
+    place = bisect_left(line.tokens, tokens)
+    if place == len(line.tokens):
+        return None
+    if line.tokens[place] == tokens:
+        return line.values[place]
+    if place == 0:
+        return None
+    before, after = line.tokens[place - 1], line.tokens[place]
+    share = (tokens - before) / (after - before)
+    return line.values[place - 1] + share * (line.values[place] - line.values[place - 1])
+
+
 def learning_curves(
-    lines: Sequence[Line], measure: str, accents: dict[str, str], *, log: bool = True, dark: bool = False
+    lines: Sequence[Line],
+    measure: str,
+    accents: dict[str, str],
+    *,
+    log: bool = True,
+    dark: bool = False,
+    mark: int | None = None,
 ) -> go.Figure:
     """``measure`` against the tokens seen.
 
     :param accents: the colour of each branch; grey for a branch that has none.
     :param log: whether tokens are on a logarithmic scale.
+    :param mark: so many tokens are marked by an upright line.
     """
     import plotly.graph_objects as go
 
@@ -76,6 +98,8 @@ def learning_curves(
         },
         annotations=_names(lines, (low, high), span[1], pixels, (ink, ground), log),
     )  # fmt: skip
+    if mark is not None:
+        figure.add_vline(x=mark, line={"color": ink, "width": 1, "dash": "dot"}, opacity=0.7, layer="below")
     return figure
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 
 MAX_CHARS = 60
 """The longest guess that is read; what follows is passed over."""
@@ -42,6 +43,16 @@ def same_word(typed: str, word: str) -> bool:
 def among(typed: str, words: Iterable[str]) -> int | None:
     """The index of the first of ``words`` that ``typed`` is; None where it is none of them."""
     return next((index for index, word in enumerate(words) if same_word(typed, word)), None)
+
+
+def in_order(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words of one text stand in the other, in their order."""
+    return sum(block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of ``text`` as they are compared; marks alone are none."""
+    return [word for part in text.split() if (word := plain_word(part))]
 
 
 def _swapped(one: str, other: str) -> bool:

@@ -57,7 +57,7 @@ def _taken(large: Checkpoint, small: Checkpoint, texts: Sequence[str], count: in
     for text in texts:
         for ids in beginnings(large.tokenizer, text, count):
             found = drafted(large, small, ids, WRITTEN, ahead=AHEAD)
-            if list(found.ids) != plain(large.model, ids, WRITTEN):
+            if list(found.ids) != plain(large, ids, WRITTEN):
                 raise AtlasError(f"With a draft {large.spec.name} wrote another text than without one.")
             accepted, checked = accepted + found.accepted, checked + found.checked
             passes, written = passes + found.passes, written + len(found.ids)

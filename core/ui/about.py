@@ -11,6 +11,7 @@ import streamlit as st
 from core import __version__
 from core.catalogue.attribution import Work
 from core.settings import ROOT
+from core.ui.glossary import told
 from core.ui.tables import Row, Table, table
 
 LIBRARIES = (
@@ -56,7 +57,7 @@ def versions() -> None:
 def add_models() -> None:
     """The two ways in which a host adds models."""
     st.subheader("Adding models", anchor=False)
-    st.markdown(
+    told(
         "- **Your own folders.** Set `ATLAS_CHECKPOINT_DIR` to a folder of folders, each written by `save_pretrained` "
         "with its tokeniser and safetensors weights. Each shows up by itself under the branch of its architecture: "
         "masked, causal or sequence-to-sequence language models.\n"

@@ -12,6 +12,7 @@ from core import catalogue, checkpoints
 from core.catalogue import Branch, System
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.facts import facts_panel
+from core.ui.glossary import plain_terms, terms
 from core.ui.heads.panel import VIEWS
 from core.ui.links import PageState, link_row, open_page, sections
 from core.ui.page import BRANCH_TITLES, header, plain, sentences
@@ -70,14 +71,14 @@ def branch_frame(branch: Branch, sentence: str) -> BranchView:
     if section in ("demo", "heads") and spec is not None:
         _relative(system, spec)
     if section == "demo" and spec is not None and spec.card is not None and spec.card.weaknesses:
-        st.caption(f"{plain(spec.name)}: {plain(spec.card.weaknesses[0])}")
+        st.caption(f"{plain(spec.name)}: {plain_terms(spec.card.weaknesses[0])}")
     return BranchView(state, system, spec, section)
 
 
 def _relative(system: System, spec: CheckpointSpec) -> None:
     """Say when the model that runs is not this system but a relative of it."""
     if spec.slug == system.live.checkpoint and not system.live.exact:
-        st.caption(plain(system.live.note))
+        st.caption(plain_terms(system.live.note))
 
 
 def reading_sections(view: BranchView) -> None:
@@ -109,9 +110,11 @@ def foot(view: BranchView) -> None:
 def no_model(view: BranchView) -> None:
     """Say that nothing can run here for this system, and what would change that."""
     st.info(
-        f"No live model of this branch is installed here, so {plain(view.system.name)} cannot be run. "
-        "Its module tree and facts are complete. “python -m core doctor” says what is missing; "
-        "About says how a host adds models."
+        terms(
+            f"No live model of this branch is installed here, so {plain(view.system.name)} cannot be run. "
+            "Its module tree and facts are complete. “python -m core doctor” says what is missing; "
+            "About says how a host adds models."
+        )
     )
 
 

@@ -15,7 +15,8 @@ from core.costs.differences import differences
 from core.costs.known import formulas
 from core.figures.numbers import in_bytes, in_operations, percent, short
 from core.ui.calculators.parts import formula, usual_length
-from core.ui.page import base_path, plain
+from core.ui.glossary import plain_terms
+from core.ui.page import base_path
 from core.ui.tables import Link, Row, Table, table
 
 
@@ -103,7 +104,7 @@ def computed_panel(system: System) -> None:
     computed_table(system, system.default_size.name)
     with st.expander("The formulas, letter by letter"):
         for key in dict.fromkeys(line.formula for line in lines(system.slug, system.default_size.name)):
-            st.markdown(f"**{plain(formulas()[key].name)}**")
+            st.markdown(f"**{plain_terms(formulas()[key].name)}**")
             formula(key)
     found = differences([system])
     if not found:

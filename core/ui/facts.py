@@ -10,7 +10,7 @@ from core import catalogue
 from core.catalogue import Citation, Size, System
 from core.catalogue.shape import shape
 from core.ui.costs import computed_panel
-from core.ui.glossary import plain_terms, rich_terms
+from core.ui.glossary import noted, plain_terms, rich_terms
 from core.ui.links import take_up
 from core.ui.page import plain
 from core.ui.results.brief import results_brief
@@ -139,7 +139,7 @@ def _sizes(system: System) -> None:
     headings = ("Size", "Layers / width / heads", "Published", "Counted", "Difference", "Configuration from")
     table(Table(headings, rows, caption=f"Sizes of {system.name}", widths=(11, 16, 14, 19, 12, 28), numeric=(3, 4)))
     classes = sorted({size.architecture for size in system.sizes})
-    st.caption(
+    noted(
         f"Counted by building {', '.join(classes)} without weights, shared tensors once. Published "
         "figures are rounded, and papers differ in whether they count heads and embeddings."
     )
@@ -173,7 +173,7 @@ def _notes(system: System) -> None:
         read = ", ".join(
             filter(None, (_short(system.citation(key)) or system.citation(key).evidence for key in note.sources))
         )
-        st.markdown(plain(note.text) + (f" ({plain(read)})" if read else ""))
+        st.markdown(plain_terms(note.text) + (f" ({plain(read)})" if read else ""))
 
 
 def _sources(system: System) -> None:
@@ -183,7 +183,7 @@ def _sources(system: System) -> None:
         who = f"{citation.authors}, " if citation.authors else ""
         year = f" ({citation.year})" if citation.year else ""
         title = f"[{plain(citation.title)}]({citation.url})" if citation.url else plain(citation.title)
-        lines.append(f"- {plain(who)}{title}{year}. *{plain(citation.evidence)}*: {plain(citation.read)}")
+        lines.append(f"- {plain(who)}{title}{year}. *{plain(citation.evidence)}*: {plain_terms(citation.read)}")
     st.markdown("\n".join(lines))
     st.caption("Organisations, venues and months are given as they are commonly listed; they were not checked.")
 

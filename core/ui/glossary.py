@@ -21,12 +21,18 @@ from core.ui.tables import Link, Rich
 
 _SLOT = "glossary.linked"
 _TIP = 150
+_NUMBERS = re.compile(r"\d[\d.,]*")
 _SKIP = r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|!?\[[^\]\n]*\]\([^)\n]*\)|^#[^\n]*|:[a-z]+/[a-z_]+:|https?://\S+"
 
 
 def told(text: str) -> None:
     """Show a text of ours in Markdown, with its terms linked."""
     st.markdown(terms(text))
+
+
+def noted(text: str) -> None:
+    """Show a text of ours as a small note, with its terms linked."""
+    st.caption(terms(text))
 
 
 def terms(text: str) -> str:
@@ -77,6 +83,7 @@ def _title(found: Term) -> str:
 def _pieces(text: str, owner: str) -> Iterator[tuple[str, Term | None]]:
     """``text`` cut into pieces, each with its term where it is to be a link."""
     linked: dict[str, str] = st.session_state.setdefault(_SLOT, {})
+    owner = _NUMBERS.sub("", owner)  # a line of results is the same line with other numbers
     here: set[str] = set()
     pattern, names = _compiled()
     done = 0

@@ -1,4 +1,4 @@
-"""The parts of Home: doors to the branches, the family as a list, what runs here, and three ways to begin."""
+"""The parts of Home: doors to the branches, the family as a list, what runs here, and nine ways to begin."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import streamlit as st
 from core import catalogue
 from core.catalogue import System
 from core.figures.lineage import family
+from core.ui.glossary import noted
 from core.ui.page import BRANCH_ICONS, BRANCH_TITLES, plain
 from core.ui.timeline.picture import picture
 
@@ -45,7 +46,50 @@ _STEPS: tuple[tuple[str, str, str, dict[str, str], str], ...] = (
         {"system": "gpt-3", "tab": "tree"},
         "GPT-3's module tree at full size, with every tensor's shape, although no weight is loaded.",
     ),
+    (
+        "attention",
+        ":material/grid_on:",
+        "Switch heads off",
+        {"tab": "off"},
+        "Which head does an answer need? Take heads away one by one: many a beautiful one turns out to do nothing.",
+    ),
+    (
+        "objectives",
+        ":material/quiz:",
+        "Guess ten words",
+        {"tab": "rounds"},
+        "Ten hidden words, a model and you. Write down your guess before you see what it says.",
+    ),
+    (
+        "objectives",
+        ":material/healing:",
+        "Damage a sentence",
+        {"objective": "spans"},
+        "See what a model is asked while it is trained: your sentence damaged, the target, and which words count.",
+    ),
+    (
+        "tokenizers",
+        ":material/content_cut:",
+        "Cut a word",
+        {"tab": "steps"},
+        "Watch how a long word falls into pieces, merge by merge, and how another tokeniser cuts the same word.",
+    ),
+    (
+        "generation",
+        ":material/edit:",
+        "Compare ways to choose",
+        {"tab": "side"},
+        "One beginning, several rules for the next word, side by side, with every word's surprise as a colour.",
+    ),
+    (
+        "vectors",
+        ":material/scatter_plot:",
+        "Follow one word",
+        {"tab": "word"},
+        "“Play” in five sentences begins as one vector; layer by layer the sentences pull it apart.",
+    ),
 )
+"""Page, icon, label, query and what one does there."""
 
 
 def family_picture() -> None:
@@ -125,12 +169,14 @@ def _live_list(live: Sequence[CheckpointSpec]) -> None:
 
 
 def first_steps() -> None:
-    """Three concrete beginnings, each a link that opens a view."""
+    """Concrete beginnings, three in a row, each a link that opens a view."""
     st.subheader("Where to begin", anchor=False)
-    for column, (branch, icon, label, query, sentence) in zip(st.columns(3), _STEPS, strict=True):
-        with column, st.container(border=True, gap=None, height="stretch"):
-            st.page_link(f"pages/{branch}.py", label=f"**{label}**", icon=icon, query_params=query)
-            st.caption(sentence)
+    for start in range(0, len(_STEPS), 3):
+        row = _STEPS[start : start + 3]
+        for column, (page, icon, label, query, sentence) in zip(st.columns(3), row, strict=True):
+            with column, st.container(border=True, gap=None, height="stretch"):
+                st.page_link(f"pages/{page}.py", label=f"**{label}**", icon=icon, query_params=query)
+                noted(sentence)
 
 
 def _joined(names: Iterable[str]) -> str:

@@ -227,5 +227,7 @@ def link_row(state: PageState) -> None:
         _copy(key=state.key("copy"))
         if st.button("Reset", key=state.key("reset"), help="Set this page back to its start"):
             st.session_state.pop(f"links.{state.page}", None)
+            for name in [str(key) for key in st.session_state if str(key).startswith(f"{state.page}.")]:
+                del st.session_state[name]  # also what outlives links and Back, such as guesses
             st.query_params.clear()
             st.rerun()

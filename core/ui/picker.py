@@ -13,6 +13,7 @@ from core.checkpoints.curve import read_curve
 from core.checkpoints.spec import Card, CheckpointSpec
 from core.errors import AtlasError
 from core.figures.learning_curve import learning_curve
+from core.ui.glossary import plain_terms
 from core.ui.page import accent, plain
 
 SOURCES = {
@@ -32,7 +33,7 @@ def checkpoint_picker(
     Without any model the menu says so and returns None; the page explains.
     """
     if not specs:
-        st.selectbox("Live model", ["none installed"], disabled=True, key=f"{key}.none")
+        st.selectbox("Live model", ["none installed"], disabled=True, key=f"{key}.none", persist_state="page")
         return None
     known = {spec.slug: spec for spec in specs}
     slugs = list(known)
@@ -66,7 +67,7 @@ def card_panel(spec: CheckpointSpec) -> None:
 
 
 def _card(spec: CheckpointSpec, card: Card) -> None:
-    st.markdown(plain(card.summary))
+    st.markdown(plain_terms(card.summary))
     if card.measures:
         st.markdown("**Measured quality**")
         rows = [
@@ -76,10 +77,10 @@ def _card(spec: CheckpointSpec, card: Card) -> None:
         st.dataframe(rows, hide_index=True, alt=f"Measured quality of {spec.name}")
     if card.strengths:
         st.markdown("**Good at**")
-        st.markdown("\n".join(f"- {plain(strength)}" for strength in card.strengths))
+        st.markdown("\n".join(f"- {plain_terms(strength)}" for strength in card.strengths))
     if card.weaknesses:
         st.markdown("**Known weaknesses**")
-        st.markdown("\n".join(f"- {plain(weakness)}" for weakness in card.weaknesses))
+        st.markdown("\n".join(f"- {plain_terms(weakness)}" for weakness in card.weaknesses))
     facts = [
         ("Trained on", "; ".join(card.data)),
         ("Licence of the data", "; ".join(card.data_licence)),
@@ -99,7 +100,7 @@ def _curve(spec: CheckpointSpec, folder: Path) -> None:
     measures = list(dict.fromkeys(point.measure for point in points))
     measure = measures[0]
     if len(measures) > 1:
-        measure = st.selectbox("Measure", measures, key=f"curve.{spec.slug}")
+        measure = st.selectbox("Measure", measures, key=f"curve.{spec.slug}", persist_state="page")
     chosen = [point for point in points if point.measure == measure]
     first, last = chosen[0].value, chosen[-1].value
     picture, table = st.tabs(["Picture", "As a table"])

@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import catalogue
+from tests.words import unlinked
 
 ROOT = Path(__file__).resolve().parents[2]
 BRANCHES = ("encoder", "decoder", "encoder-decoder", "efficient")
@@ -38,7 +39,8 @@ def opened(branch: str, /, **query: str) -> AppTest:
 
 
 def shown(at: AppTest) -> str:
-    return " ".join(str(element.value) for element in (*at.markdown, *at.warning, *at.caption, *at.info, *at.error))
+    parts = (*at.markdown, *at.warning, *at.caption, *at.info, *at.error)
+    return " ".join(unlinked(str(element.value)) for element in parts)
 
 
 @pytest.mark.parametrize("branch", BRANCHES)

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue
 from core.ui.calculators.parts import to_csv
+from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = ("parameters", "training", "cache", "epoch", "fit", "systems")
@@ -28,7 +29,7 @@ def opened(**query: str) -> AppTest:
 
 
 def shown(at: AppTest) -> str:
-    parts = [str(element.value) for element in (*at.markdown, *at.warning, *at.caption, *at.latex)]
+    parts = [words(str(element.value)) for element in (*at.markdown, *at.warning, *at.caption, *at.latex)]
     return " ".join(parts + [element.proto.body for element in at.get("html")]).replace("\\", "")
 
 
@@ -81,7 +82,37 @@ def test_another_system_starts_afresh_from_its_own_numbers() -> None:
     menu(at, "Size").set_value("large").run()
     assert "17,683,968 in all" in shown(at)
     at = opened(system="electra")
-    assert "parts that no box stands for" in shown(at)
+    assert "13,549,057 in all: the same as ELECTRA small" in shown(at)
+
+
+def test_experts_and_latents_of_deepseek_can_be_set() -> None:
+    at = opened(system="deepseek-v3")
+    text = shown(at)
+    assert "671,026,404,352 in all: the same as DeepSeek-V3 671B" in text
+    assert "37,552,282,624" in text
+    assert "576 numbers a layer" in text
+    number(at, "Used by a token").set_value(4).run()
+    assert f"{37_552_282_624 - 58 * 4 * 3 * 7168 * 2048:,}" in shown(at)
+    assert query(at)["active"] == "4"
+    number(at, "Latent of keys and values (0: none)").set_value(0).run()
+    assert not at.exception
+    assert "numbers a layer" not in shown(at)
+    at = opened(system="mistral", experts="8")
+    assert "46,702,792,704 in all" in shown(at)
+    at = opened(system="mistral", experts="8", active="9")
+    assert "cannot use 9 of 8 experts" in shown(at)
+    assert number(at, "Used by a token").value == 9
+    menu(at, "System").set_value("llama").run()
+    assert "experts" not in query(at)
+    assert "active" not in query(at)
+
+
+def test_boxes_of_one_family_say_what_they_stand_for() -> None:
+    text = shown(opened(system="reformer"))
+    assert "2,748,224 in all: the same as Reformer" in text
+    at = opened(system="reformer", axial="500")
+    assert "no multiple of 500 rows" in shown(at)
+    assert "Segments are the rows of the table of languages" in shown(opened(system="xlm"))
 
 
 def test_numbers_that_make_no_network_get_a_sentence_and_stay() -> None:
@@ -140,6 +171,24 @@ def test_what_fits_says_yes_or_no_and_what_would_help() -> None:
     text = shown(at)
     assert "### No" in text
     assert "ZeRO stage 3" in text
+
+
+def test_a_device_of_one_s_own() -> None:
+    at = opened(tab="fit", system="llama", device="own", memory="12")
+    assert "### No: 14.6 GB of 10.8 GB" in shown(at)
+    assert "device of your own of 12 GB" in shown(at)
+    number(at, "Memory, GB").set_value(24.0).run()
+    assert "### Yes: 14.6 GB of 21.6 GB" in shown(at)
+    assert query(at)["memory"] == "24"
+    at = opened(tab="epoch", device="own")
+    assert "Enter the peak rate of your device" in shown(at)
+    number(at, "Peak, TFLOP/s").set_value(312.0).run()
+    assert not at.warning
+    same = opened(tab="epoch", device="a100-80")
+    assert shown(at).split(" on 8")[0] == shown(same).split(" on 8")[0]
+    at = opened(tab="epoch", device="mi300x")
+    assert "on 8 × AMD Instinct MI300X" in shown(at)
+    assert "Energy of the devices alone" in shown(at)
 
 
 def test_all_systems_and_where_published_figures_part_ways() -> None:

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue
 from core.anatomy.sheet import COLUMNS
+from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
 NASTY = ["", " \t ", "😀שלום", "a\x00b\x1b[31m", "</script><script>alert(1)</script>", "# **x** $\\frac10$ :red[c]"]
@@ -46,7 +47,7 @@ def labelled(elements: Any, label: str) -> Any:
 
 def shown(at: AppTest) -> str:
     texts = (*at.markdown, *at.warning, *at.caption, *at.info, *at.error, *at.subheader)
-    return " ".join(str(element.value) for element in texts).replace("\\", "")
+    return " ".join(words(str(element.value)) for element in texts)
 
 
 def rows(at: AppTest) -> int:

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import catalogue
+from tests.words import words
 
 
 def _panel(slugs: tuple[str, ...]) -> None:
@@ -39,9 +40,9 @@ def test_every_figure_stands_there_with_its_source(slug: str) -> None:
         assert escape(correction.finding) in page
     for citation in system.citations:
         assert citation.url is None or citation.url in page
-    words = re.sub(r"<a [^>]*>|</a>", "", page)  # terms are links to the glossary
+    linkless = re.sub(r"<a [^>]*>|</a>", "", page)  # terms are links to the glossary
     for _, statement in system.statements():
-        assert statement.sources == ("words",) or escape(statement.text) in words
+        assert statement.sources == ("words",) or escape(statement.text) in linkless
     if system.sizes:
         assert escape(system.default_size.published_as) in page
 
@@ -102,4 +103,4 @@ def _relative_of(slug: str, model: str) -> None:
 def test_a_relative_that_runs_says_that_it_is_one(slug: str, model: str, said: str | None) -> None:
     at = AppTest.from_function(_relative_of, kwargs={"slug": slug, "model": model}, default_timeout=120).run()
     assert not at.exception
-    assert [str(caption.value).replace("\\", "") for caption in at.caption] == ([said] if said else [])
+    assert [words(str(caption.value)) for caption in at.caption] == ([said] if said else [])

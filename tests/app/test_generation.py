@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, links
+from core import checkpoints, links, session
+from core.checkpoints.spec import Checkpoint
+from core.language.decoding.together import Start, together
+from core.language.generate import prompt_ids
+from core.language.types import Decoding
+from core.ui.generation.frame import FIRST, TEXT
 from tests.app.test_zoo import NASTY, html_of, protos, shown
 
 ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = ("side", "step", "beam", "cache", "draft")
 WRITERS = [s for s in checkpoints.available() if s.ready and s.kind in ("causal-lm", "seq2seq-lm")]
+
+
+def writer() -> Checkpoint:
+    return session.checkpoint(FIRST)
 
 
 def opened(**query: str) -> AppTest:
@@ -147,6 +158,30 @@ def test_drafts_are_accepted_and_refused(how: str) -> None:
     assert "passes of the large model for 20 tokens" in shown(at)
     assert "drafted and accepted" in html_of(at)
     assert "the large model's own" in html_of(at).replace("&#x27;", "'")
+
+
+def drafted_text(at: AppTest) -> str:
+    """What stands in the text: what was accepted and what is the large model's own."""
+    spans = re.findall(r'( ?)<span title="round \d+: ([^"]+)"[^>]*>(.*?)</span>', html_of(at))
+    return "".join(space + unescape(text) for space, told, text in spans if "accepted" in told or "own" in told)
+
+
+@pytest.mark.parametrize("settings", [{}, {"penalty": "1.5"}, {"norepeat": "2"}, {"stop": "girl"}])
+def test_a_draft_honours_the_settings_as_greedy_decoding_does(settings: dict[str, str]) -> None:
+    at = opened(tab="draft", length="20", **settings)
+    assert not at.exception
+    begun = Start(prompt_ids(writer(), TEXT), None, None)
+    decoding = Decoding(
+        max_new_tokens=20, penalty=float(settings.get("penalty", 1)), no_repeat=int(settings.get("norepeat", 0)),
+        stop=tuple(settings.get("stop", "").splitlines()),
+    )  # fmt: skip
+    *_, (_, last) = together(writer(), begun, [decoding])
+    assert drafted_text(at).strip() == last.text.strip().replace("\n", "⏎")
+    assert ("a text that it was to stop at" in shown(at)) == ("stop" in settings)
+
+
+def test_the_cache_says_that_settings_change_nothing_there() -> None:
+    assert "What stands under Settings changes nothing here" in shown(opened(tab="cache", grow="16", penalty="1.5"))
 
 
 def test_both_ways_are_timed_on_request() -> None:

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.catalogue import glossary
-from tests.app.test_zoo import html_of, protos, shown
+from tests.app.test_zoo import html_of, protos
 
 ROOT = Path(__file__).resolve().parents[2]
 TERMS = glossary.terms()
@@ -20,6 +20,11 @@ def opened(page: str = "glossary", **query: str) -> AppTest:
     for name, value in query.items():
         at.query_params[name] = value
     return at.run()
+
+
+def shown(at: AppTest) -> str:
+    """With the links, unlike elsewhere."""
+    return " ".join(str(element.value) for element in (*at.markdown, *at.warning, *at.caption, *at.info, *at.error))
 
 
 def rows(at: AppTest) -> int:
@@ -82,3 +87,22 @@ def test_facts_link_the_first_mention_of_a_term() -> None:
     everything = html_of(at) + shown(at)
     assert everything.count("/glossary?term=sentence-order-prediction") == 1
     assert everything.count("/glossary?term=masked-language-modelling") == 1
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "term", "words"),
+    [
+        ("calculators", {"tab": "training"}, "logit", "Left out: buffers"),
+        ("compare", {"tab": "trees"}, "rotary-positions", "Parts are matched"),
+        ("sources", {}, "module-tree", "of them with a sum"),
+        ("decoder", {"system": "mistral"}, "rotary-positions", "The small Llama trained here"),
+        ("encoder", {"tab": "tree"}, "embedding", "**Try** the arrow keys"),
+    ],
+)
+def test_lines_that_are_made_as_the_page_runs_link_their_terms(
+    page: str, query: dict[str, str], term: str, words: str
+) -> None:
+    at = opened(page, **query)
+    assert not at.exception
+    lines = [str(element.value) for element in (*at.caption, *at.markdown) if words in str(element.value)]
+    assert any(f"/glossary?term={term} " in line for line in lines)

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue, links
 from core.ui import home
+from core.ui.objectives.entries import ENTRIES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -58,9 +59,9 @@ def test_every_system_is_a_link_beside_the_picture() -> None:
 
 @pytest.mark.parametrize("step", home._STEPS, ids=lambda step: step[2])
 def test_the_beginnings_are_links_that_their_page_understands(step: tuple[Any, ...]) -> None:
-    branch, _, _, query, _ = step
-    systems = {system.slug for system in catalogue.by_branch(branch)}
-    state, refused = links.read(branch, query, {"system": systems})
+    page, _, _, query, _ = step
+    systems = {system.slug for system in catalogue.by_branch(page)} if page in catalogue.BRANCHES else set()
+    state, refused = links.read(page, query, {"system": systems, "objective": set(ENTRIES)})
     assert not refused
     assert {name: state[name] for name in query} == query
 

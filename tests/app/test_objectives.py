@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ui.objectives.entries import ENTRIES
+from tests.words import unlinked
 
 ROOT = Path(__file__).resolve().parents[2]
 NASTY = {
@@ -54,7 +55,7 @@ def html_of(at: AppTest) -> str:
 
 
 def said(at: AppTest) -> str:
-    return " ".join(str(element.value) for element in (*at.markdown, *at.caption, *at.warning))
+    return " ".join(unlinked(str(element.value)) for element in (*at.markdown, *at.caption, *at.warning))
 
 
 def tokens_of(at: AppTest) -> list[str]:

@@ -7,20 +7,31 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue
 from tests.app.test_branches import opened
+from tests.words import words
 
 
 def captions(at: AppTest) -> str:
-    return "\n".join(str(element.value) for element in at.caption).replace("\\", "")
+    return "\n".join(words(str(element.value)) for element in at.caption)
 
 
-@pytest.mark.parametrize("slug", ["elmo", "spanbert", "structbert", "ernie", "megatron-bert", "clip", "modernbert"])
+LLAMAS = ["mistral", "qwen", "deepseek-v3", "gemma"]
+
+
+@pytest.mark.parametrize(
+    "slug", ["elmo", "spanbert", "structbert", "ernie", "megatron-bert", "clip", "modernbert", *LLAMAS]
+)
 def test_the_demo_says_what_runs_instead(slug: str) -> None:
-    at = opened("encoder", system=slug)
+    at = opened(catalogue.get(slug).branch, system=slug)
     assert not at.exception
     assert not at.error
     live = catalogue.get(slug).live
     assert at.selectbox[1].value == live.checkpoint
     assert live.note in captions(at)
+
+
+@pytest.mark.parametrize("slug", LLAMAS)
+def test_what_came_after_llama_is_shown_by_the_small_llama(slug: str) -> None:
+    assert catalogue.get(slug).live.checkpoint == "atlas-llama"
 
 
 def test_where_the_system_itself_runs_nothing_is_said_of_relatives() -> None:

@@ -18,6 +18,7 @@ from core.catalogue.questions import choices, questions
 from core.catalogue.results import COLUMNS, of_system, results
 from core.ui.results.all import as_csv, filtered
 from core.ui.results.brief import chosen
+from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = [(question.slug, case.slug) for question in questions() for case in question.cases]
@@ -33,7 +34,7 @@ def opened(**query: str) -> AppTest:
 
 def shown(at: AppTest) -> str:
     parts = (*at.markdown, *at.warning, *at.caption, *at.info, *at.error, *at.subheader)
-    return " ".join(str(element.value) for element in parts).replace("\\", "")
+    return " ".join(words(str(element.value)) for element in parts)
 
 
 def protos(at: AppTest, kind: str) -> list[Any]:

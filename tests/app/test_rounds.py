@@ -131,6 +131,29 @@ def test_giving_up_is_no_point(page: AppTest) -> None:
     assert "✗ **You:** no answer" in said(at)
 
 
+def _rounds_alone() -> None:
+    from core.ui.links import close_page, link_row, open_page
+    from core.ui.objectives.rounds import rounds
+
+    state = open_page("objectives")
+    rounds(state)
+    link_row(state)
+    close_page(state)
+
+
+def test_reset_starts_the_round_anew() -> None:
+    at = AppTest.from_function(_rounds_alone, default_timeout=120).run()
+    at = button(answer(at, draw("masked", 0)[0], "masked", 0, right=True), "Next question")
+    at = answer(at, draw("masked", 0)[1], "masked", 1, right=False)
+    assert "1 of 2" in html_of(at)
+    at = button(at, "Reset")
+    assert not at.exception
+    assert "0 of 0" in html_of(at)
+    assert "1. Which word is hidden?" in said(at)
+    at = answer(at, draw("masked", 0)[0], "masked", 0, right=True)
+    assert "1 of 1" in html_of(at)
+
+
 def branch(name: str, **query: str) -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page(f"pages/{name}.py")
@@ -200,7 +223,7 @@ def test_codes_and_tasks_wait_too(query: dict[str, str]) -> None:
     at = branch("decoder" if query["system"] == "ctrl" else "encoder", cover="yes", **query)
     assert not at.exception
     assert not charts(at)
-    at = button(at, "Show")
+    at = [b for b in at.button if b.label == "Show"][-1].click().run()  # above it the continuations have one, too
     assert charts(at)
 
 

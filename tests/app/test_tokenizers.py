@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ui.tokenizers.frame import SECTIONS
+from tests.words import unlinked
 
 ROOT = Path(__file__).resolve().parents[2]
 NASTY = {
@@ -53,7 +54,7 @@ def html_of(at: AppTest) -> str:
 
 
 def shown(at: AppTest) -> str:
-    return " ".join(str(element.value) for element in (*at.markdown, *at.warning, *at.caption, *at.info))
+    return " ".join(unlinked(str(element.value)) for element in (*at.markdown, *at.warning, *at.caption, *at.info))
 
 
 def box(at: AppTest, label: str) -> Any:

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue
 from core.ui.attention.frame import OF_ALL, SECTIONS
+from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTEAD = "no attention matrix: Mamba carries a state"
@@ -37,7 +38,7 @@ def opened(page: str, /, **query: str) -> AppTest:
 
 def shown(at: AppTest) -> str:
     said = (*at.markdown, *at.warning, *at.caption, *at.info, *at.error, *at.subheader)
-    return " ".join(str(element.value) for element in said).replace("\\", "")
+    return " ".join(words(str(element.value)) for element in said)
 
 
 @pytest.mark.parametrize("section", [name for name in SECTIONS if name not in (*OF_ALL, "grammar")])

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, session
 from core.checkpoints import registry
+from tests.words import unlinked
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird")
@@ -38,7 +39,8 @@ def opened(**query: str) -> AppTest:
 
 
 def shown(at: AppTest) -> str:
-    return " ".join(str(element.value) for element in (*at.markdown, *at.warning, *at.caption, *at.info, *at.error))
+    parts = (*at.markdown, *at.warning, *at.caption, *at.info, *at.error)
+    return " ".join(unlinked(str(element.value)) for element in parts)
 
 
 def html_of(at: AppTest) -> str:
@@ -276,3 +278,18 @@ def test_curves_of_no_model_say_so_and_a_link_chooses_some() -> None:
     at.multiselect[0].set_value([]).run()
     assert not at.exception
     assert "No model is chosen" in at.info[0].value
+
+
+def test_models_are_compared_after_the_same_number_of_tokens() -> None:
+    """Two models on one story corpus: the one that read less has stopped where the other goes on."""
+    short = opened(tab="curves", models="atlas-gpt-2,atlas-gpt-neo", measure="held-out bits per byte")
+    assert not short.exception
+    assert short.slider[0].value == pytest.approx(12.0)  # what the shorter of the two runs read
+    assert "Atlas GPT-Neo" in html_of(short)
+    assert "had stopped" not in html_of(short)
+    short.slider[0].set_value(20.0).run()
+    assert not short.exception
+    assert short.query_params["at"] in ("20", "20.0", ["20"], ["20.0"])
+    assert "had stopped" in html_of(short)
+    loss = opened(tab="curves", models="atlas-gpt-2,atlas-gpt-neo", measure="train loss")
+    assert not loss.slider  # losses of different vocabularies are not put in a row

@@ -46,10 +46,10 @@ def test_bart_finds_the_order_of_sentences_again(visitor: Visitor) -> None:
     page.get_by_role("option", name="Delete tokens").click()
     expect(page).to_have_url(re.compile("damage=delete"))
     expect(page.get_by_text("of the original's 12 words", exact=False)).to_be_visible()
-    visitor.settle()
     page.get_by_role("button", name="Damage it another way").click()
     expect(page).to_have_url(re.compile("seed="))
     visitor.settle()
+    expect(page.get_by_role("textbox", name="Text in")).to_have_value(re.compile("^The king had three sons"))
 
 
 def test_albert_answers_after_each_pass(visitor: Visitor) -> None:

@@ -9,21 +9,33 @@ import pytest
 
 from core import anatomy, catalogue
 from core.anatomy.build import build_model, describe
-from core.costs.blueprint import tree
+from core.anatomy.roles import by_role
+from core.costs import shape_of
+from core.costs.blueprint import tree, used
 from core.costs.start import start
 
-EXACT = (
-    "gpt", "bert", "gpt-2", "gpt-3", "roberta", "albert", "ctrl", "bart", "distilbert", "t5", "xlm-r", "minilm",
-    "m2m-100", "gpt-neo", "byt5", "gpt-j", "llama",
-)  # fmt: skip
+
+def _sizes() -> list[tuple[str, str]]:
+    """Every size that is a stack of attention layers."""
+    found = []
+    for system in catalogue.systems():
+        for size in system.sizes:
+            shape = shape_of(system.slug, size.name)
+            if shape is not None and shape.main.heads:
+                found.append((system.slug, size.name))
+    return found
 
 
-@pytest.mark.parametrize("slug", EXACT)
-def test_the_editor_holds_these_systems_to_the_last_parameter(slug: str) -> None:
-    for size in catalogue.get(slug).sizes:
-        if size.architecture.startswith(("Deepseek", "Mixtral")):
-            continue
-        assert tree(start(slug, size.name)).parameters == anatomy.counts(slug)[size.name], size.name
+def test_what_the_editor_refuses_has_no_attention_layers_or_two_towers() -> None:
+    held = {slug for slug, _ in _sizes()}
+    assert {s.slug for s in catalogue.systems() if s.sizes} - held == {"elmo", "clip", "mamba"}
+
+
+@pytest.mark.parametrize(("slug", "size"), _sizes())
+def test_the_editor_holds_every_size_to_the_last_parameter_and_part(slug: str, size: str) -> None:
+    one = tree(start(slug, size))
+    assert one.parameters == anatomy.counts(slug)[size]
+    assert by_role(one) == by_role(anatomy.tree(slug, size))
 
 
 _OWN: dict[str, tuple[str, str, dict[str, Any], tuple[str, str], dict[str, Any]]] = {
@@ -109,6 +121,120 @@ _OWN: dict[str, tuple[str, str, dict[str, Any], tuple[str, str], dict[str, Any]]
         ("gpt-2", "small"),
         {"layers": 2, "width": 64, "heads": 4, "kv_heads": 4, "ffn": 96, "vocabulary": 777, "positions": 52},
     ),
+    "deepseek, two dense layers, three shared experts": (
+        "DeepseekV3ForCausalLM", "DeepseekV3Config",
+        {"num_hidden_layers": 5, "hidden_size": 96, "num_attention_heads": 6, "num_key_value_heads": 6,
+         "intermediate_size": 200, "moe_intermediate_size": 40, "n_routed_experts": 12, "n_shared_experts": 3,
+         "num_experts_per_tok": 2, "n_group": 2, "topk_group": 1, "first_k_dense_replace": 2, "kv_lora_rank": 24,
+         "q_lora_rank": 32, "qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 20, "vocab_size": 500},
+        ("deepseek-v3", "671B"),
+        {"layers": 5, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 200, "inner": 40, "experts": 12, "common": 3,
+         "active": 2, "dense": 2, "latent": 24, "query_latent": 32, "turned": 8, "head_dim": 16, "value": 20,
+         "vocabulary": 500},
+    ),
+    "deepseek without a latent of queries, from llama": (
+        "DeepseekV3ForCausalLM", "DeepseekV3Config",
+        {"num_hidden_layers": 3, "hidden_size": 96, "num_attention_heads": 6, "num_key_value_heads": 6,
+         "intermediate_size": 200, "moe_intermediate_size": 40, "n_routed_experts": 8, "n_shared_experts": 1,
+         "num_experts_per_tok": 2, "n_group": 2, "topk_group": 1, "first_k_dense_replace": 3, "kv_lora_rank": 24,
+         "q_lora_rank": None, "qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 16, "vocab_size": 500},
+        ("llama", "7B"),
+        {"layers": 3, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 200, "latent": 24, "turned": 8, "head_dim": 16,
+         "vocabulary": 500},
+    ),
+    "mixtral, from mistral": (
+        "MixtralForCausalLM", "MixtralConfig",
+        {"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8,
+         "intermediate_size": 14336, "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 32000},
+        ("mistral", "7B"), {"experts": 8},
+    ),
+    "qwen 3 with experts": (
+        "Qwen3MoeForCausalLM", "Qwen3MoeConfig",
+        {"num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 8, "num_key_value_heads": 4,
+         "head_dim": 64, "moe_intermediate_size": 60, "num_experts": 5, "num_experts_per_tok": 2, "vocab_size": 1000},
+        ("qwen", "3-235B-A22B"),
+        {"layers": 2, "kv_heads": 4, "width": 256, "heads": 8, "head_dim": 64, "inner": 60, "experts": 5, "active": 2,
+         "vocabulary": 1000},
+    ),
+    "gemma 2": (
+        "Gemma2ForCausalLM", "Gemma2Config",
+        {"num_hidden_layers": 2, "num_key_value_heads": 2, "hidden_size": 256, "num_attention_heads": 4,
+         "head_dim": 96, "intermediate_size": 600, "vocab_size": 1000},
+        ("gemma", "2-2B"),
+        {"layers": 2, "kv_heads": 2, "width": 256, "heads": 4, "head_dim": 96, "ffn": 600, "vocabulary": 1000},
+    ),
+    "deberta": (
+        "DebertaModel", "DebertaConfig",
+        {"num_hidden_layers": 2, "hidden_size": 96, "num_attention_heads": 6, "intermediate_size": 100,
+         "vocab_size": 501, "max_position_embeddings": 77, "relative_attention": True,
+         "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0, "position_biased_input": False},
+        ("deberta", "base"),
+        {"layers": 2, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 100, "vocabulary": 501, "positions": 77},
+    ),
+    "deberta 3": (
+        "DebertaV2Model", "DebertaV2Config",
+        {"num_hidden_layers": 2, "hidden_size": 96, "num_attention_heads": 6, "intermediate_size": 100,
+         "vocab_size": 501, "relative_attention": True, "position_buckets": 30, "norm_rel_ebd": "layer_norm",
+         "share_att_key": True, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0,
+         "position_biased_input": False},
+        ("deberta", "v3-small"),
+        {"layers": 2, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 100, "vocabulary": 501, "positions": 30},
+    ),
+    "xlnet": (
+        "XLNetLMHeadModel", "XLNetConfig",
+        {"n_layer": 2, "d_model": 96, "n_head": 6, "d_inner": 100, "vocab_size": 501},
+        ("xlnet", "base"), {"layers": 2, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 100, "vocabulary": 501},
+    ),
+    "longformer": (
+        "LongformerForMaskedLM", "LongformerConfig",
+        {"num_hidden_layers": 2, "hidden_size": 96, "num_attention_heads": 6, "intermediate_size": 100,
+         "vocab_size": 501, "max_position_embeddings": 77, "type_vocab_size": 1, "attention_window": [8, 8]},
+        ("longformer", "large"),
+        {"layers": 2, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 100, "vocabulary": 501, "positions": 77},
+    ),
+    "reformer": (
+        "ReformerModelWithLMHead", "ReformerConfig",
+        {"hidden_size": 96, "num_attention_heads": 3, "attention_head_size": 20, "feed_forward_size": 100,
+         "vocab_size": 50, "attn_layers": ["local", "lsh", "local", "lsh", "local"], "axial_pos_shape": [4, 8],
+         "axial_pos_embds_dim": [24, 72], "max_position_embeddings": 32, "num_buckets": 4, "is_decoder": True},
+        ("reformer", "crime-and-punishment"),
+        {"layers": 5, "width": 96, "heads": 3, "kv_heads": 3, "head_dim": 20, "ffn": 100, "vocabulary": 50,
+         "positions": 32, "axial": 4, "hashed": 2},
+    ),
+    "electra": (
+        "ElectraForPreTraining", "ElectraConfig",
+        {"num_hidden_layers": 2, "hidden_size": 96, "num_attention_heads": 6, "intermediate_size": 100,
+         "vocab_size": 501, "embedding_size": 40},
+        ("electra", "small"),
+        {"layers": 2, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 100, "vocabulary": 501, "embedding": 40},
+    ),
+    "xlm": (
+        "XLMWithLMHeadModel", "XLMConfig",
+        {"n_layers": 2, "emb_dim": 96, "n_heads": 6, "vocab_size": 501, "n_langs": 7, "max_position_embeddings": 77},
+        ("xlm", "xnli15-1024"),
+        {"layers": 2, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 384, "vocabulary": 501, "segments": 7,
+         "positions": 77},
+    ),
+    "adapters": (
+        "AdapterBertModel", "BertConfig", {"num_hidden_layers": 2, "adapter_size": 8},
+        ("bert", "base"), {"layers": 2, "adapter": 8},
+    ),
+    "bert2bert": (
+        "EncoderDecoderModel", "EncoderDecoderConfig",
+        {"encoder": {"config": "BertConfig", "num_hidden_layers": 2},
+         "decoder": {"config": "BertConfig", "num_hidden_layers": 3, "is_decoder": True,
+                     "add_cross_attention": True}},
+        ("bert2bert", "base"), {"layers": 2, "decoder_layers": 3},
+    ),
+    "bert's pretraining": (
+        "BertForPreTraining", "BertConfig", {"num_hidden_layers": 2}, ("bert", "base"),
+        {"layers": 2, "head": "pretraining"},
+    ),
+    "modernbert": (
+        "ModernBertForMaskedLM", "ModernBertConfig",
+        {"num_hidden_layers": 3, "hidden_size": 96, "num_attention_heads": 6, "intermediate_size": 100},
+        ("modernbert", "base"), {"layers": 3, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 100},
+    ),
 }  # fmt: skip
 
 
@@ -117,3 +243,16 @@ def test_settings_of_one_s_own_count_as_the_library_counts(name: str) -> None:
     architecture, config, arguments, origin, values = _OWN[name]
     built = describe(build_model(architecture, config, arguments))
     assert tree(replace(start(*origin), **values)).parameters == built.parameters
+
+
+def test_what_a_token_uses_is_what_the_records_computed() -> None:
+    assert used(start("deepseek-v3")) == 37_552_282_624
+    assert used(start("qwen", "3-235B-A22B")) == 22_190_763_520
+    mixtral = start("mistral").changed(experts=8)
+    each = 3 * 4096 * 14336
+    assert tree(mixtral).parameters == tree(start("mistral")).parameters + 32 * (7 * each + 8 * 4096) == 46_702_792_704
+    assert used(mixtral) == 46_702_792_704 - 32 * 6 * each
+    shared = mixtral.changed(shared=True)
+    assert used(shared) == tree(shared).parameters - 6 * each
+    two = start("t5").changed(experts=4, active=1)
+    assert used(two) == tree(two).parameters - 3 * 12 * 2 * 512 * 2048

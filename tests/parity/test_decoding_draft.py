@@ -11,7 +11,11 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.decoding.draft import Drafted, Round, drafted, expected, plain, speed_up
+from core.language.decoding.draft import Drafted, Round, _until, drafted, expected, plain, speed_up
+from core.language.decoding.rules import penalised
+from core.language.decoding.together import Start, together
+from core.language.decoding.wording import Wording
+from core.language.types import Decoding, GenerationStep
 from tests import tiny
 from tests.parity.test_generate import PROMPT, _spec
 
@@ -47,7 +51,7 @@ def test_greedy_text_is_the_same_and_rounds_add_up(ahead: int, ends: int | None)
         large = model(seed, 24, ends)
         for draft in (noisy(large, 0.0), noisy(large, 0.05), noisy(large, 0.3), model(9, 8)):
             found = drafted(large, draft, PROMPT, 20, ahead=ahead)
-            assert list(found.ids) == plain(large.model, PROMPT, 20)
+            assert list(found.ids) == plain(large, PROMPT, 20)
             for one in found.rounds:
                 assert len(one.drafted) <= ahead
                 assert one.written[: one.accepted] == one.drafted[: one.accepted]
@@ -55,6 +59,78 @@ def test_greedy_text_is_the_same_and_rounds_add_up(ahead: int, ends: int | None)
                 seen.add((one.accepted == 0, one.accepted == ahead))
             assert found.passes_per_token == len(found.rounds) / len(found.ids)
     assert {(True, False), (False, True)} <= seen, "else all was accepted, or all rejected"
+
+
+def alone(large: Checkpoint, length: int, **rules: Any) -> tuple[GenerationStep, ...]:
+    """The same settings by this project's own loop, one token at a time."""
+    begun = Start(tuple(PROMPT), None, None)
+    decoding = Decoding(max_new_tokens=length, **rules)
+    return tuple(step for _, step in together(large, begun, [decoding]))
+
+
+@pytest.mark.parametrize(
+    "rules", [{"penalty": 1.4}, {"penalty": 0.7}, {"no_repeat": 2}, {"penalty": 1.2, "no_repeat": 1}]
+)
+def test_penalties_hold_and_the_greedy_text_is_still_that_of_plain_decoding(rules: dict[str, Any]) -> None:
+    changed = 0
+    for seed in range(4):
+        large = model(seed, 24)
+        free = drafted(large, noisy(large, 0.05), PROMPT, 20, ahead=3)
+        for draft in (noisy(large, 0.0), noisy(large, 0.05), model(9, 8)):
+            found = drafted(large, draft, PROMPT, 20, ahead=3, common=Decoding(**rules))
+            assert list(found.ids) == plain(large, PROMPT, 20, common=Decoding(**rules))
+            assert found.ids == alone(large, 20, **rules)[-1].ids
+            assert not found.stopped
+        changed += found.ids != free.ids
+    assert changed, "else the rules had nothing to do"
+
+
+@pytest.mark.parametrize("ahead", [1, 3, 6])
+def test_a_text_to_stop_at_ends_it_with_the_token_that_completes_it(ahead: int) -> None:
+    places = set()
+    for seed in range(6):
+        large = model(seed, 24)
+        steps = alone(large, 20)
+        for at in (2, 7, 13):
+            # what stands there, together with the token before it: a text over two tokens
+            stop = steps[at].text[len(steps[at - 2].text) :]
+            if not stop.strip("\ufffd"):
+                continue
+            wanted = alone(large, 20, stop=(stop,))
+            for draft in (noisy(large, 0.0), noisy(large, 0.05)):
+                found = drafted(large, draft, PROMPT, 20, ahead=ahead, common=Decoding(stop=(stop, "no such text")))
+                assert found.ids == wanted[-1].ids
+                assert list(found.ids) == plain(large, PROMPT, 20, common=Decoding(stop=(stop,)))
+                assert found.stopped
+                assert len(found.ids) <= at + 1
+                last = found.rounds[-1]
+                assert last.written[: last.accepted] == last.drafted[: last.accepted]
+                assert len(last.drafted) <= max(ahead, len(last.written))
+                places.add(len(last.written) - last.accepted)
+    assert 0 in places, "else no stop was completed by a drafted token"
+
+
+def test_a_stop_that_never_comes_changes_nothing() -> None:
+    large = model(0, 24)
+    draft = noisy(large, 0.05)
+    assert drafted(large, draft, PROMPT, 20, common=Decoding(stop=("xyzzy",))) == drafted(large, draft, PROMPT, 20)
+
+
+def test_what_is_drafted_behind_a_stop_counts_for_nothing_by_hand() -> None:
+    words = {1: "a", 2: "b", 3: "c", 4: "d"}
+
+    class Spelt(Wording):
+        def __init__(self) -> None: ...
+
+        def text(self, ids: Any) -> str:
+            return "".join(words[i] for i in ids)
+
+    rounds = [Round((1, 2), 1, (1, 3)), Round((4, 2, 1), 3, (4, 2, 1, 1))]
+    assert _until(rounds, Spelt(), ("cd",)) == Drafted((rounds[0], Round((4,), 1, (4,))), stopped=True)
+    assert _until(rounds, Spelt(), ("c",)) == Drafted((rounds[0],), stopped=True)
+    assert _until(rounds, Spelt(), ("xx", "a")) == Drafted((Round((1,), 1, (1,)),), stopped=True)
+    assert _until(rounds, Spelt(), ("baa",)) == Drafted(tuple(rounds), stopped=True)
+    assert _until(rounds, Spelt(), ("xx",)) == _until(rounds, Spelt(), ()) == Drafted(tuple(rounds))
 
 
 def test_a_draft_like_the_large_model_is_always_accepted() -> None:
@@ -94,6 +170,19 @@ def test_sampled_tokens_are_distributed_as_the_large_models() -> None:
         assert counts[token] / 600 == pytest.approx(chance, abs=4 * (chance * (1 - chance) / 600) ** 0.5 + 0.002)
 
 
+def test_sampled_tokens_under_a_penalty_are_distributed_as_the_large_models() -> None:
+    large, small = model(0, 24, size=12), model(3, 8, size=12)
+    common = Decoding(penalty=2.0)
+    prompt = [token % 12 for token in PROMPT]
+    with torch.inference_mode():
+        scores = large.model(torch.tensor([prompt])).logits[0, -1]
+        chances = (penalised(scores, prompt, 2.0) / 2).softmax(-1)
+    found = (drafted(large, small, prompt, 2, ahead=1, temperature=2.0, seed=s, common=common) for s in range(600))
+    counts = Counter(one.ids[0] for one in found)
+    for token, chance in enumerate(chances.tolist()):
+        assert counts[token] / 600 == pytest.approx(chance, abs=4 * (chance * (1 - chance) / 600) ** 0.5 + 0.002)
+
+
 def test_a_visitor_can_stop_after_any_round() -> None:
     class Stopped(Exception):
         pass
@@ -125,5 +214,7 @@ def test_numbers_by_hand() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(OutOfRange):
         drafted(model(0, 24), model(3, 8), PROMPT, 20, ahead=0)
+    with pytest.raises(OutOfRange, match="end a generation"):
+        drafted(model(0, 24), model(3, 8), PROMPT, 20, common=Decoding(stop=("x",) * 9))
     with pytest.raises(InputUnusable, match="other tokens"):
         drafted(model(0, 24), model(3, 8, size=99), PROMPT, 20)

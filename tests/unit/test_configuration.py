@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, HEAD, NORMS, by_role
 from core.costs.blueprint import tree
+from core.costs.configuration import Configuration
 from core.costs.start import start
 from core.errors import OutOfRange
 
@@ -49,3 +51,44 @@ def test_numbers_that_make_no_network_get_a_sentence() -> None:
     with pytest.raises(OutOfRange, match="decoder's side"):
         start("t5").changed(decoder_layers=0)
     assert one.changed(width=770, head_dim=64).dim == 64
+
+
+def test_experts_and_latents_that_make_no_network_get_a_sentence() -> None:
+    one = start("deepseek-v3")
+    with pytest.raises(OutOfRange, match="cannot use 9 of 8 experts: choose 1 to 8"):
+        one.changed(experts=8, active=9)
+    with pytest.raises(OutOfRange, match="62 layers without experts are more than the 61"):
+        one.changed(dense=62)
+    with pytest.raises(OutOfRange, match="share one block"):
+        one.changed(shared=True)
+    assert one.changed(shared=True, dense=0).shared
+    with pytest.raises(OutOfRange, match="no multiple of 500 rows"):
+        start("reformer").changed(axial=500)
+    with pytest.raises(OutOfRange, match="7 hashed layers are more than the 6"):
+        start("reformer").changed(hashed=7)
+    # with a latent, heads need not be a multiple of key-value heads
+    assert one.changed(kv_heads=7).kept == 512 + 64
+    assert start("mistral").kept == 2 * 8 * 128
+
+
+def test_deepseek_s_layers_by_hand() -> None:
+    d, heads = 7168, 128
+    attention = d * 1536 + 1536 + 1536 * heads * 192 + d * 576 + 512 + 512 * heads * 256 + heads * 128 * d
+    moe = 257 * 3 * d * 2048 + 256 * d
+    root = tree(start("deepseek-v3"))
+    assert by_role(root)[ATTENTION] == 61 * (attention - 1536 - 512)
+    assert by_role(root)[FEED_FORWARD] == 3 * 3 * d * 18432 + 58 * moe
+    assert by_role(root)[NORMS] == 61 * (2 * d + 1536 + 512) + d
+
+
+def test_adapters_and_the_first_layers() -> None:
+    one = start("bert")
+    assert tree(one.changed(adapter=64)).parameters - tree(one).parameters == 24 * (2 * 768 * 64 + 64 + 768)
+    few = start("mistral").changed(experts=8, dense=30)
+    assert [(child.name, child.repeat) for child in few_layers(few)] == [("0-29", 30), ("30-31", 2)]
+
+
+def few_layers(one: Configuration) -> tuple[ModuleNode, ...]:
+    found = tree(one).find("layers")
+    assert found is not None
+    return found.children

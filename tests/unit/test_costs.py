@@ -172,6 +172,7 @@ def test_formulas_and_devices_name_their_sources() -> None:
     assert all(one.sources and one.memory > 0 for one in devices().values())
     assert devices()["a100-80"].teraflops == 312
     assert devices()["h200"].teraflops is None
+    assert devices()["mi300x"].teraflops == round(2048 * 304 * 2.1 / 1000, 1)  # operations, units, gigahertz
 
 
 def test_amounts_in_words() -> None:

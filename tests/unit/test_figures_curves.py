@@ -7,7 +7,7 @@ from math import log10
 
 import pytest
 
-from core.figures.curves import Line, curves_alt, learning_curves, mixed, short_name, spread
+from core.figures.curves import Line, curves_alt, learning_curves, mixed, short_name, spread, value_at
 
 ACCENTS = {"encoder": "#0072B2", "decoder": "#D55E00"}
 ONE = Line("One", "encoder", (1_000, 10_000), (4.0, 2.0))
@@ -83,3 +83,22 @@ def test_long_names_are_cut_after_a_word() -> None:
 def test_the_picture_in_words() -> None:
     said = curves_alt([ONE], "loss")
     assert said == "loss over the tokens seen. One from 4 to 2 after 0.01 million tokens."
+
+
+def test_a_value_between_two_measurements_is_on_the_straight_line() -> None:
+    assert value_at(ONE, 1_000) == 4.0
+    assert value_at(ONE, 10_000) == 2.0
+    assert value_at(ONE, 5_500) == pytest.approx(3.0)  # halfway
+    assert value_at(ONE, 3_250) == pytest.approx(3.5)  # a quarter of the way
+
+
+def test_no_value_is_made_up_outside_what_was_measured() -> None:
+    assert value_at(ONE, 999) is None
+    assert value_at(ONE, 10_001) is None
+    assert value_at(SHORT, 1_000) == 4.0
+
+
+def test_the_tokens_that_are_compared_are_marked() -> None:
+    (line,) = learning_curves([ONE, TWO], "loss", ACCENTS, log=False, mark=5_500).layout.shapes
+    assert line.x0 == line.x1 == 5_500
+    assert not learning_curves([ONE, TWO], "loss", ACCENTS).layout.shapes

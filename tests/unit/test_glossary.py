@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from html import escape
+from pathlib import Path
 
 import pytest
 import streamlit as st
@@ -16,6 +18,7 @@ from core.ui import glossary as ui
 from core.ui.glossary import plain_terms, rich_terms, terms
 from core.ui.tables import Link, Table, html
 
+ROOT = Path(__file__).resolve().parents[2]
 TERMS = glossary.terms()
 each = pytest.mark.parametrize("term", TERMS, ids=lambda term: term.slug)
 
@@ -65,6 +68,13 @@ def test_the_first_mention_is_a_link_and_the_second_is_not() -> None:
 
 def test_a_text_drawn_again_keeps_its_links() -> None:
     assert terms("What softmax does.") == terms("What softmax does.")
+
+
+def test_a_line_of_results_keeps_its_links_when_its_numbers_change() -> None:
+    first = terms("After 3 steps the perplexity is 1,024.5.")
+    assert "/glossary?term=perplexity" in first
+    assert "/glossary?term=perplexity" in terms("After 12 steps the perplexity is 7.")
+    assert "/glossary" not in terms("After 12 steps another perplexity is 7.")
 
 
 def test_plurals_capitals_and_abbreviations() -> None:
@@ -151,3 +161,31 @@ def test_a_strange_field_or_neighbour_is_refused(tmp_path, monkeypatch: pytest.M
     file.write_text('[[terms]]\nslug = "a"\nname = "A"\n')
     with pytest.raises(BadData, match="lacks"):
         glossary.terms.__wrapped__()
+
+
+_DRAWN = {"caption", "markdown", "info", "warning", "error", "success"}
+
+
+def _unlinked(path: Path) -> list[str]:
+    """Calls that draw a literal sentence of ours with a term in it, and do not hand it to the glossary."""
+    pattern, names = ui._compiled()
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _DRAWN):
+            continue
+        if "terms(" in ast.unparse(node):
+            continue
+        parts = (part.value for argument in node.args for part in ast.walk(argument) if isinstance(part, ast.Constant))
+        for match in pattern.finditer(" ".join(part for part in parts if isinstance(part, str))):
+            if match.group("term") and ui._meant(match.group("term"), names):
+                found.append(f"{path.name}:{node.lineno}: {match.group('term')}")
+    return found
+
+
+def test_no_sentence_of_ours_with_a_term_goes_past_the_glossary(tmp_path: Path) -> None:
+    sources = sorted((ROOT / "core" / "ui").rglob("*.py"))
+    assert len(sources) > 150
+    assert [line for path in sources for line in _unlinked(path)] == []
+    past = tmp_path / "past.py"
+    past.write_text('st.caption(f"{n} of the softmax.")\nst.info(terms("A softmax."))\n', encoding="utf-8")
+    assert _unlinked(past) == ["past.py:1: softmax"]

@@ -22,10 +22,11 @@ from core.training.cross_entropy import linear_cross_entropy
 from core.training.lowrank import LowRankEmbedding, add_updates, factors, linears
 from core.training.masked_model import MaskedModel
 from core.training.nearness import Nearness, together
-from core.training.objectives.causal import END, CausalModel, byte_lengths, train_tokenizer, window_starts
+from core.training.objectives.causal import END, CausalModel, byte_lengths, train_tokenizer
 from core.training.objectives.long import TiledPositions, allowed_pairs, waves
 from core.training.objectives.masked import MaskedObjective, WordPieces, unlikelihood
 from core.training.objectives.seq2seq import Seq2SeqModel
+from core.training.objectives.windows import window_starts
 from core.training.recipe import Recipe
 from core.training.trainer import Trainer
 

@@ -14,6 +14,9 @@ is accepted with probability α, a round gives
 .. math:: (1 - \alpha^{\gamma + 1}) / (1 - \alpha)
 
 tokens on average. The loop is transformers' assisted generation; here its rounds are only written down.
+
+Penalties change the scores of both models before they are compared, so they change nothing of this. A text to stop at
+ends the writing after the round that completes it, and what that round wrote behind it is left out.
 """
 
 from __future__ import annotations
@@ -21,13 +24,17 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
+from core.language import choose
+from core.language.decoding.wording import Wording
+from core.language.types import Decoding
 
 MOST_AHEAD = 12
+_NONE = Decoding()
 _sampling = threading.Lock()
 """transformers throws torch's own dice, which all threads share: one text at a time."""
 
@@ -41,7 +48,7 @@ class Round:
     accepted: int
     """How many of them, from the left, the large model took."""
     written: tuple[int, ...]
-    """What the round adds to the text: the accepted tokens and one of the large model."""
+    """What the round adds to the text: the accepted tokens and one of the large model, unless the text ends before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,8 @@ class Drafted:
     """A text that was written with a draft."""
 
     rounds: tuple[Round, ...]
+    stopped: bool = False
+    """Whether it ends with a text to stop at."""
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -94,16 +103,32 @@ def speed_up(rate: float, ahead: int, cost: float) -> float:
     return expected(rate, ahead) / (1 + ahead * cost)
 
 
-def settings(length: int, temperature: float | None) -> dict[str, Any]:
+def settings(length: int, temperature: float | None, common: Decoding = _NONE) -> dict[str, Any]:
     """What ``generate`` is told, with a draft and without; greedy where there is no temperature."""
-    if temperature is None:
-        return {"do_sample": False, "max_new_tokens": length}
-    return {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0, "max_new_tokens": length}
+    given: dict[str, Any] = {"do_sample": False, "max_new_tokens": length}
+    if temperature is not None:
+        given |= {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
+    if common.penalty != 1:
+        given["repetition_penalty"] = common.penalty
+    if common.no_repeat:
+        given["no_repeat_ngram_size"] = common.no_repeat
+    return given
 
 
-def plain(model: Any, prompt: Sequence[int], length: int, temperature: float | None = None, seed: int = 0) -> list[int]:
-    """The large model alone, by transformers' ``generate``: what a draft is compared with."""
-    return _generate(model, prompt, settings(length, temperature), seed)
+def plain(
+    checkpoint: Checkpoint,
+    prompt: Sequence[int],
+    length: int,
+    temperature: float | None = None,
+    seed: int = 0,
+    common: Decoding = _NONE,
+) -> list[int]:
+    """One model alone, by transformers' ``generate``: what a draft is compared with.
+
+    Args:
+        common: its penalty, its ``no_repeat`` and its texts to stop at hold; nothing else of it is read.
+    """
+    return _generate(checkpoint, checkpoint.model, prompt, settings(length, temperature, common), seed, common.stop)
 
 
 def drafted(
@@ -115,6 +140,7 @@ def drafted(
     ahead: int = 4,
     temperature: float | None = None,
     seed: int = 0,
+    common: Decoding = _NONE,
     told: Callable[[Drafted], None] | None = None,
 ) -> Drafted:
     """Write up to ``length`` tokens after ``prompt``.
@@ -122,10 +148,11 @@ def drafted(
     Args:
         ahead: γ, the tokens of a draft.
         temperature: to sample with, by both models; None for greedy decoding.
+        common: its penalty, its ``no_repeat`` and its texts to stop at hold; nothing else of it is read.
         told: called after every round with the text so far; what it raises ends the writing.
 
     Raises:
-        OutOfRange: ``ahead`` or ``length`` makes no sense.
+        OutOfRange: ``ahead``, ``length`` or a setting makes no sense.
         InputUnusable: the two models do not share a vocabulary, or are no decoders with a cache.
     """
     from transformers.generation.candidate_generator import AssistedCandidateGenerator
@@ -134,8 +161,10 @@ def drafted(
         raise OutOfRange(f"A draft has 1 to {MOST_AHEAD} tokens here, not {ahead}.")
     if length < 1:
         raise OutOfRange("At least one new token must be asked for.")
+    choose.check(common)
     check(checkpoint, draft)
     rounds: list[Round] = []
+    wording = Wording(checkpoint.tokenizer)
 
     class Watched(AssistedCandidateGenerator):
         """transformers' own drafting, with its rounds written down; no draft is longer or shorter than asked."""
@@ -149,7 +178,7 @@ def drafted(
             written = tuple(input_ids[0, self.start :].tolist())
             rounds.append(Round(tuple(self.proposed), int(num_matches), written))
             if told is not None:
-                told(Drafted(tuple(rounds)))
+                told(_until(rounds, wording, common.stop))
 
     # Shallow copies share the weights and keep what generate sets from the models that all visitors share.
     small: Any = copy.copy(draft.model)
@@ -170,8 +199,31 @@ def drafted(
         )
 
     large._get_candidate_generator = watched
-    _generate(large, prompt, {**settings(length, temperature), "assistant_model": small}, seed)
+    given = {**settings(length, temperature, common), "assistant_model": small}
+    _generate(checkpoint, large, prompt, given, seed, common.stop)
+    return _until(rounds, wording, common.stop)
+
+
+def _until(rounds: Sequence[Round], wording: Wording, stops: Sequence[str]) -> Drafted:
+    """The text up to the token that completes one of ``stops``; what was drafted behind it counts for nothing."""
+    kept: list[Round] = []
+    ids: list[int] = []
+    for one in rounds if stops else ():
+        for number, token in enumerate(one.written, 1):
+            ids.append(token)
+            if _ends(wording.text(ids), stops):
+                if number < len(one.written):
+                    one = replace(
+                        one, drafted=one.drafted[:number], accepted=min(one.accepted, number),
+                        written=one.written[:number],
+                    )  # fmt: skip
+                return Drafted((*kept, one), stopped=True)
+        kept.append(one)
     return Drafted(tuple(rounds))
+
+
+def _ends(text: str, stops: Sequence[str]) -> bool:
+    return any(stop in text for stop in stops)
 
 
 def check(checkpoint: Checkpoint, draft: Checkpoint) -> None:
@@ -184,9 +236,24 @@ def check(checkpoint: Checkpoint, draft: Checkpoint) -> None:
         raise InputUnusable(f"{draft.spec.name} speaks of other tokens than {checkpoint.spec.name}; it cannot draft.")
 
 
-def _generate(model: Any, prompt: Sequence[int], given: dict[str, Any], seed: int) -> list[int]:
+def _generate(
+    checkpoint: Checkpoint, model: Any, prompt: Sequence[int], given: dict[str, Any], seed: int, stops: Sequence[str]
+) -> list[int]:
     """transformers' ``generate``; torch's dice are as they were afterwards."""
     import torch
+    from transformers import StoppingCriteria, StoppingCriteriaList
+
+    wording = Wording(checkpoint.tokenizer)
+
+    class Written(StoppingCriteria):
+        """Whether one of the texts stands in what was written; transformers' own looks at the very end alone."""
+
+        def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
+            over = _ends(wording.text(input_ids[0, len(prompt) :].tolist()), stops)
+            return torch.tensor([over], device=input_ids.device)
+
+    if stops:
+        given = {**given, "stopping_criteria": StoppingCriteriaList([Written()])}
 
     def run() -> list[int]:
         ids = torch.tensor([list(prompt)], device=model.device)

@@ -24,6 +24,7 @@ from core.training.cross_entropy import linear_cross_entropy
 from core.training.decoder_models import new_decoder
 from core.training.documents import AT_ONCE, batched
 from core.training.files import write_text
+from core.training.objectives.windows import Windows
 from core.training.recipe import Recipe
 from core.training.shipping import ship_model, ship_tokenizer
 
@@ -80,13 +81,6 @@ def byte_lengths(tokenizer: Any, special: Sequence[str] = ()) -> Ints:
     return lengths
 
 
-def window_starts(count: int, width: int, rng: np.random.Generator) -> Ints:
-    """Starts of consecutive windows of ``width`` inputs and one more target, from a random offset, in random order."""
-    offset = int(rng.integers(width))
-    starts = np.arange(offset, count - width, width, dtype=np.int64)
-    return rng.permutation(starts)
-
-
 class CausalModel(nn.Module):
     """A decoder with random weights; saved states know it as ``gpt``, whatever its architecture."""
 
@@ -130,7 +124,7 @@ class NextToken:
         ship_tokenizer(self.tokenizer, folder, self.width, bos_token=END, eos_token=END, unk_token=END, **more)
 
 
-class CausalObjective(NextToken):
+class CausalObjective(Windows, NextToken):
     """Windows over the books end to end, books separated by `END`."""
 
     def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
@@ -174,18 +168,6 @@ class CausalObjective(NextToken):
             corpus.require(max(0, test.count - self.width), "measuring", sources)
             write_text(stem / "held-out-books.txt", "\n".join(books) + "\n")
         return self._data(folder, cache)
-
-    def batch(self, step: int) -> dict[str, Tensor]:
-        return self._windows(self.train, self._epochs[step])
-
-    def _epoch(self, rng: np.random.Generator) -> list[Ints]:
-        rows = max(1, self.recipe.step_tokens // self.width)
-        starts = window_starts(len(self.train), self.width, rng)
-        return [starts[at : at + rows] for at in range(0, len(starts) - rows + 1, rows)]
-
-    def _windows(self, stream: Ints, starts: Ints) -> dict[str, Tensor]:
-        ids = np.stack([stream[s : s + self.width + 1] for s in starts]).astype(np.int64)
-        return {"ids": torch.from_numpy(ids[:, :-1]), "labels": torch.from_numpy(ids[:, 1:].copy())}
 
     def measure(self) -> dict[str, float]:
         """Bits per byte of held-out books in windows that share no token, up to 150 of them."""

@@ -23,7 +23,8 @@ from torch import Tensor
 from core.training import corpus
 from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
 from core.training.documents import AT_ONCE, batched
-from core.training.objectives.causal import NextToken, byte_lengths, pieces, train_tokenizer, window_starts
+from core.training.objectives.causal import NextToken, byte_lengths, pieces, train_tokenizer
+from core.training.objectives.windows import window_starts
 from core.training.passages import LENGTH, bits_per_byte, passages, right_codes, spread
 from core.training.recipe import Recipe, SourceFile
 

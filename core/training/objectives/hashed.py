@@ -29,7 +29,7 @@ from core.training.arrays import ArrayWriter
 from core.training.batches import Epochs, Ints
 from core.training.cross_entropy import linear_cross_entropy
 from core.training.files import write_text
-from core.training.objectives.causal import window_starts
+from core.training.objectives.windows import Windows
 from core.training.recipe import Recipe
 from core.training.shipping import ship_tokenizer
 
@@ -107,7 +107,7 @@ class HashedModel(nn.Module):
         return hidden
 
 
-class HashedObjective:
+class HashedObjective(Windows):
     """Windows over the bytes of the books end to end, books separated by `END`."""
 
     def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
@@ -143,18 +143,6 @@ class HashedObjective:
                 corpus.require(max(0, test.count - self.width), "measuring", sources)
                 write_text(stem / "held-out-books.txt", "\n".join(books) + "\n")
         return np.load(stem / "train.npy", mmap_mode="r"), np.load(stem / "test.npy", mmap_mode="r")
-
-    def batch(self, step: int) -> dict[str, Tensor]:
-        return self._windows(self.train, self._epochs[step])
-
-    def _epoch(self, rng: np.random.Generator) -> list[Ints]:
-        rows = max(1, self.recipe.step_tokens // self.width)
-        starts = window_starts(len(self.train), self.width, rng)
-        return [starts[at : at + rows] for at in range(0, len(starts) - rows + 1, rows)]
-
-    def _windows(self, stream: Ints, starts: Ints) -> dict[str, Tensor]:
-        ids = np.stack([stream[s : s + self.width + 1] for s in starts]).astype(np.int64)
-        return {"ids": torch.from_numpy(ids[:, :-1]), "labels": torch.from_numpy(ids[:, 1:].copy())}
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
         hidden = self.model(batch["ids"]).flatten(0, 1)

@@ -53,7 +53,7 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
     layers = None
     if view == "model" and not able.whole:
         chosen = st.multiselect(
-            "Layers", range(1, found.layers + 1), key=state.key(f"bertviz.layers.{spec.slug}"),
+            "Layers", range(1, found.layers + 1), key=state.key(f"bertviz.layers.{spec.slug}"), persist_state="page",
             placeholder="all of them", help="Fewer layers leave room for more of the text",
         )  # fmt: skip
         layers = [int(layer) - 1 for layer in chosen] or None

@@ -18,7 +18,7 @@ from core.errors import AtlasError
 from core.figures import attention as figures
 from core.figures.word_looks import ELSEWHERE, Looks, word_looks
 from core.ui.chips import token_chips
-from core.ui.glossary import told
+from core.ui.glossary import terms, told
 from core.ui.heads.pictures import saved_as
 from core.ui.heads.text import task_menu
 from core.ui.page import accent, base_path, plain
@@ -178,7 +178,8 @@ def _one(
     joined = [name for i, name in enumerate(look.found.key_tokens) if not able[:, i].any()]
     if joined:
         st.caption(
-            f"No token begins in {plain(' '.join(joined))}, which this tokeniser joins to what stands before it."
+            f"No token begins in {plain(' '.join(joined))}, "
+            + terms("which this tokeniser joins to what stands before it.")
         )
     if best is None:
         st.caption(f"This model never has {MEANING[role]}; its head with the most {MEANING[USUAL]} is shown.")
@@ -252,7 +253,7 @@ def _words(shown: Sequence[_Shown]) -> None:
     )
     kept = (f"{plain(one.spec.name)} {float(np.mean(one.look.rest[one.layer, one.head])):.0%}" for one in shown)
     decoder = any(one.look.found.kind == "decoder" for one in shown)
-    st.markdown(
+    told(
         "**Notice** "
         + ("that the upper right of the decoder is grey: it never computes what comes later. " if decoder else "")
         + f"What goes to special tokens, or to the words of a task, belongs to no word: {', '.join(kept)} of these "
@@ -278,6 +279,9 @@ def _cross(shown: Sequence[_Shown], text: str, task: str | None, state: PageStat
     strongest_word = [found.key_tokens[int(row.argmax())] for row in found.weights[layer, head]]
     pairs = ", ".join(f"{new} ← {old}" for new, old in zip(found.query_tokens, strongest_word, strict=True))
     st.caption(
-        f"Layer {layer + 1}, head {head + 1} of the cross-attention, whose rows are the least spread on this sentence. "
-        f"{plain(pairs)}."
+        terms(
+            f"Layer {layer + 1}, head {head + 1} of the cross-attention, whose rows are the least spread on this "
+            "sentence."
+        )
+        + f" {plain(pairs)}."
     )

@@ -14,7 +14,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.ui.attention.block_list import step_list
 from core.ui.attention.block_step import chosen_step
 from core.ui.attention.lens import logit_lens
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.heads import samples as heads_samples
 from core.ui.heads.text import sample_menu, task_menu
 from core.ui.page import accent, plain, sentences
@@ -95,7 +95,7 @@ def _controls(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> As
     refused: list[str] = []
     with row:
         task = task_menu(spec, state) if spec.kind == "seq2seq-lm" else None
-        text = st.text_input("Text", key=slot, help="Up to 256 tokens are looked into") or ""
+        text = st.text_input("Text", key=slot, persist_state="page", help="Up to 256 tokens are looked into") or ""
         sample_menu(samples, slot, state)
         side = _side(sides, spec, state, refused)
         layer = _layer(len(found[side]), side, spec, state, refused)
@@ -126,7 +126,7 @@ def _layer(layers: int, side: Side, spec: CheckpointSpec, state: PageState, refu
         if wanted > layers:
             refused.append(f"There is no layer {wanted} here: this {side} has {layers}. Layer {layers} is shown.")
         st.session_state[slot] = min(wanted, layers)
-    chosen = int(st.selectbox("Layer", range(1, layers + 1), key=slot, width=96))
+    chosen = int(st.selectbox("Layer", range(1, layers + 1), key=slot, persist_state="page", width=96))
     state.set(layer=None if chosen == 1 else chosen)
     return chosen - 1
 
@@ -167,9 +167,9 @@ def _words(found: Block, spec: CheckpointSpec) -> None:
             "that the norms (flat bars) stand on the stream at the left here, behind each sum: whatever a part adds, "
             "the vectors are brought back to one size (post-norm)."
         )
-    st.markdown(f"**Notice** {what}")
+    told(f"**Notice** {what}")
     if spec.kind == "adapters":
-        st.caption("No task is chosen here, so the adapters of this model add nothing: the block is its encoder’s own.")
+        noted("No task is chosen here, so the adapters of this model add nothing: the block is its encoder’s own.")
     if spec.kind == "permutation-lm":
         st.caption("This is the stream that knows every token. A second one, which guesses hidden words, is not shown.")
     if found.source:

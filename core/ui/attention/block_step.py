@@ -101,7 +101,8 @@ def _head(step: Step, spec: CheckpointSpec, state: PageState) -> tuple[int, int]
         st.session_state[slot] = wanted if wanted <= heads else 1
     head = int(
         st.selectbox(
-            "Head", range(1, heads + 1), format_func=lambda head: f"Head {head}", key=slot, width=116,
+            "Head", range(1, heads + 1), format_func=lambda head: f"Head {head}", key=slot,
+            persist_state="page", width=116,
             label_visibility="collapsed",
         )
     )  # fmt: skip

@@ -15,7 +15,7 @@ from core.attention.roles.rolefiles import Counted
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
 from core.figures.grammar import best_heads
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.page import accent, plain
 
 if TYPE_CHECKING:
@@ -112,7 +112,11 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None
     layer, head = one.best
     st.markdown(f"**On a sentence, with layer {layer + 1}, head {head + 1}**")
     sentence = st.selectbox(
-        "Sentence", there, format_func=lambda s: s.text, key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}")
+        "Sentence",
+        there,
+        format_func=lambda s: s.text,
+        key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}"),
+        persist_state="page",
     )
     with st.spinner("Running the model"):
         found, belongs = attention_of(session.checkpoint(spec.slug), sentence)
@@ -186,7 +190,7 @@ def _table(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> None:
     st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows), alt="The best head of every relation")
     if elsewhere:
         st.caption(f"Same head elsewhere: the head chosen here, over {_named(other)}. It was not chosen for those.")
-    st.caption(
+    noted(
         f"Counted over {_named(bank)}. BERT-base: Clark et al. 2019 (arXiv 1906.04341) on newspaper text with another "
         "scheme of annotation, so its numbers are a landmark, not a match; they are those that the authors' notebook "
         "prints, of coreference those of a summary of the paper."

@@ -13,7 +13,7 @@ from core.figures import lens as figures
 from core.figures.attention import Theme
 from core.figures.predictions import percent
 from core.ui.attention.off import ASKED, SAMPLES
-from core.ui.glossary import told
+from core.ui.glossary import noted, plain_terms, told
 from core.ui.page import accent, plain
 from core.ui.tables import Table, table
 
@@ -48,7 +48,7 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
     names = figures.layer_names(len(found.guesses))
     st.markdown(
         f"{ASKED[spec.kind]}? After the last layer: **“{plain(found.answer)}”**, {percent(found.probabilities[-1])}. "
-        f"{plain(figures.said(found, names))} The model’s own head reads the state of each layer at "
+        f"{plain_terms(figures.said(found, names))} The model’s own head reads the state of each layer at "
         f"{plain(_where(found))}."
     )
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
@@ -74,7 +74,7 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
     )
     with st.expander("As a table"):
         table(_table(found, names))
-    st.caption("The logit lens: nostalgebraist 2020; what it misreads: Belrose et al. 2023, arXiv 2303.08112.")
+    noted("The logit lens: nostalgebraist 2020; what it misreads: Belrose et al. 2023, arXiv 2303.08112.")
 
 
 def _where(found: Way) -> str:

@@ -76,7 +76,9 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
         _answers(found, spec, state)
     codes = {_code(head): f"{KINDS[head.kind] + ', ' if len(kinds) > 1 else ''}layer {head.layer + 1}, head "
              f"{head.head + 1}" for head in sorted(every)}  # fmt: skip
-    st.multiselect("Off", list(codes), format_func=codes.__getitem__, key=slot, placeholder="no head is off")
+    st.multiselect(
+        "Off", list(codes), format_func=codes.__getitem__, key=slot, persist_state="page", placeholder="no head is off"
+    )
     now = tuple(st.session_state[slot])
     state.set(off=None if now == (_code(ranked[0].head),) else now)
     told("**Try** the head that matters most, then one that looks sharply and does nothing. Then a whole layer.")

@@ -11,6 +11,7 @@ from core.errors import OutOfRange
 from core.figures.costs import hours_bars
 from core.figures.numbers import in_operations, in_time
 from core.ui.calculators.parts import (
+    YOURS,
     Chosen,
     choose,
     cited,
@@ -56,6 +57,8 @@ def one_epoch(state: PageState) -> None:
         )  # fmt: skip
     with right:
         if teraflops is None:
+            if name == YOURS:
+                raise OutOfRange("Enter the peak rate of your device, from its data sheet.")
             raise OutOfRange(
                 f"No peak rate is known for {name}. Enter one from its data sheet, or choose another device."
             )

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from core import catalogue
-from core.costs.configuration import STYLES
 from core.costs.known import devices
+from core.costs.styles import STYLES
 from core.ui.links import PageState, open_page, sections
 from core.ui.page import header
 

@@ -17,13 +17,16 @@ from core.catalogue.schema import Citation, System
 from core.costs import Shape, shape_of
 from core.costs.known import Device, Formula, devices, formulas
 from core.errors import OutOfRange
+from core.ui.glossary import terms
 from core.ui.links import PageState
 from core.ui.page import plain
 
 OWN = "own"
+YOURS = "device of your own"
 _OF_A_NETWORK = (
     "kind", "layers", "below", "width", "heads", "kv", "ffn", "vocabulary", "dim", "words", "positions", "segments",
-    "gated", "tied", "shared", "scheme", "head", "style", "length",
+    "gated", "tied", "shared", "scheme", "head", "style", "length", "experts", "active", "common", "inner", "dense",
+    "latent", "queries", "turned", "value", "adapter", "axial", "hashed",
 )  # fmt: skip
 """What starts afresh when another size is chosen."""
 _INDEXED = re.compile(r"\b([A-Za-z])\\_(\w+)\b")
@@ -150,14 +153,14 @@ def device_row(state: PageState, *, rate: bool) -> tuple[str, float, float | Non
     """Menus for a device; returns its name, gigabytes, teraflops and watts. ``rate``: also ask for the last two."""
     known = devices()
     names = {slug: f"{device.name} · {device.memory:g} GB" for slug, device in known.items()} | {
-        OWN: "your own numbers"
+        OWN: "a device of your own"
     }
     slug = pick(state, "device", "Device", names, "a100-80")
     device: Device | None = known.get(slug)
     memory = device.memory if device else 80.0
     if not rate:
         memory = real(state, "memory", "Memory, GB", memory, 0.1, 1e5, tag=slug) or memory
-        return (device.name if device else "device of your own"), memory, None, None
+        return (device.name if device else YOURS), memory, None, None
     one, other = st.columns(2)
     with one:
         teraflops = real(
@@ -170,7 +173,7 @@ def device_row(state: PageState, *, rate: bool) -> tuple[str, float, float | Non
             state, "watts", "Power of one, W", device.watts if device else None, 1.0, 1e5, tag=slug,
             help="Without it, no energy is shown.", empty="enter it",
         )  # fmt: skip
-    return (device.name if device else "device of your own"), memory, teraflops, watts
+    return (device.name if device else YOURS), memory, teraflops, watts
 
 
 def formula(key: str, known: Mapping[str, Formula] | None = None) -> None:
@@ -178,7 +181,7 @@ def formula(key: str, known: Mapping[str, Formula] | None = None) -> None:
     one = (formulas() if known is None else known)[key]
     st.latex(one.latex)
     letters = _INDEXED.sub(r"$\1_{\2}$", plain(f"{one.letters}."))
-    st.caption(letters + " " + " ".join(map(cited, one.sources)))
+    st.caption(terms(letters) + " " + " ".join(map(cited, one.sources)))
 
 
 def cited(citation: Citation) -> str:

@@ -13,8 +13,8 @@ from core.costs.cache import kept_by_one_token
 from core.costs.differences import LIMIT, differences
 from core.figures.numbers import in_bytes, in_operations, short
 from core.ui.calculators.parts import formula, switch, take_away, usual_length
+from core.ui.glossary import noted, plain_terms
 from core.ui.links import PageState
-from core.ui.page import plain
 from core.ui.tables import Row, Table, table
 
 _HEADINGS = ("System", "Parameters", "Weights, 16 bits", "Training, Adam", "Cache a token", "Operations a token")
@@ -33,7 +33,7 @@ def all_systems(state: PageState) -> None:
     table(
         Table(_HEADINGS, rows, caption="Costs of all systems", widths=(24, 14, 15, 15, 14, 18), numeric=(1, 2, 3, 4, 5))
     )
-    st.caption(
+    noted(
         "Training: weights, gradients and Adam in mixed precision, without activations. Cache: 16 bits a number, one "
         "token more; encoders keep none. Operations: a forward pass for a token of a text of the length given below it."
     )
@@ -102,7 +102,7 @@ def _differences(state: PageState) -> None:
     headings = ("System", "Published", "Counted", "Difference", "Why")
     table(Table(headings, rows, caption="Differences", widths=(18, 15, 17, 11, 39), numeric=(2, 3)))
     st.caption(
-        plain(
+        plain_terms(
             "Counted: the skeleton built from the published configuration, shared tensors once. A rounded figure may "
             "be off by 2 % or more without being wrong."
         )

@@ -12,6 +12,7 @@ from core.efficiency.parallel import STAGES, Plan, held
 from core.figures.costs import Bar, held_alt, held_bars, held_rows
 from core.figures.numbers import in_bytes, in_words
 from core.ui.calculators.parts import Chosen, choose, dark, formula, number, pick, switch, take_away, usual_length
+from core.ui.glossary import noted, told
 from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.tables import Row, Table, table
@@ -39,7 +40,7 @@ def training(state: PageState) -> None:
         st.plotly_chart(
             held_bars(bars, dark=dark()), key=state.key("held"), config={"displayModeBar": False}, alt=held_alt(bars)
         )
-        st.markdown(
+        told(
             "**Try** 64 copies and the stages of ZeRO; then a longer text, and computing the scores again.\n\n"
             "**Notice** that ZeRO divides what all copies hold alike and leaves the activations as they are, and that "
             "with one copy all stages are the same."
@@ -54,7 +55,7 @@ def training(state: PageState) -> None:
     take_away(state, held_rows(bars), "training-memory")
     for key in ("states", "zero", "activations"):
         formula(key)
-    st.caption(
+    noted(
         "Left out: buffers and what the library itself takes, the logits and the embeddings' activations, the layer "
         "that stage 3 gathers while it is used. Masks of dropout are counted as in the formula, whether or not the "
         "model has dropout. Matrices are taken to divide evenly among devices and stages."

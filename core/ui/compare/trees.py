@@ -12,6 +12,7 @@ from core.errors import AtlasError
 from core.figures.butterfly import bars_table, butterfly
 from core.figures.numbers import in_words, short
 from core.ui.compare.aligned import aligned_html, words
+from core.ui.glossary import noted, plain_terms
 from core.ui.links import PageState
 from core.ui.page import plain
 
@@ -37,7 +38,7 @@ def two_trees(state: PageState) -> None:
     _bars(found, state)
     _tree(found, state)
     _records(left, right)
-    st.caption(
+    noted(
         "Parts are matched by what they do, not by name: BERT's query, T5's q and a third of GPT-2's c_attn are one. "
         "The trees are those of the classes that the records name; a part that a class makes without a module, such as "
         "GPT-J's rotary positions, does not show here. Numbers are counted in the trees, shared tensors once."
@@ -77,7 +78,7 @@ def _sentences(found: Comparison) -> None:
     said = told(found)
     st.markdown(plain(said.headline))
     parts = (("New", said.new), ("Gone", said.gone), ("Changed", said.changed), ("The same", said.same))
-    lines = [f"- **{title}**: {plain(text)}." for title, text in parts if text]
+    lines = [f"- **{title}**: {plain_terms(text)}." for title, text in parts if text]
     st.markdown("\n".join(lines))
 
 
@@ -130,8 +131,8 @@ def _records(left: System, right: System) -> None:
     st.subheader("What the records say", anchor=False)
     for column, system in zip(st.columns(2), (left, right), strict=True):
         with column:
-            st.markdown(f"**{plain(system.name)}** changed this{_against(system)}: {plain(system.change)}")
-            st.markdown(plain(system.why))
+            st.markdown(f"**{plain(system.name)}** changed this{_against(system)}: {plain_terms(system.change)}")
+            st.markdown(plain_terms(system.why))
             st.page_link(
                 f"pages/{system.branch}.py", label=f"{plain(system.name)}: its tree", icon=":material/account_tree:",
                 query_params={"system": system.slug, "tab": "tree"},

@@ -10,8 +10,8 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.adapters import update_alt, update_bars, update_rows
 from core.figures.predictions import bars_alt, guess_bars, percent
-from core.ui.demos.cover import choice, uncovered
-from core.ui.glossary import told
+from core.ui.demos.cover import choice, uncovered, was_shown
+from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def adapters_demo(spec: CheckpointSpec, state: PageState) -> None:
         known = _tasks(spec.slug)
         box = state.key("adapters.text")
         st.session_state.setdefault(box, state.text("text") or TEXT)
-        text = st.text_area("A sentence or two", key=box, height=68) or ""
+        text = st.text_area("A sentence or two", key=box, persist_state="page", height=68) or ""
         with st.popover("Samples"):
             for number, sample in enumerate(SAMPLES):
                 button = state.key(f"adapters.sample.{number}")
@@ -46,7 +46,7 @@ def adapters_demo(spec: CheckpointSpec, state: PageState) -> None:
         with sentences():
             shown = _one(spec, text, info, state)
         if shown:
-            _all(spec, text, known)
+            _all(spec, text, known, state)
         _cost(spec, info, known)
         _teach(spec)
 
@@ -80,7 +80,7 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> b
     def judge(guess: str) -> str:
         return choice(guess, info.answers, found.adapted)
 
-    if not uncovered(state, (info.slug, found.read), "Your answer", judge, choices=info.answers):
+    if not uncovered(state, _question(info, found), "Your answer", judge, choices=info.answers):
         return False
     dark = st.context.theme.type == "dark"
     sides = (
@@ -98,7 +98,7 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> b
             )
     picture, advice = st.columns([3, 2], gap="large")
     with picture:
-        st.caption("How far the adapters move the state h in each layer, the mean over the tokens")
+        noted("How far the adapters move the state h in each layer, the mean over the tokens")
         st.plotly_chart(
             update_bars(found.updates, accent(spec.branch), dark=dark),
             config={"displayModeBar": False},
@@ -135,8 +135,12 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> b
     return True
 
 
-def _all(spec: CheckpointSpec, text: str, known: tuple[TaskInfo, ...]) -> None:
-    """Every task on the same text."""
+def _question(info: TaskInfo, found: TaskVerdict) -> tuple[str, str]:
+    return info.slug, found.read
+
+
+def _all(spec: CheckpointSpec, text: str, known: tuple[TaskInfo, ...], state: PageState) -> None:
+    """Every task on the same text; one whose answer is still covered stays so."""
     from core.errors import AtlasError
 
     rows = []
@@ -148,6 +152,9 @@ def _all(spec: CheckpointSpec, text: str, known: tuple[TaskInfo, ...]) -> None:
             rows.append({"task": info.name, "adapters": str(error), "head alone": ""})
             continue
         answered = True
+        if state.text("cover") == "yes" and not was_shown(state, _question(info, found)):
+            rows.append({"task": info.name, "adapters": "covered", "head alone": "covered"})
+            continue
         rows.append(
             {
                 "task": info.name,
@@ -165,7 +172,7 @@ def _cost(spec: CheckpointSpec, info: TaskInfo, known: tuple[TaskInfo, ...]) -> 
     """What a task costs in numbers trained, in bytes and in the time of a swap."""
     whole, swap, *_ = _measured(spec.slug)
     share = 100 * info.trained / (whole + info.trained)
-    st.markdown(
+    told(
         f"This task trained {info.trained:,} numbers of {whole + info.trained:,}, {share:.1f} %; its head alone has "
         f"{info.trained_alone:,}. The encoder is in memory once for all {len(known)} tasks. Swapping adapters took "
         f"{1e6 * swap:.1f} microseconds on this machine: nothing is loaded, and two visitors can use different tasks "
@@ -178,7 +185,7 @@ def _teach(spec: CheckpointSpec) -> None:
     with st.expander("How an adapter works"):
         st.latex(r"a(h) = h + W_{up}\, f(W_{down} h + b_{down}) + b_{up} \qquad "
                  r"x' = \mathrm{norm}\big(x + a(h)\big)")  # fmt: skip
-        st.markdown(
+        told(
             "$x$ goes into a sub-layer (self-attention, or the feed-forward network), $h$ comes out of it. $W_{down}$ "
             f"makes {size} numbers of {width}, $W_{{up}}$ makes {width} of them again, $f$ is GELU. Both matrices "
             "start near zero, so that training begins with the encoder as it was; only they, the norms and the last "

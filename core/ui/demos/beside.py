@@ -41,7 +41,7 @@ def beside_demo(spec: CheckpointSpec, partners: Sequence[CheckpointSpec], state:
     left, right = st.columns([3, 1.4], vertical_alignment="bottom")
     box = state.key("beside.text")
     st.session_state.setdefault(box, state.text("text") or TEXT)
-    text = left.text_input("Sentence with [MASK] in place of a word", key=box) or ""
+    text = left.text_input("Sentence with [MASK] in place of a word", key=box, persist_state="page") or ""
     wanted = state.text("beside")
     slug = right.selectbox(
         "Beside it", list(known), index=list(known).index(wanted) if wanted in known else 0,

@@ -12,7 +12,9 @@ from core.figures.predictions import bars_alt, guess_bars
 from core.language.tokens import words
 from core.ui.chips import token_chips
 from core.ui.demos.cover import uncovered, verdict
-from core.ui.glossary import told
+from core.ui.demos.cover_masks import FIRST
+from core.ui.demos.samples import sample_pills
+from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def bilingual_demo(spec: CheckpointSpec, state: PageState) -> None:
             return verdict(guess, first_one.beside.tokens, first_one.beside.probabilities, truth)
 
         question = (spec.slug, first, second, hidden)
-        if not uncovered(state, question, "Your guess at the first hidden word", judge):
+        if not uncovered(state, question, FIRST, judge):
             return
         _pictures(joined, guesses, state)
         told(
@@ -61,21 +63,10 @@ def _texts(state: PageState) -> tuple[str, str]:
     boxes = (state.key("bilingual.first"), state.key("bilingual.second"))
     for box, name, sample in zip(boxes, ("first", "second"), SAMPLES[0], strict=True):
         st.session_state.setdefault(box, state.text(name) or sample)
-    pills = state.key("bilingual.sample")
-    names = {plain(pair[0]): pair for pair in SAMPLES}
-    standing = tuple(st.session_state[box] for box in boxes)
-    st.session_state[pills] = next((name for name, pair in names.items() if pair == standing), None)
-
-    def take() -> None:
-        name = st.session_state[pills]
-        if name is not None:
-            for box, text in zip(boxes, names[name], strict=True):
-                st.session_state[box] = text
-
-    st.pills("Samples", list(names), key=pills, on_change=take, label_visibility="collapsed", wrap=True)
+    sample_pills("Samples", {plain(pair[0]): pair for pair in SAMPLES}, state.key("bilingual.sample"), boxes)
     left, right = st.columns(2, gap="medium")
-    first = str(left.text_input("English", key=boxes[0]) or "")
-    second = str(right.text_input("French, saying the same", key=boxes[1]) or "")
+    first = str(left.text_input("English", key=boxes[0], persist_state="page") or "")
+    second = str(right.text_input("French, saying the same", key=boxes[1], persist_state="page") or "")
     state.set(first=None if first == SAMPLES[0][0] else first, second=None if second == SAMPLES[0][1] else second)
     return first, second
 
@@ -172,7 +163,7 @@ def _teach() -> None:
             "its place, which counts from 0 again in the second sentence, so that words that translate each other "
             "stand near each other; $l_{a(i)}$ that of its language. Every layer looks at both sentences."
         )
-        st.caption("Translation language modelling: Lample & Conneau 2019, arXiv:1901.07291.")
+        noted("Translation language modelling: Lample & Conneau 2019, arXiv:1901.07291.")
 
 
 @st.cache_data(max_entries=128, ttl=3600.0, show_spinner=False)

@@ -10,8 +10,9 @@ from core.efficiency import buckets as found_by
 from core.efficiency import samples
 from core.efficiency.buckets import Buckets
 from core.figures import buckets as figures
+from core.ui.demos.cover import Judge, uncovered
 from core.ui.demos.long_text import choose, number, theme
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.links import PageState
 
 ROUNDS = (1, 2, 4, 8)
@@ -21,12 +22,15 @@ _LAST = 128
 """Bytes at the end of a text whose cost is measured."""
 _CELLS = 64
 _LENGTHS = (256, 1024, 4096, 16384, 65536)
+_SHARES = ("Less than 25 %", "25 to 50 %", "50 to 75 %", "More than 75 %")
+_CHANGES = ("It gets cheaper", "It changes by less than 0.05 bits", "It gets dearer")
+_SMALL = 0.05
 
 
 def _text(state: PageState) -> str:
     box = state.key("bytes.text")
     st.session_state.setdefault(box, state.text("text") or SAMPLE)
-    text = str(st.text_area("Text, up to 1,024 bytes", key=box, height=110, max_chars=5000) or "")
+    text = str(st.text_area("Text, up to 1,024 bytes", key=box, persist_state="page", height=110, max_chars=5000) or "")
     state.set(text=None if text == SAMPLE else text)
     return text
 
@@ -71,13 +75,28 @@ def hashing_demo(spec: CheckpointSpec, state: PageState) -> None:
             alt="Queries by keys: the share of pairs that meet in a chunk, nothing above the diagonal.",
         )
         st.caption(f"A cell stands for {cell} × {cell} bytes. Nobody looks ahead, nor at itself.")
-    _caught(seen, rounds, state)
+    # One picture has all numbers of rounds, so that the question is the same whatever is chosen above.
+    question = ("hashing", spec.slug, text, layer, head, seed)
+    asked = "Of full attention's weight, how much does one round catch?"
+    shown = uncovered(state, question, asked, _share_judge(seen), choices=_SHARES)
+    if shown:
+        _caught(seen, rounds, state)
     told(
         "**Try** one round, then eight; then another head or layer.\n\n"
         "**Notice** whether the weight caught lies above the pairs met: vectors that point alike fall into one bucket, "
         "and those are the ones with large weights. The sample says one sentence twice: see whether its bytes meet."
     )
-    _tabs(spec, seen, text, state)
+    _tabs(spec, seen, text, state, shown)
+
+
+def _share_judge(seen: Buckets) -> Judge:
+    caught = seen.rows[0].caught
+
+    def judge(guess: str) -> str:
+        right = guess == _SHARES[min(int(4 * caught), 3)]
+        return f"{'Right' if right else 'Wrong'}: one round catches {100 * caught:.0f} %."
+
+    return judge
 
 
 def _caught(seen: Buckets, rounds: int, state: PageState) -> None:
@@ -105,7 +124,7 @@ def _caught(seen: Buckets, rounds: int, state: PageState) -> None:
         st.caption("Without the first two chunks, where nearly everything is met.")
 
 
-def _tabs(spec: CheckpointSpec, seen: Buckets, text: str, state: PageState) -> None:
+def _tabs(spec: CheckpointSpec, seen: Buckets, text: str, state: PageState, shown: bool) -> None:
     formula, growth, back, tables = st.tabs(["Formula", "Cost against length", "Reversible layers", "As tables"])
     with formula:
         st.latex(r"h(x) = \arg\max\,[xR;\,-xR] \qquad k = \frac{x}{\sqrt{d}\,\operatorname{rms}(x)}")
@@ -142,13 +161,10 @@ def _tabs(spec: CheckpointSpec, seen: Buckets, text: str, state: PageState) -> N
     with back:
         _reversible(spec, text)
     with tables:
-        st.dataframe(
-            [
-                {"rounds": row.rounds, "weight caught": row.caught, "largest found": row.found, "pairs met": row.pairs}
-                for row in seen.rows
-            ],
-            hide_index=True,
-        )
+        if shown:
+            columns = ("rounds", "weight caught", "largest found", "pairs met")
+            rows = [(row.rounds, row.caught, row.found, row.pairs) for row in seen.rows]
+            st.dataframe([dict(zip(columns, row, strict=True)) for row in rows], hide_index=True)
         st.dataframe(
             [
                 {
@@ -167,26 +183,35 @@ def _reversible(spec: CheckpointSpec, text: str) -> None:
     st.latex(r"y_1 = x_1 + f(x_2),\;\; y_2 = x_2 + g(y_1) \qquad x_2 = y_2 - g(y_1),\;\; x_1 = y_1 - f(x_2)")
     layers, width, error = _undone(spec.slug, text)
     n = len(text.encode())
-    st.markdown(
+    told(
         f"On your text, computed back through all {layers} layers from the last outputs, the embeddings come out again "
         f"with an error of at most {100 * error:.2g} % of the largest number. So training may keep two streams of "
         f"{n:,} × {width} numbers, {8 * n * width / 1e6:.1f} MB, instead of those of every layer."
     )
-    st.caption("$f$ is the attention part, $g$ the feed-forward part, $x$ the inputs of a layer, $y$ its outputs.")
+    noted("$f$ is the attention part, $g$ the feed-forward part, $x$ the inputs of a layer, $y$ its outputs.")
 
 
 def reading_demo(spec: CheckpointSpec, state: PageState) -> None:
     """How surprising the end of a text is by how much of it is read; reads and writes text."""
     text = _text(state)
     lengths, bits = _reading(spec.slug, text)
-    st.markdown(f"**Bits per byte of the last {_LAST} bytes**")
+    change = bits[0] - bits[-1]
+
+    def judge(guess: str) -> str:
+        at = 1 if abs(change) < _SMALL else 0 if change > 0 else 2
+        said = "saves" if change >= 0 else "costs"
+        return f"{'Right' if guess == _CHANGES[at] else 'Wrong'}: it {said} {abs(change):.2f} bits a byte."
+
+    asked = f"The last {_LAST} bytes, when the model has read {lengths[-1]:,} bytes instead of {lengths[0]:,}"
+    if not uncovered(state, ("reading", spec.slug, text), asked, judge, choices=_CHANGES):
+        return
+    told(f"**Bits per byte of the last {_LAST} bytes**")
     st.plotly_chart(
         figures.reading(lengths, bits),
         key=state.key("reading"),
         config={"displayModeBar": False},
         alt="; ".join(f"{n} bytes read: {value:.2f} bits" for n, value in zip(lengths, bits, strict=True)),
     )
-    change = bits[0] - bits[-1]
     st.markdown(
         f"Reading {lengths[-1]:,} bytes instead of {lengths[0]:,} "
         f"{'saves' if change >= 0 else 'costs'} {abs(change):.2f} bits a byte on this text."

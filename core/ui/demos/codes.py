@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,7 +11,8 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.types import Decoding
-from core.ui.demos.cover import choice, uncovered
+from core.ui.demos.cover import choice, switch, uncovered
+from core.ui.demos.covered_codes import card, covered_codes
 from core.ui.demos.decoding import decoding_controls, decoding_of, effective, explain_decoding, next_seed
 from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences
@@ -31,11 +32,12 @@ _COLUMNS = 3
 def codes_demo(spec: CheckpointSpec, state: PageState) -> None:
     """Draw the demo; beginning, decoding and the text to judge are kept in the page's state."""
     from core.language.codes import listed
+    from core.language.text import clean
 
     labels = list(listed(spec))
     box = state.key("codes.text")
     st.session_state.setdefault(box, state.text("text", PROMPT))
-    text = st.text_input("Beginning, the same for every code", key=box) or ""
+    text = st.text_input("Beginning, the same for every code", key=box, persist_state="page") or ""
     decoding = decoding_controls(decoding_of(state), key=state.key("codes.decoding"), most=MOST)
     state.set(
         text=None if text == PROMPT else text,
@@ -49,30 +51,25 @@ def codes_demo(spec: CheckpointSpec, state: PageState) -> None:
     )
     if decoding.strategy == "sample":
         st.button("Throw the dice again", key=state.key("codes.dice"), on_click=next_seed(state.key("codes.decoding")))
+    hidden = switch(state)
     with sentences():
-        _continue(spec, text, labels, decoding)
+        made = {label: _continued(spec.slug, text, label, effective(decoding)) for label in labels}
+        begun = clean(text, newlines=True)
+        if not hidden or covered_codes(spec, begun, made, effective(decoding), state):
+            _continuations(spec, begun, made)
     st.divider()
-    _judge(spec, state)
+    _judge(spec, state, hidden)
     _teach()
     explain_decoding()
 
 
-def _continue(spec: CheckpointSpec, text: str, labels: list[str], decoding: Decoding) -> None:
-    """A card for each code: the beginning and, underlined, what the model wrote after it."""
-    from core.language.text import clean
-
-    begun = clean(text, newlines=True)
-    made = {label: _continued(spec.slug, text, label, effective(decoding)) for label in labels}
-    line = f"text-decoration:underline 2px {accent(spec.branch)};text-underline-offset:.28em"
+def _continuations(spec: CheckpointSpec, begun: str, made: Mapping[str, str]) -> None:
+    """A card for each code."""
+    labels = list(made)
     for at in range(0, len(labels), _COLUMNS):
         for column, label in zip(st.columns(_COLUMNS), labels[at : at + _COLUMNS], strict=False):
-            with column.container(border=True):
-                st.markdown(f"**{plain(label)}**")
-                shown = html.escape(made[label]).replace("\n", "<br>")
-                st.html(
-                    f'<p dir="auto" style="line-height:1.6;overflow-wrap:anywhere">'
-                    f'{html.escape(begun)}<span style="{line}">{shown}</span></p>'
-                )
+            with column:
+                card(spec, label, begun, made[label])
     with st.expander("As a table"):
         st.dataframe(
             [{"code": label, "continuation": made[label]} for label in labels],
@@ -85,11 +82,11 @@ def _continue(spec: CheckpointSpec, text: str, labels: list[str], decoding: Deco
     )
 
 
-def _judge(spec: CheckpointSpec, state: PageState) -> None:
+def _judge(spec: CheckpointSpec, state: PageState, hidden: bool) -> None:
     """Bars for the probability of each code, given a text."""
     box = state.key("codes.passage")
     st.session_state.setdefault(box, state.text("passage", PASSAGE))
-    text = st.text_area("Which code has this text?", key=box, height=68) or ""
+    text = st.text_area("Which code has this text?", key=box, persist_state="page", height=68) or ""
     state.set(passage=None if text == PASSAGE else text)
     with sentences():
         found = _judged(spec.slug, text)
@@ -99,7 +96,8 @@ def _judge(spec: CheckpointSpec, state: PageState) -> None:
         def judge(guess: str) -> str:
             return choice(guess, names, values)
 
-        if not uncovered(state, (spec.slug, text), "Your guess at the code", judge, choices=found.labels):
+        question = (spec.slug, text)
+        if not uncovered(state, question, "Your guess at the code", judge, choices=found.labels, on=hidden):
             return
         picture, advice = st.columns([3, 2], gap="large")
         with picture:
@@ -110,7 +108,7 @@ def _judge(spec: CheckpointSpec, state: PageState) -> None:
                 alt=bars_alt(names, values, "Probability of each code, given the text"),
             )
         with advice:
-            st.markdown(
+            told(
                 f"{plain(found.best)} explains these {found.tokens} tokens best: under it the text costs "
                 f"{min(found.bits):.2f} bits per byte.\n\n"
                 "**Try** a longer text, or one sentence in another language.\n\n"

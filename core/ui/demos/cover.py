@@ -19,7 +19,8 @@ from core.ui.page import plain
 
 Judge = Callable[[str], str]
 """What is said of a guess, in plain text."""
-_SLOT = "cover.shown"
+SENTENCE_CHARS = 300
+"""The longest guess where a whole sentence is guessed."""
 _MOST = 60
 
 
@@ -34,20 +35,21 @@ def switch(state: PageState) -> bool:
 
 
 def uncovered(
-    state: PageState, question: object, label: str, judge: Judge, *, choices: Sequence[str] = (), on: bool | None = None
-) -> bool:
+    state: PageState, question: object, label: str, judge: Judge, *, choices: Sequence[str] = (),
+    most: int = MAX_CHARS, on: bool | None = None,
+) -> bool:  # fmt: skip
     """Whether the answer to ``question`` may be drawn; else draw a box for a guess, and a button that shows it.
 
     :param question: what is asked, as a value whose ``repr`` tells it from every other question of the page.
     :param label: over the box.
     :param judge: called with the guess once it is made.
     :param choices: what can be guessed, where that is a few things and not a word.
+    :param most: the longest guess that is read, in characters; a longer one than a word gets a wider box.
     :param on: whether the switch is on, where it stands elsewhere; None draws it here.
     """
     if not (switch(state) if on is None else on):
         return True
-    shown: dict[str, str | None] = st.session_state.setdefault(_SLOT, {})
-    name = f"{state.page}|{question!r}"
+    shown, name = _shown(state), repr(question)
 
     def show(guess: str | None) -> None:
         shown[name] = guess
@@ -58,21 +60,31 @@ def uncovered(
         shown.pop(name, None)
 
     if name in shown:
-        _told(state, shown[name], judge, again)
+        _told(state.key(f"cover.again.{crc32(name.encode())}"), shown[name], judge, again)
         return True
-    _ask(state, name, label, choices, show)
+    _ask(state.key(f"cover.guess.{crc32(name.encode())}"), label, choices, most, show)
     return False
 
 
-def _told(state: PageState, guess: str | None, judge: Judge, again: Callable[[], None]) -> None:
+def was_shown(state: PageState, question: object) -> bool:
+    """Whether the answer to ``question`` has been uncovered."""
+    return repr(question) in _shown(state)
+
+
+def _shown(state: PageState) -> dict[str, str | None]:
+    """What was guessed, by question; None where the answer was asked for. Forgotten when the page is reset."""
+    shown: dict[str, str | None] = st.session_state.setdefault(f"{state.page}.cover.shown", {})
+    return shown
+
+
+def _told(key: str, guess: str | None, judge: Judge, again: Callable[[], None]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if guess is not None:
             st.markdown(f"**You guessed “{plain(guess)}”.** {plain(judge(guess))}")
-        st.button("Cover again", key=state.key("cover.again"), on_click=again)
+        st.button("Cover again", key=key, on_click=again)
 
 
-def _ask(state: PageState, name: str, label: str, choices: Sequence[str], show: Callable[[str | None], None]) -> None:
-    key = state.key(f"cover.guess.{crc32(name.encode())}")
+def _ask(key: str, label: str, choices: Sequence[str], most: int, show: Callable[[str | None], None]) -> None:
     unread = f"{key}.unread"
 
     def send() -> None:
@@ -84,12 +96,38 @@ def _ask(state: PageState, name: str, label: str, choices: Sequence[str], show: 
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if choices:
-            st.pills(label, list(dict.fromkeys(choices)), key=key, on_change=send, wrap=True, format_func=_short)
+            st.pills(
+                label,
+                list(dict.fromkeys(choices)),
+                key=key,
+                persist_state="page",
+                on_change=send,
+                wrap=True,
+                format_func=_short,
+            )
         else:
-            st.text_input(label, key=key, max_chars=MAX_CHARS, on_change=send, width=300, placeholder="Then Enter")
-        st.button("Show", key=state.key("cover.show"), on_click=show, args=(None,))
+            st.text_input(
+                label, key=key, persist_state="page", max_chars=most, on_change=send,
+                width=300 if most <= MAX_CHARS else "stretch", placeholder="Then Enter",
+            )  # fmt: skip
+        st.button("Show", key=f"{key}.show", on_click=show, args=(None,))
     if st.session_state.get(unread) and not choices:
         st.caption("There is nothing to read in that. Type a word, or choose Show.")
+
+
+def walk(slot: str, step: int, count: int, what: str) -> None:
+    """Buttons to the next of ``count`` things that are guessed one by one, and to the one before.
+
+    :param slot: where the session keeps the one that is looked at, from 0; that is ``step`` now.
+    :param what: what is guessed, as one word in small letters.
+    """
+
+    def go(to: int) -> None:
+        st.session_state[slot] = to
+
+    with st.container(horizontal=True):
+        for name, to in ((f"Next {what}", step + 1), (f"{what.capitalize()} before", step - 1)):
+            st.button(name, key=f"{slot}.to.{name}", disabled=not 0 <= to < count, on_click=go, args=(to,))
 
 
 def _short(text: str) -> str:

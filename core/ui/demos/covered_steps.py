@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep
-from core.ui.demos.cover import uncovered, verdict
+from core.ui.demos.cover import uncovered, verdict, walk
 from core.ui.demos.steps import alternatives_panel, draw_text
 from core.ui.glossary import told
 from core.ui.links import PageState
@@ -38,17 +38,9 @@ def covered_steps(
     made = path[step].text if shown else path[step - 1].text if step else ""
     draw_text(place, prompt, made if shown else f"{made} ▢", branch, room="0")
     other = alternatives_panel(path, step, decoding, key=key, branch=branch) if shown else None
-    with st.container(horizontal=True):
-        for name, to in (("Next token", step + 1), ("Token before", step - 1)):
-            st.button(
-                name, key=f"{key}.to.{name}", disabled=not 0 <= to < len(path), on_click=_go, args=(slot, to)
-            )  # fmt: skip
+    walk(slot, step, len(path), "token")
     told(
         "**Try** a few tokens in a row.\n\n**Notice** that a token may be part of a word, a comma or the end of a "
         "line: the model is asked for all of them."
     )
     return step, other
-
-
-def _go(slot: str, step: int) -> None:
-    st.session_state[slot] = step

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 import streamlit as st
 
 from core.language.types import Decoding
+from core.ui.glossary import noted, told
 from core.ui.links import PageState
 
 STRATEGIES = {"greedy": "Greedy", "sample": "Sample", "beam": "Beam search"}
@@ -57,12 +58,14 @@ def decoding_controls(decoding: Decoding, *, key: str, most: int = MAX_LENGTH) -
             list(STRATEGIES),
             format_func=STRATEGIES.__getitem__,
             key=start("strategy", decoding.strategy),
+            persist_state="page",
             required=True,
         )
         strategy: Literal["greedy", "sample", "beam"] = chosen or decoding.strategy  # type: ignore[assignment]
         length = int(
             st.number_input(
-                "New tokens", 1, most, key=start("length", min(decoding.max_new_tokens, most)), width=120,
+                "New tokens", 1, most, key=start("length", min(decoding.max_new_tokens, most)),
+                persist_state="page", width=120,
                 help="Generation also stops at the model's end token and at its last position.",
             )
         )  # fmt: skip
@@ -70,26 +73,37 @@ def decoding_controls(decoding: Decoding, *, key: str, most: int = MAX_LENGTH) -
         top_k, seed, beams = decoding.top_k, decoding.seed, decoding.beams
         if strategy == "sample":
             values["temperature"] = st.slider(
-                "Temperature", 0.1, 3.0, step=0.1, key=start("temperature", decoding.temperature), width=170,
+                "Temperature", 0.1, 3.0, step=0.1, key=start("temperature", decoding.temperature),
+                persist_state="page", width=170,
                 help="Below 1 the likely tokens gain, above 1 the unlikely ones.",
             )  # fmt: skip
             top_k = int(
                 st.number_input(
-                    "Top-k", 0, 1000, key=start("top_k", top_k), width=110, help="Keep the k best tokens; 0 keeps all."
+                    "Top-k",
+                    0,
+                    1000,
+                    key=start("top_k", top_k),
+                    persist_state="page",
+                    width=110,
+                    help="Keep the k best tokens; 0 keeps all.",
                 )
             )
             values["top_p"] = st.slider(
-                "Top-p", 0.05, 1.0, step=0.05, key=start("top_p", decoding.top_p), width=170,
+                "Top-p", 0.05, 1.0, step=0.05, key=start("top_p", decoding.top_p), persist_state="page", width=170,
                 help="Keep the fewest tokens that together reach probability p; 1 keeps all.",
             )  # fmt: skip
             seed = int(
                 st.number_input(
-                    "Seed", 0, 2**31 - 1, key=start("seed", seed), width=140,
+                    "Seed", 0, 2**31 - 1, key=start("seed", seed), persist_state="page", width=140,
                     help="The same seed throws the same dice: step by step, whatever was changed before.",
                 )
             )  # fmt: skip
         elif strategy == "beam":
-            beams = int(st.number_input("Beams", 1, MAX_BEAMS, key=start("beams", min(beams, MAX_BEAMS)), width=110))
+            beams = int(
+                st.number_input(
+                    "Beams", 1, MAX_BEAMS, key=start("beams", min(beams, MAX_BEAMS)), persist_state="page", width=110
+                )
+            )
     return Decoding(strategy, float(values["temperature"]), top_k, float(values["top_p"]), beams, length, seed)
 
 
@@ -107,7 +121,7 @@ def explain_decoding() -> None:
     """The formulas of all strategies, with their symbols named."""
     with st.expander("How the next token is chosen"):
         st.latex(r"p_T(w) = \frac{\exp(z_w / T)}{\sum_{v \in V} \exp(z_v / T)}")
-        st.markdown(
+        told(
             "$z_w$ is the model's score for token $w$, $V$ the vocabulary, $T$ the temperature: at $T = 1$ the model's "
             "own probabilities, towards $T = 0$ all of it goes to the best token.\n\n"
             "**Greedy** takes $\\arg\\max_w z_w$. **Sampling** draws from $p_T$ after the cuts. "
@@ -116,10 +130,10 @@ def explain_decoding() -> None:
             "What is kept is scaled to sum to one."
         )
         st.latex(r"s(w_1 \dots w_n) = \frac{1}{n^{\alpha}} \sum_{t=1}^{n} \log p(w_t \mid w_{<t})")
-        st.markdown(
+        told(
             "**Beam search** keeps the $B$ beginnings with the highest sums of log-probabilities and, at the end, the "
             "text with the best $s$; $n$ is its length and $\\alpha$ the length penalty, 1 unless the checkpoint sets "
             "another. It often finds a text that is more probable as a whole than the greedy one, which need not "
             "make it a better one."
         )
-        st.caption("Top-p and why likely text repeats itself: Holtzman et al. 2020, arXiv:1904.09751.")
+        noted("Top-p and why likely text repeats itself: Holtzman et al. 2020, arXiv:1904.09751.")

@@ -20,7 +20,8 @@ from core.ui.chips import token_chips
 from core.ui.demos.cover import uncovered
 from core.ui.demos.cover_masks import judge_of, label
 from core.ui.demos.probes import all_probes
-from core.ui.glossary import told
+from core.ui.demos.samples import sample_pills
+from core.ui.glossary import noted, told
 from core.ui.page import accent, plain
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def fill_mask_demo(
         st.text_area(
             "Sentence",
             key=box,
+            persist_state="page",
             height=68,
             label_visibility="collapsed",
             placeholder="Type a sentence with [MASK] where a word is to be guessed, or click a word below",
@@ -90,7 +92,7 @@ def fill_mask_demo(
     for note in sentence.notes:
         st.caption(plain(note))
     asked = (spec.slug, sentence.text, sentence.positions)
-    if page is not None and not uncovered(page, asked, label(predictions), judge_of(sentence, predictions)):
+    if page is not None and not uncovered(page, asked, label(predictions), judge_of(sentence.tokens, predictions)):
         _teach(spec)
         return state
     _refilled(spec, sentence, predictions, accent(branch))
@@ -108,17 +110,8 @@ def fill_mask_demo(
 
 def _samples(key: str) -> None:
     """Ten sentences, one click each; the one that stands in the box is marked."""
-    names = [probe.name for probe in PROBES]
-    pills = f"{key}.sample"
-    standing = next((p.name for p in PROBES if p.text == st.session_state[f"{key}.text"]), None)
-    st.session_state[pills] = standing
-
-    def take() -> None:
-        name = st.session_state[pills]
-        if name is not None:
-            st.session_state[f"{key}.text"] = next(p.text for p in PROBES if p.name == name)
-
-    st.pills("Ten probes", names, key=pills, on_change=take, label_visibility="collapsed", wrap=True)
+    samples = {probe.name: (probe.text,) for probe in PROBES}
+    standing = sample_pills("Ten probes", samples, f"{key}.sample", (f"{key}.text",))
     if standing is not None:
         asks = next(p.asks for p in PROBES if p.name == standing)
         st.caption(f"{standing} asks for {asks}.")
@@ -241,7 +234,7 @@ def _teach(spec: CheckpointSpec) -> None:
             r"\begin{gathered} p(w) = \frac{e^{z_w}}{\sum_{v \in V} e^{z_v}} \\"
             r"z_w = e_w^\top g(h_i) + b_w \end{gathered}"
         )
-        st.markdown(
+        told(
             "$p(w)$ is the probability of word $w$ at the masked position $i$, $h_i$ the encoder's last vector there, "
             "$g$ the small layer of the masked-word head, $e_w$ the embedding of the word, $b_w$ its bias, $V$ the "
             "vocabulary. Every word of the vocabulary gets a probability; the bars show the largest. A word that is "
@@ -260,7 +253,7 @@ def _teach(spec: CheckpointSpec) -> None:
                 " $A, v, c$ are learnt. **Try** *Tokyo is the capital of [MASK].* **Notice** that *tokyo*, the word "
                 "nearest to the sentence, is not among the guesses."
             )
-        st.caption(
+        noted(
             "Devlin et al. 2018, arXiv:1810.04805. The ten probes: Naveh Porat, Lecture 11 – Pretraining & Transformer "
             "Variants, July 2022; which words count as right is our choice."
         )

@@ -16,6 +16,7 @@ from core.language.types import Decoding, GenerationStep, Token
 from core.ui.demos.cover import switch
 from core.ui.demos.covered_steps import covered_steps
 from core.ui.demos.decoding import decoding_controls, effective, explain_decoding, next_seed
+from core.ui.demos.samples import sample_pills
 from core.ui.demos.steps import alternatives_panel, beams_table, draw_text, how_it_ended, step_chips, steps_table
 from core.ui.glossary import told
 from core.ui.page import plain
@@ -87,7 +88,12 @@ def generate_demo(
     _samples(key)
     prompt = str(
         st.text_area(
-            "Beginning", key=box, height=68, label_visibility="collapsed", placeholder="The model goes on from here"
+            "Beginning",
+            key=box,
+            persist_state="page",
+            height=68,
+            label_visibility="collapsed",
+            placeholder="The model goes on from here",
         )
         or ""
     )
@@ -127,16 +133,10 @@ def generate_demo(
 
 
 def _samples(key: str) -> None:
-    pills, box = f"{key}.sample", f"{key}.text"
-    st.session_state[pills] = next((n for n, t in SAMPLES.items() if t == st.session_state[box]), None)
-
-    def take() -> None:
-        if st.session_state[pills] is not None:
-            st.session_state[box] = SAMPLES[st.session_state[pills]]
-
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption("Beginnings", width="content")
-        st.pills("Beginnings to try", list(SAMPLES), key=pills, on_change=take, label_visibility="collapsed")
+        samples = {name: (text,) for name, text in SAMPLES.items()}
+        sample_pills("Beginnings to try", samples, f"{key}.sample", (f"{key}.text",))
 
 
 def _path_taken(key: str, spec: CheckpointSpec, prompt: str, forced: tuple[int, ...]) -> tuple[int, ...]:
@@ -258,12 +258,12 @@ def _lessons(run: _Run, decoding: Decoding) -> None:
     share = repetition([s.token.id for s in run.path])
     measured = f"Here {share:.0%} of all runs of three tokens had occurred before in the generated text."
     if decoding.strategy == "greedy":
-        st.markdown(
+        told(
             f"Greedy decoding tends to fall into loops, in small models above all. {measured} "
             "Compare with sampling at the same length."
         )
     else:
-        st.markdown(f"{measured} Switch to greedy decoding of the same beginning and compare.")
+        told(f"{measured} Switch to greedy decoding of the same beginning and compare.")
 
 
 def _words(slug: str, ids: Sequence[int]) -> tuple[Token, ...]:

@@ -10,6 +10,9 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.memory import saved_alt, saved_bars
+from core.language.guesses import among
+from core.language.tokens import words
+from core.ui.demos.cover import Judge, uncovered
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ and the third wheel turned. The miller was ashamed. He gave the soldier half a l
 laughed and asked him for Marigold instead. So they were married, and the grey donkey carried the little bell."""
 """Long enough for several segments; who and what comes again was named long before."""
 SEGMENTS = ("16", "32", "64", "128")
+_ASKED = "Your guess at the word on which the memory saves most"
 
 
 def memory_demo(spec: CheckpointSpec, state: PageState) -> None:
@@ -41,7 +45,7 @@ def memory_demo(spec: CheckpointSpec, state: PageState) -> None:
 
     box = state.key("memory.text")
     st.session_state.setdefault(box, state.text("passage", STORY))
-    text = str(st.text_area("Text, longer than a segment", key=box, height=150) or "")
+    text = str(st.text_area("Text, longer than a segment", key=box, persist_state="page", height=150) or "")
     state.set(passage=None if text == STORY else text)
     with sentences():
         longest = longest_memory(session.checkpoint(spec.slug).model) or MAX_READ
@@ -60,11 +64,38 @@ def memory_demo(spec: CheckpointSpec, state: PageState) -> None:
         )
         state.set(segment=segment, memory=None if memory == longest else memory)
         found = _read(spec.slug, text, int(segment), memory)
-        _picture(found, state)
-        _by_place(found)
+        question = ("memory", spec.slug, text, found.segment, found.memory)
+        # One segment remembers nothing, so that there is nothing to guess.
+        shown = len(found.tokens) <= found.segment or uncovered(state, question, _ASKED, _judge(found))
+        if shown:
+            _picture(found, state)
+            _by_place(found)
         _reach(spec, found)
-        _table(found)
+        if shown:
+            _table(found)
     _teach()
+
+
+def _judge(found: Reading) -> Judge:
+    """Where a guessed word stands among those after the first segment, by the bits that the memory saves on it."""
+    saved: dict[int, float] = {}
+    texts: dict[int, str] = {}
+    for at, (token, number) in enumerate(zip(found.tokens, words(found.tokens), strict=True)):
+        if at >= found.segment:
+            saved[number] = saved.get(number, 0.0) + float(found.without[at] - found.with_memory[at])
+            texts[number] = texts.get(number, "") + token.text
+    order = sorted(saved, key=lambda number: -saved[number])
+
+    def judge(guess: str) -> str:
+        at = among(guess, [texts[number] for number in order])
+        if at is None:
+            return "There is no such word after the first segment."
+        bits = f"{saved[order[at]]:.1f} bits"
+        if at == 0:
+            return f"Right: the memory saves most on it, {bits}."
+        return f"Wrong: it comes {at + 1:,} of {len(order):,} words by what the memory saves, {bits} on it."
+
+    return judge
 
 
 def _picture(found: Reading, state: PageState) -> None:

@@ -10,8 +10,9 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.orders import masks, masks_alt, masks_table
-from core.figures.predictions import bars_alt, guess_bars, percent
-from core.ui.glossary import told
+from core.ui.demos.orders_steps import steps_or_guess
+from core.ui.demos.samples import sample_pills
+from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ SAMPLES = (
     "In winter the river is covered with ice.",
 )
 GUESSES = 5
-_IN_A_ROW = 3
-_MOST_PICTURES = 9
 FED = {"truth": "What stood there", "own": "The model's own guess"}
 
 
@@ -45,28 +44,21 @@ def orders_demo(spec: CheckpointSpec, state: PageState) -> None:
         )  # fmt: skip
         state.set(fed=fed)
         unknown, found = _steps(spec.slug, text, chosen, fed == "own")
-        _pictures(unknown, found, state)
-        _steps_table(found)
+        shown = steps_or_guess(spec, text, unknown, found, fed, state)
         st.divider()
         _who_sees_whom(unknown, state)
-        st.divider()
-        _costs_table(spec, text, chosen)
+        if shown:
+            st.divider()
+            _costs_table(spec, text, chosen)
     _teach()
 
 
 def _text(state: PageState) -> str:
     """The samples and the box."""
-    box, pills = state.key("orders.text"), state.key("orders.sample")
+    box = state.key("orders.text")
     st.session_state.setdefault(box, state.text("text", SAMPLES[0]))
-    names = {plain(sample): sample for sample in SAMPLES}
-    st.session_state[pills] = next((name for name, text in names.items() if text == st.session_state[box]), None)
-
-    def take() -> None:
-        if st.session_state[pills] is not None:
-            st.session_state[box] = names[st.session_state[pills]]
-
-    st.pills("Samples", list(names), key=pills, on_change=take, label_visibility="collapsed", wrap=True)
-    text = str(st.text_area("Sentence", key=box, height=68, label_visibility="collapsed") or "")
+    sample_pills("Samples", {plain(sample): (sample,) for sample in SAMPLES}, state.key("orders.sample"), (box,))
+    text = str(st.text_area("Sentence", key=box, persist_state="page", height=68, label_visibility="collapsed") or "")
     state.set(text=None if text == SAMPLES[0] else text)
     return text
 
@@ -93,7 +85,7 @@ def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:
     shuffles = st.session_state.get(state.key("orders.shuffles"), 0)
     picked = tuple(
         st.multiselect(
-            "Words to find, in the order in which they are found", list(names), key=slot,
+            "Words to find, in the order in which they are found", list(names), key=slot, persist_state="page",
             format_func=lambda number: plain(f"{number} · {names[number]}"),
             help="Take words out and put them in again to change the order",
         )
@@ -119,79 +111,6 @@ def _usual(names: dict[int, str]) -> tuple[int, ...]:
     """The three longest words, in the order of the text."""
     longest = sorted(names, key=lambda number: (not names[number].isalpha(), -len(names[number]), number))[:3]
     return tuple(sorted(longest))
-
-
-def _pictures(unknown: Unknown, found: tuple[Found, ...], state: PageState) -> None:
-    """Bars for each step: what the model expects, given what it knows by then."""
-    scale = max(step.guess.probabilities[0] for step in found)
-    for start in range(0, min(len(found), _MOST_PICTURES), _IN_A_ROW):
-        row = found[start : min(start + _IN_A_ROW, _MOST_PICTURES)]
-        for number, (column, step) in enumerate(zip(st.columns(_IN_A_ROW, gap="large"), row, strict=False), start + 1):
-            with column:
-                st.markdown(f"**Step {number}**: {plain(_sees(unknown, number))}")
-                words, chances = step.guess.tokens, step.guess.probabilities
-                at = next((i for i, word in enumerate(words) if word == step.truth), None)
-                st.plotly_chart(
-                    guess_bars(
-                        words, chances, accent("decoder"), chosen=at, scale=scale,
-                        dark=st.context.theme.type == "dark",
-                    ),
-                    config={"displayModeBar": False},
-                    key=state.key(f"orders.bars.{number}"),
-                    alt=bars_alt(words, chances, f"Guesses in step {number}"),
-                )  # fmt: skip
-                st.caption(
-                    plain(f"“{step.truth}” stood there: {percent(step.probability)}, {step.bits:.1f} bits, rank ")
-                    + f"{step.rank:,}"
-                )
-    if len(found) > _MOST_PICTURES:
-        st.caption(f"The first {_MOST_PICTURES} of {len(found)} steps are drawn; the table has all of them.")
-    told(
-        "**Try** Right to left, then Shuffle; then All words, where the first step knows only how long the text is.\n\n"
-        "**Notice** that a word is as a rule the cheaper the more is known when its turn comes. No mask token stands "
-        "in its place: the model is told where the word is and cannot see what it is. ▸ marks what stood there."
-    )
-
-
-def _sees(unknown: Unknown, step: int) -> str:
-    """The sentence as this step sees it: ▢ for what is not found yet, ▣ for the place that is asked for."""
-    asked, later = unknown.places[step - 1], set(unknown.places[step:])
-    parts: list[str] = []
-    end = -1
-    for place, token in enumerate(unknown.tokens):
-        if token.special:
-            continue
-        shown = "▣" if place == asked else "▢" if place in later else token.text
-        parts.append(shown if token.continuation or token.start == end else f" {shown}")
-        end = token.end
-    return "".join(parts).strip()
-
-
-def _steps_table(found: tuple[Found, ...]) -> None:
-    with st.expander("The steps as a table"):
-        st.dataframe(
-            [
-                {
-                    "step": number,
-                    "token": step.guess.position,
-                    "stood there": step.truth,
-                    "probability": step.probability,
-                    "bits": step.bits,
-                    "rank": step.rank,
-                    "best guesses": ", ".join(
-                        f"{word} {percent(chance)}"
-                        for word, chance in zip(step.guess.tokens, step.guess.probabilities, strict=True)
-                    ),
-                }
-                for number, step in enumerate(found, 1)
-            ],
-            hide_index=True,
-            column_config={
-                "probability": st.column_config.NumberColumn(format="%.4f"),
-                "bits": st.column_config.NumberColumn(format="%.2f"),
-            },
-            alt="Every step with its best guesses and what the word that stood there cost",
-        )
 
 
 def _who_sees_whom(unknown: Unknown, state: PageState) -> None:
@@ -251,7 +170,7 @@ def _teach() -> None:
             "keeps its place, and the order is only a mask over who may look at whom. Known words look at each other "
             "and never at a found one. With what stood there fed back, all steps come out of one pass."
         )
-        st.caption("Permutation language modelling and two-stream attention: Yang et al. 2019, arXiv:1906.08237.")
+        noted("Permutation language modelling and two-stream attention: Yang et al. 2019, arXiv:1906.08237.")
 
 
 @st.cache_data(max_entries=128, ttl=3600.0, show_spinner=False)

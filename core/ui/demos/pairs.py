@@ -10,6 +10,7 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.ui.demos.cover import choice, uncovered
+from core.ui.glossary import noted, told
 from core.ui.page import accent, sentences
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ def pairs_demo(spec: CheckpointSpec, state: PageState) -> None:
     st.session_state.setdefault(second_box, state.text("second") or standard)
     left, right = st.columns(2, gap="large")
     with left:
-        first = st.text_input("First sentence", key=first_box) or ""
-        second = st.text_area("What might follow, one on each line", key=second_box, height=172) or ""
+        first = st.text_input("First sentence", key=first_box, persist_state="page") or ""
+        second = (
+            st.text_area("What might follow, one on each line", key=second_box, persist_state="page", height=172) or ""
+        )
     state.set(first=None if first == FIRST else first, second=None if second == standard else second)
     with sentences():
         asked, verdicts = _answers(spec.slug, first, second)
@@ -88,19 +91,19 @@ def _more(asked: str, verdicts: tuple[PairVerdict, ...]) -> None:
     with st.expander("How the answer is made"):
         st.latex(r"p(\text{follows} \mid A, B) = \mathrm{softmax}\big(V \tanh(W h_{[CLS]} + b) + c\big)_0")
         if asked == "next":
-            st.markdown(
+            told(
                 "$h_{[CLS]}$ is the last vector of the token that stands before both sentences; $W, b$ are the pooler, "
                 "$V, c$ a layer with two outputs. In training half of the second parts really followed, the others "
                 "came from another document."
             )
-            st.caption("Next-sentence prediction: Devlin et al. 2018, arXiv:1810.04805.")
+            noted("Next-sentence prediction: Devlin et al. 2018, arXiv:1810.04805.")
         else:
-            st.markdown(
+            told(
                 "$h_{[CLS]}$ is the last vector of the token that stands before both sentences; $W, b$ are the pooler, "
                 "$V, c$ a layer with two outputs. In training the two parts always followed each other in one text, "
                 "and in half of the pairs they had changed places."
             )
-            st.caption("Sentence-order prediction: Lan et al. 2019, arXiv:1909.11942.")
+            noted("Sentence-order prediction: Lan et al. 2019, arXiv:1909.11942.")
 
 
 @st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Reading the pairs")

@@ -10,7 +10,9 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
-from core.ui.glossary import told
+from core.ui.demos.cover import uncovered, verdict
+from core.ui.demos.cover_masks import FIRST, ONE
+from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -30,15 +32,17 @@ def parts_demo(spec: CheckpointSpec, state: PageState) -> None:
     """Draw the demo; text, layer, head and the looking token are kept in the page's state."""
     box = state.key("parts.text")
     st.session_state.setdefault(box, state.text("text") or TEXT)
-    text = st.text_input("Sentence, perhaps with [MASK] in place of a word", key=box) or ""
+    text = st.text_input("Sentence, perhaps with [MASK] in place of a word", key=box, persist_state="page") or ""
     state.set(text=None if text == TEXT else text)
+    masks = 0
     with sentences():
         found = _parts(spec.slug, text)
+        masks = len(found.masks)
         layer, head, query = _menus(found, state)
         _maps(found, layer, head, query, state)
         _row(found, layer, head, query)
     with sentences():
-        _left_out(_guesses(spec.slug, text), state)
+        _hidden(spec, text, masks, state)
     _teach()
 
 
@@ -93,7 +97,7 @@ def _maps(found: Parts, layer: int, head: int, query: int, state: PageState) -> 
                 f"from {values.min():.2f} to {values.max():.2f}. {found.tokens[query]} scores {found.tokens[key]} "
                 "highest. The table below has its row.",
             )
-    st.caption(
+    noted(
         f"Scores before the softmax, rows look and columns are looked at: orange −{limit:.1f}, nought the background, "
         f"purple +{limit:.1f}. The framed row is the token that looks."
     )
@@ -131,9 +135,21 @@ def _row(found: Parts, layer: int, head: int, query: int) -> None:
         )
 
 
+def _hidden(spec: CheckpointSpec, text: str, masks: int, state: PageState) -> None:
+    """The hidden word, which may wait for a guess; the scores above do not tell it."""
+    found = _guesses(spec.slug, text)
+    whole = found[0]
+    st.markdown("**The hidden word, when a part is left out of every score**")
+
+    def judge(guess: str) -> str:
+        return verdict(guess, whole.tokens, whole.probabilities)
+
+    if uncovered(state, ("parts", spec.slug, text), ONE if masks == 1 else FIRST, judge):
+        _left_out(found, state)
+
+
 def _left_out(found: tuple[Without, ...], state: PageState) -> None:
     """Guesses for the hidden word of the whole model and without each part."""
-    st.markdown("**The hidden word, when a part is left out of every score**")
     scale = max(guess.probabilities[0] for guess in found)
     for column, guess in zip(st.columns(len(found), gap="medium"), found, strict=True):
         with column:

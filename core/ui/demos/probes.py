@@ -9,6 +9,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.errors import InputTooLong
 from core.figures.predictions import percent
 from core.language.probes import PROBES, Verdict
+from core.ui.glossary import noted, plain_terms
 from core.ui.page import plain
 
 
@@ -17,8 +18,10 @@ def all_probes(spec: CheckpointSpec, *, key: str) -> None:
     import pandas as pd
 
     with st.expander("All ten probes, asked of this model"):
-        if not st.toggle("Ask them", key=key, help="Runs the model ten times; nothing here is stored"):
-            st.caption("What a probe asks for, and where the best right word stands among all words of the vocabulary.")
+        if not st.toggle(
+            "Ask them", key=key, persist_state="page", help="Runs the model ten times; nothing here is stored"
+        ):
+            noted("What a probe asks for, and where the best right word stands among all words of the vocabulary.")
             return
         verdicts, he, she = _verdicts(spec.slug)
         st.dataframe(
@@ -30,7 +33,7 @@ def all_probes(spec: CheckpointSpec, *, key: str) -> None:
         first = sum(v.rank == 1 for v in judged)
         known = sum(v.rank is not None and v.rank <= 5 for v in judged)
         st.markdown(
-            plain(
+            plain_terms(
                 f"{spec.name} puts a right word first in {first} and among its first five in {known} of the "
                 f"{len(judged)} probes that have one."
             )

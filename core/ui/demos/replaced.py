@@ -15,7 +15,7 @@ from core.language.replaced import Judged
 from core.language.tokens import words
 from core.ui.chips import token_chips
 from core.ui.demos.cover import Judge, switch, uncovered, verdict
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.page import accent, sentences
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
     start = TEXT if filled else OWN
     box = state.key("replaced.text")
     st.session_state.setdefault(box, state.text("text") or start)
-    text = st.text_area("Sentence", key=box, height=68, label_visibility="collapsed") or ""
+    text = st.text_area("Sentence", key=box, persist_state="page", height=68, label_visibility="collapsed") or ""
     state.set(text=None if text == start else text)
     with sentences():
         if not filled:
@@ -101,7 +101,7 @@ def _show(spec: CheckpointSpec, found: Judged, threshold: float, state: PageStat
     marked = [ordinary.index(i) for i in found.replaced if i in ordinary]
     picture, advice = st.columns([3, 2], gap="large")
     with picture:
-        st.caption("How sure the discriminator is that each token was replaced; ◂ and hatching mark those that were")
+        noted("How sure the discriminator is that each token was replaced; ◂ and hatching mark those that were")
         st.plotly_chart(
             verdict_bars(names, values, marked, colour, threshold=threshold, dark=st.context.theme.type == "dark"),
             config={"displayModeBar": False},
@@ -112,7 +112,7 @@ def _show(spec: CheckpointSpec, found: Judged, threshold: float, state: PageStat
         hits, count = found.right(threshold)
         caught = sum(found.verdicts[i] > threshold for i in found.replaced)
         if found.hidden:
-            st.markdown(
+            told(
                 f"Hidden tokens: {len(found.hidden)}. Replaced by another one: {len(found.replaced)}, of which the "
                 f"discriminator catches {caught}. Right verdicts: {hits} of {count} tokens."
             )
@@ -193,7 +193,7 @@ def _teach() -> None:
             r"L = L_{MLM} + 50 \cdot \frac{1}{n} \sum_{t=1}^{n} "
             r"-\big[\, r_t \log D_t + (1 - r_t) \log (1 - D_t) \,\big]"
         )
-        st.markdown(
+        told(
             "$r_t$ is 1 where token $t$ is not the one that stood there, $D_t$ the discriminator's verdict, $L_{MLM}$ "
             "the generator's loss at the hidden places. The two share their word vectors. The generator is not "
             "trained to deceive: no gradient flows from the verdicts back to it."

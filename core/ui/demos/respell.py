@@ -38,7 +38,7 @@ def rate_slider(kind: Noise, state: PageState) -> float | None:
         st.session_state[slot] = min(state.number("rate", standard), _WIDE * standard)
     chosen = int(
         st.slider(
-            "Letters hit", 0, _WIDE * standard, key=slot, format="%d %%", width=260,
+            "Letters hit", 0, _WIDE * standard, key=slot, persist_state="page", format="%d %%", width=260,
             help=f"The model was trained with up to {2 * standard} %.",
         )
     )  # fmt: skip
@@ -55,7 +55,7 @@ def respell_panel(checkpoint: Checkpoint, clean: str, given: str, written: str, 
         written: what it wrote.
     """
     _changes(clean, given, written)
-    st.markdown("**What the noise costs a reader of bytes, and readers of subwords**")
+    told("**What the noise costs a reader of bytes, and readers of subwords**")
     with sentences():
         cuts = _cuts(checkpoint.spec.slug, clean, given)
         _bars(cuts, state)

@@ -20,11 +20,15 @@ from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request, align, prepare, replay, rewrite
 from core.language.types import Decoding, GenerationStep
 from core.ui.demos import rewrite_text
+from core.ui.demos.cover import switch
+from core.ui.demos.covered_text import text_uncovered
 from core.ui.demos.decoding import decoding_controls, decoding_of, effective, explain_decoding
 from core.ui.demos.pivot import pivot_panel
 from core.ui.demos.respell import BYTES, rate_slider, respell_panel
 from core.ui.demos.rewrite_parts import attention_panel, attention_tabs
+from core.ui.demos.samples import sample_pills
 from core.ui.demos.steps import alternatives_panel, beams_table, how_it_ended, steps_table
+from core.ui.glossary import plain_terms
 from core.ui.links import PageState
 from core.ui.page import accent, plain
 
@@ -58,20 +62,34 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
         kind = _damage_menu(task, state) if task.repairs or task.denoises or task.respells else None
         with st.popover("How it writes"):
             decoding = _decoding(task, state)
+        hidden = switch(state)
     typing, writing = _samples_and_columns(task, state)
     with typing:
-        typed = str(st.text_area("Text in", key=state.key("text"), height=72) or "")
+        typed = str(st.text_area("Text in", key=state.key("text"), persist_state="page", height=72) or "")
         state.set(text=None if typed == rewrite_text.samples(task)[0] else typed)
     try:
         with typing:
             given = _damaged(checkpoint, task, typed, kind, state) if kind is not None else typed
         request = prepare(checkpoint, given, task.slug)
         with writing:
-            run = _write(checkpoint, request, given, decoding, state)
+            original = None if kind in (None, AS_IT_IS) else clean(typed, MAX_CHARS)
+            run, shown = _write(checkpoint, request, given, decoding, state, hidden, original)
     except AtlasError as error:
         # What was typed stays in the box, so nothing is lost by the refusal.
         st.warning(plain(str(error)), icon=":material/info:")
         return
+    if shown:
+        _below(checkpoint, task, request, typed, given, run, decoding, state)
+    with st.expander("Formula: where cross-attention stands"):
+        rewrite_text.formula(task, scaled=checkpoint.model.config.model_type not in ("t5", "mt5", "umt5"))
+    explain_decoding()
+
+
+def _below(
+    checkpoint: Checkpoint, task: Task, request: Request, typed: str, given: str, run: _Run, decoding: Decoding,
+    state: PageState,
+) -> None:  # fmt: skip
+    """What is said of the text that was written."""
     if task.respells and run.steps:
         respell_panel(checkpoint, clean(typed, MAX_CHARS), request.text, run.steps[-1].text, state)
     if task.denoises and run.steps:
@@ -80,9 +98,6 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
         pivot_panel(checkpoint, given, task, run.steps[-1].text, decoding)
     if run.path and run.alignment is not None:
         _explore(checkpoint, request, run, decoding, state)
-    with st.expander("Formula: where cross-attention stands"):
-        rewrite_text.formula(task, scaled=checkpoint.model.config.model_type not in ("t5", "mt5", "umt5"))
-    explain_decoding()
 
 
 def _task(offered: tuple[Task, ...], state: PageState) -> Task:
@@ -98,7 +113,12 @@ def _task(offered: tuple[Task, ...], state: PageState) -> Task:
     if st.session_state.get(slot) not in slugs:
         st.session_state[slot] = wanted
     chosen = st.selectbox(
-        "Task", slugs, key=slot, width=290, format_func=lambda slug: next(t.label for t in offered if t.slug == slug)
+        "Task",
+        slugs,
+        key=slot,
+        persist_state="page",
+        width=290,
+        format_func=lambda slug: next(t.label for t in offered if t.slug == slug),
     )
     state.set(task=None if chosen == slugs[0] else chosen)
     return next(task for task in offered if task.slug == chosen)
@@ -139,21 +159,13 @@ def _samples_and_columns(task: Task, state: PageState) -> tuple[DeltaGenerator, 
     Another task brings its own sample where the box still holds one of the old task's.
     """
     samples = rewrite_text.samples(task)
-    box, owner, pills = state.key("text"), state.key("text.task"), state.key("text.sample")
+    box, owner = state.key("text"), state.key("text.task")
     if box not in st.session_state:
         st.session_state[box] = state.text("text", samples[0])
     elif st.session_state.get(owner) != task.slug and st.session_state[box] in rewrite_text.every_sample():
         st.session_state[box] = samples[0]
     st.session_state[owner] = task.slug
-    names = {plain(sample): sample for sample in samples}
-    st.session_state[pills] = next((name for name, text in names.items() if text == st.session_state[box]), None)
-
-    def take() -> None:
-        name = st.session_state[pills]
-        if name is not None:
-            st.session_state[box] = names[name]
-
-    st.pills("Samples", list(names), key=pills, on_change=take, label_visibility="collapsed")
+    sample_pills("Samples", {plain(sample): (sample,) for sample in samples}, state.key("text.sample"), (box,))
     left, right = st.columns(2, gap="medium")
     return left, right
 
@@ -186,8 +198,15 @@ def _damaged(checkpoint: Checkpoint, task: Task, typed: str, kind: Kind | str, s
     return given
 
 
-def _write(checkpoint: Checkpoint, request: Request, given: str, decoding: Decoding, state: PageState) -> _Run:
-    """The answer that is asked for: kept from the run before, or streamed now."""
+def _write(
+    checkpoint: Checkpoint, request: Request, given: str, decoding: Decoding, state: PageState, hidden: bool,
+    original: str | None,
+) -> tuple[_Run, bool]:  # fmt: skip
+    """The answer that is asked for, kept from the run before or streamed now; and whether it is shown.
+
+    :param hidden: whether it waits for a guess.
+    :param original: the text before the damage that is to be undone; None where there was none.
+    """
     forced = _forced(request, state)
     wanted = (checkpoint.spec.slug, request.text, request.task.slug, effective(decoding), forced)
     slot = state.key("run")
@@ -202,7 +221,7 @@ def _write(checkpoint: Checkpoint, request: Request, given: str, decoding: Decod
         drawn = 0.0
         for step in rewrite(checkpoint, given, request.task.slug, decoding, forced=forced):
             run.steps.append(step)
-            if time.monotonic() - drawn > _PAUSE:
+            if not hidden and time.monotonic() - drawn > _PAUSE:
                 _draw(place, step.text, growing=True)
                 drawn = time.monotonic()
         run.over = True
@@ -212,17 +231,18 @@ def _write(checkpoint: Checkpoint, request: Request, given: str, decoding: Decod
         beam = decoding.strategy == "beam"
         run.path = replay(checkpoint, given, request.task.slug, last.ids) if beam else tuple(run.steps)
         run.alignment = align(checkpoint, request, [step.token.id for step in run.path])
-    if run.steps:
+    shown = not hidden or not run.steps or text_uncovered(state, wanted, run.steps[-1].text, original)
+    if run.steps and shown:
         _draw(place, run.steps[-1].text)
     ended = "Stopped." if run.stopped else how_it_ended(run.steps[-1], checkpoint.spec.name) if run.steps else ""
     by_hand = f" Step {len(forced)} was chosen by hand." if forced else ""
     with buttons.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{len(run.path)} tokens. {ended}{by_hand}")
+        st.caption(f"{len(run.path)} tokens. {ended}{by_hand}" if shown else f"Written, and covered.{by_hand}")
         if forced and st.button("Back to its own choice", key=state.key("unforce")):
             st.session_state[state.key("forced")] = ()
             st.rerun()
     state.set(forced=forced)
-    return run
+    return run, shown
 
 
 def _forced(request: Request, state: PageState) -> tuple[int, ...]:
@@ -269,7 +289,7 @@ def _explore(checkpoint: Checkpoint, request: Request, run: _Run, decoding: Deco
         rewrite_text.try_and_notice(request.task)
         card = checkpoint.spec.card
         if card is not None and card.weaknesses:
-            st.caption(f"Known weakness: {plain(card.weaknesses[0])}")
+            st.caption(f"Known weakness: {plain_terms(card.weaknesses[0])}")
         beams_table(run.steps, step)
     attention_tabs(run.alignment, chosen, state)
     steps_table(run.path)

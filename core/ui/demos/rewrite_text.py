@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
-
 import streamlit as st
 
+from core.language.guesses import in_order
 from core.language.tasks import Task
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 
 DAMAGE = {
     "mixed": "A little of everything",
@@ -97,7 +96,7 @@ def kept(before: str, after: str) -> str:
     old, new = before.split(), after.split()
     if old == new:
         return "Rebuilt word for word."
-    same = sum(block.size for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
+    same = in_order(old, new)
     return f"{same} of the original's {len(old)} words stand in their order in the {len(new)} that were written."
 
 
@@ -151,7 +150,7 @@ def formula(task: Task, scaled: bool) -> None:
     """
     score = r"\frac{(Y W_Q)(X W_K)^{\top}}{\sqrt{d}}" if scaled else r"(Y W_Q)(X W_K)^{\top}"
     st.latex(rf"\operatorname{{cross}}(Y, X) = \operatorname{{softmax}}\!\left({score}\right) X W_V")
-    st.markdown(
+    told(
         "- $Y$: the decoder's states, one row for each token written so far\n"
         "- $X$: the encoder's states, one row for each token read; computed once, before the first token is written\n"
         f"- $W_Q, W_K, W_V$: the weights of the layer{'; $d$: the width of a head' if scaled else ''}\n\n"
@@ -163,4 +162,4 @@ def formula(task: Task, scaled: bool) -> None:
         named = "The task is named in the text itself, as T5 does: Raffel et al. 2020, arXiv 1910.10683. "
     elif task.opens or task.answers:
         named = "The languages are named by tokens of their own, as M2M-100 does: Fan et al. 2020, arXiv 2010.11125. "
-    st.caption(f"{named}Encoder and decoder with cross-attention: Vaswani et al. 2017, arXiv 1706.03762.")
+    noted(f"{named}Encoder and decoder with cross-attention: Vaswani et al. 2017, arXiv 1706.03762.")

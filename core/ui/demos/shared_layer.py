@@ -9,6 +9,8 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.demos.cover import uncovered, verdict
+from core.ui.demos.cover_masks import ONE
 from core.ui.glossary import told
 from core.ui.page import accent, sentences
 
@@ -23,31 +25,44 @@ def shared_layer_demo(spec: CheckpointSpec, state: PageState) -> None:
     """Draw the demo; the sentence is kept in the page's state."""
     box = state.key("depth.text")
     st.session_state.setdefault(box, state.text("text") or TEXT)
-    text = st.text_input("Sentence with [MASK] in place of a word", key=box) or ""
+    text = st.text_input("Sentence with [MASK] in place of a word", key=box, persist_state="page") or ""
     state.set(text=None if text == TEXT else text)
     with sentences():
         passes = _answers(spec.slug, text)[1:]
-        scale = max(guess.probabilities[0] for guess in passes)
-        for column, guess in zip(st.columns(len(passes), gap="medium"), passes, strict=True):
-            with column:
-                title = f"After pass {guess.layer}"
-                st.caption(title)
-                st.plotly_chart(
-                    guess_bars(
-                        guess.tokens, guess.probabilities, accent("encoder"), scale=scale,
-                        dark=st.context.theme.type == "dark",
-                    ),
-                    config={"displayModeBar": False},
-                    key=state.key(f"depth.{guess.layer}"),
-                    alt=bars_alt(guess.tokens, guess.probabilities, title),
-                )  # fmt: skip
-        told(
-            "**Try** a sentence whose missing word depends on one far away.\n\n"
-            "**Notice** that the same weights are at work in every pass: what changes is what they are given. The "
-            "head was trained for the last pass alone, so the earlier answers are readings on the way."
-        )
+        last = passes[-1]
+
+        def judge(guess: str) -> str:
+            return verdict(guess, last.tokens, last.probabilities)
+
+        shown = uncovered(state, ("passes", spec.slug, text), ONE, judge)
+        if shown:
+            _pictures(passes, state)
         _savings(spec)
-        _table(passes)
+        if shown:
+            _table(passes)
+
+
+def _pictures(passes: tuple[LayerGuess, ...], state: PageState) -> None:
+    """Bars after each pass, on one scale."""
+    scale = max(guess.probabilities[0] for guess in passes)
+    for column, guess in zip(st.columns(len(passes), gap="medium"), passes, strict=True):
+        with column:
+            title = f"After pass {guess.layer}"
+            st.caption(title)
+            st.plotly_chart(
+                guess_bars(
+                    guess.tokens, guess.probabilities, accent("encoder"), scale=scale,
+                    dark=st.context.theme.type == "dark",
+                ),
+                config={"displayModeBar": False},
+                key=state.key(f"depth.{guess.layer}"),
+                alt=bars_alt(guess.tokens, guess.probabilities, title),
+            )  # fmt: skip
+    told(
+        "**Try** a sentence whose missing word depends on one far away.\n\n"
+        "**Notice** that the same weights are at work in every pass: what changes is what they are given. The "
+        "head was trained for the last pass alone, so the earlier answers are readings on the way."
+    )
 
 
 def _savings(spec: CheckpointSpec) -> None:

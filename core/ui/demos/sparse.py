@@ -12,6 +12,8 @@ from core.efficiency.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity
 from core.errors import AtlasError
 from core.figures import sparse as figures
 from core.ui.demos import sparse_tabs, sparse_text
+from core.ui.demos.cover import uncovered, verdict
+from core.ui.demos.cover_masks import FIRST, ONE
 from core.ui.demos.long_text import (
     OWN,
     amount,
@@ -86,7 +88,8 @@ def _show(
         if found is None:
             return
         _numbers(found)
-        for word in found.words:
+        shown = _uncovered(checkpoint, long, found, state)
+        for word in found.words if shown else ():
             st.markdown(f"**What the mask becomes** · {plain(word.context)}")
             st.plotly_chart(
                 figures.answers(word.answers),
@@ -96,7 +99,20 @@ def _show(
             )
             st.caption(sparse_text.change(word))
     sparse_text.try_and_notice(_seen(found, sparsity, clue) if clue is not None else None)
-    sparse_tabs.tabs(found, long, kinds_table=figures.pattern_table(kinds, sparsity.block_size, n), state=state)
+    pattern = figures.pattern_table(kinds, sparsity.block_size, n)
+    sparse_tabs.tabs(found, long, kinds_table=pattern, state=state, shown=shown)
+
+
+def _uncovered(checkpoint: Checkpoint, long: LongText, found: Comparison, state: PageState) -> bool:
+    """Whether the answers may be drawn, or wait for a guess at the first hidden word."""
+    answers = sorted(found.words[0].answers, key=lambda answer: -answer.sparse)
+
+    def judge(guess: str) -> str:
+        said = verdict(guess, [answer.text for answer in answers], [answer.sparse for answer in answers])
+        return f"{said} That is under sparse attention."
+
+    question = ("sparse", checkpoint.spec.slug, long.text, found.sparsity)
+    return uncovered(state, question, ONE if len(found.words) == 1 else FIRST, judge)
 
 
 def _compared(checkpoint: Checkpoint, long: LongText, sparsity: Sparsity, state: PageState) -> Comparison | None:

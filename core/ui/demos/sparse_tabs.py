@@ -8,11 +8,14 @@ from core.efficiency.compare import Comparison, LongText, Measured
 from core.efficiency.cost import curve
 from core.figures import sparse as figures
 from core.ui.demos import sparse_text
+from core.ui.glossary import noted
 from core.ui.links import PageState
 
 
-def tabs(found: Comparison, long: LongText, kinds_table: list[dict[str, object]], state: PageState) -> None:
-    """Cost against length, formula, the library, all numbers as tables, and the text."""
+def tabs(
+    found: Comparison, long: LongText, kinds_table: list[dict[str, object]], state: PageState, *, shown: bool
+) -> None:
+    """Cost against length, formula, the library, all numbers as tables, and the text; answers only where ``shown``."""
     names = ("Cost against length", "Formula", "What the library does", "As tables", "The text")
     growth, formula, library, tables, text = st.tabs(list(names))
     costs = curve([n for n in (256, 512, 1024, 1536, 2048, 3072, 4096) if n <= found.positions], found.sparsity)
@@ -23,7 +26,7 @@ def tabs(found: Comparison, long: LongText, kinds_table: list[dict[str, object]]
             config={"displayModeBar": False},
             alt="Scores of one head against the length: full attention grows with the square, sparse along a line.",
         )
-        st.caption(
+        noted(
             "Exact counts, not measurements. Twice the text costs about twice as much with sparse attention, "
             "and four times as much with full attention."
         )
@@ -36,7 +39,7 @@ def tabs(found: Comparison, long: LongText, kinds_table: list[dict[str, object]]
         st.markdown("**Cost**")
         _counts(_measured_table(found))
         st.caption(sparse_text.how_measured(found))
-        for word in found.words:
+        for word in found.words if shown else ():
             st.markdown(f"**Predictions for the mask at token {word.position}**")
             st.dataframe(figures.answers_table(word.answers), hide_index=True)
         st.markdown("**Pattern**")

@@ -38,7 +38,7 @@ def formula(sparsity: Sparsity) -> None:
         r"\frac{Q_i\,[K_{G}\;K_{W(i)}\;K_{R(i)}]^{\top}}{\sqrt{d}}\right)[V_{G}\;V_{W(i)}\;V_{R(i)}]"
     )
     st.latex(r"\text{scores} \approx (w + g + r)\,b\,n + g\,b\,n \qquad\text{instead of}\qquad n^2")
-    st.markdown(
+    told(
         "- $Q_i$: the queries of block $i$; $K$, $V$: keys and values; $d$: width of a head\n"
         f"- $G$: the global blocks, $g = {sparsity.global_blocks}$; they are seen by all and see all\n"
         f"- $W(i)$: the window around block $i$, $w = {sparsity.window}$ blocks\n"
@@ -54,7 +54,7 @@ def formula(sparsity: Sparsity) -> None:
 def library(sparsity: Sparsity) -> None:
     """What transformers does with the same model, and what is done here instead."""
     least = 5 + 2 * sparsity.random_blocks
-    st.markdown(
+    told(
         "The attention on this page is computed by the Atlas on the model's own weights, because transformers 5.23 "
         "does three other things when a BigBird model is evaluated:\n"
         "1. **Nothing random is left.** Its tables of random blocks stay at zero, so all "
@@ -65,7 +65,7 @@ def library(sparsity: Sparsity) -> None:
         "attention, and leaves it so for every later text.\n"
         "3. **Lengths are filled up** to whole blocks; the attention matrices that it returns keep the filling."
     )
-    st.markdown(
+    told(
         "Here the random blocks are drawn outside window and global blocks, for each layer and head, from the seed in "
         "the settings, as the paper describes. Sparse or full is chosen before the call and nothing is switched. With "
         "the library's choice of random blocks our computation gives the library's numbers; a test holds both together."

@@ -12,6 +12,7 @@ from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep, Token
 from core.ui.chips import token_chips
+from core.ui.glossary import noted
 from core.ui.page import accent, plain
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def alternatives_panel(
         alt=bars_alt(labels, [option.probability for option in options], f"Alternatives at step {step + 1}"),
     )
     if sampling:
-        st.caption("Coloured: the model's own probability. Grey, and after the arrow: after temperature and cuts.")
+        noted("Coloured: the model's own probability. Grey, and after the arrow: after temperature and cuts.")
     st.caption("Take another token here and go on from it:")
     # The key holds the step, so that every step starts with its own token selected.
     (picked,) = token_chips(

@@ -15,6 +15,8 @@ from core.errors import AtlasError
 from core.figures import sparse as figures
 from core.figures import windows
 from core.figures.predictions import percent
+from core.ui.demos.cover import uncovered, verdict
+from core.ui.demos.cover_masks import FIRST, ONE
 from core.ui.demos.long_text import (
     OWN,
     amount,
@@ -27,7 +29,7 @@ from core.ui.demos.long_text import (
     text_of,
     theme,
 )
-from core.ui.glossary import told
+from core.ui.glossary import terms, told
 from core.ui.links import PageState
 from core.ui.page import plain
 
@@ -48,7 +50,7 @@ def window_demo(spec: CheckpointSpec, state: PageState) -> None:
         side = choose(state, "Window, each side", "side", layout.SIDES, side_of(checkpoint.model))
         words = st.text_input(
             "Words that become global", state.text("words"), key=state.key("words"), max_chars=200, width=240,
-            placeholder="Max, dog", help="They see every token and every token sees them. Commas between them",
+            placeholder="dog, lamp", help="They see every token and every token sees them. Commas between them",
         )  # fmt: skip
         start = st.toggle("First token global", state.text("start", "yes") == "yes", key=state.key("start"))
     state.set(words=words or None, start=None if start else "no")
@@ -70,17 +72,34 @@ def window_demo(spec: CheckpointSpec, state: PageState) -> None:
         found = session.window_comparison(spec.slug, long, side, global_at, progress_in(waiting))
         waiting.empty()
         _numbers(found)
-        for mask in found.masks:
+        shown = _uncovered(checkpoint, long, found, side, global_at, state)
+        for mask in found.masks if shown else ():
             _answers(mask, state)
     told(
-        "**Try** the clue in the middle of the log, then write its name, Max, into the box of global words: it becomes "
-        "a place that every token sees. Then switch the first token off."
+        "**Try** the clue in the middle of the log, then write the dog's name into the box of global words: it "
+        "becomes a place that every token sees. Then switch the first token off."
     )
     told(
         "**Notice** that a wider window costs more for every token, a global token only one row and one column. What "
         "the model was not trained with, other windows and other global tokens, it may use badly."
     )
-    _tabs(checkpoint, found, long, side, global_at, figures.pattern_table(kinds, cell, len(long.ids)), state)
+    _tabs(checkpoint, found, long, side, global_at, figures.pattern_table(kinds, cell, len(long.ids)), state, shown)
+
+
+def _uncovered(
+    checkpoint: Checkpoint, long: LongText, found: WindowComparison, side: int, global_at: tuple[int, ...],
+    state: PageState,
+) -> bool:  # fmt: skip
+    """Whether the answers may be drawn, or wait for a guess at the first hidden word."""
+    answers = found.masks[0].words
+    at = list(WAYS).index("chosen")
+
+    def judge(guess: str) -> str:
+        said = verdict(guess, [word.text for word in answers], [word.chances[at] for word in answers])
+        return f"{said} That is with the window and your global tokens."
+
+    question = ("window", checkpoint.spec.slug, long.text, side, global_at)
+    return uncovered(state, question, ONE if len(found.masks) == 1 else FIRST, judge)
 
 
 def _picture(
@@ -142,9 +161,10 @@ def _answers(mask: Guesses, state: PageState) -> None:
         "global tokens, with the first token, and with none.",
     )
     best = max(mask.words, key=lambda word: word.chances[0])
+    moved = f"Your global tokens move {100 * mask.moved:.0f} % of the window's probability to other words."
     st.caption(
-        f"Your global tokens move {100 * mask.moved:.0f} % of the window's probability to other words. Full attention, "
-        f"for which these weights were not trained, says “{plain(best.text)}” ({percent(best.chances[0])})."
+        f"{terms(moved)} Full attention, for which these weights were not trained, says “{plain(best.text)}” "
+        f"({percent(best.chances[0])})."
     )
 
 
@@ -156,6 +176,7 @@ def _tabs(
     global_at: tuple[int, ...],
     pattern: list[dict[str, object]],
     state: PageState,
+    shown: bool,
 ) -> None:
     growth, formula, tables, text = st.tabs(["Cost against length", "Formula", "As tables", "The text"])
     costs = [layout.cost(n, side, global_at) for n in (256, 512, 1024, 1536, 2048)]
@@ -172,7 +193,7 @@ def _tabs(
             r"h_i = \operatorname{softmax}\!\left(\frac{q_i\,[K_G\;K_{i-w..i+w}]^{\top}}{\sqrt{d}}\right)"
             r"[V_G\;V_{i-w..i+w}] \qquad \text{scores} \approx (2w + 1 + g)\,n + g\,n"
         )
-        st.markdown(
+        told(
             f"- $q_i$: the query of token $i$; $K$, $V$: keys and values; $d$: width of a head; $n$: tokens\n"
             f"- $w = {side}$: reach of the window on one side. transformers and the paper count both sides: "
             f"{2 * side}\n- $G$: the $g = {len(global_at)}$ global tokens. Their own queries, keys and values have "
@@ -193,7 +214,7 @@ def _tabs(
             f"Scores are counted. Seconds are the median of {found.full.passes} passes on this server now. Both sides "
             "are plain matrix products: fused kernels would make both faster."
         )
-        for mask in found.masks:
+        for mask in found.masks if shown else ():
             rows = [{"Word": w.text, **dict(zip(WAYS.values(), w.chances, strict=True))} for w in mask.words]
             st.dataframe(rows, hide_index=True)
         st.dataframe(pattern, hide_index=True)

@@ -13,7 +13,7 @@ from core.language.types import Decoding
 from core.ui.generation.frame import GenerationView
 from core.ui.generation.ink import theme
 from core.ui.generation.tables import minus
-from core.ui.glossary import told
+from core.ui.glossary import terms, told
 from core.ui.page import accent, plain
 from core.ui.tables import Table, table
 
@@ -85,18 +85,19 @@ def _found(view: GenerationView, grown: Tree, decoding: Decoding) -> None:
     text, score, _ = greedy.results[0]
     best = grown.results[0][1]
     if grown.ids == greedy.ids:
-        st.markdown("Greedy decoding finds the same text here.")
+        told("Greedy decoding finds the same text here.")
     else:
         more = "more" if best > score else "less"
         st.markdown(
-            f"Greedy decoding finds “{plain(text.strip())}” with the sum {minus(score)}: what the beam found is {more} "
-            f"probable as a whole ({minus(best)})."
+            terms("Greedy decoding")
+            + f" finds “{plain(text.strip())}” with the sum {minus(score)}: what the beam found is {more} probable as "
+            f"a whole ({minus(best)})."
         )
 
 
 def _formula() -> None:
     st.latex(r"s = \sum_{t=1}^{n} \ln p(w_t \mid w_{<t}) \qquad \mathrm{rank} = \frac{s}{n^{\alpha}}")
-    st.markdown(
+    told(
         "$s$ is the sum of log-probabilities of a path of $n$ tokens $w_t$, $\\alpha$ the length penalty. A sum only "
         "falls as a text grows, so finished texts of different lengths are compared by their rank. At each step the "
         "$B$ best continuations of all beams stay."

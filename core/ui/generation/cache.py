@@ -55,6 +55,10 @@ def cache_section(view: GenerationView) -> None:
         "**Notice** that with the cache a token costs about the same wherever it stands, and without it more and more: "
         "everything before it is computed again."
     )
+    st.caption(
+        "What stands under Settings changes nothing here. A penalty or a text to stop at decides which token is taken, "
+        "not what a pass costs, and both ways must read the same: one text of a fixed length."
+    )
     below = st.empty()
     _formula(bytes_a_token(checkpoint.model, ids, begun.source))
     slot = state.key("grow.stopped")

@@ -11,12 +11,12 @@ from core import session
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.decoding.wording import Wording
+from core.language.types import Decoding
 from core.ui.generation.draft_text import inked, legend
 from core.ui.generation.draft_time import settings_of, time_both
 from core.ui.generation.frame import GenerationView, writers
 from core.ui.generation.writing import forget, remember
-from core.ui.glossary import told
-from core.ui.page import plain
+from core.ui.glossary import plain_terms, told
 from core.ui.tables import Row, Table, table
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def draft_section(view: GenerationView) -> None:
     large, small = session.checkpoint(view.spec.slug), session.checkpoint(view.spec.slug, "draft")
     begun = view.start()
     length = view.common.max_new_tokens if begun.room is None else min(view.common.max_new_tokens, begun.room)
-    key = (*view.key, length, ahead, heat, view.common.seed if heat is not None else 0)
+    common = Decoding(penalty=view.common.penalty, no_repeat=view.common.no_repeat, stop=view.common.stop)
+    key = (*view.key, length, ahead, heat, view.common.seed if heat is not None else 0, common)
     place = st.empty()
     legend()
     found = _write(view, key, begun.prompt, (large, small), place)
@@ -81,7 +82,7 @@ def draft_section(view: GenerationView) -> None:
     card = small.spec.card
     if card is not None:
         st.caption(
-            plain(
+            plain_terms(
                 f"{small.spec.name} has {small.model.num_parameters():,} parameters, {view.spec.name} "
                 f"{large.model.num_parameters():,}. It learned from the same text. "
                 + " ".join((*card.strengths, *card.weaknesses))
@@ -105,13 +106,13 @@ def _write(
         buttons.button("Go on", key=state.key("draft.go"), icon=":material/play_arrow:", on_click=forget, args=(slot,))
     elif known is None:
         buttons.button("Stop", key=state.key("draft.stop"), icon=":material/stop:", on_click=remember, args=(slot, key))
-        length, ahead, heat, seed = settings_of(key)
+        length, ahead, heat, seed, common = settings_of(key)
 
         def draw(now: Drafted) -> None:
             st.session_state[part] = now
             place.html(inked(view.text, now, wording, growing=True))
 
-        known = drafted(*models, prompt, length, ahead=ahead, temperature=heat, seed=seed, told=draw)
+        known = drafted(*models, prompt, length, ahead=ahead, temperature=heat, seed=seed, common=common, told=draw)
         session.drafts.put(key, known)
         buttons.empty()
     place.html(inked(view.text, known, wording))
@@ -132,7 +133,7 @@ def _counts(found: Drafted, ahead: int) -> None:
         )
     st.markdown(
         f"**{found.passes} passes of the large model for {tokens} tokens**, {found.passes_per_token:.2f} a token "
-        f"instead of 1; {said}."
+        f"instead of 1; {said}." + (" It wrote a text that it was to stop at." if found.stopped else "")
     )
 
 
@@ -163,10 +164,11 @@ def _formula() -> None:
             r"P(\text{accept } x) = \min\Bigl(1, \frac{p(x)}{q(x)}\Bigr), \qquad "
             r"x' \sim \frac{\max(0, p - q)}{\sum_v \max(0, p(v) - q(v))}"
         )
-        st.markdown(
+        told(
             "$p$ are the large model's probabilities, $q$ the draft's, $x$ a drafted token, $x'$ what takes the place "
             "of a refused one. So every token is distributed as if the large model had written alone. Under greedy "
-            "decoding a token is accepted where it is the large model's own choice, and the text is that of before."
+            "decoding a token is accepted where it is the large model's own choice, and the text is that of before. "
+            "Penalties change the scores of both models first; $p$ and $q$ are what comes out."
         )
         st.latex(
             r"E[\text{tokens a round}] = \frac{1 - \alpha^{\gamma + 1}}{1 - \alpha}, \qquad "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core import session
 from core.checkpoints.spec import Checkpoint
+from core.language.types import Decoding
 from core.ui.generation.frame import GenerationView
 from core.ui.generation.writing import forget, remember
 
@@ -41,7 +43,7 @@ def time_both(
         def tell(share: float, doing: str) -> None:
             bar.progress(share, doing)
 
-        session.seconds_of(key, lambda: _by_turns(key, prompt, models, tell), tell)
+        session.seconds_of(key, lambda: _by_turns(key, prompt, models, len(found.ids), tell), tell)
         bar.empty()
         known = session.seconds.get(key)
         assert known is not None
@@ -54,8 +56,7 @@ def _told_times(known: tuple[float, ...], found: Drafted, key: tuple[object, ...
     from core.language.decoding.draft import speed_up
 
     alone, both, small = known
-    ahead = key[-3]
-    assert isinstance(ahead, int)
+    ahead = settings_of(key)[1]
     faster = both < alone
     st.markdown(
         f"On this machine plain decoding took **{1000 * alone:.0f} ms** and decoding with the draft "
@@ -79,17 +80,18 @@ def _by_turns(
     key: tuple[object, ...],
     prompt: Sequence[int],
     models: tuple[Checkpoint, Checkpoint],
+    tokens: int,
     tell: Callable[[float, str], None],
 ) -> tuple[float, ...]:
     from core.language.decoding import draft
     from core.language.speed import WARM_UP, by_turns
 
-    length, ahead, heat, seed = settings_of(key)
+    length, ahead, heat, seed, common = settings_of(key)
     large, small = models
     runs = (
-        lambda: draft.plain(large.model, prompt, length, heat, seed),
-        lambda: draft.drafted(large, small, prompt, length, ahead=ahead, temperature=heat, seed=seed),
-        lambda: draft.plain(small.model, prompt, length, heat, seed),
+        lambda: draft.plain(large, prompt, length, heat, seed, common),
+        lambda: draft.drafted(large, small, prompt, length, ahead=ahead, temperature=heat, seed=seed, common=common),
+        lambda: draft.plain(small, prompt, tokens, heat, seed, replace(common, stop=())),
     )
     done = 0
 
@@ -101,11 +103,12 @@ def _by_turns(
     return by_turns(runs, TURNS, told=step)
 
 
-def settings_of(key: tuple[object, ...]) -> tuple[int, int, float | None, int]:
-    """Length, tokens a draft, temperature and seed, with which a key ends."""
-    length, ahead, heat, seed = key[-4:]
+def settings_of(key: tuple[object, ...]) -> tuple[int, int, float | None, int, Decoding]:
+    """Length, tokens a draft, temperature, seed, and a decoding with penalties and stops, with which a key ends."""
+    length, ahead, heat, seed, common = key[-5:]
     assert isinstance(length, int)
     assert isinstance(ahead, int)
     assert heat is None or isinstance(heat, float)
     assert isinstance(seed, int)
-    return length, ahead, heat, seed
+    assert isinstance(common, Decoding)
+    return length, ahead, heat, seed, common

@@ -181,6 +181,6 @@ def _text(place: st.delta_generator.DeltaGenerator, state: PageState, sample: st
         st.session_state[slot] = state.text("text", sample) if slot not in st.session_state else sample
     st.session_state[shown] = sample
     label = "Beginning" if task is None else "Text to rewrite"
-    text = str(place.text_area(label, key=slot, height=68) or "")
+    text = str(place.text_area(label, key=slot, persist_state="page", height=68) or "")
     state.set(text=None if text == sample else text)
     return text

@@ -28,7 +28,7 @@ from core.ui.generation.frame import GenerationView
 from core.ui.generation.ink import COLOURS, inked, legend, plainly, theme
 from core.ui.generation.tables import minus, steps_expander
 from core.ui.generation.writing import Page, write_all
-from core.ui.glossary import told
+from core.ui.glossary import terms, told
 from core.ui.links import PageState, take_up
 from core.ui.page import plain
 from core.ui.tables import Row, Table, table
@@ -67,7 +67,7 @@ def side_by_side(view: GenerationView) -> None:
     found = [summary(steps) for steps in texts]
     for place, steps, one in zip(numbers, texts, found, strict=True):
         ended = "Stopped." if stopped and not (steps and steps[-1].finished) else _ended(steps, view.spec.name)
-        place.caption(_numbers(one, ended))
+        place.caption(terms(_numbers(one, ended)))
     told(
         "**Try** another seed under Settings, then a length of 60 tokens.\n\n"
         "**Notice** that greedy decoding and beam search find texts of high probability that soon repeat, and that "

@@ -159,7 +159,7 @@ def _pictures(view: GenerationView, found: Look, step: GenerationStep) -> None:
     what = f"{RULES[around.rule].name} at step {step.index + 1}"
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.markdown(f"**{what}**: before (wide) and after (thin); hatched is cut off")
+        told(f"**{what}**: before (wide) and after (thin); hatched is cut off")
         st.plotly_chart(
             rule_bars(found, names, accent(view.spec.branch), taken=step.token.id, dark=dark),
             config={"displaylogo": False, "modeBarButtons": [["toImage"]]}, key=state.key("bars"),

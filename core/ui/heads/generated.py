@@ -25,7 +25,10 @@ def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) 
     refuse(config.model_type)
     box = state.key("heads.prompt")
     st.session_state.setdefault(box, state.text("text", DEFAULT_TEXT))
-    text = st.text_input("Beginning", key=box, help="The model goes on from here as in the demo") or ""
+    text = (
+        st.text_input("Beginning", key=box, persist_state="page", help="The model goes on from here as in the demo")
+        or ""
+    )
     if text != state.text("text", DEFAULT_TEXT):
         state.set(forced=(), step=None)  # a path chosen by hand belongs to the text it was chosen in
     typed = None if text == DEFAULT_TEXT else text

@@ -161,7 +161,7 @@ def _layer_and_head(
                     f"There is no {label.lower()} {wanted} here: this model has {size}. Number {usual + 1} is shown."
                 )
             st.session_state[slot] = wanted if fits else usual + 1
-        values.append(int(st.selectbox(label, range(1, size + 1), key=slot, width=96)) - 1)
+        values.append(int(st.selectbox(label, range(1, size + 1), key=slot, persist_state="page", width=96)) - 1)
     return values[0], values[1], refused
 
 

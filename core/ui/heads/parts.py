@@ -16,6 +16,7 @@ from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.attention.views.export import to_csv, to_npz
 from core.attention.views.svg import head_svg
 from core.figures import attention as figures
+from core.ui.glossary import told
 from core.ui.page import plain
 
 Go = Callable[[int, int], None]
@@ -155,7 +156,7 @@ def formula(found: AttentionMap) -> None:
         "query": "queries know the place alone, keys come from what is known or was found before",
     }[found.kind]
     masked = "\n- $M$ is 0 where a query may look and −∞ elsewhere: softmax makes that 0." if mask else ""
-    st.markdown(
+    told(
         "- $Q$ holds the queries, $K$ the keys, both made from the layer's input by the head's own matrices: "
         f"{where}.\n"
         "- $d_k$ is the width of one head; dividing by its root keeps the scores from growing with the width."

@@ -39,7 +39,9 @@ def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, v
     st.session_state.setdefault(slot, state.text("text", samples[0]))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         run = _what_to_run(spec, state)
-        text = st.text_input("Text", key=slot, help="Attention is drawn for up to 256 tokens") or ""
+        text = (
+            st.text_input("Text", key=slot, persist_state="page", help="Attention is drawn for up to 256 tokens") or ""
+        )
         second = ""
         if pairs and spec.kind in PAIRS:
             second = st.text_input(

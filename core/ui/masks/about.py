@@ -11,6 +11,7 @@ from core.attention.masks.told import Told, lines, told
 from core.attention.masks.words import Choice, Term
 from core.attention.patterns_order import drawn
 from core.attention.tokens import short
+from core.ui.glossary import noted
 from core.ui.glossary import told as said
 from core.ui.page import base_path, plain
 
@@ -40,7 +41,7 @@ def about(choice: Choice, board: Board) -> None:
         st.latex(_joined(choice))
     st.caption(SYMBOLS)
     if board.blind:
-        st.caption(
+        noted(
             f"{len(board.blind)} {'row sees' if len(board.blind) == 1 else 'rows see'} nothing. A softmax over nothing "
             "is no number: code must keep such rows apart, or the model breaks."
         )

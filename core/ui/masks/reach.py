@@ -12,7 +12,7 @@ from core.attention.masks.kinds import CONTENT, QUERY
 from core.attention.masks.words import Choice, Term
 from core.figures.masks import growing, levels_map, levels_table
 from core.ui.chips import token_chips
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.links import PageState
 from core.ui.masks.streams import streams
 from core.ui.page import plain
@@ -72,7 +72,7 @@ def reach(choice: Choice, board: Board, state: PageState, colour: str) -> None:
             alt="For each token how many tokens have reached it after each layer, and which never do",
         )  # fmt: skip
         st.latex(r"R_0 = I, \qquad R_l = R_{l-1} \vee M R_{l-1} = (M \vee I)^l")
-        st.caption(
+        noted(
             "$R_l$: pairs for which the output at $i$ after $l$ layers can hold something of the input at $j$; $M$: "
             "the mask; $I$: the residual connection, which carries every token past the attention; products with “or” "
             "for a sum. Can hold is no more than that: what a trained model uses is another question. "

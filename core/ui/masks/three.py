@@ -60,7 +60,7 @@ def three(tokens: Sequence[str], state: PageState, colour: str) -> None:
     dark = st.context.theme.type == "dark"
     for column, (title, allowed, names, words) in zip(st.columns(3), shown, strict=True):
         with column:
-            st.markdown(f"**{title}**")
+            told(f"**{title}**")
             st.plotly_chart(
                 seen_map(allowed, names, names, colour, title=title, dark=dark),
                 key=state.key(f"masks.three.{title}"),

@@ -29,7 +29,7 @@ def choose_seed(state: PageState) -> int:
     """The seed, and the button that draws the next one."""
     slot = state.key("seed")
     st.session_state.setdefault(slot, state.number("seed"))
-    seed = int(st.number_input("Seed", 0, SEEDS - 1, step=1, key=slot, width=100) or 0)
+    seed = int(st.number_input("Seed", 0, SEEDS - 1, step=1, key=slot, persist_state="page", width=100) or 0)
     st.button("Again", key=state.key("again"), help="Draw anew, with the next seed", on_click=_next, args=(slot,))
     state.set(seed=seed or None)
     return seed

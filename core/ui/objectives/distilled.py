@@ -40,7 +40,7 @@ def _losses(given: Given, stages: tuple[Stage, ...]) -> None:
     paid = distillation.losses(one, other, found.truth, (states[0], states[1]), heat)
     soft = np.exp(distillation.log_soft(one, heat)), np.exp(distillation.log_soft(other, heat))
     shown = min(_PICTURES, len(example.asked))
-    st.markdown(f"**What teacher and student find probable, at temperature {heat:g}**")
+    told(f"**What teacher and student find probable, at temperature {heat:g}**")
     for row, column in enumerate(st.columns(max(shown, 2), gap="large")[:shown]):
         best = np.argsort(-one[row])[:_WORDS]
         words = [found.names[i] for i in best]

@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.figures.epochs import grid, grid_table
 from core.objectives import epochs
+from core.ui.glossary import told
 from core.ui.objectives.entry import Given, Stage
 from core.ui.objectives.given import style
 from core.ui.objectives.picture import shown
@@ -25,7 +26,7 @@ def epochs_view(given: Given, stages: tuple[Stage, ...]) -> None:
         )  # the generator is fresh, so that the first epochs of both are the same
         distinct = len({row.tobytes() for row in asked})
         with column:
-            st.markdown(f"**{way.capitalize()}**: {distinct} different masks in {epochs.EPOCHS} epochs")
+            told(f"**{way.capitalize()}**: {distinct} different masks in {epochs.EPOCHS} epochs")
             st.plotly_chart(
                 grid(asked, names, accent("encoder"), dark=dark, here=given.number("epoch") if way == chosen else None),
                 config={"displaylogo": False},

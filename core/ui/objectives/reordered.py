@@ -73,7 +73,7 @@ def _streams(given: Given, stages: tuple[Stage, ...]) -> None:
     tokens = [given.framed[0], *(token.text for token in given.tokens), given.framed[-1]]
     rank = ranks(example.order, len(tokens)).tolist()
     content, query = (seen.allowed for seen in example.visible)
-    st.markdown("**Content and query stream**, in the text's own order; in brackets the step in which a token is found")
+    told("**Content and query stream**, in the text's own order; in brackets the step in which a token is found")
     st.plotly_chart(
         masks(tokens, rank, content, query, _ACCENT, dark=st.context.theme.type == "dark"),
         key=f"permutation.masks.{given.seed}",

@@ -59,7 +59,9 @@ def _typed(key: str, take: Take) -> None:
             take(typed)
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("Your guess, then Enter", key=key, max_chars=MAX_CHARS, on_change=send, width=260)
+        st.text_input(
+            "Your guess, then Enter", key=key, persist_state="page", max_chars=MAX_CHARS, on_change=send, width=260
+        )
         st.button("Show", key=f"{key}.show", on_click=take, args=(None,), help="Give up and see the answer")
     if st.session_state.get(slot):
         st.caption("There is no word in that. Type one word, or choose Show.")

@@ -19,7 +19,8 @@ from core.ui.page import sentences
 
 Given = dict[int, str | int | None]
 """What was answered, by the question's number from 0; None where the visitor gave up."""
-_SLOT = "rounds.given"
+_SLOT = "objectives.rounds.given"
+"""Named after the page, so that its Reset forgets it."""
 _MOST = 60
 _SEEDS = 2**31
 
@@ -109,7 +110,7 @@ def _count() -> None:
 
 
 def _given(kind: Kind, seed: int) -> Given:
-    """This browser's answers to a round; they outlive reruns, links and Back."""
+    """This browser's answers to a round; they outlive reruns, links and Back, and end with Reset."""
     rounds: dict[tuple[str, int], Given] = st.session_state.setdefault(_SLOT, {})
     found = rounds.pop((kind, seed), {})
     rounds[kind, seed] = found  # the last one looked at stands last

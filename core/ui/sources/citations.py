@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 
 import streamlit as st
 
 from core import catalogue, links
 from core.catalogue import Citation
-from core.catalogue.corrections import cited
+from core.catalogue.corrections import cited, corrections
 from core.catalogue.schema import Evidence
 from core.ui.page import base_path
 from core.ui.sources.frame import SourcesView
-from core.ui.tables import Cell, Link, Rich, Row, Table, table
+from core.ui.tables import Cell, Link, Rich, Row, Table, drawn, html
 
 ALL = "all"
 _MEANING: dict[Evidence, str] = {
@@ -30,6 +31,7 @@ _MEANING: dict[Evidence, str] = {
 def citations_list(view: SourcesView) -> None:
     """The filter by evidence, and a row for each text: the same text under two keys is one row."""
     grouped = _grouped()
+    base = base_path()
     meaning: dict[str, str] = {str(evidence): words for evidence, words in _MEANING.items()}
     counts: Counter[str] = Counter(group[0].evidence for group in grouped)
     state = view.state
@@ -46,11 +48,19 @@ def citations_list(view: SourcesView) -> None:
         f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if len(fitting) < len(grouped) else "")
         + ". A figure that only a lecture repeats is not as good as one that was seen in its paper, so each says which."
     )  # fmt: skip
-    uses = _uses(view)
+    drawn(_list(chosen, base))
+
+
+@lru_cache(maxsize=len(_MEANING) + 1)
+def _list(evidence: str, base: str) -> str:
+    """The table as HTML; its rows are the same for every visitor."""
+    uses = _uses(base)
+    fitting = [group for group in _grouped() if evidence in (ALL, group[0].evidence)]
     rows: list[Row] = [(_title(group[0]), (group[0].evidence, group[0].read), _used(group, uses)) for group in fitting]
-    table(Table(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
+    return html(Table(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
 
 
+@lru_cache(maxsize=1)
 def _grouped() -> list[list[Citation]]:
     """The citations, those of one text and one kind of evidence together, by author and title."""
     groups: dict[tuple[str, str], list[Citation]] = {}
@@ -64,26 +74,26 @@ def _title(one: Citation) -> Cell:
     return (Link(one.title, one.url) if one.url else one.title, who)
 
 
-def _uses(view: SourcesView) -> dict[str, list[Link]]:
+def _uses(base: str) -> dict[str, list[Link]]:
     """By the key of a citation: links to the facts and the corrections that stand on it."""
     uses: dict[str, list[Link]] = {}
     for system in catalogue.systems():
-        link = Link(system.name, base_path() + links.url(system.branch, {"system": system.slug, "tab": "facts"}))
+        link = Link(system.name, base + links.url(system.branch, {"system": system.slug, "tab": "facts"}))
         for one in system.citations:
             uses.setdefault(one.key, []).append(link)
-    numbers = Counter(one.key for entry in view.found for one in entry.sources)
-    for entry in view.found:
+    numbers = Counter(one.key for entry in corrections() for one in entry.sources)
+    for entry in corrections():
         for one in entry.sources:
             if not one.key.startswith("source-") and numbers[one.key] <= 3:
                 link = Link(
                     f"correction on {entry.names[0]}",
-                    base_path() + links.url("sources", {"correction": entry.id}),
+                    base + links.url("sources", {"correction": entry.id}),
                     entry.claim,
                 )
                 uses.setdefault(one.key, []).append(link)
     for key, many in numbers.items():
         if many > 3:
-            link = Link(f"{many} corrections", base_path() + links.url("sources", {}))
+            link = Link(f"{many} corrections", base + links.url("sources", {}))
             uses.setdefault(key, []).append(link)
     return uses
 

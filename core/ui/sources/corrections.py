@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
+from functools import lru_cache, partial
 
 import streamlit as st
 
 from core import catalogue, links
 from core.anatomy.arithmetic import is_count, shown, value
 from core.catalogue import Citation
-from core.catalogue.corrections import Found, Sum, documents
+from core.catalogue.corrections import Found, Sum, corrections, documents
 from core.errors import AtlasError
-from core.ui.glossary import told
+from core.ui.glossary import plain_terms, told
 from core.ui.links import PageState, take_up
 from core.ui.page import base_path, plain
 from core.ui.sources.frame import ALL_KINDS, SourcesView, number
-from core.ui.tables import Cell, Link, Rich, Row, Table, table
+from core.ui.tables import Cell, Link, Rich, Row, Table, drawn, html, table
 
 ALL = "all"
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -34,18 +34,25 @@ def corrections_list(view: SourcesView) -> None:
     computed = sum(bool(entry.sums) for entry in fitting)
     every = len(view.found)
     count = f"**{len(fitting)}** of {every} corrections" if len(fitting) < every else f"**{every} corrections**"
-    st.markdown(f"{count}, {computed} of them with a sum that is computed here from the module trees or the figures.")
+    told(f"{count}, {computed} of them with a sum that is computed here from the module trees or the figures.")
     if not fitting:
         st.info("None fits all three choices. Widen one of them.")
         return
-    headings = ("As the source has it", "What holds", "How one can see it")
-    rows: list[Row] = [(_claim(entry), entry.finding, _shown(entry)) for entry in fitting]
-    table(Table(headings, rows, caption="Corrections", widths=(31, 35, 34)))
+    drawn(_list(tuple(entry.id for entry in fitting), base_path()))
     mistakes = sum(entry.kind == "mistake" for entry in view.found)
     told(
         f"**Try** a system that you know, or *Sources disagree*. **Notice** that {mistakes} of {every} are plain "
         "mistakes. The others are slips, loose words, or a right figure of another version, row or way of counting."
     )
+
+
+@lru_cache(maxsize=32)
+def _list(ids: tuple[str, ...], base: str) -> str:
+    """The table of these corrections as HTML; its rows and sums are the same for every visitor."""
+    known = {entry.id: entry for entry in corrections()}
+    headings = ("As the source has it", "What holds", "How one can see it")
+    rows: list[Row] = [(_claim(known[one], base), known[one].finding, _shown(known[one])) for one in ids]
+    return html(Table(headings, rows, caption="Corrections", widths=(31, 35, 34)))
 
 
 def _filtered(view: SourcesView) -> list[Found]:
@@ -79,12 +86,14 @@ def _menu(state: PageState, name: str, label: str, options: dict[str, str], coun
     return str(chosen)
 
 
-def _claim(entry: Found) -> Cell:
+def _claim(entry: Found, base: str) -> Cell:
     """The claim, below it who makes it and in which words, and the link to this one correction."""
     where = ", ".join(f"source{NO_BREAK}{number(one.key)}" for one in entry.claimed_by)
     said = f"{where}: “{entry.printed}”" if entry.printed else where
     about = f"{', '.join(entry.names)} · {ALL_KINDS[entry.kind]} · "
-    link = Link("link", _here({"correction": entry.id}), f"Link to this correction: {entry.claim}")
+    link = Link(
+        "link", base + links.url("sources", {"correction": entry.id}), f"Link to this correction: {entry.claim}"
+    )
     return (entry.claim, said, Rich((about, link)))
 
 
@@ -111,7 +120,7 @@ def _one(entry: Found, state: PageState) -> None:
     st.caption(plain(f"{ALL_KINDS[entry.kind]}. {', '.join(entry.names)}. Made by {where}."))
     if entry.printed:
         st.markdown(f"**Printed.** “{plain(entry.printed)}”")
-    st.markdown(f"**What holds.** {plain(entry.finding)}")
+    st.markdown(f"**What holds.** {plain_terms(entry.finding)}")
     if entry.sums:
         rows: list[Row] = [
             (
@@ -166,7 +175,3 @@ def _read(one: Citation) -> str:
         return one.evidence
     name = one.title.split(":")[0].split(",")[0] if one.evidence == "library" or not one.authors else one.authors
     return f"{name} {one.year or ''}".strip() + f" ({one.evidence})"
-
-
-def _here(values: dict[str, links.Value]) -> str:
-    return base_path() + links.url("sources", values)

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.figures.lineage import Entry, family, leap, middle, tops
 from core.figures.numbers import short
+from core.ui.glossary import noted
 from core.ui.page import BRANCH_TITLES, plain
 from core.ui.tables import Link, Part, Row, Table, table
 from core.ui.timeline.frame import TimelineView
@@ -28,7 +29,7 @@ def notice(view: TimelineView) -> None:
         "a node, show its line."
     )
     st.markdown(tries + (f"\n\n**Notice** {plain(said)}" if said else ""))
-    st.caption(
+    noted(
         "A system stands at the month of its first public version, with all the sizes that its page lists, later ones "
         "too. Sizes are counted from the module trees; the largest one sets a marker’s area, or its height."
     )

@@ -9,7 +9,7 @@ import streamlit as st
 from core.figures.vocabulary import Dots, dots
 from core.tokenizers.languages import MEASURES, Measure, languages, measured
 from core.ui.calculators.parts import dark, take_away
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.tokenizers.parts import choose_shown, cut_once, formula_of, label
 from core.ui.tokenizers.runs import block, draw
 
@@ -44,7 +44,7 @@ def by_language(view: TokenizersView) -> None:
         key=state.key("languages"), config={"displaylogo": False},
         alt=f"{MEASURES[cast(Measure, measure)]} of the same two sentences in {len(known)} languages. {said}.",
     )  # fmt: skip
-    st.caption(
+    noted(
         "Hollow marks: a part of the text became the unknown token, so the number flatters. Those at the right end "
         "lie beyond it."
     )

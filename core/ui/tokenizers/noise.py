@@ -96,7 +96,7 @@ def _controls(state: PageState) -> tuple[Noise, float | None, int]:
             state.set(rate=None)
         slot = state.key("seed")
         st.session_state.setdefault(slot, state.number("seed"))
-        seed = int(st.number_input("Seed", 0, 2**31 - 1, key=slot, width=130) or 0)
+        seed = int(st.number_input("Seed", 0, 2**31 - 1, key=slot, persist_state="page", width=130) or 0)
         st.button("Again", on_click=_next, args=(slot,), key=state.key("again"), icon=":material/casino:")
     state.set(seed=seed)
     return kind, rate, seed

@@ -24,7 +24,7 @@ def text_box(state: PageState, name: str = "text", default: str = DEFAULT, sampl
     """The visitor's text, with samples one click away; stands in a row."""
     slot = state.key(name)
     st.session_state.setdefault(slot, state.text(name, default))
-    text = str(st.text_area("Your text", key=slot, height=68, width=620) or "")
+    text = str(st.text_area("Your text", key=slot, persist_state="page", height=68, width=620) or "")
     with st.popover("Samples"):
         for title, sample in samples.items():
             st.button(

@@ -11,7 +11,7 @@ from core.figures.vocabulary import Bar
 from core.figures.vocabulary import shares as bars
 from core.tokenizers.share import Share, shares
 from core.ui.calculators.parts import dark, switch, take_away
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.page import base_path
 from core.ui.tables import Link, Row, Table, table
 from core.ui.tokenizers.parts import formula_of
@@ -69,7 +69,7 @@ def share(view: TokenizersView) -> None:
             for one in found
         ]  # fmt: skip
         take_away(state, raw, "vocabulary-share")
-    st.caption(
+    noted(
         "Counted from the same module trees as everywhere here. A tree without a scoring head (BERT’s trunk, for "
         "one) has nothing to untie. Vectors of positions, segments and image tokens are not the vocabulary’s."
     )

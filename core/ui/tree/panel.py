@@ -16,9 +16,12 @@ from core.anatomy.sizes import size_of
 from core.catalogue.schema import System
 from core.errors import OutOfRange
 from core.figures import parameters as figures
-from core.figures.numbers import in_words, percent, short
+from core.figures.numbers import percent, short
 from core.ui.costs import computed_table
+from core.ui.glossary import noted, plain_terms, terms
+from core.ui.page import plain
 from core.ui.tree.nothing import no_tree
+from core.ui.tree.sizes import compare_sizes
 from core.ui.tree.view import walkable_tree
 
 VIEWS = {
@@ -57,7 +60,7 @@ def tree_panel(
     try:
         chosen = size_of(slug, size)
     except OutOfRange as error:
-        st.warning(_plain(str(error)))
+        st.warning(plain(str(error)))
         chosen = size_of(slug)
     counts = anatomy.counts(slug)
     names = list(counts)
@@ -82,7 +85,7 @@ def tree_panel(
             required=True,
         )
     root = anatomy.tree(slug, name)
-    st.caption(_counted(system, name, root.parameters))
+    noted(_counted(system, name, root.parameters))
     picked = node or ""
     if view == "tree":
         picked = _walk(system, name, root, key, picked, below)
@@ -91,7 +94,7 @@ def tree_panel(
     elif view == "text":
         _text(slug, root, key)
     else:
-        _compare(system, key)
+        compare_sizes(system, key)
     with st.expander("Computed here: memory and work at this size"):
         computed_table(system, name)
     return (None if name == system.default_size.name else name), (picked or None), view
@@ -105,7 +108,7 @@ def _walk(
     with left:
         start = root.nearest(picked)
         picked = walkable_tree(root, key=f"{key}.tree", selected=start, label=f"{system.name} {size}, module tree")
-        st.caption(
+        noted(
             "**Try** the arrow keys: right opens the repeated layer, letters jump to a name. **Notice**: "
             + _notice(root)
         )
@@ -120,10 +123,10 @@ def details(root: ModuleNode, path: str) -> None:
     """What one module is: class, copies, parameters and share, what it computes, its tensors."""
     found = next(((node, copies) for at, node, copies in root.walk() if at == path), (root, 1))
     node, copies = found
-    st.subheader(_plain(node.name or node.cls), anchor=False)
+    st.subheader(plain(node.name or node.cls), anchor=False)
     if path:
         where = f"{node.cls}, at {path}" + (f"; {copies} copies in the network" if copies > 1 else "")
-        st.caption(_plain(where))
+        st.caption(plain(where))
     total = node.parameters * copies
     amount = f"**{total:,}** parameters" if total else "No parameters of its own" if node.ties else "No parameters"
     if copies > 1 and total:
@@ -132,11 +135,11 @@ def details(root: ModuleNode, path: str) -> None:
     st.markdown(f"{amount}{share}.")
     told = explain(node.cls)
     if told is not None:
-        st.markdown(told.text)
+        st.markdown(terms(told.text))
         if told.formula:
             st.latex(rf"\begin{{gathered}} {told.formula} \end{{gathered}}" if r"\\" in told.formula else told.formula)
         if told.where:
-            st.caption(_plain(f"Letters: {told.where}."))
+            st.caption(plain_terms(f"Letters: {told.where}."))
     _tensors(node)
     _roles(node)
 
@@ -204,7 +207,7 @@ def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -
         "The table below has every number.",
     )
     _legend(root)
-    st.caption(
+    noted(
         "Areas are parameters; all copies of a repeated layer together. **Try** a click on a module to open it. "
         "**Notice**: " + _notice(root)
     )
@@ -231,6 +234,7 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
             "Which tree",
             ("This size", "The one that source 000 prints"),
             key=f"{key}.which",
+            persist_state="page",
             horizontal=True,
             label_visibility="collapsed",
         )
@@ -240,50 +244,10 @@ def _text(slug: str, root: ModuleNode, key: str) -> None:
                 f"Source 000, a cheat sheet of May 2023, prints this `{PRINTED[slug].cls}`. "
                 "Every line is as it is there, except:"
             )
-            st.markdown("\n".join(f"- {_plain(sentence)}" for sentence in PRINTED[slug].sentences()))
+            st.markdown("\n".join(f"- {plain(sentence)}" for sentence in PRINTED[slug].sentences()))
             return
     st.code(root.text(), language=None, height=_TEXT_HEIGHT)
     st.caption("This is what torch prints for the model, letter for letter.")
-
-
-def _compare(system: System, key: str) -> None:
-    """All sizes of the system side by side, and other systems at their first size."""
-    others = {other.slug: other for other in catalogue.systems() if other.sizes and other.slug != system.slug}
-    left, right = st.columns([3, 1.4], vertical_alignment="bottom")
-    with left:
-        start = [system.parent] if system.parent in others else []
-        beside = st.multiselect(
-            "Beside its own sizes",
-            list(others),
-            default=start,
-            key=f"{key}.beside",
-            format_func=lambda slug: others[slug].name,
-            max_selections=8,
-            placeholder="Choose systems",
-        )
-    with right:
-        relative = st.toggle("As shares", key=f"{key}.relative", help="Every bar as 100 % of its own network")
-    networks = {f"{system.name} {size.name}": anatomy.tree(system.slug, size.name) for size in system.sizes}
-    networks |= {f"{others[slug].name} {others[slug].default_size.name}": anatomy.tree(slug) for slug in beside}
-    most = max(networks, key=lambda label: networks[label].total)
-    st.plotly_chart(
-        figures.sizes_bars(networks, relative=relative),
-        key=f"{key}.bars",
-        config={"displayModeBar": False},
-        alt=f"Parameters by role of {len(networks)} networks. The largest is {most} with "
-        f"{in_words(networks[most].total)}. The table below has every number.",
-    )
-    own = sorted((anatomy.tree(system.slug, size.name) for size in system.sizes), key=lambda root: root.total)
-    if len(own) > 1:
-        first, last = (percent(by_role(root)[EMBEDDINGS] / root.total) for root in (own[0], own[-1]))
-        st.caption(
-            f"**Try** the shares. **Notice**: from the smallest to the largest {system.name} here, the share of the "
-            f"embeddings goes from {first} to {last}."
-        )
-    with st.expander("As a table"):
-        rows = figures.sizes_table(networks)
-        columns = {name: st.column_config.NumberColumn(format="localized") for name in rows[0] if name != "Network"}
-        st.dataframe(rows, hide_index=True, column_config=columns)
 
 
 def _counted(system: System, size: str, parameters: int) -> str:
@@ -291,11 +255,5 @@ def _counted(system: System, size: str, parameters: int) -> str:
     one = system.size(size)
     text = f"{one.architecture} with **{parameters:,}** parameters, shared tensors once"
     if one.published_as:
-        text += f"; published as {_plain(one.published_as)}"
-    return text + "." + (f" {_plain(one.note)}" if one.note else "")
-
-
-def _plain(text: str) -> str:
-    from core.ui.page import plain
-
-    return plain(text)
+        text += f"; published as {plain(one.published_as)}"
+    return text + "." + (f" {plain(one.note)}" if one.note else "")

@@ -14,7 +14,7 @@ from core.figures import depth
 from core.figures.curves import mixed
 from core.figures.vectors import ink
 from core.ui.calculators.parts import take_away
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.heads.pictures import saved_as
 from core.ui.page import accent, plain
 from core.ui.tables import Table, table
@@ -165,7 +165,7 @@ def _drawn(found: Found, measure: str, less: bool, state: PageState) -> None:
         depth.curves(lines, title.lower(), ticks, dark=dark, height=420), key=state.key("contextual"),
         config=saved_as("atlas-contextual"), alt=depth.alt(lines, title, ticks),
     )  # fmt: skip
-    st.caption(f"{title}: {means}{', less what strangers share' if less else ''}. emb. is what the first layer reads.")
+    noted(f"{title}: {means}{', less what strangers share' if less else ''}. emb. is what the first layer reads.")
     with st.expander("The numbers"):
         rows = [(line.name, *("" if v is None else f"{v:.3f}" for v in line.values),
                  *[""] * (len(ticks) - len(line.values))) for line in lines]  # fmt: skip

@@ -12,7 +12,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures import strips
 from core.figures import vectors as pictures
 from core.ui.calculators.parts import take_away
-from core.ui.glossary import told
+from core.ui.glossary import terms, told
 from core.ui.heads.pictures import saved_as
 from core.ui.tables import Table, table
 from core.ui.vectors.frame import VectorsView, model_menu
@@ -61,8 +61,10 @@ def elmo_mix(view: VectorsView) -> None:
         "without touching the model."
     )
     st.info(
-        "ELMo's own layers cannot run here: it is made of LSTMs, and no model of that kind is bundled. What you mix "
-        "are the layers of the model above, by ELMo's equation.",
+        terms(
+            "ELMo's own layers cannot run here: it is made of LSTMs, and no model of that kind is bundled. What you "
+            "mix are the layers of the model above, by ELMo's equation."
+        ),
         icon=":material/info:",
     )
     _formula()
@@ -85,7 +87,8 @@ def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float
     for layer, slot in enumerate(slots):
         name = "embeddings" if layer == 0 else f"layer {layer}"
         st.slider(
-            f"{name}: $w_{layer}$, share $s_{layer}$ = {shares[layer]:.2f}", -REACH, REACH, key=slot, step=STEP,
+            f"{name}: $w_{layer}$, share $s_{layer}$ = {shares[layer]:.2f}", -REACH, REACH, key=slot,
+            persist_state="page", step=STEP,
             format="%.1f",
         )  # fmt: skip
     even = len(set(raw)) == 1

@@ -11,7 +11,7 @@ from core import session
 from core.figures import depth, strips
 from core.figures.vectors import COLOURS
 from core.ui.calculators.parts import take_away
-from core.ui.glossary import told
+from core.ui.glossary import terms, told
 from core.ui.heads.pictures import saved_as
 from core.ui.page import accent
 from core.ui.vectors.frame import VectorsView, model_menu
@@ -61,7 +61,7 @@ def relative(view: VectorsView) -> None:
     state = view.state
     specs = {slug: view.specs[slug] for slug in RELATIVE if slug in view.specs}
     if not specs:
-        st.info("No live model with relative positions is installed here.")
+        st.info(terms("No live model with relative positions is installed here."))
         return
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
@@ -72,13 +72,13 @@ def relative(view: VectorsView) -> None:
         )  # fmt: skip
     state.set(passage=None if passage == PASSAGE else passage)
     with st.spinner("Running the model"):
-        terms = session.place_terms(spec.slug, passage)
+        scored = session.place_terms(spec.slug, passage)
     kind = "xlnet" if spec.slug in ("atlas-xlnet", "atlas-transformer-xl") else (
         "deberta-v2" if spec.slug == "atlas-deberta" else "t5"
     )  # fmt: skip
     with row:
-        name, layer = _menus(terms, kind, spec.slug, state)
-    found = terms[name]
+        name, layer = _menus(scored, kind, spec.slug, state)
+    found = scored[name]
     _heads(found, layer, name, accent(spec.branch), kind, state)
     told(
         "**Try** T5, then DeBERTa at several layers. **Notice** heads that want the word before, the word after, or "

@@ -31,7 +31,12 @@ def word_box(state: PageState, width: int = 150) -> None:
     word, text = _slots(state)
     boxes_of_text(state)
     st.text_input(
-        "Word", key=word, max_chars=MAX_WORD, width=width, help="A whole word, in the form in which it stands"
+        "Word",
+        key=word,
+        persist_state="page",
+        max_chars=MAX_WORD,
+        width=width,
+        help="A whole word, in the form in which it stands",
     )
     with st.popover("Ready words"):
         for ready, lines in EXAMPLES.items():
@@ -55,7 +60,7 @@ def boxes_of_text(state: PageState) -> None:
 def sentences_box(state: PageState, place: DeltaGenerator, height: int = 400) -> None:
     """The box of the sentences."""
     place.text_area(
-        "Sentences", key=_slots(state)[1], height=height,
+        "Sentences", key=_slots(state)[1], persist_state="page", height=height,
         help=f"One a line, up to {MAX_LINES}, each of {MAX_LINE} characters or fewer. What stands before a bar names "
         f"the sense (up to {MAX_SENSE} characters) and may be left out",
     )  # fmt: skip

@@ -13,7 +13,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures import strips
 from core.ui.calculators.parts import take_away
 from core.ui.chips import token_chips
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.heads.pictures import saved_as
 from core.ui.tables import Table, table
 from core.ui.vectors.frame import VectorsView, model_menu
@@ -171,7 +171,7 @@ def _formula(found: Sums) -> None:
         "numbers of $X_t$, $\\gamma$ and $\\beta$ what the norm has learned, $A$ any of the parts. The share is the "
         "length of a part's shadow on the sum. What is shown are the model's own numbers, taken from its modules."
     )
-    st.caption(
+    noted(
         "Devlin et al., BERT (2018, [arXiv 1810.04805](https://arxiv.org/abs/1810.04805)): the input is the sum of "
         "token, segment and position embeddings. *Read: the paper's own text, in a stored copy.*"
     )

@@ -9,7 +9,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import vectors as pictures
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.heads.pictures import saved_as
 from core.ui.vectors.frame import VectorsView, model_menu
 from core.ui.vectors.sentences import asked, found, sentences_box, word_box
@@ -44,7 +44,7 @@ def one_word(view: VectorsView) -> None:
         planes = session.planes(spec.slug, typed.word, typed.text, seed)
         stop = _stop(made, state)
         if kind == "neighbours" and len(made.own.found) < FEWEST:
-            st.caption(f"t-SNE needs {FEWEST} occurrences; these are principal components.")
+            noted(f"t-SNE needs {FEWEST} occurrences; these are principal components.")
         _picture(made, planes[stop + 1], stop, spec, state)
     told(
         "**Try** moving the layer from *static* upwards, and a word of your own. **Notice** that one vector becomes "

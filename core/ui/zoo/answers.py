@@ -16,6 +16,7 @@ from core.language.side_by_side import CONTINUES, GUESSES, KINDS, Answer, Contin
 from core.language.tokens import visible
 from core.language.types import Token
 from core.ui.chips import token_chips
+from core.ui.glossary import told
 from core.ui.page import accent, plain
 
 Pair = tuple[CheckpointSpec, CheckpointSpec]
@@ -126,7 +127,7 @@ def _sentence(spec: CheckpointSpec, answer: Answer, words: Sequence[Word], key: 
         )
         st.caption(said + ended)
         if answer.bits_per_byte is not None:
-            st.markdown(f"The whole sentence costs it **{answer.bits_per_byte:.2f} bits per byte**.")
+            told(f"The whole sentence costs it **{answer.bits_per_byte:.2f} bits per byte**.")
     else:
         st.caption(plain(f"{answer.task.label}: {len(steps)} tokens, greedy. It gets the whole sentence."))
 

@@ -13,6 +13,7 @@ from core.errors import AtlasError
 from core.language.side_by_side import FILLS, KINDS, MAX_CHARS, Answer, Word, carry_over, split, usual
 from core.language.text import clean
 from core.ui.chips import token_chips
+from core.ui.demos.samples import sample_pills
 from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.zoo.answers import draw_answers
@@ -115,18 +116,17 @@ def _task(pair: Sequence[CheckpointSpec], state: PageState) -> str | None:
 
 
 def _text(state: PageState) -> str:
-    box, pills = state.key("text"), state.key("sample")
+    box = state.key("text")
     st.session_state.setdefault(box, state.text("text", DEFAULT_TEXT))
-    st.session_state[pills] = next((n for n, text in SAMPLES.items() if text == st.session_state[box]), None)
-
-    def take() -> None:
-        if st.session_state[pills] is not None:
-            st.session_state[box] = SAMPLES[st.session_state[pills]]
-
-    st.pills("Sentences to try", list(SAMPLES), key=pills, on_change=take, label_visibility="collapsed")
+    sample_pills("Sentences to try", {name: (text,) for name, text in SAMPLES.items()}, state.key("sample"), (box,))
     typed = str(
         st.text_area(
-            "Sentence", key=box, height=68, label_visibility="collapsed", placeholder="One sentence for both models"
+            "Sentence",
+            key=box,
+            persist_state="page",
+            height=68,
+            label_visibility="collapsed",
+            placeholder="One sentence for both models",
         )
         or ""
     )

@@ -12,12 +12,13 @@ from core.ui.links import PageState
 from core.ui.page import ACCENTS, plain
 from core.ui.tables import Row, Table, table
 from core.ui.zoo.frame import ZooView
+from core.ui.zoo.same_tokens import same_tokens, tokens_slider
 
 HELD_OUT = "held-out"
 
 
 def curves_picture(view: ZooView) -> None:
-    """Draw controls, picture and table; reads and writes measure, scale and models."""
+    """Draw controls, picture and table; reads and writes measure, scale, models and the tokens to compare at."""
     found = curves()
     if not found:
         st.info("No model that runs here has a learning curve: the models trained with this project bring one.")
@@ -31,10 +32,12 @@ def curves_picture(view: ZooView) -> None:
         st.info("No model is chosen. Choose one or more under “Models”.")
         return
     better = "lower is better" if falls(name) else "higher is better"
+    # Losses count tokens of different vocabularies: in a row they would say what the sentence below them denies.
+    tokens = tokens_slider(lines, state) if len(lines) > 1 and "loss" not in name else None
     picture, as_table = st.tabs(["Picture", "As a table"])
     with picture:
         st.plotly_chart(
-            learning_curves(lines, name, ACCENTS, log=log, dark=st.context.theme.type == "dark"),
+            learning_curves(lines, name, ACCENTS, log=log, dark=st.context.theme.type == "dark", mark=tokens),
             key=state.key("curves.chart"),
             config={"displayModeBar": False},
             alt=curves_alt(lines, name),
@@ -42,6 +45,8 @@ def curves_picture(view: ZooView) -> None:
     with as_table:
         _table(lines, name)
     st.caption(plain(f"{name}: {better}. Colour: the model's branch, in three shades. Dash and marker: the model."))
+    if tokens is not None:
+        same_tokens(lines, name, tokens)
     st.markdown(_notice(name))
 
 
@@ -145,6 +150,7 @@ def _notice(name: str) -> str:
             "own texts, so two losses are comparable only where both are the same."
         )
     if "bits per byte" in name:
+        tries = "**Try** fewer tokens: does the order of the models stay?\n\n"
         return tries + (
             "**Notice** that bits per byte do not depend on how a model cuts its text, so models that read the same "
             "held-out text can be compared."

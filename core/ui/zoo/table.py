@@ -17,7 +17,7 @@ from core.checkpoints.sizes import Size
 from core.checkpoints.spec import CheckpointSpec, Measure
 from core.errors import AtlasError
 from core.figures.numbers import short
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES, base_path
 from core.ui.picker import SOURCES
@@ -83,7 +83,7 @@ def models_table(view: ZooView) -> Places:
         "difference stores only what it changes and is added to its base when it is loaded. Tokens seen are those of "
         "the training that the card describes; a base has seen its own before."
     )
-    st.caption(HOW)
+    noted(HOW)
     return Places(place, progress, rows)
 
 

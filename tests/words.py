@@ -1,0 +1,17 @@
+"""What a page's Markdown says to its reader: terms without their links to the glossary, signs without escapes."""
+
+from __future__ import annotations
+
+import re
+
+_LINK = re.compile(r'\[((?:[^\[\]\\]|\\.)*)\]\([^\s)]*/glossary\?term=[^\s)]*(?: "[^"]*")?\)')
+
+
+def unlinked(markdown: str) -> str:
+    """``markdown`` in which terms are only their words; other links stay."""
+    return _LINK.sub(r"\1", markdown)
+
+
+def words(markdown: str) -> str:
+    """``markdown`` as it is read: :func:`unlinked`, and without escapes."""
+    return unlinked(markdown).replace("\\", "")
