@@ -216,15 +216,13 @@ def test(arguments: list[str]) -> None:
             sys.exit(code)
     workers = ["-n", "3", "--dist", "loadgroup"] if (os.cpu_count() or 1) > 1 else []
     say("== pytest, and mypy beside it")
-    with (
-        subprocess.Popen([str(folder / "mypy")], cwd=ROOT, stdout=subprocess.PIPE, text=True) as types,
-        subprocess.Popen([str(python()), "-m", "pytest", *workers, *arguments], cwd=ROOT) as tests,
-    ):
-        words, _ = types.communicate()
-        say(f"\n== mypy\n{words}")
-        if types.returncode != 0:
-            tests.terminate() if os.name == "nt" else tests.send_signal(signal.SIGINT)
-        tests.wait()
+    with subprocess.Popen([str(folder / "mypy")], cwd=ROOT, stdout=subprocess.PIPE, text=True) as types:  # noqa: SIM117
+        with subprocess.Popen([str(python()), "-m", "pytest", *workers, *arguments], cwd=ROOT) as tests:
+            words, _ = types.communicate()
+            say(f"\n== mypy\n{words}")
+            if types.returncode != 0:
+                tests.terminate() if os.name == "nt" else tests.send_signal(signal.SIGINT)
+            tests.wait()
     sys.exit(types.returncode or tests.returncode)
 
 

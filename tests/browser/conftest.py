@@ -218,8 +218,18 @@ def visiting(context: BrowserContext, address: str) -> Iterator[Visitor]:
     assert person.complaints == []
 
 
-@pytest.fixture
-def visitor(window: BrowserContext, server: str) -> Iterator[Visitor]:
-    """A visitor of the app that all journeys share."""
+@pytest.fixture(scope="session")
+def warm(window: BrowserContext, server: str) -> str:
+    """The address of an app that has loaded torch, which no journey waits for: that may take long on a busy machine."""
     with visiting(window, server) as person:
+        person.page.goto(f"{server}/encoder?model=dir-tiny-bert")
+        expect(person.page.get_by_role("group", name="Tokens of the sentence")).to_be_visible(timeout=6 * WAIT_MS)
+        person.settle()
+    return server
+
+
+@pytest.fixture
+def visitor(window: BrowserContext, warm: str) -> Iterator[Visitor]:
+    """A visitor of the app that all journeys share."""
+    with visiting(window, warm) as person:
         yield person
