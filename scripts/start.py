@@ -29,6 +29,7 @@ check_python()
 import argparse  # noqa: E402
 import os  # noqa: E402
 import shutil  # noqa: E402
+import signal  # noqa: E402
 import socket  # noqa: E402
 import subprocess  # noqa: E402
 import threading  # noqa: E402
@@ -203,19 +204,26 @@ def run(port: int) -> None:
 
 
 def test(arguments: list[str]) -> None:
-    """Checks first, then the tests; those that drive a browser stay together in one of two workers."""
+    """Checks, then the tests. The long check, of types, runs beside them, and stops them when it finds something.
+
+    Tests that drive a browser stay together in one worker and often wait; so there is one worker more than they use.
+    """
     folder = python().parent
-    workers = ["-n", "2", "--dist", "loadgroup"] if (os.cpu_count() or 1) > 1 else []
-    for name, command in (
-        ("ruff", [folder / "ruff", "check", "."]),
-        ("mypy", [folder / "mypy"]),
-        ("import-linter", [folder / "lint-imports"]),
-        ("pytest", [python(), "-m", "pytest", *workers, *arguments]),
-    ):
+    for name, command in (("ruff", ["ruff", "check", "."]), ("import-linter", ["lint-imports"])):
         say(f"== {name}")
-        code = subprocess.run([str(part) for part in command], cwd=ROOT).returncode
+        code = subprocess.run([str(folder / command[0]), *command[1:]], cwd=ROOT).returncode
         if code != 0:
             sys.exit(code)
+    workers = ["-n", "3", "--dist", "loadgroup"] if (os.cpu_count() or 1) > 1 else []
+    say("== pytest, and mypy beside it")
+    with subprocess.Popen([str(folder / "mypy")], cwd=ROOT, stdout=subprocess.PIPE, text=True) as types:  # noqa: SIM117
+        with subprocess.Popen([str(python()), "-m", "pytest", *workers, *arguments], cwd=ROOT) as tests:
+            words, _ = types.communicate()
+            say(f"\n== mypy\n{words}")
+            if types.returncode != 0:
+                tests.terminate() if os.name == "nt" else tests.send_signal(signal.SIGINT)
+            tests.wait()
+    sys.exit(types.returncode or tests.returncode)
 
 
 def main() -> None:

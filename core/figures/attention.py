@@ -102,18 +102,23 @@ def overview(found: AttentionMap, layer: int, head: int, theme: Theme = "light",
         hovertemplate="%{text}<br>click to open<extra></extra>",
         showlegend=False,
     )
-    frame = {"color": "rgba(128,128,128,0.45)", "width": 1}
-    for row in range(layers):
-        for column in range(heads):
-            chosen = (row, column) == (layer, head)
-            figure.add_shape(
-                type="rect",
-                x0=column * wide - 0.5,
-                x1=column * wide + columns - 0.5,
-                y0=row * high - 0.5,
-                y1=row * high + rows - 0.5,
-                line={"color": accent, "width": 3} if chosen else frame,
-            )
+    # The frames of all are one shape: plotly checks and draws each shape by itself.
+    corners = [(column * wide - 0.5, row * high - 0.5) for row in range(layers) for column in range(heads)]
+    frames = "".join(f"M{x},{y}H{x + columns}V{y + rows}H{x}Z" for x, y in corners)
+    x, y = corners[layer * heads + head]
+    figure.update_layout(
+        shapes=[
+            {"type": "path", "path": frames, "line": {"color": "rgba(128,128,128,0.45)", "width": 1}},
+            {
+                "type": "rect",
+                "x0": x,
+                "x1": x + columns,
+                "y0": y,
+                "y1": y + rows,
+                "line": {"color": accent, "width": 3},
+            },
+        ]
+    )
     figure.update_xaxes(
         title="head", side="top", tickvals=[c * wide + (columns - 1) / 2 for c in range(heads)],
         ticktext=[str(c + 1) for c in range(heads)], showgrid=False, zeroline=False, fixedrange=True,

@@ -42,23 +42,24 @@ def beam_tree(tree: Tree, colour: str, *, dark: bool = False) -> go.Figure:
             x += [x0, x1, None]
             y += [y0 + (0.32 if y0 else 0), y1 - 0.3, None]
         figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
-    for node in nodes:
-        x0, y0 = places[node.ids]
-        figure.add_annotation(x=x0, y=y0, **_box(node, width, colour, ink, ground))
+    boxes = [
+        {"x": places[node.ids][0], "y": places[node.ids][1], **_box(node, width, colour, ink, ground)} for node in nodes
+    ]
     figure.add_scatter(
         x=[places[node.ids][0] for node in nodes], y=[places[node.ids][1] for node in nodes], mode="markers",
         marker={"size": 34, "opacity": 0}, customdata=[_told(node) for node in nodes],
         hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
-    figure.add_annotation(
-        x=places[()][0], y=0, text="your text", showarrow=False, font={"color": ink}, bgcolor=ground, borderpad=2
-    )
+    boxes.append(
+        {"x": places[()][0], "y": 0, "text": "your text", "showarrow": False, "font": {"color": ink},
+         "bgcolor": ground, "borderpad": 2}
+    )  # fmt: skip
     figure.update_layout(
         height=_ROW * (len(tree.rows) + 1), margin={"l": 2, "r": 2, "t": 2, "b": 2}, showlegend=False, dragmode=False,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", hovermode="closest",
         xaxis={"visible": False, "range": [-0.62, width - 0.38], "fixedrange": True},
         yaxis={"visible": False, "range": [len(tree.rows) + 0.5, -0.35], "fixedrange": True},
-        hoverlabel={"bgcolor": ground, "font": {"color": ink}},
+        hoverlabel={"bgcolor": ground, "font": {"color": ink}}, annotations=boxes,
     )  # fmt: skip
     return figure
 

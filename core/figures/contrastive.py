@@ -46,17 +46,16 @@ def matrix(
             hovertemplate="%{customdata}<br>" + what + " %{z:.3f}<extra></extra>",
         )
     )  # fmt: skip
-    for row, column in np.ndindex(*values.shape):
-        value = float(values[row, column])
-        figure.add_annotation(
-            x=column, y=row, text=f"{value:.2f}", showarrow=False,
-            font={"size": 12, "color": "#1A1F24" if cosines or value >= _LIGHT_FROM else "#FFFFFF"},
-        )  # fmt: skip
-    for row, column in np.argwhere(wanted).tolist():
-        figure.add_shape(
-            type="rect", x0=column - 0.47, x1=column + 0.47, y0=row - 0.47, y1=row + 0.47,
-            line={"color": "#D55E00" if not cosines else "#1A1F24", "width": 3},
-        )  # fmt: skip
+    numbers = [
+        {"x": column, "y": row, "text": f"{value:.2f}", "showarrow": False,
+         "font": {"size": 12, "color": "#1A1F24" if cosines or value >= _LIGHT_FROM else "#FFFFFF"}}
+        for (row, column), value in np.ndenumerate(values.astype(float))
+    ]  # fmt: skip
+    frames = [
+        {"type": "rect", "x0": column - 0.47, "x1": column + 0.47, "y0": row - 0.47, "y1": row + 0.47,
+         "line": {"color": "#D55E00" if not cosines else "#1A1F24", "width": 3}}
+        for row, column in np.argwhere(wanted).tolist()
+    ]  # fmt: skip
     axis = {"tickmode": "array", "fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "",
             "tickfont": {"size": 12, "color": ink}}  # fmt: skip
     figure.update_xaxes(**axis, tickvals=list(range(len(columns))), ticktext=[label(c) for c in columns], side="top")
@@ -66,7 +65,7 @@ def matrix(
     )  # fmt: skip
     figure.update_layout(
         height=70 + 40 * len(rows), margin={"l": 0, "r": 0, "t": 30, "b": 0}, font={"color": ink}, dragmode=False,
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", annotations=numbers, shapes=frames,
     )  # fmt: skip
     return figure
 

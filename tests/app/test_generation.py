@@ -28,7 +28,7 @@ def writer() -> Checkpoint:
 
 
 def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page("pages/generation.py")
     for name, value in query.items():
         at.query_params[name] = value

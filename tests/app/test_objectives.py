@@ -26,7 +26,7 @@ NASTY = {
 
 
 def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page("pages/objectives.py")
     for name, value in query.items():
         at.query_params[name] = value

@@ -75,6 +75,17 @@ def test_a_round_by_typing() -> None:
     assert "0 of 0" in html_of(at)
 
 
+def test_a_round_of_replaced_words_ends_with_the_score() -> None:
+    at = opened(tab="rounds", kind="replaced", round="4")
+    for number, question in enumerate(draw("replaced", 4)):
+        assert f"{number + 1}. One word was replaced." in said(at)
+        at = answer(at, question, "replaced", number, right=True)
+        assert f"{number + 1} of {number + 1}" in html_of(at)
+        if number + 1 < LENGTH:
+            at = button(at, "Next question")
+    assert f"You 10 of {LENGTH}, Atlas ELECTRA" in said(at)
+
+
 @pytest.fixture(scope="module")
 def page() -> AppTest:
     return opened(tab="rounds")
@@ -155,7 +166,7 @@ def test_reset_starts_the_round_anew() -> None:
 
 
 def branch(name: str, **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page(f"pages/{name}.py")
     for key, value in query.items():
         at.query_params[key] = value

@@ -51,6 +51,11 @@ async ([html, css, js, data]) => {
 }
 """
 """A component alone in a page: its values arrive in ``window.sent``, ``window.again(data)`` draws it anew."""
+STANDS = """
+() => document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")?.checkVisibility()
+  && [...document.querySelectorAll("h1")].some((title) => title.checkVisibility())
+"""
+"""True when the script has run and its page is drawn."""
 expect.set_options(timeout=WAIT_MS)
 
 
@@ -149,8 +154,7 @@ class Visitor:
 
     def settle(self) -> Page:
         """Wait until the script has run; no page may show an exception."""
-        expect(self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
-        expect(self.page.get_by_role("heading", level=1).first).to_be_visible()
+        self.page.wait_for_function(STANDS)  # looks at every frame, where ``expect`` looks twice a second
         assert self.page.get_by_test_id("stException").count() == 0, "the page shows an exception"
         return self.page
 
@@ -175,6 +179,7 @@ def window(chromium: Browser) -> Iterator[BrowserContext]:
     context = chromium.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.set_default_timeout(WAIT_MS)
+    context.new_page()  # stays open: then a journey's page is a tab, and no window that loads parts of Chromium's own
     yield context
     context.close()
 
@@ -182,6 +187,7 @@ def window(chromium: Browser) -> Iterator[BrowserContext]:
 @contextmanager
 def visiting(context: BrowserContext, address: str) -> Iterator[Visitor]:
     """A visitor with a fresh tab, whose journey must end without complaints."""
+    before = context.pages
     person = Visitor(context, context.new_page(), address)
 
     def asked(request: Request) -> None:
@@ -203,7 +209,8 @@ def visiting(context: BrowserContext, address: str) -> Iterator[Visitor]:
         yield person
     finally:
         for page in context.pages:
-            page.close()
+            if page not in before:
+                page.close()
         context.remove_listener("request", asked)
         context.remove_listener("console", said)
         context.remove_listener("weberror", failed)
@@ -211,8 +218,18 @@ def visiting(context: BrowserContext, address: str) -> Iterator[Visitor]:
     assert person.complaints == []
 
 
-@pytest.fixture
-def visitor(window: BrowserContext, server: str) -> Iterator[Visitor]:
-    """A visitor of the app that all journeys share."""
+@pytest.fixture(scope="session")
+def warm(window: BrowserContext, server: str) -> str:
+    """The address of an app that has loaded torch, which no journey waits for: that may take long on a busy machine."""
     with visiting(window, server) as person:
+        person.page.goto(f"{server}/encoder?model=dir-tiny-bert")
+        expect(person.page.get_by_role("group", name="Tokens of the sentence")).to_be_visible(timeout=6 * WAIT_MS)
+        person.settle()
+    return server
+
+
+@pytest.fixture
+def visitor(window: BrowserContext, warm: str) -> Iterator[Visitor]:
+    """A visitor of the app that all journeys share."""
+    with visiting(window, warm) as person:
         yield person

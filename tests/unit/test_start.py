@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -232,3 +233,28 @@ def test_real_pip_without_any_index_gets_a_sentence(
     with pytest.raises(SystemExit, match="Is there a network"):
         start.install(start.APP)
     assert not (project / ".venv" / "requirements.txt").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the tools are shell scripts here")
+@pytest.mark.parametrize(
+    ("ruff", "types", "tests", "code", "reached"),
+    [(0, 0, "exit 0", 0, "mypy pytest"), (0, 0, "exit 5", 5, "mypy pytest"), (0, 3, "exec sleep 60", 3, "mypy pytest"),
+     (2, 0, "exit 0", 2, "")],
+)  # fmt: skip
+def test_whatever_fails_first_is_the_answer(
+    start: ModuleType, project: Path, ruff: int, types: int, tests: str, code: int, reached: str
+) -> None:
+    tools = start.python().parent
+    tools.mkdir(parents=True)
+    log = project / "log"
+    orders = {"ruff": f"exit {ruff}", "lint-imports": "exit 0", "python": f"echo pytest >>{log}; {tests}",
+              "mypy": f"until grep -qs pytest {log}; do sleep 0.05; done; echo mypy >>{log}; exit {types}"}  # fmt: skip
+    for name, order in orders.items():
+        (tools / name).write_text(f"#!/bin/sh\n{order}\n")
+        (tools / name).chmod(0o755)
+    began = time.monotonic()
+    with pytest.raises(SystemExit) as end:
+        start.test([])
+    assert (end.value.code or 0) == code
+    assert " ".join(sorted(log.read_text().split() if log.exists() else ())) == reached
+    assert time.monotonic() - began < 30  # what was found ends the tests

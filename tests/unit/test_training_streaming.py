@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -27,14 +28,14 @@ SPACES = ["", "", "", "", " ", "  ", " ", "'s ", "…"]
 
 def write_corpus(folder: Path, size: int, seed: int = 0) -> Path:
     """``size`` lines in books, as many without a book, and as many pairs of each language pair."""
-    rng = np.random.default_rng(seed)
+    rng = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
 
     def line() -> str:
-        return " ".join(rng.choice(WORDS, size=rng.integers(2, 12))) + "."
+        return " ".join(rng.choices(WORDS, k=rng.randrange(2, 12))) + "."
 
     def odd() -> str:  # spaces where lines begin and end: the hard case of cutting a book
-        return str(rng.choice(SPACES)) + line() + str(rng.choice(SPACES))
+        return rng.choice(SPACES) + line() + rng.choice(SPACES)
 
     books = [row for number in range(size // 10) for row in (f"=== Book {number}", *(odd() for _ in range(10)))]
     (folder / "stories.txt").write_text("\n".join(books) + "\n", encoding="utf-8")
