@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints, settings
 from core.attention.roles import rolefiles
 from tests.app.test_branches import NASTY, opened, shown
+from tests.words import words
 
 
 def page(**query: str) -> AppTest:
@@ -78,6 +79,14 @@ def test_grammar_over_universal_dependencies() -> None:
     assert one.n > 1000
     assert f"{one.accuracy:.0%} of {one.n:,} links" in shown(at)
     assert "5,363 sentences of Universal Dependencies" in shown(at)
+    assert "Try obj, then coreference" not in words(shown(at)).replace("*", "")
+
+
+def test_a_relation_that_the_sentences_lack_is_named() -> None:
+    at = page(tab="grammar", model="atlas-bert", relation="coreference", treebank="ud-english")
+    assert not at.exception
+    assert "not marked for coreference" in shown(at)
+    assert widget(at.selectbox, "Relation").value == "obj"  # type: ignore[attr-defined]
 
 
 def test_grammar_of_a_model_that_was_not_measured(checkpoint_dir: Path) -> None:

@@ -54,8 +54,11 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
         names = list(found)
         usual = "obj" if "obj" in names else names[0]
         wanted = state.text("relation", usual)
+        if wanted not in names:
+            st.caption(f"These sentences are not marked for {plain(wanted[:40])}. {usual} is shown.")
+            wanted = usual
         relation = st.selectbox(
-            "Relation", names, index=names.index(wanted) if wanted in names else 0,
+            "Relation", names, index=names.index(wanted),
             format_func=lambda name: f"{name} · {MEANING[name]}", key=state.key(f"grammar.relation.{spec.slug}"),
         )  # fmt: skip
         state.set(relation=None if relation == usual else relation)
@@ -68,7 +71,8 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
             alt=f"How often each head is right on {relation}; the best is layer {one.best[0] + 1}, head "
             f"{one.best[1] + 1} with {one.accuracy:.0%}.",
         )
-    told("**Try** obj, then coreference, and see which layer the best head is in. Then read a sentence with it below.")
+    other = "coreference" if "coreference" in found else "det"
+    told(f"**Try** obj, then {other}, and see which layer the best head is in. Then read a sentence with it below.")
     told(
         "**Notice** the bar of the fixed distance: much of what looks like grammar is “the word before”. Only what "
         "goes beyond it, interval and all, is more. And the best of many heads looks better than it is: it was chosen."
