@@ -9,7 +9,7 @@ _LINK = re.compile(r'\[((?:[^\[\]\\]|\\.)*)\]\([^\s)]*/glossary\?term=[^\s)]*(?:
 
 def unlinked(markdown: str) -> str:
     """``markdown`` in which terms are only their words; other links stay."""
-    return _LINK.sub(r"\1", markdown)
+    return _LINK.sub(lambda link: link.group(1).replace("\\", ""), markdown)
 
 
 def words(markdown: str) -> str:
