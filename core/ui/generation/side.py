@@ -96,10 +96,6 @@ def _colour_row(state: PageState, cards: Sequence[Card]) -> str:
             "Add a rule", icon=":material/add:", key=state.key("add"), disabled=len(cards) >= MOST,
             on_click=_change(state, lambda kept: [*kept, _next(kept)]), help=f"Up to {MOST} beside each other",
         )  # fmt: skip
-        st.button(
-            "Remove the last", icon=":material/remove:", key=state.key("remove"), disabled=len(cards) < 2,
-            on_click=_change(state, lambda kept: kept[:-1]),
-        )  # fmt: skip
     return colour
 
 
@@ -107,6 +103,18 @@ def _next(kept: Sequence[str]) -> str:
     """A rule that is not there yet."""
     used = {word.partition("-")[0] for word in kept}
     return write(fresh(next((kind for kind in NAMES if kind not in used), "sample")))
+
+
+def _remove(state: PageState, number: int, count: int) -> Callable[[], None]:
+    """A callback that takes the card at ``number`` of ``count`` away; “One step” goes on along the text that it was at."""
+    change = _change(state, lambda kept: [*kept[:number], *kept[number + 1 :]])
+
+    def do() -> None:
+        along = state.number("along", 1)
+        state.set(along=along - 1 if along > number + 1 else min(along, count - 1))
+        change()
+
+    return do
 
 
 def _change(state: PageState, change: Callable[[list[str]], list[str]]) -> Callable[[], None]:
@@ -134,6 +142,10 @@ def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
             value = number_input(NUMBERS[kind], value, state.key(f"card.{number}.{kind}"))
         if kind in CUTS:
             temperature = number_input(TEMPERATURE, temperature, state.key(f"card.{number}.{kind}.temperature"))
+        st.button(
+            f"Remove rule {number + 1}", icon=":material/close:", key=state.key(f"card.{number}.remove"),
+            type="tertiary", disabled=len(cards) < 2, on_click=_remove(state, number, len(cards)),
+        )  # fmt: skip
     return Card(kind, value, temperature)
 
 
