@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from core.language.decoding.tree import Tree
 
 
+_STYLE = """<style>
+.st-key-beam-tree > [data-testid="stElementContainer"] { max-width: none; }
+</style>"""
+
+
 def beam_section(view: GenerationView) -> None:
     """Draw controls, tree, results and table.
 
@@ -38,8 +43,9 @@ def beam_section(view: GenerationView) -> None:
     grown = _tree((*view.key, decoding), view)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        # A tree that is wider than the screen scrolls in its own box.
-        with st.container(horizontal=True, wrap=False):
+        # A tree that is wider than the screen scrolls in its own box; Streamlit would squeeze it into the screen.
+        st.html(_STYLE)
+        with st.container(horizontal=True, wrap=False, key="beam-tree"):
             st.plotly_chart(
                 beam_tree(grown, accent(view.spec.branch), dark=theme() == "dark"),
                 width=tree_pixels(grown) or "stretch", config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
@@ -48,6 +54,7 @@ def beam_section(view: GenerationView) -> None:
         st.caption(
             "Under each token: the sum of log-probabilities of its path, best of a step at the left. Solid: kept. "
             "Struck and dotted: pruned. ■: a text that ended, or has no more steps. Thick: the text that is returned."
+            + (" A wide tree scrolls sideways." if tree_pixels(grown) else "")
         )
     with right:
         _found(view, grown, decoding)
