@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from core.language.decoding.tree import Node, Tree
 
 _ROW = 74
+_NODE = 70
+"""Pixels that a node needs to be read."""
+_FITS = 5
+"""Nodes side by side that fit a narrow screen."""
 _GREY = "#8A939C"
 _SAID = {"kept": "kept", "finished": "a finished text", "pruned": "pruned"}
 
@@ -22,7 +26,7 @@ def beam_tree(tree: Tree, colour: str, *, dark: bool = False) -> go.Figure:
     import plotly.graph_objects as go
 
     ink, ground = ("#E8ECF0", "#12161B") if dark else ("#1A1F24", "#FFFFFF")
-    width = max((len(row) for row in tree.rows), default=1)
+    width = _widest(tree)
     places: dict[tuple[int, ...], tuple[float, int]] = {(): ((width - 1) / 2, 0)}
     for depth, row in enumerate(tree.rows, 1):
         for number, node in enumerate(row):
@@ -64,6 +68,15 @@ def beam_tree(tree: Tree, colour: str, *, dark: bool = False) -> go.Figure:
     return figure
 
 
+def tree_pixels(tree: Tree) -> int | None:
+    """How wide the picture has to be for its tokens to be read; None where any screen has the room."""
+    return None if (width := _widest(tree)) <= _FITS else _NODE * width
+
+
+def _widest(tree: Tree) -> int:
+    return max((len(row) for row in tree.rows), default=1)
+
+
 def tree_alt(tree: Tree) -> str:
     """The tree in a few sentences."""
     counts = {fate: sum(node.fate == fate for row in tree.rows for node in row) for fate in _SAID}
@@ -80,8 +93,8 @@ def _kind(node: Node) -> str:
 
 def _box(node: Node, width: int, colour: str, ink: str, ground: str) -> dict[str, object]:
     """A token over its score; finished ones have a double frame by their mark, pruned ones no frame and are struck."""
-    room = 14 if width <= 4 else 9 if width <= 6 else 6
-    size = 13 if width <= 6 else 11
+    room = 14 if width <= 4 else 8
+    size = 13 if width <= _FITS else 12
     token = visible(node.token).replace("␣", "") or "␣"
     token = label(token if len(token) <= room else token[: room - 1] + "…")
     score = f"{node.score:.1f}".replace("-", "−")

@@ -63,6 +63,10 @@ def test_the_same_seed_gives_the_same_texts_and_another_one_others() -> None:
     assert cards(first)[1] != cards(other)[1]
 
 
+def remove(at: AppTest, number: int) -> AppTest:
+    return next(b for b in at.button if b.label.startswith(f"{number} · ")).click().run()
+
+
 def test_rules_are_changed_added_removed_and_linked() -> None:
     at = opened()
     box(at, "Rule 2").set_value("min_p").run()
@@ -73,13 +77,26 @@ def test_rules_are_changed_added_removed_and_linked() -> None:
     )
     next(b for b in at.button if b.label == "Add a rule").click().run()
     assert html_of(at).count('scope="row"') == 5
-    for _ in range(3):
-        next(b for b in at.button if b.label == "Remove the last").click().run()
-    kinds = [b.value for b in at.selectbox if b.label.startswith("Rule ")]
-    assert kinds == ["greedy", "min_p"]
+    kept = ["greedy", "min_p", "top_p", "beam", "sample"]
+    for number in (4, 3, 2):
+        assert [b.value for b in at.selectbox if b.label.startswith("Rule ")] == kept
+        remove(at, number)
+        kept.pop(number - 1)
+    assert [b.value for b in at.selectbox if b.label.startswith("Rule ")] == kept == ["greedy", "sample"]
+    assert remove(at, 1).query_params["rules"] == "sample-0.7"
+    assert next(
+        block for block in at.get("popover") if block.proto.popover.label == "Remove a rule"
+    ).proto.popover.disabled
     again = opened(rules="min_p-0.1,typical-0.5-2", colour="entropy")
     assert [b.value for b in again.selectbox if b.label.startswith("Rule ")] == ["min_p", "typical"]
     assert not again.warning
+
+
+def test_one_step_stays_along_its_text_when_a_rule_before_it_goes() -> None:
+    at = opened(rules="greedy,min_p-0.1,top_k-40", along="3", length="4")
+    assert remove(at, 1).query_params["along"] == "2"
+    remove(at, 2)
+    assert "along" not in at.query_params
 
 
 def test_settings_change_the_texts() -> None:

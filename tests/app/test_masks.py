@@ -120,6 +120,20 @@ def test_what_is_counted_is_told() -> None:
     assert "8,390,656" in html_of(page(below="count"))
 
 
+def test_what_is_counted_can_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[str, bytes] = {}
+
+    def taken(label: str, data: bytes, name: str, *_: object, **__: object) -> None:
+        kept[name] = data
+
+    monkeypatch.setattr("core.ui.masks.count.st.download_button", taken)
+    page(pattern="causal", below="count", tokens="8")
+    first, *others = kept["mask-scores-causal.csv"].decode().splitlines()
+    assert first == "mask,queries,keys,scores computed,all pairs,share"
+    assert others[0] == "This picture,8,8,36,64,0.5625"
+    assert any(row.endswith(",4096,4096,8390656,16777216,0.5001220703125") for row in others)
+
+
 def test_reach_beside_the_formula() -> None:
     at = page(pattern="window-2-2", tokens="40", below="reach", layers="3")
     assert "l \\times w = 3 \\times 4 = 12$" in shown(at)

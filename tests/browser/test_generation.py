@@ -18,7 +18,8 @@ def test_rules_are_changed_on_the_page_and_come_back_by_link(visitor: Visitor) -
     page.get_by_role("option", name="Min-p").click()
     expect(page.get_by_role("rowheader", name="Min-p, m = 0.1")).to_be_visible()
     expect(page).to_have_url(re.compile("rules=greedy%2Cmin_p-0.1"))
-    page.get_by_role("button", name="Remove the last").click()
+    page.get_by_role("button", name="Remove a rule").click()
+    page.get_by_role("button", name="4 · Beam search").click()
     expect(page.get_by_role("rowheader", name="Beam search")).to_have_count(0)
     visitor.settle()
     page.get_by_label("Beginning").fill("The old wolf")
@@ -47,6 +48,16 @@ def test_one_step_is_chosen_by_its_token_and_cut_by_a_rule(visitor: Visitor) -> 
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as CSV").click()
     assert saved.value.suggested_filename == "generation-step.csv"
+
+
+def test_a_wide_tree_scrolls_in_its_own_box_on_a_narrow_screen(visitor: Visitor) -> None:
+    page = visitor.open("/generation?tab=beam&beams=4&depth=3")
+    tree = page.get_by_role("figure", name=re.compile("A tree of 3 steps"))
+    page.set_viewport_size({"width": 400, "height": 900})
+    expect(tree).to_be_visible()
+    visitor.settle()
+    assert tree.bounding_box()["width"] >= 8 * 66  # type: ignore[index]
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 400
 
 
 def test_the_tree_tells_what_it_kept_and_pruned(visitor: Visitor) -> None:

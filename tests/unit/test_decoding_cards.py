@@ -8,7 +8,7 @@ from math import e, log2
 import pytest
 
 from core.efficiency.growth import Point
-from core.figures.beam_tree import beam_tree, tree_alt
+from core.figures.beam_tree import beam_tree, tree_alt, tree_pixels
 from core.figures.growth import growth_alt, growth_lines
 from core.figures.kept import rule_alt, rule_bars, surprise_bars
 from core.language.decoding.cards import NAMES, START, Card, decoding_of, fresh, read, read_all, write
@@ -121,6 +121,16 @@ def test_the_tree_has_an_edge_for_every_node() -> None:
     assert "&lt;i&gt;" in figure.to_json()
     assert "2 pruned" in tree_alt(grown)
     assert "1 finished" in tree_alt(grown)
+
+
+def test_a_wide_tree_asks_for_the_room_that_its_tokens_need() -> None:
+    def grown(width: int) -> Tree:
+        row = tuple(Node((i,), "token", -1, -i, -i, "kept", i == 0) for i in range(width))
+        return Tree((row,), (("token", 0, 0),), (0,), "length")
+
+    assert tree_pixels(grown(4)) is None
+    assert tree_pixels(grown(8)) == 8 * 70
+    assert tree_pixels(grown(12)) == 12 * 70
 
 
 def test_the_cache_in_milliseconds() -> None:

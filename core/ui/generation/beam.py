@@ -21,13 +21,18 @@ if TYPE_CHECKING:
     from core.language.decoding.tree import Tree
 
 
+_STYLE = """<style>
+.st-key-beam-tree > [data-testid="stElementContainer"] { max-width: none; }
+</style>"""
+
+
 def beam_section(view: GenerationView) -> None:
     """Draw controls, tree, results and table.
 
     Raises:
         AtlasError: the text or a setting cannot be used.
     """
-    from core.figures.beam_tree import beam_tree, tree_alt
+    from core.figures.beam_tree import beam_tree, tree_alt, tree_pixels
 
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -38,13 +43,18 @@ def beam_section(view: GenerationView) -> None:
     grown = _tree((*view.key, decoding), view)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.plotly_chart(
-            beam_tree(grown, accent(view.spec.branch), dark=theme() == "dark"),
-            config={"displaylogo": False, "modeBarButtons": [["toImage"]]}, key=state.key("tree"), alt=tree_alt(grown),
-        )  # fmt: skip
+        # A tree that is wider than the screen scrolls in its own box; Streamlit would squeeze it into the screen.
+        st.html(_STYLE)
+        with st.container(horizontal=True, wrap=False, key="beam-tree"):
+            st.plotly_chart(
+                beam_tree(grown, accent(view.spec.branch), dark=theme() == "dark"),
+                width=tree_pixels(grown) or "stretch", config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
+                key=state.key("tree"), alt=tree_alt(grown),
+            )  # fmt: skip
         st.caption(
             "Under each token: the sum of log-probabilities of its path, best of a step at the left. Solid: kept. "
             "Struck and dotted: pruned. ■: a text that ended, or has no more steps. Thick: the text that is returned."
+            + (" A wide tree scrolls sideways." if tree_pixels(grown) else "")
         )
     with right:
         _found(view, grown, decoding)

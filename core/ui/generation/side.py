@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -33,6 +33,9 @@ from core.ui.links import PageState, take_up
 from core.ui.page import plain
 from core.ui.tables import Row, Table, table
 
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
 
 def side_by_side(view: GenerationView) -> None:
     """Draw the cards, what they wrote, and the measures of all of them.
@@ -44,7 +47,7 @@ def side_by_side(view: GenerationView) -> None:
     cards, refused = read_all(state.words("rules"))
     for sentence in refused:
         st.warning(plain(sentence), icon=":material/link_off:")
-    colour = _colour_row(state, cards)
+    colour, removal = _colour_row(state, cards)
     places, shown, numbers = [], [], []
     for first in range(0, len(cards), 2):
         columns = st.columns(2)
@@ -54,6 +57,7 @@ def side_by_side(view: GenerationView) -> None:
                 places.append(st.empty())
                 numbers.append(st.empty())
     state.set(rules=None if tuple(shown) == START else tuple(write(card) for card in shown))
+    _removal(state, shown, removal)
     begun, look = ("" if view.task else view.text), theme()
 
     def draw(number: int, steps: Sequence[GenerationStep], growing: bool) -> None:
@@ -82,7 +86,8 @@ def side_by_side(view: GenerationView) -> None:
     _explain()
 
 
-def _colour_row(state: PageState, cards: Sequence[Card]) -> str:
+def _colour_row(state: PageState, cards: Sequence[Card]) -> tuple[str, DeltaGenerator]:
+    """The choice of a colour, and the place for the menu of what can be removed."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         colour = str(
             st.segmented_control(
@@ -96,17 +101,36 @@ def _colour_row(state: PageState, cards: Sequence[Card]) -> str:
             "Add a rule", icon=":material/add:", key=state.key("add"), disabled=len(cards) >= MOST,
             on_click=_change(state, lambda kept: [*kept, _next(kept)]), help=f"Up to {MOST} beside each other",
         )  # fmt: skip
-        st.button(
-            "Remove the last", icon=":material/remove:", key=state.key("remove"), disabled=len(cards) < 2,
-            on_click=_change(state, lambda kept: kept[:-1]),
+        removal = st.container(width="content")
+    return colour, removal
+
+
+def _removal(state: PageState, cards: Sequence[Card], place: DeltaGenerator) -> None:
+    """A button for each card, drawn once the cards have said what they are."""
+    menu = place.popover("Remove a rule", icon=":material/remove:", disabled=len(cards) < 2)
+    for number, card in enumerate(cards):
+        menu.button(
+            f"{number + 1} · {card.name}", key=state.key(f"card.{number}.remove"), width="stretch",
+            on_click=_remove(state, number, len(cards)),
         )  # fmt: skip
-    return colour
 
 
 def _next(kept: Sequence[str]) -> str:
     """A rule that is not there yet."""
     used = {word.partition("-")[0] for word in kept}
     return write(fresh(next((kind for kind in NAMES if kind not in used), "sample")))
+
+
+def _remove(state: PageState, number: int, count: int) -> Callable[[], None]:
+    """A callback that takes one of ``count`` cards away; “One step” goes on along the text that it was at."""
+    change = _change(state, lambda kept: [*kept[:number], *kept[number + 1 :]])
+
+    def do() -> None:
+        along = state.number("along", 1)
+        state.set(along=along - 1 if along > number + 1 else min(along, count - 1))
+        change()
+
+    return do
 
 
 def _change(state: PageState, change: Callable[[list[str]], list[str]]) -> Callable[[], None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from core import catalogue
@@ -12,6 +14,7 @@ from core.attention.masks.kinds import KINDS
 from core.attention.masks.told import lines, published, told
 from core.attention.masks.words import Choice, read, write
 from core.ui.glossary import told as said
+from core.ui.links import PageState
 from core.ui.tables import Table, table
 
 LENGTHS = (512, 1024, 4096)
@@ -19,7 +22,7 @@ _WIDTHS = (34, 14, 20, 20, 12)
 _HEADINGS = ("Mask", "Tokens", "Scores computed", "Of all pairs", "Share")
 
 
-def count(choice: Choice, board: Board) -> None:
+def count(choice: Choice, board: Board, state: PageState) -> None:
     """Draw the section."""
     for term in choice.terms:
         if len(choice.terms) > 1:
@@ -32,15 +35,19 @@ def count(choice: Choice, board: Board) -> None:
         "computes no others. Symbols as above. Joined masks share pairs, so their numbers do not add up: they are "
         "counted."
     )
-    rows = [_row("This picture", board.axes, board.count)]
+    counted = [("This picture", board.axes, board.count)]
     if choice.layout == "text":
         word = write(choice)
-        rows += [
-            _row(f"The same at {n:,} tokens", _text(n, choice.padded), at_length(word, n, choice.padded))
-            for n in LENGTHS
+        counted += [
+            (f"The same at {n:,} tokens", _text(n, choice.padded), at_length(word, n, choice.padded)) for n in LENGTHS
         ]
-    rows += [_row(name, axes, number) for name, axes, number in _published(choice)]
+    counted += _published(choice)
+    rows = [_row(*one) for one in counted]
     table(Table(_HEADINGS, rows, "Scores that the mask leaves", _WIDTHS, numeric=(1, 2, 3, 4)))
+    st.download_button(
+        "Save as CSV", _csv(counted), f"mask-scores-{write(choice)}.csv", "text/csv", key=state.key("masks.count.csv"),
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
     full = board.axes.square and choice.layout == "text"
     said(
         "**Try** a mask that keeps to a window, and compare its share at 512 and at 4,096 tokens."
@@ -74,6 +81,21 @@ def _published(choice: Choice) -> list[tuple[str, Axes, int]]:
         for index, one in enumerate(published())
         if kinds & {term.kind for term in one.choice.terms}
     ]  # fmt: skip
+
+
+def _csv(counted: Sequence[tuple[str, Axes, int]]) -> bytes:
+    """The numbers of the table, whole and ungrouped."""
+    import pandas as pd
+
+    rows = [
+        {
+            "mask": name, "queries": len(axes.queries), "keys": len(axes.keys), "scores computed": number,
+            "all pairs": len(axes.queries) * len(axes.keys),
+            "share": number / (len(axes.queries) * len(axes.keys)),
+        }
+        for name, axes, number in counted
+    ]  # fmt: skip
+    return bytes(pd.DataFrame(rows).to_csv(index=False).encode())
 
 
 def _text(tokens: int, padded: int) -> Axes:

@@ -94,7 +94,7 @@ def _below(choice: Choice, board: Board, state: PageState) -> None:
     elif below == "count":
         from core.ui.masks.count import count
 
-        count(choice, board)
+        count(choice, board, state)
     elif below == "every":
         from core.ui.masks.every import every
 
