@@ -1,4 +1,4 @@
-"""Journeys: a round by keyboard and the end of another, what a link and Back keep, a demo that hides its answer."""
+"""Journeys: a round, and the end of one, by keyboard alone, what a link and Back keep, a demo that hides its answer."""
 
 from __future__ import annotations
 
