@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from plotly.colors import sequential
 
 from core.attention.trace import AttentionMap
+from core.figures.cells import write
 from core.figures.labels import label
 
 Theme = Literal["light", "dark"]
@@ -23,6 +24,7 @@ _BACKGROUND = {"light": "#ffffff", "dark": "#12161b"}
 _UNSEEN = {"light": "#d3dae1", "dark": "#39424d"}
 _TEXT = {"light": "#1a1f24", "dark": "#e8ecf0"}
 _EVERY_LABEL = 20  # up to here every token is named; beyond, as many as the screen has room for
+_NUMBERED_HEADS = 16  # of a grid; with more there is no room for a number in each cell
 _MOST_CELLS = 28  # of a thumbnail's side
 _MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
@@ -137,7 +139,7 @@ def overview(found: AttentionMap, layer: int, head: int, theme: Theme = "light",
 
 
 def score_grid(grid: NDArray[np.float32], meaning: str, theme: Theme = "light") -> go.Figure:
-    """One score of every head, layers down and heads across. ``grid`` has shape (L, H)."""
+    """One score of every head in percent, layers down and heads across. ``grid`` has shape (L, H), from 0 to 1."""
     layers, heads = grid.shape
     figure = go.Figure(
         go.Heatmap(
@@ -147,16 +149,17 @@ def score_grid(grid: NDArray[np.float32], meaning: str, theme: Theme = "light") 
             zmin=0.0,
             zmax=1.0,
             colorscale=scale(theme),
-            texttemplate="%{z:.2f}" if heads <= 16 else None,
             xgap=2,
             ygap=2,
-            colorbar=_colorbar("", theme),
-            hovertemplate="layer %{y}, head %{x}<br>" + label(meaning) + ": %{z:.3f}<extra></extra>",
+            colorbar=_colorbar("%", theme) | {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": [0, 25, 50, 75, 100]},
+            hovertemplate="layer %{y}, head %{x}<br>" + label(meaning) + ": %{z:.1%}<extra></extra>",
         )
     )
     figure.update_xaxes(title="head", side="top", type="category", fixedrange=True)
     figure.update_yaxes(title="layer", autorange="reversed", type="category", fixedrange=True)
     figure.update_layout(height=110 + 34 * layers, margin={"l": 8, "r": 8, "t": 8, "b": 8})
+    if heads <= _NUMBERED_HEADS:
+        write(figure, [["" if np.isnan(value) else f"{100 * value:.0f}" for value in row] for row in grid])
     return figure
 
 

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from core.figures.attention import Theme, scale
+from core.figures.cells import write
 from core.figures.labels import label
 from core.figures.predictions import percent
 
@@ -41,8 +42,7 @@ def answers(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
     figure = go.Figure(
         go.Heatmap(
             z=shown, x=[str(i + 1) for i in range(k)], y=rows, zmin=0.0, zmax=max(0.1, float(np.nanmax(shown))),
-            colorscale=scale(theme), text=texts, customdata=whole, texttemplate="%{text}", xgap=3, ygap=3,
-            textfont={"family": _MONO, "size": 11}, showscale=False,
+            colorscale=scale(theme), customdata=whole, xgap=3, ygap=3, showscale=False,
             hovertemplate="%{y}, answer %{x}: <b>%{customdata}</b><br>probability %{z:.3f}<extra></extra>",
         )
     )  # fmt: skip
@@ -66,6 +66,7 @@ def answers(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
         height=80 + 42 * len(rows), margin={"l": 8, "r": 8, "t": 8, "b": 8}, font={"color": _TEXT[theme]},
         dragmode=False, hoverlabel={"font": {"family": _MONO}},
     )  # fmt: skip
+    write(figure, texts, size=11, family=_MONO)
     return figure
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from core.figures.cells import write
 from core.figures.labels import label
 
 if TYPE_CHECKING:
@@ -93,9 +94,7 @@ def levels_map(
             z=np.where(shown, levels, np.nan), x=list(range(len(keys))), y=list(range(len(names))),
             zmin=0, zmax=max(2, layers), colorscale="Cividis", xgap=1, ygap=1, showscale=not few,
             colorbar={"title": {"text": "layers"}, "thickness": 10, "outlinewidth": 0, "dtick": 1 if layers < 9 else 4},
-            text=[[str(value) if there and few else "" for value, there in zip(*pair, strict=True)]
-                  for pair in zip(levels.tolist(), shown.tolist(), strict=True)],
-            texttemplate="%{text}", textfont={"size": 10}, hoverongaps=True,
+            hoverongaps=True,
             customdata=[
                 [f"{keys[j]} → {names[i]}: {said(level)}" for j, level in enumerate(line)]
                 for i, line in enumerate(levels.tolist())
@@ -109,6 +108,10 @@ def levels_map(
     )  # fmt: skip
     _axes(figure, rows, columns, dark)
     figure.update_layout(height=130 + min(24 * len(rows), 480))
+    if few:
+        written = [[str(value) if there else "" for value, there in zip(*pair, strict=True)]
+                   for pair in zip(levels.tolist(), shown.tolist(), strict=True)]  # fmt: skip
+        write(figure, written)
     return figure
 
 

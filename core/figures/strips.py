@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.cells import write
 from core.figures.labels import label
 from core.figures.vectors import ink
 
@@ -58,7 +59,6 @@ def strips(
     named = {"customdata": [[f"{name}, {top}" for top in tops] for name in names]} if few else {}
     where = "%{customdata}" if few else f"{label(down) or 'row'} %{{y}}, column %{{x}}"
     hover = f"{where}<br>{label(what)} %{{z:.3f}}<extra></extra>"
-    written = {} if digits is None else {"texttemplate": f"%{{z:.{digits}f}}", "textfont": {"size": 11}}
     figure = go.Figure(
         go.Heatmap(
             z=np.round(values.astype(np.float32), 4), x=list(range(len(tops))), y=list(range(len(names))),
@@ -67,7 +67,6 @@ def strips(
             xgap=1 if len(tops) <= 40 else 0, ygap=1 if len(names) <= 40 else 0,
             colorbar={"thickness": 10, "outlinewidth": 0, "tickfont": {"color": ink(dark)}},
             hovertemplate=hover, **named,
-            **written,
         )
     )  # fmt: skip
     axis: dict[str, Any] = {
@@ -80,6 +79,8 @@ def strips(
         xaxis=axis | _ticks(tops) | {"side": "top", "title": across, "tickangle": 0 if _short(tops) else -60},
         yaxis=axis | _ticks(names) | {"autorange": "reversed", "title": down},
     )  # fmt: skip
+    if digits is not None:
+        write(figure, [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in values])
     return figure
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.cells import write
 from core.figures.labels import label
 
 if TYPE_CHECKING:
@@ -132,9 +133,6 @@ def cosines(matrix: NDArray[np.floating], names: Sequence[str], *, dark: bool = 
         go.Heatmap(
             z=shown, x=places, y=places, colorscale=scale("dark" if dark else "light"), zmin=min(low, high - 0.05),
             zmax=high, xgap=1, ygap=1, showscale=False, hoverongaps=False,
-            text=[["" if i == j else f"{value:.2f}".replace("0.", ".") for j, value in enumerate(row)]
-                  for i, row in enumerate(matrix.tolist())],
-            texttemplate="%{text}" if count <= 16 else None, textfont={"size": 10},
             customdata=[[f"{a} and {b}" for b in labels] for a in labels],
             hovertemplate="%{customdata}: %{z:.2f}<extra></extra>",
         )
@@ -148,4 +146,8 @@ def cosines(matrix: NDArray[np.floating], names: Sequence[str], *, dark: bool = 
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
         xaxis=axis | {"side": "top", "tickangle": -60}, yaxis=axis | {"autorange": "reversed"},
     )  # fmt: skip
+    if count <= 16:
+        written = [["" if i == j else f"{value:.2f}".replace("0.", ".") for j, value in enumerate(row)]
+                   for i, row in enumerate(matrix.tolist())]  # fmt: skip
+        write(figure, written, size=11)
     return figure

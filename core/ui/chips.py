@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
+from core.figures.cells import readable
 from core.language.tokens import visible
 from core.language.types import Token
 from core.ui.page import accent as accent_of
@@ -231,10 +233,7 @@ def token_chips(
 
 def on_colour(colour: str) -> str:
     """Black or white, whichever reads better on ``colour`` (``#rrggbb``), by WCAG's contrast ratio."""
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#ffffff" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "#000000"
+    return str(readable(np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])))
 
 
 def _chip(

@@ -37,9 +37,18 @@ BRANCH_TITLES = {
 _STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding-top: 4rem; padding-bottom: 3rem; max-width: 92rem; }
 [data-testid="stMain"] h1 { padding: .1rem 0; line-height: 1.15; BAR }
+[data-testid="stMain"] [data-testid="stCaptionContainer"] { opacity: .8; }
+[data-testid="stPlotlyChart"] :is(.xtitle, .ytitle) { fill: currentColor !important; }
+:is([data-testid="stBaseButton-primary"], [data-tag]):not(:disabled) { color: light-dark(#FFFFFF, #12161B) !important; }
+[data-testid="stPageLink-NavLink"] :is(span, div, p):not([data-testid="stIconMaterial"]) {
+  white-space: normal; overflow-wrap: anywhere; }
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
-@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 4rem 1rem 2rem; } }
+@media (max-width: 640px) {
+  [data-testid="stMainBlockContainer"] { padding: 4rem 1rem 2rem; }
+  .katex-display > .katex { white-space: normal; } }
 </style>"""
+"""Beside the frame: small print and titles of axes with a contrast of 4.5 to 1 at least, dark letters on the light blue
+of the dark theme, and page links and formulas that break where a narrow screen ends instead of being cut off there."""
 
 
 def accent(branch: str) -> str:

@@ -23,8 +23,8 @@ def test_answers_are_written_and_the_final_one_is_framed() -> None:
     figure = figures.answers(WAY, "#0072B2")
     heat = figure.data[0]
     np.testing.assert_allclose(heat.z, [[0.75, 0.25], [0.5, 0.3], [0.6, 0.00001]])
-    assert heat.text[0][0] == "&lt;b&gt;a&lt;/b&gt;<br>75 %"
-    assert heat.text[2][1] == "a very …<br>&lt;0.01 %"
+    assert figure.data[1].text[0] == "&lt;b&gt;a&lt;/b&gt;<br>75 %"
+    assert figure.data[1].text[5] == "a very …<br>&lt;0.01 %"
     assert heat.customdata[2][1] == "a very long token"
     assert list(heat.y) == ["embeddings", "layer 1", "layer 2"]
     frames = [(shape.x0, shape.y0) for shape in figure.layout.shapes]

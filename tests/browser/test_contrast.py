@@ -1,0 +1,82 @@
+"""Small print, light buttons and long lines: what has to be read from the last row, and on a telephone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from tests.browser.conftest import WAIT_MS, Visitor, visiting
+
+CONTRAST = """
+(element) => {
+  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const over = (top, share, under) => top.slice(0, 3).map((value, i) => value * share + under[i] * (1 - share));
+  const light = (colour) => {
+    const [r, g, b] = colour.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  let ground = null, share = 1;
+  const svg = element instanceof SVGElement;
+  for (let at = element; at; at = at.parentElement) {
+    const style = getComputedStyle(at), own = parts(style.backgroundColor);
+    share *= Number(style.opacity);
+    if (!ground && (own[3] ?? 1) === 1) ground = own.slice(0, 3);
+  }
+  const style = getComputedStyle(element), ink = parts(svg ? style.fill : style.color);
+  const [a, b] = [light(over(ink, share * (ink[3] ?? 1), ground)), light(ground)];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+}
+"""
+"""WCAG's contrast of a text with the first opaque ground below it, opacities on the way included."""
+
+
+def contrast(text: Locator) -> float:
+    expect(text).to_be_visible()
+    return float(text.evaluate(CONTRAST))
+
+
+@pytest.fixture(params=["light", "dark"])
+def narrow(request: pytest.FixtureRequest, chromium: Browser, server: str) -> Iterator[Visitor]:
+    """A visitor with a telephone, in one theme and then in the other."""
+    context = chromium.new_context(
+        viewport={"width": 400, "height": 900}, reduced_motion="reduce", color_scheme=request.param
+    )
+    context.set_default_timeout(WAIT_MS)
+    with visiting(context, server) as person:
+        yield person
+    context.close()
+
+
+def test_small_print_and_titles_of_axes_can_be_read_in_both_themes(narrow: Visitor) -> None:
+    page = narrow.open("/vectors?tab=places&kind=linear")
+    caption = page.get_by_test_id("stCaptionContainer").last
+    assert contrast(caption.locator("p").last) >= 4.5
+    assert contrast(caption.get_by_role("link").last) >= 4.5
+    for title in page.locator(".xtitle, .ytitle").all():
+        assert contrast(title) >= 4.5
+
+
+def test_letters_on_the_accent_can_be_read_in_both_themes(narrow: Visitor) -> None:
+    page = narrow.open("/decoder")
+    assert contrast(page.get_by_role("button", name="Generate").get_by_text("Generate")) >= 4.5
+    page = narrow.open("/attention?tab=off")
+    assert contrast(page.locator("[data-tag]:visible span").first) >= 4.5
+
+
+def test_a_long_link_to_a_page_breaks_on_a_telephone(narrow: Visitor) -> None:
+    page = narrow.open("/decoder?system=gpt-4&tab=tree")
+    link = page.get_by_test_id("stMain").get_by_test_id("stPageLink-NavLink").first
+    assert "GPT-3" in link.inner_text()
+    line = link.locator("p")
+    assert line.evaluate("(text) => text.scrollWidth <= text.clientWidth")
+    assert line.evaluate("(text) => text.getClientRects()[0].right <= window.innerWidth")
+
+
+def test_a_long_formula_breaks_on_a_telephone(narrow: Visitor) -> None:
+    page = narrow.open("/vectors?tab=places&kind=rotary")
+    formula = page.locator(".katex-display").first
+    expect(formula).to_be_visible()
+    assert formula.evaluate("(shown) => [...shown.querySelectorAll('.base')].every("
+                            "(part) => part.getBoundingClientRect().right <= window.innerWidth)")  # fmt: skip

@@ -1,0 +1,51 @@
+"""Numbers in the cells of heat maps: what colour they have, and where they stand."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from core.figures import cells
+from core.figures.attention import Theme, scale, score_grid
+from core.figures.strips import strips
+
+
+def contrast(ink: str, ground: np.ndarray) -> float:
+    parts = ground / 255
+    light = float(
+        np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+    )
+    return 1.05 / (light + 0.05) if ink == "#ffffff" else (light + 0.05) / 0.05
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_number_can_be_read_anywhere_on_the_scale(theme: Theme) -> None:
+    values = np.linspace(0, 1, 201).reshape(3, 67)
+    grounds = cells._grounds(values, scale(theme), 0.0, 1.0)
+    inks = cells.inks(values, scale(theme), 0.0, 1.0)
+    assert set(inks.ravel()) == {"#000000", "#ffffff"}
+    assert min(contrast(str(i), g) for i, g in zip(inks.ravel(), grounds.reshape(-1, 3), strict=True)) >= 4.5
+
+
+def test_the_ends_of_a_scale_by_hand() -> None:
+    colours = [(0.0, "#000000"), (1.0, "rgb(255, 255, 255)")]
+    assert cells.inks(np.array([[-3.0, 2.0, 10.0, 17.0]]), colours, 2.0, 10.0).tolist() == [
+        ["#ffffff", "#ffffff", "#000000", "#000000"]
+    ]
+
+
+def test_texts_stand_in_their_cells_and_do_not_widen_the_picture() -> None:
+    figure = strips(np.array([[0.1, np.nan, 0.3], [0.4, 0.5, 0.6]], np.float32), ["a", "b"], ["1", "2", "3"])
+    texts = figure.data[1]
+    places = dict(zip(zip(texts.x, texts.y, strict=True), texts.text, strict=True))
+    assert places == {(0, 0): "0.10", (1, 0): "", (2, 0): "0.30", (0, 1): "0.40", (1, 1): "0.50", (2, 1): "0.60"}
+    assert figure.layout.xaxis.range == (-0.5, 2.5)
+    assert figure.layout.yaxis.range == (1.5, -0.5)
+    assert isinstance(figure.data[0], go.Heatmap)
+
+
+def test_scores_of_heads_are_written_in_percent_where_there_is_room() -> None:
+    grid = np.array([[0.074, 0.5], [np.nan, 1.0]], np.float32)
+    assert list(score_grid(grid, "x").data[1].text) == ["7", "50", "", "100"]
+    assert len(score_grid(np.zeros((2, 17), np.float32), "x").data) == 1
