@@ -179,3 +179,12 @@ def test_gpt_neo_goes_on_and_looks_back_a_little_in_every_second_layer(visitor: 
     expect(page.get_by_text("Atlas GPT-Neo", exact=False).first).to_be_visible()
     expect(page.get_by_text("time", exact=False).first).to_be_visible()
     visitor.settle()
+
+
+def test_llama_goes_on_and_its_block_turns_queries_and_keys(visitor: Visitor) -> None:
+    page = visitor.open(f"/decoder?{urlencode({'system': 'llama', 'text': 'Once upon a', 'length': 5})}")
+    expect(page.get_by_text("Atlas Llama", exact=False).first).to_be_visible()
+    expect(page.get_by_text("Step 1: what could have come here")).to_be_visible()
+    page = visitor.open(f"/attention?{urlencode({'tab': 'block', 'model': 'atlas-llama'})}")
+    expect(page.get_by_text("queries, turned", exact=False).first).to_be_visible()
+    expect(page.get_by_text("keys, turned", exact=False).first).to_be_visible()
