@@ -52,6 +52,8 @@ def codes_demo(spec: CheckpointSpec, state: PageState) -> None:
     if decoding.strategy == "sample":
         st.button("Throw the dice again", key=state.key("codes.dice"), on_click=next_seed(state.key("codes.decoding")))
     hidden = switch(state)
+    if not hidden:
+        state.set(step=None)  # all continuations stand beside each other
     with sentences():
         made = {label: _continued(spec.slug, text, label, effective(decoding)) for label in labels}
         begun = clean(text, newlines=True)
