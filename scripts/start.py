@@ -214,7 +214,7 @@ def test(arguments: list[str]) -> None:
         code = subprocess.run([str(folder / command[0]), *command[1:]], cwd=ROOT).returncode
         if code != 0:
             sys.exit(code)
-    workers = ["-n", "3", "--dist", "loadgroup"] if (os.cpu_count() or 1) > 1 else []
+    workers = ["-n", "3", "--dist", "loadscope"] if (os.cpu_count() or 1) > 1 else []
     say("== pytest, and mypy beside it")
     with subprocess.Popen([str(folder / "mypy")], cwd=ROOT, stdout=subprocess.PIPE, text=True) as types:  # noqa: SIM117
         with subprocess.Popen([str(python()), "-m", "pytest", *workers, *arguments], cwd=ROOT) as tests:

@@ -42,6 +42,23 @@ def pytest_collection_finish() -> None:
         manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Where tests run in several workers: a file stays in one, and all journeys with a browser stay in one.
+
+    A file's fixtures are then made once, and there is one browser and one app. Journeys come first, since they take
+    longest. (Groups by mark need pytest-xdist's ``loadgroup``, which does not see them with this version of pytest.)
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.split("::", 1)[0]
+            return "browser" if "tests/browser/" in file else file
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
+
+
 def forget() -> None:
     """Drop what the process remembers of settings and loaded checkpoints."""
     from core import settings

@@ -61,11 +61,11 @@ expect.set_options(timeout=WAIT_MS)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark everything in this folder: one group, one worker."""
+    """Mark everything in this folder, and put it first: one worker has all of it, and it takes longest."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
 
 
 @contextmanager
