@@ -176,14 +176,15 @@ def _colorbar(title: str, theme: Theme) -> dict[str, object]:
         "ypad": 14,
         "title": {"text": title, "side": "right", "font": {"color": _TEXT[theme]}},
         "tickformat": ".2~f",
-        "nticks": 6,
+        "nticks": 4,
+        "tickangle": 0,
         "tickfont": {"color": _TEXT[theme]},
         "outlinewidth": 0,
     }
 
 
 def _title(text: str, theme: Theme) -> dict[str, object]:
-    return {"text": text, "standoff": 6, "font": {"color": _TEXT[theme]}}
+    return {"text": text, "standoff": 10, "font": {"color": _TEXT[theme]}}
 
 
 def _query_title(found: AttentionMap) -> str:

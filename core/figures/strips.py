@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _MANY = 40
+_WIDE = 5
+"""Columns up to which a cell has room for larger figures on a telephone."""
+_SIDE_BY_SIDE = 12
+"""Numbers that stand side by side under a picture on a telephone."""
 _MOST_NAMED = 4_000
 _GROUND = {False: "#ffffff", True: "#12161b"}
 _ENDS = {False: ("#B2500C", "#0072B2"), True: ("#F0954A", "#4FB3E8")}
@@ -80,7 +84,8 @@ def strips(
         yaxis=axis | _ticks(names) | {"autorange": "reversed", "title": down},
     )  # fmt: skip
     if digits is not None:
-        write(figure, [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in values])
+        write(figure, [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in values],
+              size=12 if len(tops) <= _WIDE else 11)  # fmt: skip
     return figure
 
 
@@ -90,7 +95,7 @@ def _short(names: Sequence[str]) -> bool:
 
 
 def _ticks(names: Sequence[str]) -> dict[str, Any]:
-    """Every name where there are few, else about five of them."""
-    step = max(1, len(names) // 5) if len(names) > _MANY else 1
+    """Every name where there are few, every second number where they would run together, of many about five."""
+    step = max(1, len(names) // 5) if len(names) > _MANY else 1 + (len(names) > _SIDE_BY_SIDE and names[-1].isdigit())
     places = list(range(0, len(names), step))
     return {"tickmode": "array", "tickvals": places, "ticktext": [names[i] for i in places]}

@@ -57,7 +57,7 @@ def growth(
         )  # fmt: skip
     figure.add_vline(x=size, line={"color": ink, "width": 1.5, "dash": "dot"})
     top = max((y for _, y in (*text, *test)), default=1.0)
-    figure.update_layout(**_layout(dark, 300), legend={"orientation": "h", "y": 1.16, "x": 0})
+    figure.update_layout(**_layout(dark, 330), legend={"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0})
     figure.update_xaxes(
         title={"text": "pieces in the vocabulary", "font": {"color": ink}}, fixedrange=True, zeroline=False,
         gridcolor="rgba(128,128,128,0.18)", tickfont={"color": ink},

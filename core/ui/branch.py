@@ -56,7 +56,10 @@ def branch_frame(branch: Branch, sentence: str) -> BranchView:
         "size": _sizes(systems),
         "view": VIEWS,
     }
+    asked = st.query_params.get("system", "")
     state = open_page(branch, choices)
+    if asked not in systems:
+        _elsewhere(asked)
 
     # one row on a wide screen, wrapping on a narrow one
     left, middle, right = st.columns([1.1, 1.4, 2.3], vertical_alignment="bottom")
@@ -73,6 +76,17 @@ def branch_frame(branch: Branch, sentence: str) -> BranchView:
     if section == "demo" and spec is not None and spec.card is not None and spec.card.weaknesses:
         st.caption(f"{plain(spec.name)}: {plain_terms(spec.card.weaknesses[0])}")
     return BranchView(state, system, spec, section)
+
+
+def _elsewhere(asked: str) -> None:
+    """Lead to a system that a link looks for on the page of another branch."""
+    system = next((one for one in catalogue.systems() if one.slug == asked), None)
+    if system is not None and system.branch in BRANCH_TITLES:
+        st.page_link(
+            f"pages/{system.branch}.py",
+            label=f"{plain(system.name)} stands on the page {BRANCH_TITLES[system.branch]}",
+            icon=":material/arrow_forward:", query_params={"system": system.slug},
+        )  # fmt: skip
 
 
 def _relative(system: System, spec: CheckpointSpec) -> None:

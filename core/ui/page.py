@@ -45,10 +45,11 @@ _STYLE = """<style>
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 4rem 1rem 2rem; }
-  .katex-display > .katex { white-space: normal; } }
+  .katex-display > .katex { white-space: normal; }
+  [data-testid="stButtonGroup"] [role="radiogroup"] { flex-wrap: wrap; } }
 </style>"""
 """Beside the frame: small print and titles of axes with a contrast of 4.5 to 1 at least, dark letters on the light blue
-of the dark theme, and page links and formulas that break where a narrow screen ends instead of being cut off there."""
+of the dark theme, and page links, formulas and rows of choices that break where a narrow screen ends."""
 
 
 def accent(branch: str) -> str:

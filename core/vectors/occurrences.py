@@ -85,9 +85,10 @@ def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> 
             found.append(Occurrence(line, reading.text, start, end, ids, name))
             vectors.append(reading.states[:, list(pieces)].mean(axis=1))
     if not found:
+        where = f"none of the {len(lines)} sentences" if len(lines) > 1 else "no sentence here"
         raise InputUnusable(
-            f"“{word}” stands in none of the {len(lines)} sentences. Type a word that they share, in the form in which "
-            "it stands there, or change the sentences."
+            f"“{word}” stands in {where}. "
+            "Type a word that your sentences share, in the form in which it stands there, or change the sentences."
         )
     if len(found) > MOST:
         raise InputUnusable(f"“{word}” stands {len(found)} times in these sentences; up to {MOST} are looked at.")

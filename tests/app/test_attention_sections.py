@@ -40,9 +40,12 @@ def test_switching_off_opens_with_the_head_that_matters_most() -> None:
     assert at.query_params["off"] == ""
 
 
-def test_a_link_switches_heads_off_and_passes_over_those_that_are_not_there(checkpoint_dir: Path) -> None:
+def test_a_link_switches_heads_off_and_names_those_that_are_not_there(checkpoint_dir: Path) -> None:
     at = page(tab="off", model="dir-tiny-bert", asked="The cat [MASK].", off="e1-2,e9-9,x1-1,e0-1")
     assert widget(at.multiselect, "Off").value == ["e1-2"]  # type: ignore[attr-defined]
+    assert "“e9-9, x1-1, e0-1”, which this model has not. Its heads are written like e" in shown(at).replace("\\", "")
+    at.run()
+    assert not at.warning
     click(at, "Keep only these")
     assert sorted(widget(at.multiselect, "Off").value) == ["e1-1", "e2-1", "e2-2"]  # type: ignore[attr-defined]
     click(at, "Layer 2")

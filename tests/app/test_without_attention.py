@@ -96,6 +96,16 @@ def test_mambas_tree_is_described_without_attention() -> None:
     assert "there is no attention and no feed-forward block; the mixers hold 70.1 %" in said
 
 
+def test_a_link_to_the_wrong_page_leads_to_the_right_one() -> None:
+    at = opened("decoder", system="mamba", tab="facts")
+    assert "The link asks for system “mamba”" in shown(at)
+    link = next(element.proto for element in at.get("page_link") if element.proto.page == "efficient")
+    assert link.label == "Mamba stands on the page Efficient"
+    assert not [
+        one for one in opened("decoder", system="x", tab="facts").get("page_link") if "stands" in one.proto.label
+    ]
+
+
 def test_a_system_without_sizes_is_not_offered_for_comparison() -> None:
     at = opened("decoder", system="gpt-3", tab="tree", drawing="sizes")
     offered = at.multiselect[0].options

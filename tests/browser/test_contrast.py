@@ -80,3 +80,11 @@ def test_a_long_formula_breaks_on_a_telephone(narrow: Visitor) -> None:
     expect(formula).to_be_visible()
     assert formula.evaluate("(shown) => [...shown.querySelectorAll('.base')].every("
                             "(part) => part.getBoundingClientRect().right <= window.innerWidth)")  # fmt: skip
+
+
+def test_a_row_of_choices_breaks_on_a_telephone(narrow: Visitor) -> None:
+    page = narrow.open("/tokenizers?tab=steps")
+    for name in ("BPE joins", "WordPiece matches", "Unigram weighs"):
+        choice = page.get_by_role("radio", name=name)
+        expect(choice).to_be_visible()
+        assert choice.evaluate("(button) => button.getBoundingClientRect().right <= window.innerWidth"), name

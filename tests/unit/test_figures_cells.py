@@ -45,6 +45,14 @@ def test_texts_stand_in_their_cells_and_do_not_widen_the_picture() -> None:
     assert isinstance(figure.data[0], go.Heatmap)
 
 
+def test_many_numbers_beside_each_other_leave_out_every_second_name() -> None:
+    values = np.zeros((1, 16), np.float32)
+    numbers = [str(i + 1) for i in range(16)]
+    assert strips(values, ["a"], numbers).layout.xaxis.ticktext == tuple(numbers[::2])
+    assert strips(values[:, :12], ["a"], numbers[:12]).layout.xaxis.ticktext == tuple(numbers[:12])
+    assert len(strips(values, ["a"], [f"w{i}" for i in range(16)]).layout.xaxis.ticktext) == 16
+
+
 def test_scores_of_heads_are_written_in_percent_where_there_is_room() -> None:
     grid = np.array([[0.074, 0.5], [np.nan, 1.0]], np.float32)
     assert list(score_grid(grid, "x").data[1].text) == ["7", "50", "", "100"]

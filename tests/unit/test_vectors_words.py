@@ -88,6 +88,8 @@ def test_a_word_of_several_pieces_has_their_mean() -> None:
     assert "line 2" in missing(found)
     with pytest.raises(InputUnusable, match="stands in none of the 2 sentences"):
         gather("z", parse("a\nb"), letters)
+    with pytest.raises(InputUnusable, match="stands in no sentence here"):
+        gather("z", parse("a"), letters)
     with pytest.raises(InputUnusable, match="stands 32 times"):
         gather("a", parse("a a\n" * 16), letters)
 

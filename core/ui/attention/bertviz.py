@@ -24,6 +24,11 @@ _SAYS: dict[View, str] = {
     "neuron": "**Try** the plus sign beside a token: query, key, their product number by number, and what the "
     "softmax leaves of it.",
 }
+_NOTICE: dict[View, str] = {
+    "head": "how many lines end at the first token or at a separator: heads that find nothing often rest there.",
+    "model": "which pictures look alike, side by side or layers apart: several heads do one kind of work.",
+    "neuron": "that a score is a sum: every number of a query times that of a key, some for it and some against.",
+}
 _FRAME_LIMIT = 1_100
 
 
@@ -73,8 +78,9 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
     if not able.whole:
         st.caption(plain(able.sentence))
     st.markdown(_SAYS[view])
+    st.markdown(f"**Notice** {_NOTICE[view]}")
     if found.note:
-        st.markdown(f"**Notice** {plain(found.note)}")
+        st.caption(plain(found.note))
     with st.container(horizontal=True):
         st.download_button(
             "This page (HTML)", page.encode(), f"{spec.slug}-{view}-view.html", "text/html",

@@ -178,7 +178,7 @@ def _one(
     joined = [name for i, name in enumerate(look.found.key_tokens) if not able[:, i].any()]
     if joined:
         st.caption(
-            f"No token begins in {plain(' '.join(joined))}, "
+            f"No token begins in “{plain(' '.join(joined))}”, "
             + terms("which this tokeniser joins to what stands before it.")
         )
     if best is None:

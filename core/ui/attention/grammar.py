@@ -171,14 +171,11 @@ def _table(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> None:
         rows.append(
             {
                 "relation": name,
-                "joins": MEANING[name],
-                "links": one.n,
-                "head": f"{one.best[0] + 1}-{one.best[1] + 1}",
-                "read": one.direction,
                 "right %": round(100 * one.accuracy, 1),
                 "95 % interval": "{:.0%} to {:.0%}".format(*one.interval),
                 "fixed distance %": round(100 * one.baseline, 1),
                 "at": f"{one.offset:+d}",
+                "head": f"{one.best[0] + 1}-{one.best[1] + 1}",
                 **(
                     {"same head elsewhere %": round(100 * one.best_in(again), 1) if again else None}
                     if elsewhere
@@ -186,6 +183,9 @@ def _table(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> None:
                 ),
                 "BERT-base %": theirs[name][0] if name in theirs else None,
                 "its head": f"{theirs[name][1]}-{theirs[name][2]}" if name in theirs else None,
+                "links": one.n,
+                "read": one.direction,
+                "joins": MEANING[name],
             }
         )
     assert set(found) <= set(LABELS)

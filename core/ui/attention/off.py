@@ -64,6 +64,17 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
         )  # a link without it opens with the head that matters most off, so that one sees what is meant
         codes_asked = [_code(ranked[0].head)] if asked is None else asked
         st.session_state[slot] = [code for code in codes_asked if _head(code) in every]
+        strange = [code for code in codes_asked if _head(code) not in every]
+        if strange:
+            example = ranked[0].head
+            st.warning(
+                plain(
+                    f"The link switches off “{', '.join(strange)[:60]}”, which this model has not. Its heads are "
+                    f"written like {_code(example)}: {KINDS[example.kind].lower()}, layer {example.layer + 1}, head "
+                    f"{example.head + 1}."
+                ),
+                icon=":material/link_off:",
+            )
     off = tuple(head for code in st.session_state[slot] if (head := _head(code)) in every)
     with st.spinner("Asking without them"):
         found = session.without_heads(spec.slug, text, off, task)
@@ -143,13 +154,13 @@ def _buttons(ranked: tuple[HeadEffect, ...], kind: str, off: tuple[Head, ...], s
     strongest = own[0]
     with st.container(horizontal=True):
         st.button(
-            f"{strongest.layer + 1}-{strongest.head + 1} matters most", key=state.key("off.most"),
+            f"Head {strongest.layer + 1}-{strongest.head + 1} matters most", key=state.key("off.most"),
             on_click=_put, args=(slot, [_code(strongest)]),
         )  # fmt: skip
         idle = next((effect for effect in sorted(ranked, key=_idle) if effect.head.kind == kind), None)
         if idle is not None and idle.sharpness is not None:
             st.button(
-                f"{idle.head.layer + 1}-{idle.head.head + 1} is sharp and idle", key=state.key("off.idle"),
+                f"Head {idle.head.layer + 1}-{idle.head.head + 1} is sharp and idle", key=state.key("off.idle"),
                 on_click=_put, args=(slot, [_code(idle.head)]),
             )  # fmt: skip
         with st.popover("A whole layer"):

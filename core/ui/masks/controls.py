@@ -60,7 +60,7 @@ def _axes(choice: Choice, state: PageState) -> Axes:
     """What stands at the axes; reads and writes ``text``, ``tokens``, ``queries``, ``caption``, ``side``."""
     text = st.text_input(
         "Your sentence", state.text("text", SENTENCE), max_chars=MOST_CHARACTERS, key=state.key("masks.text"),
-        width=250, help="Cut into words and marks: a mask asks where a token stands, not what it is",
+        width="stretch", help="Cut into words and marks: a mask asks where a token stands, not what it is",
     )  # fmt: skip
     count = None
     if choice.layout == "text":

@@ -55,7 +55,7 @@ def _try(choice: Choice) -> None:
             "batch needs it; “without” takes away."
         )
     said(f"**Try** {attempt[0].lower()}{attempt[1:]} A click on a cell turns it over; so do Enter and Space.")
-    said(f"**Notice** {notice}")
+    said(f"**Notice** {notice[0].lower()}{notice[1:]}")
 
 
 def _flips(choice: Choice, shape: tuple[int, int], key: str, state: PageState) -> tuple[int, ...]:

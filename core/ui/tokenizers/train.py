@@ -40,8 +40,8 @@ def training(view: TokenizersView) -> None:
         required=True, label_visibility="collapsed",
     )  # fmt: skip
     state.set(kind=kind)
-    left, right = st.columns([1, 1.8], gap="large")
-    with left:
+    shown, typed = st.columns([1.8, 1], gap="large")  # the picture first, also where columns stand below each other
+    with typed:
         text = st.text_area(
             "Learns from", state.text("corpus", TALE), height=200, key=state.key("corpus"),
             help=f"Up to {MOST_TEXT:,} characters",
@@ -49,7 +49,7 @@ def training(view: TokenizersView) -> None:
         state.set(corpus=None if text == TALE else text)
         test = st.text_area("Then cuts", state.text("test", TALE_TEST), height=90, key=state.key("test"))
         state.set(test=None if test == TALE_TEST else test)
-    with right:
+    with shown:
         found = _trained(str(text), cast(Kind, kind))
         sentence = words_of(whole(str(test), _MOST_TEST), found.kind)
         size = _size(state, found)

@@ -81,7 +81,7 @@ def model_menu(
     slug = st.selectbox(
         "Live model", list(offered), index=list(offered).index(wanted if wanted in offered else first),
         format_func=lambda slug: f"{offered[slug].name} · {BRANCH_TITLES.get(offered[slug].branch, '')}",
-        key=view.state.key(f"{name}.{view.section}.{len(offered)}"), width=300,
+        key=view.state.key(f"{name}.{view.section}.{len(offered)}"), width=350,
         help="What really runs here; the zoo says how each was trained",
     )  # fmt: skip
     if slug != wanted:
