@@ -215,6 +215,8 @@ def test(arguments: list[str]) -> None:
         if code != 0:
             sys.exit(code)
     workers = ["-n", "3", "--dist", "loadscope"] if (os.cpu_count() or 1) > 1 else []
+    # A job in the background of a script ignores this signal, and so would pytest, which inherits that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     say("== pytest, and mypy beside it")
     with subprocess.Popen([str(folder / "mypy")], cwd=ROOT, stdout=subprocess.PIPE, text=True) as types:  # noqa: SIM117
         with subprocess.Popen([str(python()), "-m", "pytest", *workers, *arguments], cwd=ROOT) as tests:

@@ -53,4 +53,4 @@ def test_the_curves_say_in_words_what_they_show(visitor: Visitor) -> None:
     said = re.compile("^held-out bits per byte over the tokens seen.*Atlas GPT-2 from 1.91 to")
     expect(page.get_by_role("figure", name=said)).to_be_visible()
     page.get_by_role("tab", name="As a table").click()
-    expect(page.get_by_role("rowheader", name="Atlas GPT-2")).to_be_visible()
+    expect(page.get_by_role("tabpanel").get_by_role("rowheader", name="Atlas GPT-2")).to_be_visible()
