@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _MANY = 40
+_LINE = 16
+"""Pixels of a row from which each has its name beside it, however many there are."""
 _WIDE = 5
 """Columns up to which a cell has room for larger figures on a telephone."""
 _SIDE_BY_SIDE = 12
@@ -81,7 +83,7 @@ def strips(
         height=70 + row_height * len(names) + (20 if across else 0), margin={"l": 8, "r": 8, "t": 8, "b": 8},
         dragmode=False, font={"color": ink(dark)}, plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
         xaxis=axis | _ticks(tops) | {"side": "top", "title": across, "tickangle": 0 if _short(tops) else -60},
-        yaxis=axis | _ticks(names) | {"autorange": "reversed", "title": down},
+        yaxis=axis | (_all(names) if row_height >= _LINE else _ticks(names)) | {"autorange": "reversed", "title": down},
     )  # fmt: skip
     if digits is not None:
         write(figure, [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in values],
@@ -92,6 +94,10 @@ def strips(
 def _short(names: Sequence[str]) -> bool:
     """Whether names fit side by side; of many only a few are written."""
     return len(names) > _MANY or max((len(name) for name in names), default=0) * len(names) <= 60
+
+
+def _all(names: Sequence[str]) -> dict[str, Any]:
+    return {"tickmode": "array", "tickvals": list(range(len(names))), "ticktext": list(names)}
 
 
 def _ticks(names: Sequence[str]) -> dict[str, Any]:

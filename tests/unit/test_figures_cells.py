@@ -53,6 +53,12 @@ def test_many_numbers_beside_each_other_leave_out_every_second_name() -> None:
     assert len(strips(values, ["a"], [f"w{i}" for i in range(16)]).layout.xaxis.ticktext) == 16
 
 
+def test_every_row_that_has_room_has_its_name() -> None:
+    values, names = np.zeros((60, 3), np.float32), [f"w{i}" for i in range(60)]
+    assert strips(values, names, ["a", "b", "c"]).layout.yaxis.ticktext == tuple(names)
+    assert len(strips(values, names, ["a", "b", "c"], row_height=5).layout.yaxis.ticktext) == 5
+
+
 def test_scores_of_heads_are_written_in_percent_where_there_is_room() -> None:
     grid = np.array([[0.074, 0.5], [np.nan, 1.0]], np.float32)
     assert list(score_grid(grid, "x").data[1].text) == ["7", "50", "", "100"]

@@ -139,12 +139,14 @@ def _live(spec: CheckpointSpec, state: PageState) -> None:
         apart = f"They stand {abs(real)} apart in the text" + (
             ", the key later, where a decoder cannot look." if real > 0 else "."
         )
-        st.caption(f"{apart} The score would be highest at distance {int(distances[scores.argmax()])}.")
+        st.caption(
+            f"{apart} The score would be highest at distance {int(distances[scores.argmax()])}.".replace("-", "−")
+        )
     with right:
         rows = []
         for shift in _SHIFTS:
             at = turned(q, query + shift, found.base) @ turned(k, key + shift, found.base) * found.factor
-            rows.append((f"{query + shift}", f"{key + shift}", f"{at:.4f}"))
+            rows.append((f"{query + shift}", f"{key + shift}", f"{at:.4f}".replace("-", "−")))
         table(Table(("Query at", "Key at", "Score"), rows, "Both moved by the same number", (34, 33, 33), (1, 2)))
         st.caption("Both moved on by 0, 10, 100 and 1,000 places: the score stays.")
 
