@@ -10,23 +10,25 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import socket
 import statistics
 import subprocess
 import sys
 import time
-import urllib.request
-from pathlib import Path
 
+from _app import ROOT, app, chromium
 from _harness import goal
 
-ROOT = Path(__file__).resolve().parent.parent
-READING = [("home", {}), ("about", {})] + [
-    (branch, {"tab": tab})
-    for branch in ("encoder", "decoder", "encoder-decoder", "efficient")
-    for tab in ("tree", "facts")
-]
+READING: list[tuple[str, dict[str, str]]] = [
+    *((page, {}) for page in ("home", "about", "timeline", "sources", "glossary", "zoo")),
+    *((branch, {"tab": tab}) for branch in ("encoder", "decoder", "encoder-decoder", "efficient")
+      for tab in ("tree", "facts")),
+    ("compare", {}), ("compare", {"pins": "bert,gpt-2,t5"}),
+    ("compare", {"tab": "trees", "left": "bert", "right": "t5"}),
+    ("results", {}), ("results", {"tab": "all"}),
+    ("search", {"q": "rotary"}),
+    *(("calculators", {"tab": tab}) for tab in ("parameters", "training", "cache", "epoch", "fit", "systems")),
+    ("zoo", {"tab": "curves"}),
+]  # fmt: skip
 STARTS = 3
 
 # Runs in a process of its own: the pages as Streamlit runs them, without a browser.
@@ -78,63 +80,25 @@ def page_scripts() -> bool:
 
 def server_to_home() -> bool:
     """Time the server's start until Home's heading and picture are visible in a browser."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        print("The start in a browser is not measured: that needs the test tools, which make test sets up.")
-        return True
-
-    found = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
     times = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=next((path for path in found if path), None),
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
+    with chromium() as browser:
+        if browser is None:
+            return True
         for _ in range(STARTS):
             page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
             page.set_default_timeout(300_000)
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                port = free.getsockname()[1]
-            command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-            start = time.perf_counter()
-            server = subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=subprocess.DEVNULL)
-            try:
-                while not serves(port):
-                    time.sleep(0.02)
-                up = time.perf_counter() - start
-                page.goto(f"http://127.0.0.1:{port}/")
-                page.get_by_role("heading", level=1).first.wait_for()
-                heading = time.perf_counter() - start
-                page.locator("[data-testid=stPlotlyChart] svg.main-svg, iframe, svg[role]").first.wait_for()
-                times.append(time.perf_counter() - start)
-                busy = processor_seconds(server.pid)
-                steps = f"server up {up:.2f} s, heading {heading:.2f} s, picture {times[-1]:.2f} s"
-                print(f"  {steps}; server on the processor {busy:.2f} s", flush=True)
-            finally:
-                page.context.close()
-                server.terminate()
+            with app() as server:
                 server.wait()
+                up = time.perf_counter() - server.begun
+                page.goto(server.address)
+                page.get_by_role("heading", level=1).first.wait_for()
+                heading = time.perf_counter() - server.begun
+                page.locator("[data-testid=stPlotlyChart] svg.main-svg, iframe, svg[role]").first.wait_for()
+                times.append(time.perf_counter() - server.begun)
+                steps = f"server up {up:.2f} s, heading {heading:.2f} s, picture {times[-1]:.2f} s"
+                print(f"  {steps}; server on the processor {server.processor_seconds():.2f} s", flush=True)
+                page.context.close()
     return goal("server start to Home in a browser", statistics.median(times), 4, "s")
-
-
-def processor_seconds(pid: int) -> float:
-    """What a process has used of the processors so far; not a number where the system does not say."""
-    stat = Path(f"/proc/{pid}/stat")
-    if not stat.exists():
-        return float("nan")
-    fields = stat.read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def serves(port: int) -> bool:
-    """True as soon as the server answers."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The decoder branch: write token by token, see every alternative, step back and choose another."""
 
 from core.ui.branch import branch_frame, foot, no_model, reading_sections
+from core.ui.demos.cover import beside
 from core.ui.demos.decoder_demos import decoder_demo
 from core.ui.demos.decoding import decoding_of
 from core.ui.heads.generated import generated_heads
@@ -22,8 +23,9 @@ elif view.section == "demo":
 elif view.section == "heads" and view.spec.kind == "permutation-lm":
     text_heads(view)
 elif view.section == "heads":
-    with sentences():
-        generated_heads(view.spec, state, decoding_of(state))
+    if beside(state, view.spec.slug):
+        with sentences():
+            generated_heads(view.spec, state, decoding_of(state))
 else:
     reading_sections(view)
 

@@ -1,6 +1,7 @@
 """The encoder-decoder branch: text in, text out, and where each new token looked in the input."""
 
 from core.ui.branch import branch_frame, foot, no_model, reading_sections
+from core.ui.demos.cover import beside
 from core.ui.demos.rewrite import rewrite_demo
 from core.ui.heads.panel import text_heads
 from core.ui.links import close_page
@@ -18,7 +19,8 @@ elif view.section == "demo":
     with sentences():
         rewrite_demo(view.spec, view.state)
 elif view.section == "heads":
-    text_heads(view)
+    if beside(view.state, view.spec.slug):
+        text_heads(view)
 else:
     reading_sections(view)
 

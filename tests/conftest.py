@@ -11,12 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["ATLAS_HUB"] = "off"
 os.environ.pop("ATLAS_CHECKPOINT_DIR", None)
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+# A busy machine makes a single example late; how fast the app is, benchmarks tell.
+settings.register_profile("atlas", deadline=None)
+settings.load_profile("atlas")
 
 _LOOPBACK = ("127.", "::1", "localhost")
 _connect = socket.socket.connect

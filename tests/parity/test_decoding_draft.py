@@ -47,7 +47,7 @@ def noisy(large: Checkpoint, amount: float) -> Checkpoint:
 @pytest.mark.parametrize("ends", [None, 7])
 def test_greedy_text_is_the_same_and_rounds_add_up(ahead: int, ends: int | None) -> None:
     seen = set()
-    for seed in range(4):
+    for seed in range(2):
         large = model(seed, 24, ends)
         for draft in (noisy(large, 0.0), noisy(large, 0.05), noisy(large, 0.3), model(9, 8)):
             found = drafted(large, draft, PROMPT, 20, ahead=ahead)
@@ -73,7 +73,7 @@ def alone(large: Checkpoint, length: int, **rules: Any) -> tuple[GenerationStep,
 )
 def test_penalties_hold_and_the_greedy_text_is_still_that_of_plain_decoding(rules: dict[str, Any]) -> None:
     changed = 0
-    for seed in range(4):
+    for seed in range(2):
         large = model(seed, 24)
         free = drafted(large, noisy(large, 0.05), PROMPT, 20, ahead=3)
         for draft in (noisy(large, 0.0), noisy(large, 0.05), model(9, 8)):
@@ -88,7 +88,7 @@ def test_penalties_hold_and_the_greedy_text_is_still_that_of_plain_decoding(rule
 @pytest.mark.parametrize("ahead", [1, 3, 6])
 def test_a_text_to_stop_at_ends_it_with_the_token_that_completes_it(ahead: int) -> None:
     places = set()
-    for seed in range(6):
+    for seed in range(3):
         large = model(seed, 24)
         steps = alone(large, 20)
         for at in (2, 7, 13):
@@ -165,9 +165,9 @@ def test_sampled_tokens_are_distributed_as_the_large_models() -> None:
     large, small = model(0, 24, size=12), model(3, 8, size=12)
     with torch.inference_mode():
         chances = (large.model(torch.tensor([PROMPT])[:, :1]).logits[0, -1] / 2).softmax(-1)
-    counts = Counter(drafted(large, small, PROMPT[:1], 2, ahead=1, temperature=2.0, seed=s).ids[0] for s in range(600))
+    counts = Counter(drafted(large, small, PROMPT[:1], 2, ahead=1, temperature=2.0, seed=s).ids[0] for s in range(300))
     for token, chance in enumerate(chances.tolist()):
-        assert counts[token] / 600 == pytest.approx(chance, abs=4 * (chance * (1 - chance) / 600) ** 0.5 + 0.002)
+        assert counts[token] / 300 == pytest.approx(chance, abs=4 * (chance * (1 - chance) / 300) ** 0.5 + 0.002)
 
 
 def test_sampled_tokens_under_a_penalty_are_distributed_as_the_large_models() -> None:
@@ -177,10 +177,10 @@ def test_sampled_tokens_under_a_penalty_are_distributed_as_the_large_models() ->
     with torch.inference_mode():
         scores = large.model(torch.tensor([prompt])).logits[0, -1]
         chances = (penalised(scores, prompt, 2.0) / 2).softmax(-1)
-    found = (drafted(large, small, prompt, 2, ahead=1, temperature=2.0, seed=s, common=common) for s in range(600))
+    found = (drafted(large, small, prompt, 2, ahead=1, temperature=2.0, seed=s, common=common) for s in range(300))
     counts = Counter(one.ids[0] for one in found)
     for token, chance in enumerate(chances.tolist()):
-        assert counts[token] / 600 == pytest.approx(chance, abs=4 * (chance * (1 - chance) / 600) ** 0.5 + 0.002)
+        assert counts[token] / 300 == pytest.approx(chance, abs=4 * (chance * (1 - chance) / 300) ** 0.5 + 0.002)
 
 
 def test_a_visitor_can_stop_after_any_round() -> None:

@@ -63,7 +63,7 @@ def test_one_rule(rule: rules.Rule, value: float, ties: bool) -> None:
     assert changed or value in (500, 0.999) or (rule, ties) == ("min_p", True), "else the rule was not tested"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     seed=some.integers(0, 10_000),
     spread=some.floats(0.1, 6),

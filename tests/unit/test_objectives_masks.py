@@ -58,7 +58,7 @@ ALL = (_masked, _whole, _spans, _units, _order, _hidden)
 
 
 @pytest.mark.parametrize("make", ALL)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.integers(0, 2**32), st.sampled_from([0.05, 0.15, 0.5]))
 def test_nothing_is_lost_and_the_format_stays(
     make: Callable[..., Example], lengths: list[int], seed: int, rate: float
@@ -121,7 +121,7 @@ def test_a_text_of_one_token_is_asked_and_one_without_any_is_not() -> None:
     assert whole_words.corrupt(["[CLS]"], [-1], WORDS, np.random.default_rng(0), fixed=(0,)).asked == ()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.integers(0, 2**32))
 def test_of_a_whole_word_all_pieces_are_asked(lengths: list[int], seed: int) -> None:
     example = _whole(lengths, np.random.default_rng(seed), 0.15)
@@ -153,7 +153,7 @@ def test_the_lengths_of_spans_are_geometric_and_sum_to_one() -> None:
     assert drawn.mean() == pytest.approx(3.797, abs=0.08)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(1, 3), min_size=5, max_size=60), st.integers(0, 2**32))
 def test_a_span_begins_with_a_word_and_shares_its_fate(lengths: list[int], seed: int) -> None:
     example = _spans(lengths, np.random.default_rng(seed), 0.15)

@@ -203,10 +203,18 @@ def index(project: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has to choose between two builds of torch")
-def test_real_pip_refuses_cuda_and_takes_the_cpu_build(
+def test_real_pip_says_when_there_is_no_index_refuses_cuda_and_takes_the_cpu_build(
     start: ModuleType, project: Path, index: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # One environment for all three, since making it takes longest.
     monkeypatch.setattr(start, "reachable", lambda url: False)
+    index(project)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(start, "has_nvidia", lambda: True)
+        with pytest.raises(SystemExit, match="Is there a network"):
+            start.install(start.APP)
+    assert not (project / ".venv" / "requirements.txt").exists()
+
     packages = project / "packages"
     wheel(packages, "torch", "2.13.0", 'nvidia-cudnn-cu13==9.20.0.48; platform_system == "Linux"')
     wheel(packages, "nvidia-cudnn-cu13", "9.20.0.48")
@@ -223,16 +231,6 @@ def test_real_pip_refuses_cuda_and_takes_the_cpu_build(
     assert list(site.glob("torch-2.13.0+cpu*"))
     assert list(site.glob("small-1.0*"))
     assert not list(site.glob("nvidia*"))
-
-
-def test_real_pip_without_any_index_gets_a_sentence(
-    start: ModuleType, project: Path, index: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(start, "has_nvidia", lambda: True)
-    index(project)
-    with pytest.raises(SystemExit, match="Is there a network"):
-        start.install(start.APP)
-    assert not (project / ".venv" / "requirements.txt").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the tools are shell scripts here")

@@ -66,6 +66,21 @@ def uncovered(
     return False
 
 
+def beside(state: PageState, slug: str) -> bool:
+    """Whether another section may show what the model ``slug`` wrote, which the demo covers; else say so, and ask."""
+    question = ("beside", slug, state.text("text"))
+    if state.text("cover") != "yes" or was_shown(state, question):
+        return True
+
+    def show() -> None:
+        _shown(state)[repr(question)] = None
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.info("“Guess first” is on in the demo, and these heads would tell what the model wrote.")
+        st.button("Show the heads", key=state.key("cover.beside"), on_click=show)
+    return False
+
+
 def was_shown(state: PageState, question: object) -> bool:
     """Whether the answer to ``question`` has been uncovered."""
     return repr(question) in _shown(state)

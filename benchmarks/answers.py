@@ -1,0 +1,121 @@
+"""How soon a page answers what was typed: from the key that sends the text to the answer, in Chromium.
+
+The goal is 300 ms on a machine that does nothing else, for the pages on which one types a text of one's own. The
+clock is the browser's: it starts when Enter goes down, and stops when the page has come to rest with everything drawn
+or, where a text grows word by word, with its first new word. Each text is new, so that nothing is found in a cache; the
+first one, which also loads the model, is left out. What the server had the processors for stands beside it: on a
+machine that does other work, it tells what the app itself needs.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+from typing import TYPE_CHECKING, Any
+
+from _app import App, app, chromium
+from _harness import goal
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+GOAL_MS = 300
+TEXTS = 5
+OBJECTIVES = (
+    "masked", "epochs", "whole-words", "spans", "knowledge", "next-sentence", "sentence-order", "three-orders",
+    "word-order", "replaced", "translation", "distillation", "causal", "permutation", "sentinels", "denoise", "gaps",
+    "prefix", "unified",
+)  # fmt: skip
+GROWING = "[data-testid=stHtml] p[dir=auto]"
+CASES: tuple[tuple[str, str | None], ...] = (
+    *((f"/objectives?objective={objective}", None) for objective in OBJECTIVES),
+    *((f"/tokenizers?tab={tab}", None) for tab in ("beside", "steps", "languages", "noise", "train")),
+    *((f"/tokenizers?tab=steps&method={method}", None) for method in ("wordpiece", "unigram")),
+    ("/generation?tab=side", GROWING),
+    ("/generation?tab=step", None),
+    ("/generation?tab=beam", None),
+    ("/generation?tab=draft", GROWING),
+    *((f"/vectors?tab={tab}", None) for tab in ("word", "sum")),
+    *((f"/vectors?tab=places&kind={kind}", None) for kind in ("relative", "rotary")),
+)
+"""Links, and where a text grows, what holds it. The first text box of the page is the one that is typed into."""
+REST = """
+(growing) => new Promise((done) => {
+  const app = document.querySelector("[data-testid=stApp]");
+  const stands = () => app.dataset.testScriptState === "notRunning";
+  const written = () => [...document.querySelectorAll(growing || "none")].map((one) => one.textContent).join();
+  const before = written();
+  let start = null, first = null, rest = null;
+  const end = () => { observer.disconnect(); done({ first: first ?? rest, rest }); };
+  let quiet = null;
+  const look = () => {
+    if (start === null) return;
+    if (growing && first === null && written() !== before) first = performance.now() - start;
+    clearTimeout(quiet);
+    // A component may ask for another run as soon as it is drawn.
+    if (stands()) {
+      if (rest === null) rest = performance.now() - start;
+      quiet = setTimeout(end, 400);
+    } else rest = null;
+  };
+  const observer = new MutationObserver(look);
+  observer.observe(document.body, {
+    subtree: true, childList: true, characterData: true, attributeFilter: ["data-test-script-state"],
+  });
+  addEventListener("keydown", (event) => {
+    if (event.key === "Enter") start = performance.now();
+  }, { capture: true, once: true });
+  window.listening = true;
+})
+"""
+
+
+def answers(page: Page, server: App, path: str, growing: str | None) -> tuple[list[dict[str, float]], float]:
+    """Milliseconds until the first answer and until rest for each new text; the server's seconds for all."""
+    page.goto(server.address + path)
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning] h1")
+    box = page.get_by_test_id("stMain").get_by_role("textbox").first
+    usual = box.input_value()
+    many_lines = box.evaluate("box => box.tagName") == "TEXTAREA"
+    found, busy = [], 0.0
+    for number in range(TEXTS + 1):
+        ending = "abcdefgh"[number]
+        # The word in a box of one word grows; a text gets another one.
+        box.fill(f"{usual}{ending}" if " " not in usual else f"{usual} One more {ending * 2}.")
+        page.evaluate(f"void (window.measured = ({REST})({growing!r}))".replace("None", "null"))
+        before = server.processor_seconds()
+        box.press("Control+Enter" if many_lines else "Enter")
+        times: dict[str, float] = page.evaluate("window.measured")
+        if number:
+            found.append(times)
+            busy += server.processor_seconds() - before
+    assert page.get_by_test_id("stException").count() == 0, path
+    return found, busy
+
+
+def all_cases(wanted: list[str]) -> bool:
+    """Measure every case, or those whose link contains one of ``wanted``; print one line for each."""
+    good = True
+    with chromium() as browser, app() as server:
+        if browser is None:
+            return True
+        server.wait()
+        for path, growing in CASES:
+            if wanted and not any(word in path for word in wanted):
+                continue
+            page: Any = browser.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce").new_page()
+            page.set_default_timeout(120_000)
+            found, busy = answers(page, server, path, growing)
+            rest = statistics.median(times["rest"] for times in found)
+            name = f"{path} (server on the processor {busy / len(found) * 1e3:.0f} ms, at rest after {rest:.0f} ms)"
+            good &= goal(name, statistics.median(times["first"] for times in found), GOAL_MS, "ms")
+            sys.stdout.flush()
+            page.context.close()
+    return good
+
+
+if __name__ == "__main__":
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    print(f"{os.cpu_count()} cores{load}")
+    sys.exit(0 if all_cases(sys.argv[1:]) else 1)
