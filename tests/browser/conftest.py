@@ -56,6 +56,20 @@ STANDS = """
   && [...document.querySelectorAll("h1")].some((title) => title.checkVisibility())
 """
 """True when the script has run and its page is drawn."""
+GO = """
+(path) => new Promise((done) => {
+  const app = document.querySelector("[data-testid=stApp]");
+  let begun = false;
+  const observer = new MutationObserver(() => {
+    if (app.dataset.testScriptState !== "notRunning") begun = true;
+    else if (begun) { observer.disconnect(); done(); }
+  });
+  observer.observe(app, { attributeFilter: ["data-test-script-state"] });
+  history.pushState({}, "", path);
+  dispatchEvent(new PopStateEvent("popstate"));
+})
+"""
+"""Goes to a path and waits until a run has begun and ended."""
 expect.set_options(timeout=WAIT_MS)
 
 
@@ -152,9 +166,14 @@ class Visitor:
         self.page.goto(self.address + path)
         return self.settle()
 
+    def go(self, path: str) -> Page:
+        """Go to a path as Back does, in the session that is open: nothing is loaded anew, so it takes half the time."""
+        self.page.evaluate(GO, path)
+        return self.settle()
+
     def settle(self) -> Page:
         """Wait until the script has run; no page may show an exception."""
-        self.page.wait_for_function(STANDS)  # looks at every frame, where ``expect`` looks twice a second
+        self.page.wait_for_function(STANDS, polling=50)  # ``expect`` looks twice a second; every frame would be dear
         assert self.page.get_by_test_id("stException").count() == 0, "the page shows an exception"
         return self.page
 

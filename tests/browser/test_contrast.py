@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, ViewportSize, expect
 
 from tests.browser.conftest import WAIT_MS, Visitor, visiting
 
@@ -33,6 +33,7 @@ CONTRAST = """
 """WCAG's contrast of a text with the first opaque ground below it, opacities on the way included."""
 
 
+TELEPHONE: ViewportSize = {"width": 400, "height": 900}
 PATIENCE = 15.0
 """Seconds in which what is drawn may come to rest: while a run goes on, Streamlit lets what it replaces fade."""
 
@@ -51,20 +52,31 @@ def comes_true(shown: Locator, condition: str) -> None:
         shown.page.wait_for_timeout(100)
 
 
-@pytest.fixture(params=["light", "dark"])
-def narrow(request: pytest.FixtureRequest, chromium: Browser, server: str) -> Iterator[Visitor]:
-    """A visitor with a telephone, in one theme and then in the other."""
-    context = chromium.new_context(
-        viewport={"width": 400, "height": 900}, reduced_motion="reduce", color_scheme=request.param
-    )
+@pytest.fixture(scope="module", params=["light", "dark"])
+def themed(request: pytest.FixtureRequest, chromium: Browser) -> Iterator[BrowserContext]:
+    """A telephone's window in one theme and then in the other."""
+    context = chromium.new_context(viewport=TELEPHONE, reduced_motion="reduce", color_scheme=request.param)
     context.set_default_timeout(WAIT_MS)
-    with visiting(context, server) as person:
-        yield person
+    yield context
     context.close()
 
 
-def test_small_print_and_titles_of_axes_can_be_read_in_both_themes(narrow: Visitor) -> None:
-    page = narrow.open("/vectors?tab=places&kind=linear")
+@pytest.fixture
+def reader(themed: BrowserContext, warm: str) -> Iterator[Visitor]:
+    """A visitor with a telephone in either theme."""
+    with visiting(themed, warm) as person:
+        yield person
+
+
+@pytest.fixture
+def narrow(visitor: Visitor) -> Visitor:
+    """A visitor with a telephone, where the theme does not matter."""
+    visitor.page.set_viewport_size(TELEPHONE)
+    return visitor
+
+
+def test_small_print_and_titles_of_axes_can_be_read_in_both_themes(reader: Visitor) -> None:
+    page = reader.open("/vectors?tab=places&kind=linear")
     caption = page.get_by_test_id("stCaptionContainer").last
     readable(caption.locator("p").last)
     readable(caption.get_by_role("link").last)
@@ -72,10 +84,10 @@ def test_small_print_and_titles_of_axes_can_be_read_in_both_themes(narrow: Visit
         readable(title)
 
 
-def test_letters_on_the_accent_can_be_read_in_both_themes(narrow: Visitor) -> None:
-    page = narrow.open("/decoder")
+def test_letters_on_the_accent_can_be_read_in_both_themes(reader: Visitor) -> None:
+    page = reader.open("/decoder")
     readable(page.get_by_role("button", name="Generate").get_by_text("Generate"))
-    page = narrow.open("/attention?tab=off")
+    page = reader.open("/attention?tab=off")
     readable(page.locator("[data-tag]:visible span").first)
 
 

@@ -77,7 +77,9 @@ def test_pages_fit_a_telephone(visitor: Visitor) -> None:
     visitor.page.set_viewport_size({"width": 400, "height": 800})
     trees = ("/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree")
     others = ("/timeline", "/attention", "/attention?tab=grammar", "/zoo", "/zoo?tab=curves", "/about")
+    page = visitor.open("/")
     for path in ("/", *trees, *others, *WORDS):
-        page = visitor.open(path)
+        visitor.go(path)
+        expect(page).to_have_url(visitor.address + path)
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, path

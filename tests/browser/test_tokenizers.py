@@ -50,7 +50,7 @@ def test_training_and_sections_at_400_pixels(visitor: Visitor) -> None:
     expect(page.get_by_role("figure", name=re.compile("^Tokens for 100 characters fall"))).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     for section in ("languages", "noise", "share"):
-        visitor.open(f"/tokenizers?tab={section}")
+        visitor.go(f"/tokenizers?tab={section}")
         expect(page.get_by_role("figure").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
