@@ -250,3 +250,21 @@ def test_nonsense_in_the_settings_gets_a_sentence() -> None:
     assert "may end a generation" in at.warning[0].value.replace("\\", "")
     at = opened(model="atlas-t5", task="nowhere", length="3")
     assert "has no task" in at.warning[0].value.replace("\\", "")
+
+
+def test_what_comes_next_is_covered_until_it_was_guessed() -> None:
+    def text(at: AppTest) -> str:
+        return re.sub(r"<[^>]+>", "", html_of(at))
+
+    at = opened(tab="step", step="9", cover="yes")
+    assert not at.exception
+    assert not at.get("plotly_chart")
+    assert not at.dataframe
+    before = text(at)
+    at = next(b for b in at.text_input if b.label.endswith("Your guess at token 9")).set_value("xyzzy").run()
+    assert "You guessed “xyzzy”" in shown(at)
+    assert at.dataframe
+    assert len(text(at)) > len(before)
+    at = next(b for b in at.button if b.label == "Next token").click().run()
+    assert not at.dataframe
+    assert at.query_params["step"] in ("10", ["10"])

@@ -49,7 +49,7 @@ def _detect(given: Given) -> tuple[Stage, ...]:
     return (
         Stage(hidden, "The generator reads masks and must answer what stood there"),
         Stage(
-            judged, "The judge reads what the generator sampled and must judge every token", lucky,
+            judged, "The judge reads what the generator sampled and must judge every token", lucky, True,
             "the judge's probability that the token was replaced", "answers",
         ),
     )  # fmt: skip

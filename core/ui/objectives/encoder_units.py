@@ -116,7 +116,7 @@ def _knowledge(given: Given) -> tuple[Stage, ...]:
     found = [" ".join(shown(given.framed[place], kind) for place in unit) for unit in units]
     named = {"basic": "words", "phrase": "phrases", "entity": "entities"}[given.word("level")]
     note = "" if given.word("level") == "basic" else f"Found {named}: {'; '.join(found)}."
-    return (Stage(example, note=note),)
+    return (Stage(example, note=note, tells=True),)
 
 
 def _knowledge_shares(given: Given) -> tuple[Share, ...]:

@@ -144,6 +144,8 @@ class Stage:
     title: str = ""
     note: str = ""
     """Plain text under the picture."""
+    tells: bool = False
+    """Whether the note gives answers away."""
     under: str = "the model's best guess"
     """What stands under each bar."""
     among: str = "pieces"

@@ -9,8 +9,9 @@ from dataclasses import replace
 import streamlit as st
 
 from core import checkpoints
+from core.language.guesses import MAX_CHARS
 from core.language.losses import BITS, Losses
-from core.ui.demos.cover import switch, uncovered
+from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered
 from core.ui.glossary import told
 from core.ui.links import PageState
 from core.ui.objectives import controls
@@ -19,10 +20,14 @@ from core.ui.objectives.below import below
 from core.ui.objectives.entries import ENTRIES
 from core.ui.objectives.entry import Entry, Given, Stage
 from core.ui.objectives.given import given, style
-from core.ui.objectives.guess import LABEL, targets_judge
+from core.ui.objectives.guess import label_of, targets_judge
+from core.ui.objectives.hide import asking, judges, open_targets
+from core.ui.objectives.hide import covered as hide
 from core.ui.objectives.picture import picture
 from core.ui.page import accent, plain, sentences
 
+_FEW = 6
+"""More targets than that get a wider box for the guess."""
 SETTINGS = frozenset(setting.name for entry in ENTRIES.values() for setting in entry.settings)
 
 
@@ -41,7 +46,9 @@ def objective(state: PageState) -> None:
             unit = controls.choose_unit(state)
         hidden = switch(state)
     told(f"**{entry.name}.** {entry.line}")
-    text = _text(entry, state)
+    # Covered, the sentence would be the answer: its box is shut, and opens for who wants another one.
+    with st.expander("Your text" if entry.several else "Your sentence") if hidden else st.container():
+        text = _text(entry, state)
     with sentences():
         asked = given(slug, text, seed, options)
         if entry.ask is not None:
@@ -49,15 +56,22 @@ def objective(state: PageState) -> None:
         stages = entry.build(asked)
         answers = entry.answer(slug, stages, seed) if entry.answer else ()
         question = (entry.slug, slug, asked.text, seed, sorted(options.items()))
-        covered = not uncovered(state, question, LABEL, targets_judge(asked, stages), on=hidden)
-        _draw(entry, asked, stages, () if covered else answers, unit, covered)
+        label, choices = label_of(stages)
+        long = len(open_targets(asking(stages).example)) > _FEW
+        covered = not uncovered(
+            state, question, label, targets_judge(asked, stages), choices=choices, on=hidden,
+            most=SENTENCE_CHARS if long else MAX_CHARS,
+        )  # fmt: skip
+        # While covered one stage is enough, if another one tells which places of it were chosen.
+        seen = [replace(stage, example=hide(stage.example)) for stage in _untold(stages)] if covered else stages
+        _draw(entry, asked, seen, () if covered else answers, unit, covered)
         if entry.total is not None and answers and not covered:
             st.markdown(plain(entry.total(answers)))
         if entry.more is not None and not covered:
             entry.more(asked, stages)
         told(f"**Try** {entry.try_}\n\n**Notice** that {entry.notice}")
         st.caption(plain(f"{_about(entry, slug, names)} {_unknown(asked)}"))
-        below(entry, asked, stages, answers, state, covered)
+        below(entry, asked, seen, answers, state, covered)
 
 
 def _text(entry: Entry, state: PageState) -> str:
@@ -74,6 +88,11 @@ def _text(entry: Entry, state: PageState) -> str:
     return text
 
 
+def _untold(stages: Sequence[Stage]) -> Sequence[Stage]:
+    """The stages that may stand beside each other before the guess: a judge's alone, without what was hidden first."""
+    return stages[-1:] if judges(stages[-1]) else stages
+
+
 def _draw(
     entry: Entry, asked: Given, stages: Sequence[Stage], answers: Sequence[Losses], unit: str, covered: bool
 ) -> None:
@@ -88,30 +107,26 @@ def _draw(
         )
         ceiling = math.log(losses.options) if losses.options else 0.0
         picture(
-            example.source, kind, colour, paid=losses.source or None, unit=unit, scale=ceiling, covered=covered,
-            alt=told_alt,
+            example.source, kind, colour, paid=losses.source or None, unit=unit, scale=ceiling, alt=told_alt,
         )  # fmt: skip
         if example.decoder:
             st.markdown("**What the decoder reads, above what it must answer**")
             picture(
-                example.decoder, kind, colour, paid=losses.decoder or None, unit=unit, scale=ceiling, covered=covered,
+                example.decoder, kind, colour, paid=losses.decoder or None, unit=unit, scale=ceiling,
                 alt=f"{entry.name}: the decoder's input and targets; the table has all.",
             )  # fmt: skip
         for number, label in enumerate(example.labels):
             answer_bars(label, number, losses, colour, unit, covered)
-        if legend := _legend(stage, losses, unit):
+        if legend := _legend(stage, losses, unit, covered):
             st.caption(legend)
 
 
-def _legend(stage: Stage, losses: Losses, unit: str) -> str:
+def _legend(stage: Stage, losses: Losses, unit: str, covered: bool) -> str:
     """What the rows are, and what it cost in all."""
     cells = (*stage.example.source, *stage.example.decoder)
     asks = sum(cell.target is not None for cell in cells)
-    words = (
-        [f"Above: what the model reads. Below it: what it must answer, at {asks} of {len(cells)} places."]
-        if asks
-        else []
-    )
+    where = "where a question mark stands" if covered else f"at {asks} of {len(cells)} places"
+    words = [f"Above: what the model reads. Below it: what it must answer, {where}."] if asks else []
     mean = losses.mean
     if mean is not None:
         size = BITS if unit == "bits" else 1.0
@@ -119,7 +134,7 @@ def _legend(stage: Stage, losses: Losses, unit: str) -> str:
         if losses.options:
             nothing = math.log(losses.options) * size
             words.append(f"A blind guess among {losses.options:,} {stage.among} costs {nothing:.1f} {unit}.")
-    if stage.note:
+    if stage.note and not (covered and stage.tells):
         words.append(stage.note)
     return plain(" ".join(words))
 
