@@ -261,7 +261,7 @@ def test_what_comes_next_is_covered_until_it_was_guessed() -> None:
     assert not at.get("plotly_chart")
     assert not at.dataframe
     before = text(at)
-    at = next(b for b in at.text_input if b.label.endswith("Your guess at token 9")).set_value("xyzzy").run()
+    at = next(b for b in at.text_input if b.label == "Token 9: what comes next?").set_value("xyzzy").run()
     assert "You guessed “xyzzy”" in shown(at)
     assert at.dataframe
     assert len(text(at)) > len(before)

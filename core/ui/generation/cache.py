@@ -13,7 +13,7 @@ from core.figures.numbers import in_bytes
 from core.ui.generation.frame import GenerationView
 from core.ui.generation.ink import theme
 from core.ui.generation.writing import forget, remember
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.page import accent
 from core.ui.tables import Row, Table, table
 
@@ -142,6 +142,11 @@ def _formula(size: int | None) -> None:
         "The cache keeps these; without it every layer computes them for all $n + 1$ tokens again. Writing $N$ tokens "
         "computes $N$ of them with it and $N (N + 1) / 2$ without."
     )
+    noted(
+        "What makes it possible is the decoder's mask: a token looks at itself and at what stands before it, so that "
+        "keys and values, once made, never change (Vaswani et al. 2017, arXiv 1706.03762, section 3.2.3). That paper "
+        "defines the mask and no cache; the cache is transformers', in whose code it was read."
+    )
     if size is None:
         st.markdown(
             "This model keeps the states of its last tokens instead of keys and values, and makes keys and values of "
@@ -154,3 +159,4 @@ def _formula(size: int | None) -> None:
         f"number. Counted in this model's cache it is {in_bytes(size)} a token. The page Calculators has it for "
         "published sizes."
     )
+    noted("Keys and values as Vaswani et al. 2017 define them; what is kept of them was read in transformers' code.")

@@ -165,7 +165,8 @@ def _formula() -> None:
             r"x' \sim \frac{\max(0, p - q)}{\sum_v \max(0, p(v) - q(v))}"
         )
         told(
-            "$p$ are the large model's probabilities, $q$ the draft's, $x$ a drafted token, $x'$ what takes the place "
+            "$P$ is how often a token is accepted, $p$ are the large model's probabilities, $q$ the draft's, $v$ runs "
+            "over the vocabulary, $x$ is a drafted token, $x'$ what takes the place "
             "of a refused one. So every token is distributed as if the large model had written alone. Under greedy "
             "decoding a token is accepted where it is the large model's own choice, and the text is that of before. "
             "Penalties change the scores of both models first; $p$ and $q$ are what comes out."
@@ -175,7 +176,8 @@ def _formula() -> None:
             r"\text{gain} = \frac{1 - \alpha^{\gamma + 1}}{(1 - \alpha)(\gamma c + 1)}"
         )
         st.markdown(
-            "$\\alpha$ is the share of checked tokens that are accepted, $\\gamma$ the tokens of a draft, $c$ the time "
+            "$E$ is the mean, $\\alpha$ the share of checked tokens that are accepted, $\\gamma$ the tokens of a "
+            "draft, $c$ the time "
             "of a pass of the draft in passes of the large model. The formula takes every token for equally hard."
         )
         st.caption("Leviathan et al. 2023, arXiv 2211.17192; Chen et al. 2023, arXiv 2302.01318.")

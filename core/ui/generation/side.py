@@ -28,7 +28,7 @@ from core.ui.generation.frame import GenerationView
 from core.ui.generation.ink import COLOURS, inked, legend, plainly, theme
 from core.ui.generation.tables import minus, steps_expander
 from core.ui.generation.writing import Page, write_all
-from core.ui.glossary import terms, told
+from core.ui.glossary import noted, terms, told
 from core.ui.links import PageState, take_up
 from core.ui.page import plain
 from core.ui.tables import Row, Table, table
@@ -213,13 +213,22 @@ def _explain() -> None:
     with st.expander("Formulas: surprise, entropy, the mean and the runs"):
         st.latex(r"s_t = -\log_2 p_t(w_t) \qquad H_t = -\sum_{v \in V} p_t(v) \log_2 p_t(v)")
         st.markdown(
-            "$p_t$ are the model's probabilities at step $t$, $w_t$ the token that was taken, $V$ the vocabulary. "
+            "$p_t$ are the model's probabilities at step $t$, $w_t$ is the token that was taken, $v$ runs over the "
+            "vocabulary $V$. "
             "$s_t$ is the **surprise** of the token, $H_t$ the **entropy**, the surprise that the model expects. "
             "One bit is a fair coin."
         )
         st.latex(r"\bar\ell = \frac1n \sum_{t=1}^{n} \ln p_t(w_t) \qquad \mathrm{perplexity} = e^{-\bar\ell}")
         st.latex(r"\mathrm{repeated}_k = 1 - \frac{\text{different runs of } k \text{ tokens}}{\text{all runs of } k}")
         st.markdown(
-            "$\\bar\\ell$ is the mean log-probability of the $n$ tokens. Every rule's formula and paper stand under "
-            "*One step*."
+            "$\\bar\\ell$ is the mean log-probability of the $n$ tokens, $k$ the length of a run. Every rule's "
+            "formula and paper stand under *One step*."
+        )
+        noted(
+            "Entropy: Shannon 1948, A Mathematical Theory of Communication, which defines H as the mean of −log p "
+            "(from "
+            "memory, unverified). Surprise is the term of that mean, perplexity its power for the tokens that were "
+            "taken. "
+            "The share of repeated runs is this page's own count; that likely texts repeat themselves is in Holtzman "
+            "et al. 2020, arXiv 1904.09751."
         )

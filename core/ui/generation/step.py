@@ -154,8 +154,8 @@ def _guessed(view: GenerationView, card: Card, path: Sequence[GenerationStep], a
         return verdict(guess, words, chances, step.token.text.strip() or visible(step.token.text))
 
     question = ("step", *view.key, decoding_of(card, view.common), at)
-    shown = uncovered(view.state, question, f"What comes next? Your guess at token {at + 1}", judge, on=True)
-    place.html(inked(begun, path[: at + shown], "none", theme(), growing=not shown))
+    shown = uncovered(view.state, question, f"Token {at + 1}: what comes next?", judge, on=True)
+    place.html(inked(begun, path[: at + shown], "none", theme(), growing=not shown, room="2em"))
     return shown
 
 

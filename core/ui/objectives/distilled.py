@@ -86,7 +86,8 @@ ENTRIES = (
         "huggingface/transformers. Soft targets: Hinton et al. 2015, arXiv:1503.02531 (from memory, unverified).",
         formula=r"\begin{gathered} L = 5\, T^2\, KL(p_T \,\|\, q_T) - 2 \log q_1(x) + 1 - \cos(h, h') \\[4pt] "
         r"p_T = \mathrm{softmax}(z / T) \end{gathered}",
-        symbols="- $p_T$, $q_T$: what teacher and student find probable, at temperature $T$ (2 in the recipe); $z$: "
+        symbols="- $L$: the loss; $KL$: how far $q_T$ is from $p_T$, the Kullback–Leibler divergence\n- $p_T$, $q_T$: "
+        "what teacher and student find probable, at temperature $T$ (2 in the recipe); $z$: "
         "their scores\n- $x$: the token that stood there\n- $h$, $h'$: their last states, at every token\n"
         "- 5, 2 and 1: the weights of the recipe; the first two are means over the hidden tokens, the last over all",
         try_="a temperature of 1, then of 10: what does the teacher say besides its best word?",

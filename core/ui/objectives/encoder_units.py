@@ -161,7 +161,10 @@ ENTRIES = (
         paper="Joshi et al. 2020, arXiv:1907.10529, sections 3.1 and 3.2.",
         formula=r"\begin{aligned} L(x_i) &= -\log p(x_i \mid h_i) - \log p(x_i \mid y_i) \\ y_i &= f(h_{s-1}, h_{e+1}, "
         r"p_{i-s+1}) \end{aligned}",
-        symbols="- $h_i$: the last vector at place $i$\n- $s, e$: the first and the last place of the span\n"
+        symbols="- $L(x_i)$: both losses of token $x_i$, the one that stood at place $i$; $p$: the model's "
+        "probability\n"
+        "- $h_i$: the last vector at place $i$; $y_i$: what is made for it from the span's two borders\n- $s, e$: the "
+        "first and the last place of the span\n"
         "- $p_{i-s+1}$: a vector for the distance from the left border\n- $f$: two layers with GELU and layer "
         "normalisation\n- A span has $\\ell$ words with $P(\\ell) \\propto 0.2 \\cdot 0.8^{\\ell - 1}$, "
         "$\\ell \\le 10$: 3.8 on average",

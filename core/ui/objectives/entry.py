@@ -182,7 +182,7 @@ class Entry:
     formula: str
     """LaTeX."""
     symbols: str
-    """Markdown list: every symbol of the formula."""
+    """Markdown list: every symbol of the formula; a test looks for each of its letters."""
     try_: str
     notice: str
     text: str

@@ -105,7 +105,9 @@ ENTRIES = (
         r"\log p_\theta(x_{z_t} \mid x_{z_1}, \dots, x_{z_{t-1}}) \Big]",
         symbols="- $z$: an order of the $n$ places; $z_t$: the place that is found in step $t$\n"
         "- $c$: how many are known before anything is asked; $n - c = n / K$ are asked, with $K = 6$ in the paper's "
-        "runs\n- $\\theta$: the model's parameters",
+        "runs\n- $x_{z_t}$: the token of that place; $p_\\theta$: the model's probability with its parameters "
+        "$\\theta$\n"
+        "- $L$: the loss; $\\mathbb{E}_z$: its mean over all orders",
         try_="all tokens asked (one in 1), and a word that gives another away moved before it, then behind it.",
         notice="a token is cheaper the later it is found, because more is known by then. No mask token stands in its "
         "place; its query stream cannot see it.",
