@@ -11,7 +11,7 @@ places count from 0 again in the second sentence, so that a word and its counter
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -32,12 +32,14 @@ def corrupt(
     fates: tuple[float, float] = masked.FATES,
     mask: str = "[MASK]",
     end: str = "</s>",
+    special: Collection[str] = (),
 ) -> Example:
     """Both sentences in one row, each in a frame of ``end``; ``segment`` is the language, 0 or 1.
 
     Args:
         first, second: the sentence and its translation as tokens; ``second`` may be empty: then the first stands alone.
         vocabulary: what a random token is drawn from.
+        special: tokens of the format, which are left alone where somebody typed them.
 
     Raises:
         InputUnusable: no token in the first sentence.
@@ -47,7 +49,8 @@ def corrupt(
     sides = [side for side in (first, second) if side]
     row = tuple(token for side in sides for token in (end, *side, end))
     starts = np.cumsum([0, *(len(side) + 2 for side in sides)]).tolist()
-    fixed = frozenset(at for start, stop in pairwise(starts) for at in (start, stop - 1))
+    ends = {at for start, stop in pairwise(starts) for at in (start, stop - 1)}
+    fixed = frozenset(ends | {at for at, token in enumerate(row) if token in special})
     made = masked.corrupt(row, vocabulary, rng, rate=rate, fates=fates, mask=mask, fixed=fixed)
     second_from = starts[1]
     cells = tuple(
@@ -58,7 +61,13 @@ def corrupt(
 
 
 def alone(example: Example, language: int) -> tuple[Example, int]:
-    """One sentence of a pair with the same damage and nothing beside it, and where it began in the pair."""
+    """One sentence of a pair with the same damage and nothing beside it, and where it began in the pair.
+
+    Raises:
+        InputUnusable: the pair has no sentence in this language.
+    """
     places = [at for at, cell in enumerate(example.source) if cell.segment == language]
+    if not places:
+        raise InputUnusable("There is no sentence in that language. Type a sentence and its translation.")
     cells = tuple(example.source[at] for at in places)
     return Example(tuple(example.original[at] for at in places), cells), places[0]

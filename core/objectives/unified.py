@@ -21,7 +21,7 @@ chosen, else two or three neighbours. Of those two the paper gives no shares; he
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -82,11 +82,13 @@ def corrupt(
     mask: str = "[MASK]",
     begin: str = "[SOS]",
     end: str = "[EOS]",
+    special: Collection[str] = (),
 ) -> Example:
     """Hidden tokens under one of the masks.
 
     Args:
         first, second: two texts as tokens; ``left`` and ``right`` read them as one.
+        special: tokens of the format, which are left alone where somebody typed them.
 
     Raises:
         InputUnusable: no token; or one text alone where two are needed.
@@ -98,7 +100,8 @@ def corrupt(
         raise InputUnusable("This mask needs two texts. Type two sentences, each with its stop.")
     opening = (begin, *first, end) if paired else (begin,)
     row = (*opening, *(second if paired else (*first, *second)), end)
-    fixed = frozenset({0, len(row) - 1, *({len(opening) - 1} if paired else ())})
+    typed = {at for at, token in enumerate(row) if token in special}
+    fixed = frozenset({0, len(row) - 1, *({len(opening) - 1} if paired else ()), *typed})
     groups = choose(len(row), rng, rate, fixed)
     fates = {group: masked.fate(rng) for group in dict.fromkeys(groups.values())}
     made = masked.hide(

@@ -125,6 +125,20 @@ def close_page(state: PageState) -> None:
     slot["widgets"] = _widgets(state.page, state.epoch)
 
 
+def instead(sentence: str) -> None:
+    """Say what a link asks for in vain, and what stands there instead; for what only the page itself can judge."""
+    st.warning(plain(sentence), icon=":material/link_off:")
+
+
+def within(name: str, wanted: int, low: int, high: int, usual: int | None = None) -> int:
+    """``wanted`` where it lies from ``low`` to ``high``; else ``usual``, or the nearer end, and a sentence."""
+    if low <= wanted <= high:
+        return wanted
+    taken = usual if usual is not None else min(max(wanted, low), high)
+    instead(f"{name} lies from {low:,} to {high:,} here, so {wanted:,} cannot be had. {taken:,} is taken.")
+    return taken
+
+
 def sections(state: PageState, titles: Mapping[str, str], default: str) -> str:
     """The row of a page's sections; the one to show, which the link carries as ``tab``."""
     section = st.segmented_control(

@@ -10,7 +10,7 @@ from tests.app import test_branches
 from tests.app.test_branches import NASTY, opened
 
 SLUGS = ("translation", "distillation", "permutation", "sentinels", "denoise", "gaps", "prefix", "unified")
-LIVE = {"translation", "distillation", "permutation", "denoise", "prefix"}
+LIVE = {"translation", "distillation", "permutation", "denoise"}
 
 
 def page(**query: str) -> AppTest:
@@ -39,6 +39,39 @@ def test_every_objective_opens_filled(slug: str) -> None:
     assert ("best guess" in said) == (slug in LIVE)
     if slug not in LIVE:
         assert "no live answer" in said
+
+
+@pytest.mark.parametrize("slug", ["whole-words", "spans", "knowledge", "word-order", "prefix"])
+def test_a_relative_answers_only_when_it_is_asked(slug: str) -> None:
+    at = page(objective=slug, text="Long ago Anna and the king of Spain lived in a castle. They had a golden ring.")
+    assert "no live answer" in shown(at)
+    assert "best guess" not in shown(at)
+    toggle = next(one for one in at.toggle if one.label.endswith("a relative"))
+    toggle.set_value(True).run()
+    assert "best guess" in shown(at)
+    assert "no live answer" not in shown(at)
+    assert at.query_params["relative"] in ("yes", ["yes"])
+
+
+def test_what_a_link_asks_for_in_vain_is_said_where_only_the_page_can_tell() -> None:
+    cases = (
+        ({"objective": "masked", "rate": "60"}, "Share hidden, % lies from 5 to 50 here, so 60 cannot be had"),
+        ({"objective": "denoise", "damage": "foo"}, "there is no “foo”"),
+        ({"objective": "causal", "model": "atlas-bert"}, "Atlas BERT is not asked here"),
+        ({"objective": "permutation", "order": "1.0"}, "order is none of"),
+        ({"tab": "points", "count": "12", "angles": "1.2"}, "2 angles for"),
+    )
+    for query, sentence in cases:
+        at = page(**query)
+        assert any(sentence in str(warning.value).replace("\\", "") for warning in at.warning), query
+
+
+def test_a_sentence_of_another_text_is_no_translation() -> None:
+    at = page(objective="next-sentence", other="Snow fell on the hills.")
+    assert widget(at.text_input, "A sentence of another text").value == "Snow fell on the hills."  # type: ignore[attr-defined]
+    widget(at.selectbox, "Objective").set_value("translation").run()  # type: ignore[attr-defined]
+    assert widget(at.text_input, "The same in French").value.startswith("Ma sœur")  # type: ignore[attr-defined]
+    assert "other" not in at.query_params
 
 
 @pytest.mark.parametrize("slug", SLUGS)

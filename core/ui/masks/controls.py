@@ -19,7 +19,8 @@ from core.ui.page import plain
 SENTENCE = "The king gave his daughter a golden ring."
 WRITTEN = "Le roi donna une bague à sa fille."
 USUAL = "causal"
-MOST_CHARACTERS = 400
+MOST_CHARACTERS = 600
+"""As long as a text of the objectives, which the page keeps when one goes from there to the masks and back."""
 CAPTION, SIDE = 6, 4
 """The sizes of the paper's drawing of DALL-E's masks: 6 text tokens, 4 x 4 image tokens."""
 _ALONE = "alone"
@@ -59,7 +60,7 @@ def _masks(state: PageState) -> tuple[Choice, DeltaGenerator]:
 def _axes(choice: Choice, state: PageState) -> Axes:
     """What stands at the axes; reads and writes ``text``, ``tokens``, ``queries``, ``caption``, ``side``."""
     text = st.text_input(
-        "Your sentence", state.text("text", SENTENCE), max_chars=MOST_CHARACTERS, key=state.key("masks.text"),
+        "Your sentence", state.text("text", SENTENCE), key=state.key("masks.text"),
         width="stretch", help="Cut into words and marks: a mask asks where a token stands, not what it is",
     )  # fmt: skip
     count = None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import streamlit as st
 
-from core.ui.links import PageState
+from core.ui.links import PageState, instead, within
 from core.ui.objectives.entry import Entry, Line, Number, Option, Setting, Several
 
 SEEDS = 2**31
@@ -51,8 +51,8 @@ def _setting(entry: Entry, setting: Setting, state: PageState) -> int | str:
     value: int | str
     match setting:
         case Number():
-            start = state.number(setting.name, setting.default)
-            start = start if setting.low <= start <= setting.high else setting.default
+            linked = state.number(setting.name, setting.default)
+            start = within(setting.label, linked, setting.low, setting.high, setting.default)
             value = int(
                 st.number_input(
                     setting.label, setting.low, setting.high, start, setting.step, key=key, help=setting.help or None,
@@ -61,10 +61,13 @@ def _setting(entry: Entry, setting: Setting, state: PageState) -> int | str:
             )  # fmt: skip
         case Option():
             slugs = list(setting.options)
-            start_word = state.text(setting.name, setting.default)
+            word = state.text(setting.name, setting.default)
+            if word not in slugs:
+                instead(f"{setting.label}: there is no “{word[:40]}”. {setting.options[setting.default]} is taken.")
+                word = setting.default
             value = str(
                 st.selectbox(
-                    setting.label, slugs, index=slugs.index(start_word if start_word in slugs else setting.default),
+                    setting.label, slugs, index=slugs.index(word),
                     format_func=setting.options.__getitem__, key=key, help=setting.help or None, width=160,
                 )
             )  # fmt: skip
@@ -87,6 +90,8 @@ def _setting(entry: Entry, setting: Setting, state: PageState) -> int | str:
 
 def _several(setting: Several, key: str, state: PageState) -> str:
     known = state.words(setting.name)
+    if strange := [word for word in known or () if word not in setting.options]:
+        instead(f"{setting.label}: there is no “{strange[0][:40]}”. It is left out.")
     chosen = st.pills(
         setting.label, list(setting.options), format_func=setting.options.__getitem__, selection_mode="multi", key=key,
         default=[word for word in (setting.default if known is None else known) if word in setting.options],
@@ -101,15 +106,33 @@ def choose_model(entry: Entry, names: Mapping[str, str], state: PageState) -> st
     """Which of the live models is asked; no menu where there is one."""
     slugs = [slug for slug in entry.models if slug in names]
     if len(slugs) < 2:
+        slug = slugs[0] if slugs else entry.models[0]
+        if (wanted := state.text("model", slug)) != slug:
+            instead(f"{names.get(wanted, wanted[:40])} is not asked here. {names.get(slug, slug)} is.")
         state.set(model=None)
-        return slugs[0] if slugs else entry.models[0]
+        return slug
     wanted = state.text("model", slugs[0])
+    if wanted not in slugs:
+        instead(f"{names.get(wanted, wanted[:40])} is not asked here. {names[slugs[0]]} is.")
     slug = st.selectbox(
         "Model", slugs, index=slugs.index(wanted) if wanted in slugs else 0, format_func=names.__getitem__,
         key=state.key(f"{entry.slug}.model"), width=200,
     )  # fmt: skip
     state.set(model=None if slug == slugs[0] else slug)
     return str(slug)
+
+
+def ask_relative(entry: Entry, name: str, state: PageState) -> bool:
+    """Whether a live model is asked: at once where it was trained with the objective, a relative on request."""
+    if not entry.relative:
+        state.set(relative=None)
+        return entry.answer is not None
+    on = st.toggle(
+        f"Ask {name}, a relative", state.text("relative") == "yes", key=state.key(f"{entry.slug}.relative"),
+        help="No model here was trained with this objective",
+    )  # fmt: skip
+    state.set(relative="yes" if on else None)
+    return bool(on)
 
 
 def choose_unit(state: PageState) -> str:

@@ -95,7 +95,8 @@ ENTRIES = (
         build=_shuffled,
         models=("atlas-bert",),
         answer=live.masked,
-        about="No model here was trained on shuffled words. It answers as a relative: since a tenth of its chosen "
+        about="There is no live answer: no model here was trained on shuffled words.",
+        relative="It answers as a relative: since a tenth of its chosen "
         "tokens were random ones, it has learned to doubt what stands there, though never an order.",
         settings=(Option("both", "Masked tokens", "yes", {"yes": "as well", "no": "left out"}),),
         shares=_shuffled_shares,

@@ -24,7 +24,7 @@ SYMBOLS = (
     "- $A, B$: the two segments\n- $y$: the right answer\n- $h_{[CLS]}$: the last vector of the token before both\n"
     "- $W, b, V, c$: learned"
 )
-OTHER = Line("second", "A sentence of another text", help="Left empty: one written for this page.", rare=True)
+OTHER = Line("other", "A sentence of another text", help="Left empty: one written for this page.", rare=True)
 
 
 def _parts(given: Given) -> tuple[list[str], list[str], str]:
@@ -34,7 +34,7 @@ def _parts(given: Given) -> tuple[list[str], list[str], str]:
 
 
 def _other(given: Given) -> list[str]:
-    typed = given.word("second").strip()
+    typed = given.word("other").strip()
     text = clean(typed, MAX_CHARS) if typed else OTHERS[given.seed % len(OTHERS)]
     return [token.piece for token in given.cut(text)]
 
@@ -49,7 +49,8 @@ def _next(given: Given) -> tuple[Stage, ...]:
     rng = given.rng()
     example = next_sentence.corrupt(first, second, _other(given), rng, cls=given.frame["cls"], sep=given.frame["sep"])
     if given.word("both") == "yes":
-        example = masked.over(example, given.vocabulary, rng, mask=given.frame["mask"])
+        typed = [place for place, cell in enumerate(example.source) if cell.token in given.special]
+        example = masked.over(example, given.vocabulary, rng, mask=given.frame["mask"], fixed=typed)
     return _stage(example, note)
 
 

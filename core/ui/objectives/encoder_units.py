@@ -147,7 +147,8 @@ ENTRIES = (
         build=_whole,
         models=("atlas-roberta", "atlas-bert"),
         answer=live.masked,
-        about=f"No model here was trained on whole words with these proportions. {_RELATIVE}",
+        about="There is no live answer: no model here was trained on whole words with these proportions.",
+        relative=_RELATIVE,
         settings=(RATE,),
         shares=_whole_shares,
     ),
@@ -175,8 +176,8 @@ ENTRIES = (
         build=_spans,
         models=("atlas-roberta", "atlas-bert"),
         answer=live.masked,
-        about=f"No model here was trained on spans. {_RELATIVE} It pays the first loss alone, as it has no head for "
-        "borders.",
+        about="There is no live answer: no model here was trained on spans.",
+        relative=f"{_RELATIVE} It pays the first loss alone, as it has no head for borders.",
         settings=(
             RATE,
             Number("longest", "Longest span", spans.LONGEST, 1, spans.LONGEST, help="In words.", rare=True),
@@ -203,7 +204,8 @@ ENTRIES = (
         build=_knowledge,
         models=("atlas-roberta", "atlas-bert"),
         answer=live.masked,
-        about=f"No model here was trained on phrases or entities. {_RELATIVE}",
+        about="There is no live answer: no model here was trained on phrases or entities.",
+        relative=_RELATIVE,
         settings=(
             Option("level", "Level", "entity", {"basic": "basic", "phrase": "phrase", "entity": "entity"}),
             Number("rate", "Share hidden, %", 15, 5, 50, 5, rare=True),

@@ -109,6 +109,12 @@ class Given:
         return self.cut(self.text)
 
     @cached_property
+    def special(self) -> frozenset[str]:
+        """Tokens of the format that the visitor typed, in the text or in a setting: no objective asks for them."""
+        typed = (self.text, *(value for value in self.options.values() if isinstance(value, str)))
+        return frozenset(token.piece for text in typed for token in self.cut(text) if token.special)
+
+    @cached_property
     def words(self) -> tuple[int, ...]:
         """The number of the word at each place of ``framed``; -1 and -2 at its ends."""
         return (-1, *words(self.tokens), -2)
@@ -193,6 +199,9 @@ class Entry:
     answer: Answer | None = None
     about: str = ""
     """Said of the live answer: what the model is, or why there is none."""
+    relative: str = ""
+    """Where no model here was trained with the objective and one of its kin can answer: what its answer means. The
+    example stands alone until the visitor asks for it."""
     settings: tuple[Setting, ...] = ()
     shares: Callable[[Given], tuple[Share, ...]] | None = None
     """Proportions over many draws of the visitor's text."""

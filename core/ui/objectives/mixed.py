@@ -31,8 +31,9 @@ def _unified(given: Given) -> tuple[Stage, ...]:
     a, b, said = two_parts(given.text) if kind in ("both", "seq2seq") else (given.text, "", "")
     first, second = ([token.piece for token in given.cut(part)] if part else [] for part in (a, b))
     example = unified.corrupt(
-        first, second, given.vocabulary, rng, kind, rate=given.number("rate") / 100, mask=given.frame["mask"]
-    )
+        first, second, given.vocabulary, rng, kind, rate=given.number("rate") / 100, mask=given.frame["mask"],
+        special=given.special,
+    )  # fmt: skip
     return (Stage(example, note=f"Mask of this row: {MASKS[kind].split(' (')[0].lower()}. {said}".strip()),)
 
 
@@ -55,7 +56,8 @@ ENTRIES = (
         build=_prefix,
         models=("atlas-gpt-2",),
         answer=live.causal,
-        about="No model here was trained with a prefix. The losses are those of a causal model, in which the prefix "
+        about="There is no live answer: no model here was trained with a prefix.",
+        relative="The losses are those of a causal model, in which the prefix "
         "looks back only, as the rest does: read them as what the same tokens cost without the wider view.",
         settings=(Number("prefix", "Prefix, tokens", 0, 0, 200, 1, help="0: drawn evenly from 1 to all but one."),),
     ),

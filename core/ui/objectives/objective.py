@@ -45,6 +45,7 @@ def objective(state: PageState) -> None:
             options |= controls.settings(entry, rare, state, SETTINGS)
             unit = controls.choose_unit(state)
         hidden = switch(state)
+        live = controls.ask_relative(entry, names.get(slug, slug), state)
     told(f"**{entry.name}.** {entry.line}")
     # Covered, the sentence would be the answer: its box is shut, and opens for who wants another one.
     with st.expander("Your text" if entry.several else "Your sentence") if hidden else st.container():
@@ -54,7 +55,7 @@ def objective(state: PageState) -> None:
         if entry.ask is not None:
             asked = replace(asked, options={**options, **entry.ask(asked, state)})
         stages = entry.build(asked)
-        answers = entry.answer(slug, stages, seed) if entry.answer else ()
+        answers = entry.answer(slug, stages, seed) if entry.answer and live else ()
         question = (entry.slug, slug, asked.text, seed, sorted(options.items()))
         label, choices = label_of(stages)
         long = len(open_targets(asking(stages).example)) > _FEW
@@ -70,7 +71,7 @@ def objective(state: PageState) -> None:
         if entry.more is not None and not covered:
             entry.more(asked, stages)
         told(f"**Try** {entry.try_}\n\n**Notice** that {entry.notice}")
-        st.caption(plain(f"{_about(entry, slug, names)} {_unknown(asked)}"))
+        st.caption(plain(f"{_about(entry, slug, names, live)} {_unknown(asked)}"))
         below(entry, asked, seen, answers, state, covered)
 
 
@@ -148,9 +149,9 @@ def _unknown(asked: Given) -> str:
     return f"{count} {'word is' if count == 1 else 'words are'} not in its vocabulary: {name} stands for any of them."
 
 
-def _about(entry: Entry, slug: str, names: dict[str, str]) -> str:
+def _about(entry: Entry, slug: str, names: dict[str, str], live: bool) -> str:
     name = names.get(slug, slug)
-    said = entry.notes.get(slug, entry.about)
-    if entry.answer is None:
+    said = entry.relative if live and entry.relative else entry.notes.get(slug, entry.about)
+    if not live:
         return f"Cut by the tokeniser of {name}. {said}"
     return f"Cut and answered by {name}. {said}"

@@ -15,7 +15,7 @@ from core.figures.contrastive import matrix, matrix_alt, matrix_table
 from core.objectives import contrastive
 from core.objectives.contrastive import Loss
 from core.ui.glossary import told
-from core.ui.links import PageState
+from core.ui.links import PageState, instead, within
 from core.ui.objectives.circle import Key, Point, Shape, circle, moved
 
 LOSSES = {"clip": "Image and text", "supervised": "By class"}
@@ -76,10 +76,10 @@ def points(state: PageState) -> None:
             )
         )  # fmt: skip
         least, most, usual = (2, MOST[kind], 4) if kind == "clip" else (4, MOST[kind], 8)
-        wanted = state.number("count", usual)
+        wanted, named = state.number("count", usual), "Pairs" if kind == "clip" else "Points"
         count = int(
             st.number_input(
-                "Pairs" if kind == "clip" else "Points", least, most, wanted if least <= wanted <= most else usual,
+                named, least, most, within(named, wanted, least, most, usual),
                 1 if kind == "clip" else 2, key=state.key(f"points.count.{kind}"), width=130,
             )
         )  # fmt: skip
@@ -124,7 +124,10 @@ def _angles(kind: str, count: int, state: PageState) -> tuple[int, ...]:
     slot = _slot(kind, count, state)
     linked = state.integers("angles")
     if slot not in st.session_state:
-        fresh = state.key("points.seen") not in st.session_state and len(linked) == 2 * count
+        first = state.key("points.seen") not in st.session_state
+        if first and linked and len(linked) != 2 * count:
+            instead(f"The link has {len(linked)} angles for {2 * count} points. They begin where they usually do.")
+        fresh = first and len(linked) == 2 * count
         st.session_state[slot] = linked if fresh else _start(kind, count)
     st.session_state[state.key("points.seen")] = True
     now = moved(st.session_state[slot], key=slot.replace("angles", "circle"))

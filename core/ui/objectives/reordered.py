@@ -12,7 +12,7 @@ from core.figures.orders import masks, masks_alt, masks_table
 from core.language.orders import ranks
 from core.objectives import permutation
 from core.ui.glossary import told
-from core.ui.links import PageState
+from core.ui.links import PageState, instead
 from core.ui.objectives import live_pairs
 from core.ui.objectives.entry import Entry, Given, Number, Stage
 from core.ui.objectives.hide import BLANK
@@ -35,7 +35,10 @@ def _ask(given: Given, state: PageState) -> Mapping[str, int | str]:
     slot, sign = state.key("permutation.order"), state.key("permutation.sign")
     now = (given.seed, tuple(token.id for token in given.tokens))
     if st.session_state.get(sign) != now:
-        fresh = sign not in st.session_state and sorted(linked) == list(range(count))
+        first = sign not in st.session_state
+        fresh = first and sorted(linked) == list(range(count))
+        if first and linked and not fresh:
+            instead(f"The link's order is none of {count} tokens. The one that the seed draws is shown.")
         st.session_state[slot] = linked if fresh else drawn
         st.session_state[sign] = now
 

@@ -15,6 +15,7 @@ from core.tokenizers.text import whole
 from core.tokenizers.train import MOST_TEXT, Kind, Piece, Trained, train, words_of
 from core.ui.calculators.parts import dark, take_away
 from core.ui.glossary import told
+from core.ui.links import within
 from core.ui.tokenizers.parts import formula_of
 from core.ui.tokenizers.runs import draw, run
 
@@ -74,7 +75,9 @@ def training(view: TokenizersView) -> None:
 
 def _size(state: PageState, found: Trained) -> int:
     """The slider; of Unigram only the sizes that were trained."""
-    wanted = found.nearest(state.number("size", (found.smallest + found.largest) // 2))
+    usual = (found.smallest + found.largest) // 2
+    asked = within("The vocabulary", state.number("size", usual), found.smallest, found.largest)
+    wanted = found.nearest(asked)
     tag = f"size.{found.kind}.{found.smallest}.{found.largest}"
     if found.smallest == found.largest:
         st.caption("No pair occurs twice in this text, so the vocabulary stays what it began with.")

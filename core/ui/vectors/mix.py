@@ -14,6 +14,7 @@ from core.figures import vectors as pictures
 from core.ui.calculators.parts import take_away
 from core.ui.glossary import terms, told
 from core.ui.heads.pictures import saved_as
+from core.ui.links import instead
 from core.ui.tables import Table, table
 from core.ui.vectors.frame import VectorsView, model_menu
 from core.ui.vectors.sentences import asked, found, sentences_box, word_box
@@ -79,6 +80,8 @@ def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float
     """w for each layer; the share that each has after the softmax stands in its label."""
     slots = _slots(spec, layers, state)
     given = state.integers("weights")
+    if given and len(given) != layers + 1 and slots[0] not in st.session_state:
+        instead(f"The link has {len(given)} weights, and {spec.name} {layers + 1} layers to mix. All begin at 0.")
     start = [value / 10 - REACH for value in given] if len(given) == layers + 1 else [0.0] * (layers + 1)
     for slot, value in zip(slots, start, strict=True):
         st.session_state.setdefault(slot, round(min(REACH, max(-REACH, value)), 1))

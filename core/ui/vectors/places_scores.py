@@ -13,6 +13,7 @@ from core.figures.vectors import COLOURS
 from core.ui.calculators.parts import take_away
 from core.ui.glossary import terms, told
 from core.ui.heads.pictures import saved_as
+from core.ui.links import within
 from core.ui.page import accent
 from core.ui.vectors.frame import VectorsView, model_menu
 from core.vectors.places import RELATIVE, TERMS, ByDistance
@@ -105,7 +106,7 @@ def _menus(terms: dict[str, ByDistance], kind: str, slug: str, state: PageState)
     if kind == "t5":
         return name, 0
     level = st.selectbox(
-        "Layer", list(range(1, layers + 1)), index=min(state.number("level", 1), layers) - 1,
+        "Layer", list(range(1, layers + 1)), index=within("Layer", state.number("level", 1), 1, layers) - 1,
         key=state.key(f"level.{slug}"), width=90,
     )  # fmt: skip
     state.set(level=None if level == 1 else level)

@@ -11,6 +11,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures import vectors as pictures
 from core.ui.glossary import noted, told
 from core.ui.heads.pictures import saved_as
+from core.ui.links import within
 from core.ui.vectors.frame import VectorsView, model_menu
 from core.ui.vectors.sentences import asked, found, sentences_box, word_box
 from core.ui.vectors.word_below import below
@@ -64,8 +65,9 @@ def _stop(made: WordVectors, state: PageState) -> int:
     """The stop of the slider, -1 for the table itself; by default the last layer."""
     layers = made.own.layers
     stops = list(range(STATIC, layers + 1))
+    wanted = within("Layer", state.number("layer", layers), STATIC, layers)
     stop = st.select_slider(
-        "Layer", stops, value=min(state.number("layer", layers), layers), format_func=lambda at: name_of(at, layers),
+        "Layer", stops, value=wanted, format_func=lambda at: name_of(at, layers),
         key=state.key(f"layer.{layers}"),
     )  # fmt: skip
     state.set(layer=None if stop == layers else stop)
