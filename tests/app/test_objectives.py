@@ -75,6 +75,10 @@ def test_every_objective_opens_from_its_link(page: AppTest, slug: str) -> None:
     assert tokens_of(at)
     entry = ENTRIES[slug]
     assert entry.paper in [caption.value for caption in at.caption]
+    saved = " ".join(str(button.key) for button in at.download_button)
+    assert f"html.{slug}" in saved
+    for one in {"distillation": "distillation.csv", "gaps": "gaps.csv", "spans": "spans.csv"}.items():
+        assert one[0] != slug or one[1] in saved
     assert "Try" in said(at)
     assert "Notice" in said(at)
     if entry.answer is not None and not entry.relative:

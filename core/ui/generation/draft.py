@@ -12,11 +12,12 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.decoding.wording import Wording
 from core.language.types import Decoding
-from core.ui.generation.draft_text import inked, legend
+from core.ui.generation.draft_text import inked, legend, legend_html
 from core.ui.generation.draft_time import settings_of, time_both
 from core.ui.generation.frame import GenerationView, writers
 from core.ui.generation.writing import forget, remember
 from core.ui.glossary import plain_terms, told
+from core.ui.saved import save_html
 from core.ui.tables import Row, Table, table
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def draft_section(view: GenerationView) -> None:
     found = _write(view, key, begun.prompt, (large, small), place)
     if found is None:
         return
+    coloured = [inked(view.text, found, Wording(large.tokenizer)), f"<p>{legend_html()}</p>"]
+    save_html(f"{view.spec.name} with a draft", coloured, "draft", state.key("draft.html"))
     _counts(found, ahead)
     told(
         "**Try** 1 and 8 tokens a draft, then sampling at temperature 1.\n\n"

@@ -23,6 +23,7 @@ from core.ui.generation.writing import Page, write_all
 from core.ui.glossary import told
 from core.ui.links import PageState
 from core.ui.page import accent, plain
+from core.ui.saved import save_csv
 from core.ui.tables import Row, Table, table
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def one_step(view: GenerationView) -> None:
     found = look(checkpoint, begun, ids, rule, value, first)
     _pictures(view, found, path[at])
     told(_notice(rule))
-    _all_rules(each(checkpoint, begun, ids, [*((r, _value(r, rule, value)) for r in RULES)]), at)
+    _all_rules(each(checkpoint, begun, ids, [*((r, _value(r, rule, value)) for r in RULES)]), at, state)
     _table(found, state)
 
 
@@ -232,7 +233,7 @@ def _value(rule: Rule, looked: Rule, value: float) -> float:
     return value if rule == looked else RULES[rule].number.start
 
 
-def _all_rules(found: Sequence[Around], at: int) -> None:
+def _all_rules(found: Sequence[Around], at: int, state: PageState) -> None:
     rows: list[Row] = [
         (
             f"{RULES[one.rule].name}, {one.value:g}",
@@ -246,6 +247,12 @@ def _all_rules(found: Sequence[Around], at: int) -> None:
     table(
         Table(("Rule", "Tokens left", "Their probability before", "Entropy"), rows, "Every rule by itself at this step",
               (34, 22, 22, 22), (1, 2, 3))
+    )  # fmt: skip
+    save_csv(
+        [{"rule": RULES[one.rule].name, "number": one.value, "step": at + 1, "tokens left": one.kept, "of": one.of,
+          "their probability before": one.mass, "entropy before": one.entropy, "entropy after": one.entropy_after}
+         for one in found],
+        "every-rule", state.key("rules.csv"),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from core.ui.glossary import told
 from core.ui.objectives import live, live_pairs
 from core.ui.objectives.entry import Entry, Given, Number, Stage
 from core.ui.page import accent, plain
+from core.ui.saved import save_csv
 from core.ui.tables import Table, table
 
 TEACHER, STUDENT = "atlas-bert", "atlas-distilbert"
@@ -66,6 +67,10 @@ def _losses(given: Given, stages: tuple[Stage, ...]) -> None:
     ]
     rows.append(("Sum", "", "", f"{paid.total:.3f}"))
     table(Table(("Loss", "Mean, nats", "Weight", "Weighted"), rows, "The three losses", (46, 18, 18, 18), (1, 2, 3)))
+    save_csv(
+        [{"loss": n, "mean": m, "weight": w, "weighted": w * m} for n, m, w in zip(names, means, weights, strict=True)],
+        "distillation-losses", f"distillation.csv.{given.seed}",
+    )  # fmt: skip
     entropy = float(-(soft[0] * distillation.log_soft(one, heat)).sum(axis=-1).mean())
     even = float(np.exp(entropy))
     told(

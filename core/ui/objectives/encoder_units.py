@@ -13,6 +13,7 @@ from core.ui.objectives.encoders import FORMULA, RATE, SYMBOLS, fates
 from core.ui.objectives.entry import Entry, Given, Line, Number, Option, Share, Stage
 from core.ui.objectives.given import style
 from core.ui.objectives.picture import shown
+from core.ui.saved import save_csv
 from core.ui.tables import Table, table
 
 _LENGTHS = 4_000
@@ -63,6 +64,12 @@ def _borders(given: Given, stages: tuple[Stage, ...]) -> None:
                 ("target (place)", "first loss: asked from", "second loss: asked from its borders"), rows,
                 "Each hidden token with what its two losses are asked from", (24, 28, 48),
             )
+        )  # fmt: skip
+        save_csv(
+            [{"target": cells[b.place].target, "place": b.place, "left border": cells[b.left].token,
+              "right border": cells[b.right].token, "distance": b.distance}
+             for b in spans.boundaries(stages[0].example)],
+            "span-borders", f"spans.csv.{given.seed}",
         )  # fmt: skip
 
 

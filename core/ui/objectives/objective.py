@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from html import escape
 
 import streamlit as st
 
@@ -25,6 +26,7 @@ from core.ui.objectives.hide import asking, judges, open_targets
 from core.ui.objectives.hide import covered as hide
 from core.ui.objectives.picture import picture
 from core.ui.page import accent, plain, sentences
+from core.ui.saved import heading, save_html
 
 _FEW = 6
 """More targets than that get a wider box for the guess."""
@@ -65,7 +67,9 @@ def objective(state: PageState) -> None:
         )  # fmt: skip
         # While covered one stage is enough, if another one tells which places of it were chosen.
         seen = [replace(stage, example=hide(stage.example)) for stage in _untold(stages)] if covered else stages
-        _draw(entry, asked, seen, () if covered else answers, unit, covered)
+        drawn = _draw(entry, asked, seen, () if covered else answers, unit, covered)
+        title = entry.name if covered else f"{entry.name}: {asked.text}"
+        save_html(title, drawn, entry.slug, state.key(f"html.{entry.slug}"))
         if entry.total is not None and answers and not covered:
             st.markdown(plain(entry.total(answers)))
         if entry.more is not None and not covered:
@@ -96,34 +100,43 @@ def _untold(stages: Sequence[Stage]) -> Sequence[Stage]:
 
 def _draw(
     entry: Entry, asked: Given, stages: Sequence[Stage], answers: Sequence[Losses], unit: str, covered: bool
-) -> None:
-    colour, kind = accent(entry.branch), style(asked.slug)
+) -> list[str]:
+    """Draw the stages; returns what was drawn, as HTML."""
+    colour, kind, drawn = accent(entry.branch), style(asked.slug), [f"<p>{escape(entry.line)}</p>"]
     for index, stage in enumerate(stages):
         losses = answers[index] if index < len(answers) else Losses()
         if stage.title:
             st.markdown(f"**{plain(stage.title)}**")
+            drawn.append(heading(stage.title))
         example = stage.example
         told_alt = (
             f"{entry.name}: {len(example.asked)} of {len(example.source)} places carry a loss; the table has all."
         )
         ceiling = math.log(losses.options) if losses.options else 0.0
-        picture(
-            example.source, kind, colour, paid=losses.source or None, unit=unit, scale=ceiling, alt=told_alt,
+        drawn.append(
+            picture(
+                example.source, kind, colour, paid=losses.source or None, unit=unit, scale=ceiling, alt=told_alt,
+            )
         )  # fmt: skip
         if example.decoder:
             st.markdown("**What the decoder reads, above what it must answer**")
-            picture(
-                example.decoder, kind, colour, paid=losses.decoder or None, unit=unit, scale=ceiling,
-                alt=f"{entry.name}: the decoder's input and targets; the table has all.",
+            drawn.append(heading("What the decoder reads, above what it must answer"))
+            drawn.append(
+                picture(
+                    example.decoder, kind, colour, paid=losses.decoder or None, unit=unit, scale=ceiling,
+                    alt=f"{entry.name}: the decoder's input and targets; the table has all.",
+                )
             )  # fmt: skip
         for number, label in enumerate(example.labels):
-            answer_bars(label, number, losses, colour, unit, covered)
+            drawn.append(answer_bars(label, number, losses, colour, unit, covered))
         if legend := _legend(stage, losses, unit, covered):
-            st.caption(legend)
+            st.caption(plain(legend))
+            drawn.append(f"<p>{escape(legend)}</p>")
+    return drawn
 
 
 def _legend(stage: Stage, losses: Losses, unit: str, covered: bool) -> str:
-    """What the rows are, and what it cost in all."""
+    """What the rows are, and what it cost in all, as plain text."""
     cells = (*stage.example.source, *stage.example.decoder)
     asks = sum(cell.target is not None for cell in cells)
     where = "where a question mark stands" if covered else f"at {asks} of {len(cells)} places"
@@ -137,7 +150,7 @@ def _legend(stage: Stage, losses: Losses, unit: str, covered: bool) -> str:
             words.append(f"A blind guess among {losses.options:,} {stage.among} costs {nothing:.1f} {unit}.")
     if stage.note and not (covered and stage.tells):
         words.append(stage.note)
-    return plain(" ".join(words))
+    return " ".join(words)
 
 
 def _unknown(asked: Given) -> str:

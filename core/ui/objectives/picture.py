@@ -65,8 +65,8 @@ def picture(
     unit: str = "nats",
     scale: float = 0.0,
     alt: str,
-) -> None:
-    """Draw one input with its targets.
+) -> str:
+    """Draw one input with its targets; returns what was drawn, as HTML.
 
     :param colour: ``#rrggbb``, a branch's accent.
     :param paid: the loss by index of ``cells``; None where no model was asked.
@@ -80,7 +80,9 @@ def picture(
         for index, cell in enumerate(cells)
     )
     frame = f'style="--ac:{colour};--on:{on_colour(colour)}" role="img" aria-label="{escape(alt)}"'
-    st.html(f'{_STYLE}<div class="ob" {frame}>{columns}</div>')
+    drawn = f'{_STYLE}<div class="ob" {frame}>{columns}</div>'
+    st.html(drawn)
+    return drawn
 
 
 def shown(piece: str, style: Style, special: bool = False) -> str:

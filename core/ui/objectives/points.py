@@ -17,6 +17,8 @@ from core.objectives.contrastive import Loss
 from core.ui.glossary import told
 from core.ui.links import PageState, instead, within
 from core.ui.objectives.circle import Key, Point, Shape, circle, moved
+from core.ui.objectives.circle_svg import circle_svg
+from core.ui.saved import save_svg
 
 LOSSES = {"clip": "Image and text", "supervised": "By class"}
 MOST = {"clip": 6, "supervised": 12}
@@ -179,6 +181,9 @@ def _circle(kind: str, angles: Sequence[int], loss: Loss, count: int, state: Pag
         made, ties, keys, key=_slot(kind, count, state).replace("angles", "circle"),
         label="Points on a circle; each can be turned with the arrow keys",
     )  # fmt: skip
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    label = f"{LOSSES[kind]}: points on a circle at {', '.join(f'{angle}°' for angle in angles)}; loss {loss.value:.3f}"
+    save_svg(circle_svg(made, ties, keys, label, theme), "points", state.key("points.svg"))
 
 
 def _names(kind: str, count: int) -> list[str]:

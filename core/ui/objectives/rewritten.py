@@ -11,6 +11,7 @@ from core.language.sentences import sentences
 from core.objectives import denoising, gaps, sentinels
 from core.ui.objectives import live_pairs
 from core.ui.objectives.entry import Entry, Given, Number, Option, Several, Stage
+from core.ui.saved import save_csv
 from core.ui.tables import Table, table
 
 DAMAGES = {
@@ -80,6 +81,11 @@ def _scores(given: Given, stages: tuple[Stage, ...]) -> None:
         for number, (part, score) in enumerate(zip(sentences(given.text), found, strict=True))
     ]
     table(Table(("Sentence", "ROUGE1-F1", ""), rows, "Every sentence with its score", (66, 17, 17), (1,)))
+    save_csv(
+        [{"sentence": part, "ROUGE1-F1": score, "taken out": number in chosen}
+         for number, (part, score) in enumerate(zip(sentences(given.text), found, strict=True))],
+        "gap-sentences", f"gaps.csv.{given.seed}",
+    )  # fmt: skip
     if how.startswith("seq"):
         st.caption("Each by itself. One after the other, the second is the one that adds most to the first.")
 
