@@ -126,9 +126,8 @@ def roles(slug: str, kind: MapKind | None = None, folder: Path = OUTPUT) -> dict
 def _roles(path: Path, kind: MapKind | None, _changed: int) -> dict[str, NDArray[np.float64]]:
     cells: dict[str, list[tuple[int, int, float]]] = {}
     for bank, role, layer, head, _, mean in _rows(path, ROLE_COLUMNS):
-        usual = f"{SHIPPED}, {kind}" if kind else SHIPPED
-        over = RANDOM if role == "induction" else usual
-        if role in MEANING and bank == over:
+        over = f"{SHIPPED}, {kind}" if kind else RANDOM if role == "induction" else SHIPPED
+        if role in MEANING and bank == over and not (kind and role == "induction"):
             cells.setdefault(role, []).append((int(layer), int(head), float(mean)))
     return {role: _grid(cells[role], np.float64) for role in MEANING if role in cells}
 

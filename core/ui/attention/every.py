@@ -231,9 +231,9 @@ def _whole_table(score: str, found: Sequence[HeadRow], every: Sequence[HeadRow],
             on_click="ignore",
         )  # fmt: skip
         st.caption(
-            "A column's name sorts by it. Places and grammar were counted over the Atlas's treebank (a decoder "
-            "that answers writes the sentence again), effects over twenty sentences; an empty cell was not measured, or is no relation. Models that were made from one "
-            "another share heads."
+            "A column's name sorts by it. Places and grammar were counted over the Atlas's treebank (a decoder that "
+            "answers writes the sentence again), effects over twenty sentences; an empty cell was not measured, or is "
+            "no relation. Models that were made from one another share heads."
         )
 
 
