@@ -25,7 +25,10 @@ def all_systems(state: PageState) -> None:
     systems = [system for system in catalogue.systems() if system.sizes]
     every = switch(state, "every", "Every size", False, help="Otherwise the size that each system's page opens with")
     shown = [
-        (system, size) for system in systems for size in (system.sizes if every else (system.default_size,))
+        (system, size)
+        for system in systems
+        for size in (system.sizes if every else (system.default_size,))
+        if size.name in anatomy.trees(system.slug)
     ]  # fmt: skip
     raw = [_figures(system, size) for system, size in shown]
     rows = [_row(one) for one in raw]

@@ -63,6 +63,8 @@ def _size(side: str, system: System, state: PageState) -> str:
     counts = anatomy.counts(system.slug)
     names, name = list(counts), f"{side}-size"
     asked = state.text(name, system.default_size.name)
+    if system.default_size.name not in names:
+        anatomy.tree(system.slug, system.default_size.name)  # says what is wrong with the record
     if asked not in names:
         st.caption(plain(f"{system.name} has no size “{asked[:40]}”; this is the usual one."))
         asked = system.default_size.name

@@ -64,6 +64,8 @@ def tree_panel(
         chosen = size_of(slug)
     counts = anatomy.counts(slug)
     names = list(counts)
+    if chosen.name not in counts:
+        anatomy.tree(slug, chosen.name)  # says what is wrong with the record
     left, right = st.columns([1, 2.6], vertical_alignment="bottom")
     with left:
         name = st.selectbox(
