@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core import anatomy, catalogue
 from core.anatomy import keep
@@ -145,3 +146,37 @@ def test_names_of_classes_are_looked_up_without_importing_them() -> None:
     assert done.stdout.split() == ["False", "True", "True", "False", "False"]
     assert "BertSelfOutput" not in classes.every()
     assert catalogue.systems()
+
+
+def test_a_page_says_what_cannot_be_built_and_shows_the_other_sizes(records: Callable[..., Path]) -> None:
+    records(("n_embd = 1024", "n_emb = 1024"))
+
+    def page() -> None:
+        from core.ui.tree.panel import tree_panel
+        from core.ui.unbuilt import unbuilt
+
+        unbuilt()
+        tree_panel("gpt-9", size="medium", node=None, drawing=None, key="tree")
+
+    app = AppTest.from_function(page, default_timeout=120).run()
+    assert not app.exception
+    assert len(app.warning) == 2
+    assert all("n_emb: is no argument of GPT2Config" in one.value.replace("\\", "") for one in app.warning)
+    assert [option.split(" ")[0] for option in app.selectbox[0].options] == ["small", "large", "xl"]
+
+
+def test_no_page_goes_on_with_a_record_that_is_refused(records: Callable[..., Path]) -> None:
+    records(('checkpoint = "atlas-gpt-2"', 'checkpoint = "atlas-gpt2"'))
+
+    def page() -> None:
+        import streamlit as st
+
+        from core.ui.page import header
+
+        header("Home", "What is here.")
+        st.markdown("never drawn")
+
+    app = AppTest.from_function(page, default_timeout=120).run()
+    assert not app.exception
+    assert "gpt-9.toml: live.checkpoint" in app.error[0].value.replace("\\", "")
+    assert "never drawn" not in [one.value for one in app.markdown]
