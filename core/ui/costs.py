@@ -14,7 +14,7 @@ from core.costs.cache import kept_by_one_token
 from core.costs.differences import differences
 from core.costs.flops import TRAINING
 from core.costs.known import formulas
-from core.costs.left_out import left_out
+from core.costs.left_out import left_out, no_stack
 from core.costs.recurrent import LETTERS, word_work
 from core.costs.towers import towers
 from core.figures.numbers import in_bytes, in_operations, percent, short
@@ -125,12 +125,13 @@ def _by_word(slug: str, size: str) -> list[Line]:
 
 
 def computed_table(system: System, size: str) -> None:
-    """The lines of one size, and a link that opens the calculators with it."""
+    """The lines of one size, and a link that opens the calculators with it where they can take it."""
     found = lines(system.slug, size)
     rows: list[Row] = [(line.what, (line.value, line.note), formulas()[line.formula].name) for line in found]
     wanted: dict[str, links.Value] = {"system": system.slug, "size": None if size == system.default_size.name else size}
     href = base_path() + links.url("calculators", wanted)
-    rows.append(("With other numbers", Link("change them in the calculators", href), ""))
+    if not no_stack(system.slug, size):
+        rows.append(("With other numbers", Link("change them in the calculators", href), ""))
     table(
         Table(
             ("", f"{system.name} {size}", "By the formula"), rows, caption=f"Costs of {system.name} {size}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core import catalogue
 from core.costs import shape_of
@@ -60,3 +61,18 @@ def test_the_calculators_say_why_they_cannot_take_a_size() -> None:
     assert shape_of("clip") is None
     with pytest.raises(OutOfRange, match="two stacks of attention layers"):
         start("clip")
+
+
+@pytest.mark.parametrize(("slug", "linked"), [("clip", False), ("mamba", False), ("bert", True)])
+def test_only_what_the_calculators_take_is_sent_there(slug: str, linked: bool) -> None:
+    def panel(slug: str) -> None:
+        from core import catalogue
+        from core.ui.costs import computed_table
+
+        computed_table(catalogue.get(slug), catalogue.get(slug).default_size.name)
+
+    app = AppTest.from_function(panel, kwargs={"slug": slug}, default_timeout=60).run()
+    assert not app.exception
+    drawn = " ".join(str(node.proto) for node in app.main.children.values())
+    assert ("change them in the calculators" in drawn) == linked
+    assert left_out(slug)[:12] in drawn
