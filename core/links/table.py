@@ -30,8 +30,8 @@ _DECODING: dict[str, Parameter] = {
 }
 
 _SEARCHED = (
-    "type", "objective", "tokeniser", "vocabulary", "unknown", "embeddings", "attention", "activation", "parameters",
-    "training", "data", "batch",
+    "name", "type", "objective", "tokeniser", "vocabulary", "unknown", "embeddings", "attention", "activation",
+    "parameters", "training", "data", "batch",
 )  # fmt: skip
 """Columns of the big table that can be searched each."""
 

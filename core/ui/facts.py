@@ -12,7 +12,7 @@ from core.catalogue.shape import shape
 from core.ui.costs import computed_panel
 from core.ui.glossary import noted, plain_terms, rich_terms
 from core.ui.links import take_up
-from core.ui.page import plain
+from core.ui.page import plain, sentences
 from core.ui.results.brief import results_brief
 from core.ui.tables import Row, Table, table
 
@@ -33,7 +33,8 @@ def facts_panel(slug: str) -> None:
     _properties(system)
     _sizes(system)
     results_brief(system.slug, system.name)
-    computed_panel(system)
+    with sentences():
+        computed_panel(system)
     _corrections(system)
     _notes(system)
     _sources(system)
