@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
 import pytest
 from rapidfuzz.fuzz import token_set_ratio
@@ -11,6 +12,7 @@ from core import catalogue
 from core.anatomy.arithmetic import is_count, shown, value
 from core.catalogue import corrections as module
 from core.catalogue.corrections import KINDS, OTHER, Found, cited, corrections, documents
+from core.catalogue.load import DATA
 from core.errors import AtlasError
 
 ALL = corrections()
@@ -43,6 +45,29 @@ def test_a_correction_names_sources_and_stands_on_something_else(entry: Found) -
     assert not alone or entry.kind in ("disagreement",), "it stands on the source that errs"
     assert len(entry.printed) <= 130, "a quotation is a few words"
     assert re.fullmatch(r"[a-z0-9.-]+", entry.id)
+
+
+@each
+def test_a_correction_is_sorted_quotes_its_source_and_rests_on_more_than_our_words(entry: Found) -> None:
+    assert entry.kind in KINDS, "a record's correction needs a row in corrections.toml: about, kind, printed"
+    assert entry.printed
+    assert {one.evidence for one in entry.sources} - {"our own words", "from memory, unverified"}
+
+
+def test_every_row_that_is_about_a_records_correction_finds_it() -> None:
+    held = {row.claim for system in catalogue.systems() for row in system.corrections}
+    rows = tomllib.loads((DATA / "corrections.toml").read_text(encoding="utf-8"))["corrections"]
+    about = [row["id"] for row in rows if "about" in row]
+    assert len(about) > 30
+    assert [name for name in about if by_id(name).claim not in held] == []
+
+
+def test_a_records_correction_and_its_row_are_one() -> None:
+    elmo = [entry for entry in ALL if "180 million" in entry.claim]
+    assert [entry.id for entry in elmo] == ["elmo-180"]
+    assert elmo[0].kind == "attribution"
+    assert "895" in elmo[0].claim
+    assert {one.key for one in elmo[0].sources} >= {"elmo-page", "elmo-paper"}
 
 
 def test_every_correction_of_a_record_is_shown_exactly_once() -> None:
