@@ -13,6 +13,8 @@ from core.anatomy.arithmetic import is_count, shown, value
 from core.catalogue import corrections as module
 from core.catalogue.corrections import KINDS, OTHER, Found, cited, corrections, documents
 from core.catalogue.load import DATA
+from core.catalogue.results import citation
+from core.catalogue.results import results as figures
 from core.errors import AtlasError
 
 ALL = corrections()
@@ -156,7 +158,17 @@ def test_one_title_mistake_of_two_records_is_one_correction() -> None:
     assert {one.key for one in by_id("gpt-3-title").sources} >= {"gpt-3-paper", "gpt-2-paper"}
 
 
-def test_citations_are_those_of_the_records_and_of_the_corrections() -> None:
+def test_citations_are_those_of_the_records_the_corrections_and_the_figures() -> None:
     found = cited()
-    assert found.keys() >= catalogue.citations().keys()
-    assert {"clip-paper", "human-eval", "source-003"} <= found.keys()
+    keys = {one.key for one in found}
+    assert keys >= catalogue.citations().keys()
+    assert {"clip-paper", "human-eval", "source-003", "roberta-tables", "bert-tables"} <= keys
+    for row in figures():
+        assert {citation(key) for key in (row.source, *row.also)} <= set(found)
+    assert len(set(found)) == len(found)
+
+
+def test_one_key_for_two_texts_keeps_both() -> None:
+    titles = {one.title for one in cited() if one.key == "elmo-paper"}
+    assert "Deep Contextualized Word Representations, table 1" in titles
+    assert "Deep Contextualized Word Representations" in titles

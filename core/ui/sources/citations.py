@@ -10,6 +10,7 @@ import streamlit as st
 from core import catalogue, links
 from core.catalogue import Citation
 from core.catalogue.corrections import cited, corrections
+from core.catalogue.results import citation, paper, results
 from core.catalogue.schema import Evidence
 from core.ui.page import base_path
 from core.ui.sources.frame import SourcesView
@@ -56,7 +57,7 @@ def _list(evidence: str, base: str) -> str:
     """The table as HTML; its rows are the same for every visitor."""
     uses = _uses(base)
     fitting = [group for group in _grouped() if evidence in (ALL, group[0].evidence)]
-    rows: list[Row] = [(_title(group[0]), (group[0].evidence, group[0].read), _used(group, uses)) for group in fitting]
+    rows: list[Row] = [(_title(group[0]), _reading(group), _used(group, uses)) for group in fitting]
     return html(Table(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
 
 
@@ -64,7 +65,7 @@ def _list(evidence: str, base: str) -> str:
 def _grouped() -> list[list[Citation]]:
     """The citations, those of one text and one kind of evidence together, by author and title."""
     groups: dict[tuple[str, str], list[Citation]] = {}
-    for one in cited().values():
+    for one in cited():
         groups.setdefault((one.title.casefold(), one.evidence), []).append(one)
     return sorted(groups.values(), key=lambda group: ((group[0].authors or group[0].title).casefold(), group[0].title))
 
@@ -74,33 +75,43 @@ def _title(one: Citation) -> Cell:
     return (Link(one.title, one.url) if one.url else one.title, who)
 
 
-def _uses(base: str) -> dict[str, list[Link]]:
-    """By the key of a citation: links to the facts and the corrections that stand on it."""
-    uses: dict[str, list[Link]] = {}
+def _reading(group: list[Citation]) -> Cell:
+    """How a text was read; below it what was read, once for each part."""
+    return (group[0].evidence, *dict.fromkeys(one.read for one in group))
+
+
+def _uses(base: str) -> dict[Citation, list[Link]]:
+    """Links to the facts, the corrections and the figures that stand on each citation."""
+    uses: dict[Citation, list[Link]] = {}
     for system in catalogue.systems():
         link = Link(system.name, base + links.url(system.branch, {"system": system.slug, "tab": "facts"}))
         for one in system.citations:
-            uses.setdefault(one.key, []).append(link)
-    numbers = Counter(one.key for entry in corrections() for one in entry.sources)
+            uses.setdefault(one, []).append(link)
+    numbers = Counter(one for entry in corrections() for one in entry.sources)
     for entry in corrections():
         for one in entry.sources:
-            if not one.key.startswith("source-") and numbers[one.key] <= 3:
+            if not one.key.startswith("source-") and numbers[one] <= 3:
                 link = Link(
                     f"correction on {entry.names[0]}",
                     base + links.url("sources", {"correction": entry.id}),
                     entry.claim,
                 )
-                uses.setdefault(one.key, []).append(link)
-    for key, many in numbers.items():
+                uses.setdefault(one, []).append(link)
+    for one, many in numbers.items():
         if many > 3:
             link = Link(f"{many} corrections", base + links.url("sources", {}))
-            uses.setdefault(key, []).append(link)
+            uses.setdefault(one, []).append(link)
+    figures = Counter((citation(key), row.paper) for row in results() for key in (row.source, *row.also))
+    for (one, key), count in figures.items():
+        told = f"{count} {'figure' if count == 1 else 'figures'} of {paper(key).rsplit(', ', 1)[-1]}"
+        link = Link(told, base + links.url("results", {"tab": "all", "paper": key}))
+        uses.setdefault(one, []).append(link)
     return uses
 
 
-def _used(group: list[Citation], uses: dict[str, list[Link]]) -> Rich:
+def _used(group: list[Citation], uses: dict[Citation, list[Link]]) -> Rich:
     """The links with commas between them."""
-    found = list(dict.fromkeys(link for one in group for link in uses.get(one.key, [])))
+    found = list(dict.fromkeys(link for one in group for link in uses.get(one, [])))
     parts: list[str | Link] = []
     for link in found:
         parts += [", ", link] if parts else [link]
