@@ -15,7 +15,7 @@ from core.costs.differences import differences
 from core.costs.known import formulas
 from core.figures.numbers import in_bytes, in_operations, percent, short
 from core.ui.calculators.parts import formula, usual_length
-from core.ui.glossary import plain_terms
+from core.ui.glossary import linking, plain_terms
 from core.ui.page import base_path
 from core.ui.tables import Link, Row, Table, table
 
@@ -84,7 +84,10 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
 def computed_table(system: System, size: str) -> None:
     """The lines of one size, and a link that opens the calculators with it."""
     found = lines(system.slug, size)
-    rows: list[Row] = [(line.what, (line.value, line.note), formulas()[line.formula].name) for line in found]
+    with linking("costs") as linker:
+        rows: list[Row] = [
+            (linker.rich(one.what), (one.value, linker.rich(one.note)), formulas()[one.formula].name) for one in found
+        ]
     wanted: dict[str, links.Value] = {"system": system.slug, "size": None if size == system.default_size.name else size}
     href = base_path() + links.url("calculators", wanted)
     rows.append(("With other numbers", Link("change them in the calculators", href), ""))

@@ -12,6 +12,7 @@ from core.catalogue import Citation
 from core.catalogue.corrections import cited, corrections
 from core.catalogue.results import citation, paper, results
 from core.catalogue.schema import Evidence
+from core.ui.glossary import Linker, kept
 from core.ui.page import base_path
 from core.ui.sources.frame import SourcesView
 from core.ui.tables import Cell, Link, Rich, Row, Table, drawn, html
@@ -49,16 +50,17 @@ def citations_list(view: SourcesView) -> None:
         f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if len(fitting) < len(grouped) else "")
         + ". A figure that only a lecture repeats is not as good as one that was seen in its paper, so each says which."
     )  # fmt: skip
-    drawn(_list(chosen, base))
+    drawn(kept("sources.citations", lambda before: _list(chosen, base, before)))
 
 
-@lru_cache(maxsize=len(_MEANING) + 1)
-def _list(evidence: str, base: str) -> str:
-    """The table as HTML; its rows are the same for every visitor."""
-    uses = _uses(base)
+@lru_cache(maxsize=2 * len(_MEANING) + 2)
+def _list(evidence: str, base: str, before: frozenset[str]) -> tuple[str, frozenset[str]]:
+    """The table as HTML, and the terms linked in what is said of the reading; the same for every visitor."""
+    uses, linker = _uses(base), Linker(before)
     fitting = [group for group in _grouped() if evidence in (ALL, group[0].evidence)]
-    rows: list[Row] = [(_title(group[0]), _reading(group), _used(group, uses)) for group in fitting]
-    return html(Table(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
+    rows: list[Row] = [(_title(group[0]), _reading(group, linker), _used(group, uses)) for group in fitting]
+    text = html(Table(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
+    return text, linker.linked
 
 
 @lru_cache(maxsize=1)
@@ -75,9 +77,9 @@ def _title(one: Citation) -> Cell:
     return (Link(one.title, one.url) if one.url else one.title, who)
 
 
-def _reading(group: list[Citation]) -> Cell:
+def _reading(group: list[Citation], linker: Linker) -> Cell:
     """How a text was read; below it what was read, once for each part."""
-    return (group[0].evidence, *dict.fromkeys(one.read for one in group))
+    return (group[0].evidence, *map(linker.rich, dict.fromkeys(one.read for one in group)))
 
 
 def _uses(base: str) -> dict[Citation, list[Link]]:
