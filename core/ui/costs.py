@@ -19,7 +19,7 @@ from core.costs.recurrent import LETTERS, word_work
 from core.costs.towers import towers
 from core.figures.numbers import in_bytes, in_operations, percent, short
 from core.ui.calculators.parts import formula, usual_length
-from core.ui.glossary import noted, plain_terms
+from core.ui.glossary import linking, noted, plain_terms
 from core.ui.page import base_path
 from core.ui.tables import Link, Row, Table, table
 
@@ -127,7 +127,10 @@ def _by_word(slug: str, size: str) -> list[Line]:
 def computed_table(system: System, size: str) -> None:
     """The lines of one size, and a link that opens the calculators with it where they can take it."""
     found = lines(system.slug, size)
-    rows: list[Row] = [(line.what, (line.value, line.note), formulas()[line.formula].name) for line in found]
+    with linking("costs") as linker:
+        rows: list[Row] = [
+            (linker.rich(one.what), (one.value, linker.rich(one.note)), formulas()[one.formula].name) for one in found
+        ]
     wanted: dict[str, links.Value] = {"system": system.slug, "size": None if size == system.default_size.name else size}
     href = base_path() + links.url("calculators", wanted)
     if not no_stack(system.slug, size):

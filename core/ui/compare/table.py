@@ -12,7 +12,7 @@ from core.anatomy.sheet_files import csv_text, markdown
 from core.catalogue import BRANCHES
 from core.ui.compare.pins import pins_html
 from core.ui.compare.sheet import sheet_html
-from core.ui.glossary import told
+from core.ui.glossary import linking, told
 from core.ui.links import PageState, take_up
 from core.ui.page import BRANCH_TITLES, base_path, plain
 
@@ -49,7 +49,8 @@ def systems_table(state: PageState) -> None:
         )
         return
     st.caption(f"{count}, {len(columns)} of {len(COLUMNS)} properties. Small print says how a cell's source was read.")
-    st.html(sheet_html(found, columns, dark=st.context.theme.type == "dark", base=base_path()))
+    with linking("compare.table") as linker:
+        st.html(sheet_html(found, columns, dark=st.context.theme.type == "dark", base=base_path(), linker=linker))
     _take_away(state, found, columns)
     told(
         "**Try** Sources in a row: every cell then names the text it stands on. Or pin two systems and read only what "
