@@ -49,7 +49,14 @@ def test_the_page_opens_with_four_rules_on_one_beginning() -> None:
     assert text.count('title="step 24: probability') == 4
     assert "surprise" in text
     assert text.count('scope="row"') == 4
+    assert "measures.csv" in saved(at)
+    assert "side.html" in saved(at)
     assert "**Notice**" in shown(at)
+
+
+def saved(at: AppTest) -> str:
+    """Keys of what can be taken away."""
+    return " ".join(str(button.key) for button in at.download_button)
 
 
 def test_the_same_seed_gives_the_same_texts_and_another_one_others() -> None:
@@ -129,6 +136,7 @@ def test_every_rule_at_a_step(rule: str) -> None:
     assert len(protos(at, "plotly_chart")) == (2 if rule == "typical" else 1)
     assert html_of(at).count('scope="row"') == 7
     assert "at step 9" in shown(at)
+    assert "rules.csv" in saved(at)
     assert at.get("latex") or "$" in shown(at)
 
 
@@ -156,6 +164,7 @@ def test_the_cache_is_measured_and_kept() -> None:
     assert not at.exception
     assert "Measured now on this machine" in shown(at)
     assert any(b.label == "Measure again" for b in at.button)
+    assert "growth.csv" in saved(at)
     assert "8.19 kB a token" in shown(at)  # 2 · 4 layers · 256 · 4 bytes
 
 
@@ -174,6 +183,7 @@ def test_drafts_are_accepted_and_refused(how: str) -> None:
     assert not at.warning
     assert "passes of the large model for 20 tokens" in shown(at)
     assert "drafted and accepted" in html_of(at)
+    assert "draft.html" in saved(at)
     assert "the large model's own" in html_of(at).replace("&#x27;", "'")
 
 
@@ -207,6 +217,7 @@ def test_both_ways_are_timed_on_request() -> None:
     next(b for b in at.button if b.label == "Time it on this machine").click().run()
     assert not at.exception
     assert "plain decoding took" in shown(at)
+    assert "draft.time.csv" in saved(at)
     assert "medians of 5 turns" in shown(at)
 
 
@@ -250,3 +261,21 @@ def test_nonsense_in_the_settings_gets_a_sentence() -> None:
     assert "may end a generation" in at.warning[0].value.replace("\\", "")
     at = opened(model="atlas-t5", task="nowhere", length="3")
     assert "has no task" in at.warning[0].value.replace("\\", "")
+
+
+def test_what_comes_next_is_covered_until_it_was_guessed() -> None:
+    def text(at: AppTest) -> str:
+        return re.sub(r"<[^>]+>", "", html_of(at))
+
+    at = opened(tab="step", step="9", cover="yes")
+    assert not at.exception
+    assert not at.get("plotly_chart")
+    assert not at.dataframe
+    before = text(at)
+    at = next(b for b in at.text_input if b.label == "Token 9: what comes next?").set_value("xyzzy").run()
+    assert "You guessed “xyzzy”" in shown(at)
+    assert at.dataframe
+    assert len(text(at)) > len(before)
+    at = next(b for b in at.button if b.label == "Next token").click().run()
+    assert not at.dataframe
+    assert at.query_params["step"] in ("10", ["10"])

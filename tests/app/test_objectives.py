@@ -75,6 +75,10 @@ def test_every_objective_opens_from_its_link(page: AppTest, slug: str) -> None:
     assert tokens_of(at)
     entry = ENTRIES[slug]
     assert entry.paper in [caption.value for caption in at.caption]
+    saved = " ".join(str(button.key) for button in at.download_button)
+    assert f"html.{slug}" in saved
+    for one in {"distillation": "distillation.csv", "gaps": "gaps.csv", "spans": "spans.csv"}.items():
+        assert one[0] != slug or one[1] in saved
     assert "Try" in said(at)
     assert "Notice" in said(at)
     if entry.answer is not None and not entry.relative:
@@ -130,8 +134,29 @@ def test_covered_answers_are_nowhere_on_the_page(page: AppTest) -> None:
     assert "original" not in html_of(at)
     assert 'class="b"' not in html_of(at)
     assert not at.dataframe
-    covered = moved(page, objective="sentence-order", cover="yes")
+    covered = moved(page, objective="sentence-order", cover="yes", seed="0")
     assert "✓" not in html_of(covered)
+    (group,) = [group for group in covered.button_group if group.label == "Sentence order?"]
+    said_of = [str(m.value) for m in group.set_value(group.options[0]).run().markdown if "guessed" in m.value]
+    right = re.search(r"✓ ([^<]+)<", html_of(page))
+    assert right is not None
+    assert ("Right" in said_of[0]) == (right[1] == group.options[0])
+
+
+@pytest.mark.parametrize("slug", ["causal", "prefix", "sentinels", "denoise", "gaps", "permutation"])
+def test_what_is_asked_cannot_be_read_off_a_neighbour_while_covered(page: AppTest, slug: str) -> None:
+    at = moved(page, objective=slug, cover="yes")
+    asked = [box for box in at.expander if box.label.startswith("Your ")]
+    assert asked
+    assert not asked[0].proto.expanded
+    before = tokens_of(at)
+    assert "?" in re.findall(r'<span class="a">(.*?)</span>', html_of(at))
+    at = next(b for b in at.button if b.label == "Show").click().run()
+    assert not at.exception
+    after = tokens_of(at)
+    targets = set(re.findall(r'<span class="a">(.*?)</span>', html_of(at)))
+    assert targets
+    assert sum(token in targets for token in before) < sum(token in targets for token in after)
 
 
 def test_a_phrase_is_marked_by_typing_it(page: AppTest) -> None:

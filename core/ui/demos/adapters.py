@@ -186,7 +186,8 @@ def _teach(spec: CheckpointSpec) -> None:
         st.latex(r"a(h) = h + W_{up}\, f(W_{down} h + b_{down}) + b_{up} \qquad "
                  r"x' = \mathrm{norm}\big(x + a(h)\big)")  # fmt: skip
         told(
-            "$x$ goes into a sub-layer (self-attention, or the feed-forward network), $h$ comes out of it. $W_{down}$ "
+            "$a$ is the adapter, $x'$ what the next part reads. $x$ goes into a sub-layer (self-attention, or the "
+            "feed-forward network), $h$ comes out of it. $W_{down}$ "
             f"makes {size} numbers of {width}, $W_{{up}}$ makes {width} of them again, $f$ is GELU. Both matrices "
             "start near zero, so that training begins with the encoder as it was; only they, the norms and the last "
             "layer learn. The answer is read from the mean of the last states.\n\n"

@@ -159,7 +159,8 @@ def _teach() -> None:
     with st.expander("How the two sentences are joined"):
         st.latex(r"h^{0}_i = \mathrm{LayerNorm}\big(e_{x_i} + p_{k(i)} + l_{a(i)}\big)")
         st.markdown(
-            "$e_{x_i}$ is the vector of token $i$'s piece, from one vocabulary for both languages; $p_{k(i)}$ that of "
+            "$h^0_i$ is what the first layer reads at token $i$. $e_{x_i}$ is the vector of token $i$'s piece, from "
+            "one vocabulary for both languages; $p_{k(i)}$ that of "
             "its place, which counts from 0 again in the second sentence, so that words that translate each other "
             "stand near each other; $l_{a(i)}$ that of its language. Every layer looks at both sentences."
         )

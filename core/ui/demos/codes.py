@@ -137,7 +137,8 @@ def _teach() -> None:
         st.latex(r"p(x \mid c) = \prod_{t=1}^{n} p(x_t \mid c, x_{<t}) \qquad p(c \mid x) = "
                  r"\frac{p(x \mid c)}{\sum_{c'} p(x \mid c')}")  # fmt: skip
         st.markdown(
-            "$c$ is the code, $x_1 \\ldots x_n$ the tokens of the text. In training every window began with the code "
+            "$p$ is the model's probability, $c$ the code, $x_1 \\ldots x_n$ are the tokens of the text $x$, $x_{<t}$ "
+            "those before token $t$. In training every window began with the code "
             "of its source. The second formula is Bayes' rule where all codes are equally likely before the text is "
             "read; no classifier was trained for it."
         )

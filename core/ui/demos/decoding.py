@@ -122,8 +122,8 @@ def explain_decoding() -> None:
     with st.expander("How the next token is chosen"):
         st.latex(r"p_T(w) = \frac{\exp(z_w / T)}{\sum_{v \in V} \exp(z_v / T)}")
         told(
-            "$z_w$ is the model's score for token $w$, $V$ the vocabulary, $T$ the temperature: at $T = 1$ the model's "
-            "own probabilities, towards $T = 0$ all of it goes to the best token.\n\n"
+            "$z_w$ is the model's score for token $w$, $v$ runs over the vocabulary $V$, $T$ is the temperature: at "
+            "$T = 1$ the model's own probabilities, towards $T = 0$ all of it goes to the best token.\n\n"
             "**Greedy** takes $\\arg\\max_w z_w$. **Sampling** draws from $p_T$ after the cuts. "
             "**Top-k** keeps the $k$ tokens with the highest scores. "
             "**Top-p** keeps the smallest set $S$ of most probable tokens with $\\sum_{w \\in S} p_T(w) \\ge p$. "
@@ -132,7 +132,8 @@ def explain_decoding() -> None:
         st.latex(r"s(w_1 \dots w_n) = \frac{1}{n^{\alpha}} \sum_{t=1}^{n} \log p(w_t \mid w_{<t})")
         told(
             "**Beam search** keeps the $B$ beginnings with the highest sums of log-probabilities and, at the end, the "
-            "text with the best $s$; $n$ is its length and $\\alpha$ the length penalty, 1 unless the checkpoint sets "
+            "text with the best $s$; $w_t$ is its token $t$, $n$ its length and $\\alpha$ the length penalty, 1 "
+            "unless the checkpoint sets "
             "another. It often finds a text that is more probable as a whole than the greedy one, which need not "
             "make it a better one."
         )

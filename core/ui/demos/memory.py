@@ -227,9 +227,11 @@ def _teach() -> None:
         st.latex(r"s_{ij} = (q_i + u)^\top k_j + (q_i + w)^\top W_r\, r_{i-j}")
         st.markdown(
             "$h^n_\\tau$ are the states of segment $\\tau$ after layer $n$, $m^{n-1}_\\tau$ those kept of the tokens "
-            "before it; they are read, and never changed again. Because a state is kept and not computed anew, "
+            "before it; they are read, and never changed again. $q$, $k$ and $v$ are what queries, keys and values "
+            "are made from. Because a state is kept and not computed anew, "
             "its place cannot be counted from the beginning of a segment: the score $s_{ij}$ of a key knows its "
-            "distance $i - j$ alone, by a fixed wave $r_{i-j}$ and the learned vectors $u$ and $w$."
+            "distance $i - j$ alone, by a fixed wave $r_{i-j}$ through the learned matrix $W_r$, and "
+            "the learned vectors $u$ and $w$."
         )
         st.caption("Dai et al. 2019, arXiv:1901.02860.")
 

@@ -166,7 +166,8 @@ def _teach() -> None:
             r"\log p(x_{z_t} \mid x_{\mathrm{known}}, x_{z_1}, \dots, x_{z_{t-1}})"
         )
         st.markdown(
-            "$z$ is the order, $x_{z_t}$ the token found in step $t$. The text itself is never shuffled: every token "
+            "$p$ is the model's probability, $z$ the order, $x_{z_t}$ the token found in step $t$ of $m$. The text "
+            "itself is never shuffled: every token "
             "keeps its place, and the order is only a mask over who may look at whom. Known words look at each other "
             "and never at a found one. With what stood there fed back, all steps come out of one pass."
         )

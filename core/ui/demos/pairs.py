@@ -92,14 +92,16 @@ def _more(asked: str, verdicts: tuple[PairVerdict, ...]) -> None:
         st.latex(r"p(\text{follows} \mid A, B) = \mathrm{softmax}\big(V \tanh(W h_{[CLS]} + b) + c\big)_0")
         if asked == "next":
             told(
-                "$h_{[CLS]}$ is the last vector of the token that stands before both sentences; $W, b$ are the pooler, "
+                "$p$ is the model's probability for the sentences $A$ and $B$. $h_{[CLS]}$ is the last vector of the "
+                "token that stands before both sentences; $W, b$ are the pooler, "
                 "$V, c$ a layer with two outputs. In training half of the second parts really followed, the others "
                 "came from another document."
             )
             noted("Next-sentence prediction: Devlin et al. 2018, arXiv:1810.04805.")
         else:
             told(
-                "$h_{[CLS]}$ is the last vector of the token that stands before both sentences; $W, b$ are the pooler, "
+                "$p$ is the model's probability for the sentences $A$ and $B$. $h_{[CLS]}$ is the last vector of the "
+                "token that stands before both sentences; $W, b$ are the pooler, "
                 "$V, c$ a layer with two outputs. In training the two parts always followed each other in one text, "
                 "and in half of the pairs they had changed places."
             )

@@ -189,7 +189,8 @@ def _teach() -> None:
             r" + q^r_{\delta(i,j)} \cdot k_j \right)"
         )
         st.markdown(
-            "- $q_i, k_j$: query and key of what the tokens are; $d$: the width of a head\n"
+            "- $s_{ij}$: the score of key $j$ for query $i$\n- $q_i, k_j$: query and key of what the tokens are; $d$: "
+            "the width of a head\n"
             "- $k^r, q^r$: key and query of a distance, from one table of vectors that all layers share\n"
             "- $\\delta(i,j) = i - j$: how far the key stands to the left of the query\n"
             "- $3d$ under the root, for three sums of $d$ products where plain attention has one\n\n"

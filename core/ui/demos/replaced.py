@@ -194,7 +194,8 @@ def _teach() -> None:
             r"-\big[\, r_t \log D_t + (1 - r_t) \log (1 - D_t) \,\big]"
         )
         told(
-            "$r_t$ is 1 where token $t$ is not the one that stood there, $D_t$ the discriminator's verdict, $L_{MLM}$ "
+            "$L$ is the loss over $n$ tokens. $r_t$ is 1 where token $t$ is not the one that stood there, $D_t$ the "
+            "discriminator's verdict, $L_{MLM}$ "
             "the generator's loss at the hidden places. The two share their word vectors. The generator is not "
             "trained to deceive: no gradient flows from the verdicts back to it."
         )

@@ -194,7 +194,8 @@ def _tabs(
             r"[V_G\;V_{i-w..i+w}] \qquad \text{scores} \approx (2w + 1 + g)\,n + g\,n"
         )
         told(
-            f"- $q_i$: the query of token $i$; $K$, $V$: keys and values; $d$: width of a head; $n$: tokens\n"
+            f"- $h_i$: what a head makes of token $i$; $q_i$: its query; $K$, $V$: keys and values; $d$: width of a "
+            f"head; $n$: tokens\n"
             f"- $w = {side}$: reach of the window on one side. transformers and the paper count both sides: "
             f"{2 * side}\n- $G$: the $g = {len(global_at)}$ global tokens. Their own queries, keys and values have "
             "projections of their own, which began as copies of the window's."

@@ -13,7 +13,7 @@ from core.language.types import Decoding
 from core.ui.generation.frame import GenerationView
 from core.ui.generation.ink import theme
 from core.ui.generation.tables import minus
-from core.ui.glossary import terms, told
+from core.ui.glossary import noted, terms, told
 from core.ui.page import accent, plain
 from core.ui.tables import Table, table
 
@@ -108,13 +108,15 @@ def _found(view: GenerationView, grown: Tree, decoding: Decoding) -> None:
 def _formula() -> None:
     st.latex(r"s = \sum_{t=1}^{n} \ln p(w_t \mid w_{<t}) \qquad \mathrm{rank} = \frac{s}{n^{\alpha}}")
     told(
-        "$s$ is the sum of log-probabilities of a path of $n$ tokens $w_t$, $\\alpha$ the length penalty. A sum only "
+        "$s$ is the sum of log-probabilities of a path of $n$ tokens $w_t$, $p$ the model's probability, $\\alpha$ "
+        "the length penalty. A sum only "
         "falls as a text grows, so finished texts of different lengths are compared by their rank. At each step the "
         "$B$ best continuations of all beams stay."
     )
-    st.caption(
+    noted(
         "As transformers searches: of at least two times B continuations that are looked at, the B best that have "
-        "not ended go on. Whatever ranked lower was never looked at."
+        "not ended go on. Whatever ranked lower was never looked at. Vaswani et al. 2017, arXiv 1706.03762, translate "
+        "with four beams and a length penalty of 0.6; the plain power of n is transformers' form of it."
     )
 
 

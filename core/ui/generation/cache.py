@@ -13,8 +13,9 @@ from core.figures.numbers import in_bytes
 from core.ui.generation.frame import GenerationView
 from core.ui.generation.ink import theme
 from core.ui.generation.writing import forget, remember
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.page import accent
+from core.ui.saved import save_csv
 from core.ui.tables import Row, Table, table
 
 if TYPE_CHECKING:
@@ -64,13 +65,13 @@ def cache_section(view: GenerationView) -> None:
     slot = state.key("grow.stopped")
     found = session.grown(key)
     if found is not None:
-        _draw(view, picture, below, found, most)
+        _draw(view, picture, below, found, most, saved=True)
         buttons.button(
             "Measure again", key=state.key("measure"), icon=":material/timer:", on_click=session.regrow, args=(key,)
         )
     elif st.session_state.get(slot) == key:
         progress.info("The measuring was stopped.")
-        _draw(view, picture, below, st.session_state.get(state.key("grow.part"), ()), most)
+        _draw(view, picture, below, st.session_state.get(state.key("grow.part"), ()), most, saved=True)
         buttons.button("Measure", key=state.key("measure"), icon=":material/timer:", on_click=forget, args=(slot,))
     else:
         buttons.button("Stop", key=state.key("measure"), icon=":material/stop:", on_click=remember, args=(slot, key))
@@ -109,7 +110,10 @@ def _ids(prompt: tuple[int, ...], source: tuple[int, ...] | None, count: int) ->
     return [*prompt, *(cycle[i % len(cycle)] for i in range(max(0, count - len(prompt))))][:count]
 
 
-def _draw(view: GenerationView, picture: DeltaGenerator, below: DeltaGenerator, points: Any, most: int) -> None:
+def _draw(
+    view: GenerationView, picture: DeltaGenerator, below: DeltaGenerator, points: Any, most: int, saved: bool = False
+) -> None:  # fmt: skip
+    """The curves and the table; ``saved``: with a button that saves it, once nothing more is measured."""
     picture.plotly_chart(
         growth_lines(points, most, accent(view.spec.branch), dark=theme() == "dark"),
         config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
@@ -125,6 +129,12 @@ def _draw(view: GenerationView, picture: DeltaGenerator, below: DeltaGenerator, 
             Table(("Tokens before it", "With the cache", "Without", "Without takes"), rows,
                   "Time of one token with the cache and without", (25, 25, 25, 25), (1, 2, 3))
         )  # fmt: skip
+        if saved:
+            save_csv(
+                [{"model": view.spec.name, "tokens before it": p.tokens, "seconds with the cache": p.cached,
+                  "seconds without": p.whole, "times": p.times} for p in points],
+                "kv-cache-times", view.state.key("growth.csv"),
+            )  # fmt: skip
         st.caption(
             "Measured now on this machine, on its processor, and true for it alone: the median of seven turns in which "
             "both ways read the same tokens, thin bars from the fastest to the slowest. A small model spends much of a "
@@ -142,6 +152,11 @@ def _formula(size: int | None) -> None:
         "The cache keeps these; without it every layer computes them for all $n + 1$ tokens again. Writing $N$ tokens "
         "computes $N$ of them with it and $N (N + 1) / 2$ without."
     )
+    noted(
+        "What makes it possible is the decoder's mask: a token looks at itself and at what stands before it, so that "
+        "keys and values, once made, never change (Vaswani et al. 2017, arXiv 1706.03762, section 3.2.3). That paper "
+        "defines the mask and no cache; the cache is transformers', in whose code it was read."
+    )
     if size is None:
         st.markdown(
             "This model keeps the states of its last tokens instead of keys and values, and makes keys and values of "
@@ -154,3 +169,4 @@ def _formula(size: int | None) -> None:
         f"number. Counted in this model's cache it is {in_bytes(size)} a token. The page Calculators has it for "
         "published sizes."
     )
+    noted("Keys and values as Vaswani et al. 2017 define them; what is kept of them was read in transformers' code.")

@@ -12,11 +12,12 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.decoding.wording import Wording
 from core.language.types import Decoding
-from core.ui.generation.draft_text import inked, legend
+from core.ui.generation.draft_text import inked, legend, legend_html
 from core.ui.generation.draft_time import settings_of, time_both
 from core.ui.generation.frame import GenerationView, writers
 from core.ui.generation.writing import forget, remember
 from core.ui.glossary import plain_terms, told
+from core.ui.saved import save_html
 from core.ui.tables import Row, Table, table
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def draft_section(view: GenerationView) -> None:
     found = _write(view, key, begun.prompt, (large, small), place)
     if found is None:
         return
+    coloured = [inked(view.text, found, Wording(large.tokenizer)), f"<p>{legend_html()}</p>"]
+    save_html(f"{view.spec.name} with a draft", coloured, "draft", state.key("draft.html"))
     _counts(found, ahead)
     told(
         "**Try** 1 and 8 tokens a draft, then sampling at temperature 1.\n\n"
@@ -165,7 +168,8 @@ def _formula() -> None:
             r"x' \sim \frac{\max(0, p - q)}{\sum_v \max(0, p(v) - q(v))}"
         )
         told(
-            "$p$ are the large model's probabilities, $q$ the draft's, $x$ a drafted token, $x'$ what takes the place "
+            "$P$ is how often a token is accepted, $p$ are the large model's probabilities, $q$ the draft's, $v$ runs "
+            "over the vocabulary, $x$ is a drafted token, $x'$ what takes the place "
             "of a refused one. So every token is distributed as if the large model had written alone. Under greedy "
             "decoding a token is accepted where it is the large model's own choice, and the text is that of before. "
             "Penalties change the scores of both models first; $p$ and $q$ are what comes out."
@@ -175,7 +179,8 @@ def _formula() -> None:
             r"\text{gain} = \frac{1 - \alpha^{\gamma + 1}}{(1 - \alpha)(\gamma c + 1)}"
         )
         st.markdown(
-            "$\\alpha$ is the share of checked tokens that are accepted, $\\gamma$ the tokens of a draft, $c$ the time "
+            "$E$ is the mean, $\\alpha$ the share of checked tokens that are accepted, $\\gamma$ the tokens of a "
+            "draft, $c$ the time "
             "of a pass of the draft in passes of the large model. The formula takes every token for equally hard."
         )
         st.caption("Leviathan et al. 2023, arXiv 2211.17192; Chen et al. 2023, arXiv 2302.01318.")

@@ -55,8 +55,13 @@ def _span(token: str, kind: str, spoken: str) -> str:
 
 def legend() -> None:
     """The four looks of a token, in words."""
+    st.html(legend_html())
+
+
+def legend_html() -> str:
+    """The legend as HTML."""
     said = (
         ("taken", "accepted"), ("own", "the large model's own"), ("refused", "refused"), ("unread", "dropped unread"),
     )  # fmt: skip
     parts = "".join(f'<span style="{_style(kind)}">{text}</span>' for kind, text in said)
-    st.html(f'<div style="display:flex;gap:1.1em;flex-wrap:wrap;align-items:center;font-size:.9rem">{parts}</div>')
+    return f'<div style="display:flex;gap:1.1em;flex-wrap:wrap;align-items:center;font-size:.9rem">{parts}</div>'

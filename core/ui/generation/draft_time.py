@@ -13,6 +13,7 @@ from core.checkpoints.spec import Checkpoint
 from core.language.types import Decoding
 from core.ui.generation.frame import GenerationView
 from core.ui.generation.writing import forget, remember
+from core.ui.saved import save_csv
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -49,6 +50,12 @@ def time_both(
         assert known is not None
     button.empty()
     _told_times(known, found, key)
+    alone, both, small = known
+    save_csv(
+        [{"way": way, "seconds": took, "turns": TURNS} for way, took in
+         (("plain", alone), ("with the draft", both), ("the draft alone", small))],
+        "draft-times", state.key("draft.time.csv"),
+    )  # fmt: skip
 
 
 def _told_times(known: tuple[float, ...], found: Drafted, key: tuple[object, ...]) -> None:

@@ -25,35 +25,41 @@ RULES: dict[Rule, Told] = {
     "temperature": Told(
         "Temperature", TEMPERATURE,
         r"p'(w) = \frac{e^{z_w / T}}{\sum_{v \in V} e^{z_v / T}}",
-        "$z_w$ is the model's score of token $w$, $V$ the vocabulary, $T$ the temperature. Below 1 the likely tokens "
+        "$z_w$ is the model's score of token $w$, $v$ runs over the vocabulary $V$, $T$ is the temperature and $p'$ "
+        "the probability that it makes. Below 1 the likely tokens "
         "gain, above 1 the unlikely ones; nothing is cut off.",
-        "The softmax of the scores divided by T; towards T = 0 it becomes greedy decoding.",
+        "As in Keskar et al. 2019, CTRL, arXiv 1909.05858, before their penalty. The softmax of the scores divided by "
+        "T; towards T = 0 it becomes greedy decoding.",
     ),
     "top_k": Told(
         "Top-k", NUMBERS["top_k"],
         r"p'(w) \propto p(w) \cdot [\, z_w \ge z_{(k)} \,]",
-        "$z_{(k)}$ is the $k$-th highest score; what ties with it stays. The number of tokens is the same at every "
+        "$p$ are the probabilities of tokens $w$ before, $p'$ those after; $z_w$ is the score of $w$, $z_{(k)}$ the "
+        "$k$-th highest one; what ties with it stays. The number of tokens is the same at every "
         "step, however sure the model is.",
         "Fan, Lewis and Dauphin 2018, Hierarchical Neural Story Generation, arXiv 1805.04833.",
     ),
     "top_p": Told(
         "Top-p", NUMBERS["top_p"],
         r"p'(w) \propto p(w) \cdot [\, w \in S \,], \quad \sum_{v \in S} p(v) \ge p",
-        "$S$ holds the most probable tokens, as few as reach the mass $p$: the line in the picture is the sum from the "
+        "$p(w)$ is the probability of token $w$ before, $p'(w)$ that after; $p$ alone is the mass that you set. $S$ "
+        "holds the most probable tokens $v$, as few as reach that mass: the line in the picture is the sum from the "
         "top. Few tokens stay where the model is sure, many where it is not.",
         "Holtzman et al. 2020, The Curious Case of Neural Text Degeneration, arXiv 1904.09751.",
     ),
     "min_p": Told(
         "Min-p", NUMBERS["min_p"],
         r"p'(w) \propto p(w) \cdot [\, p(w) \ge m \cdot p_{\max} \,]",
-        "$p_{\\max}$ is the probability of the best token, $m$ the share of it that a token must have. The line in the "
+        "$p(w)$ is the probability of token $w$ before, $p'(w)$ that after. $p_{\\max}$ is the probability of the "
+        "best token, $m$ the share of it that a token must have. The line in the "
         "picture is $m \\cdot p_{\\max}$.",
         "Nguyen et al. 2024, Turning Up the Heat: Min-p Sampling, arXiv 2407.01082.",
     ),
     "typical": Told(
         "Typical", NUMBERS["typical"],
         r"\begin{aligned} d(w) &= \bigl|\, -\ln p(w) - H \,\bigr| \\ H &= -\sum_{v \in V} p(v) \ln p(v) \end{aligned}",
-        "$H$ is the entropy, $-\\ln p(w)$ the surprise of token $w$. The tokens with the smallest distance $d$ stay, "
+        "$p$ are the model's probabilities, $v$ runs over the vocabulary $V$. $H$ is the entropy, $-\\ln p(w)$ the "
+        "surprise of token $w$. The tokens with the smallest distance $d$ stay, "
         "as few as reach the mass. So it may cut off the most probable token, where that one says too little.",
         "Meister et al. 2023, Locally Typical Sampling, arXiv 2202.00666.",
     ),
@@ -68,9 +74,11 @@ RULES: dict[Rule, Told] = {
     "no_repeat": Told(
         "No repeated runs", Number("Length of a run", 1, 10, 2, 1, True),
         r"p'(w) = 0 \ \text{ if } (x_{t-n+1}, \dots, x_{t-1}, w) \text{ is in } x_{<t}",
-        "$x_{<t}$ is all that was read, $n$ the length of the runs. Whatever would end a run that stands there already "
+        "$p'(w)$ is the probability of token $w$ after the rule, $x_{<t}$ all that was read before step $t$, $n$ the "
+        "length of the runs. Whatever would end a run that stands there already "
         "is forbidden.",
-        "As transformers' no_repeat_ngram_size does it.",
+        "As transformers' no_repeat_ngram_size does it, in whose code it was read. No paper that was read for this app "
+        "defines it.",
     ),
 }  # fmt: skip
 """In the order of the menu."""

@@ -48,13 +48,15 @@ def spoken(step: GenerationStep) -> str:
     return f"{said}, surprise {s.surprise:.1f} bits, entropy {s.entropy:.1f} bits, {s.kept:,} tokens left by the rule"
 
 
-def inked(begun: str, steps: Sequence[GenerationStep], colour: str, look: Theme, *, growing: bool = False) -> str:
-    """The end of the beginning and the text as HTML; everything escaped."""
+def inked(
+    begun: str, steps: Sequence[GenerationStep], colour: str, look: Theme, *, growing: bool = False, room: str = "7.6em"
+) -> str:  # fmt: skip
+    """The end of the beginning and the text as HTML; everything escaped. ``room``: the least height."""
     spans = "".join(_span(step, colour, look) for step in steps)
     caret = '<span aria-hidden="true">▏</span>' if growing else ""
     tail = begun if len(begun) <= 48 else "… " + begun[-46:].partition(" ")[2]
     faint = f'<span style="opacity:.72">{html.escape(tail)}</span>' if tail else ""
-    style = "font-size:1.05rem;line-height:1.95;min-height:7.6em;margin:0;overflow-wrap:anywhere"
+    style = f"font-size:1.05rem;line-height:1.95;min-height:{room};margin:0;overflow-wrap:anywhere"
     return f'<p dir="auto" style="{style}">{faint}{spans}{caret}</p>'
 
 

@@ -28,9 +28,10 @@ from core.ui.generation.frame import GenerationView
 from core.ui.generation.ink import COLOURS, inked, legend, plainly, theme
 from core.ui.generation.tables import minus, steps_expander
 from core.ui.generation.writing import Page, write_all
-from core.ui.glossary import terms, told
+from core.ui.glossary import noted, terms, told
 from core.ui.links import PageState, take_up
 from core.ui.page import plain
+from core.ui.saved import heading, save_csv, save_html
 from core.ui.tables import Row, Table, table
 
 if TYPE_CHECKING:
@@ -81,7 +82,11 @@ def side_by_side(view: GenerationView) -> None:
         "**Notice** that a text to rewrite leaves the model little choice: the entropy is low, and the rules agree "
         "more often than over a story."
     )
-    _measures(shown, found)
+    with st.container(horizontal=True):
+        parts = [part for card, steps in zip(shown, texts, strict=True)
+                 for part in (heading(card.name), inked(begun, steps, colour, look, room="0"))]  # fmt: skip
+        save_html("One beginning under several rules", parts, "side-by-side", state.key("side.html"))
+    _measures(shown, found, state)
     steps_expander([card.name for card in shown], texts, key=state.key("steps"))
     _explain()
 
@@ -186,7 +191,7 @@ def _numbers(one: Summary, ended: str) -> str:
     )
 
 
-def _measures(cards: Sequence[Card], found: Sequence[Summary]) -> None:
+def _measures(cards: Sequence[Card], found: Sequence[Summary], state: PageState) -> None:
     runs = ("Repeated runs of 1", "of 2", "of 3", "of 4")
     headings = ("Rule", "Tokens", "Mean log p", "Perplexity", "Mean entropy", "Tokens left", *runs)
     rows: list[Row] = [
@@ -203,6 +208,13 @@ def _measures(cards: Sequence[Card], found: Sequence[Summary]) -> None:
     ]
     widths = (20, 8, 9, 11, 10, 9, 13, 6, 7, 7)
     table(Table(headings, rows, "Measures of the texts", widths, tuple(range(1, 10))))
+    save_csv(
+        [{"rule": write(card), "tokens": one.tokens, "mean log p": one.mean_log, "perplexity": one.perplexity,
+          "mean entropy in bits": one.entropy, "tokens left": one.kept}
+         | {f"repeated runs of {k}": share for k, share in enumerate(one.repeated, 1)}
+         for card, one in zip(cards, found, strict=True)],
+        "side-by-side", state.key("measures.csv"),
+    )  # fmt: skip
     st.caption(
         "Probabilities are the model's own, before any rule. Tokens left: the mean of what the rule leaves at a step. "
         "A run is repeated when it stood in the new text before."
@@ -213,13 +225,22 @@ def _explain() -> None:
     with st.expander("Formulas: surprise, entropy, the mean and the runs"):
         st.latex(r"s_t = -\log_2 p_t(w_t) \qquad H_t = -\sum_{v \in V} p_t(v) \log_2 p_t(v)")
         st.markdown(
-            "$p_t$ are the model's probabilities at step $t$, $w_t$ the token that was taken, $V$ the vocabulary. "
+            "$p_t$ are the model's probabilities at step $t$, $w_t$ is the token that was taken, $v$ runs over the "
+            "vocabulary $V$. "
             "$s_t$ is the **surprise** of the token, $H_t$ the **entropy**, the surprise that the model expects. "
             "One bit is a fair coin."
         )
         st.latex(r"\bar\ell = \frac1n \sum_{t=1}^{n} \ln p_t(w_t) \qquad \mathrm{perplexity} = e^{-\bar\ell}")
         st.latex(r"\mathrm{repeated}_k = 1 - \frac{\text{different runs of } k \text{ tokens}}{\text{all runs of } k}")
         st.markdown(
-            "$\\bar\\ell$ is the mean log-probability of the $n$ tokens. Every rule's formula and paper stand under "
-            "*One step*."
+            "$\\bar\\ell$ is the mean log-probability of the $n$ tokens, $k$ the length of a run. Every rule's "
+            "formula and paper stand under *One step*."
+        )
+        noted(
+            "Entropy: Shannon 1948, A Mathematical Theory of Communication, which defines H as the mean of −log p "
+            "(from "
+            "memory, unverified). Surprise is the term of that mean, perplexity its power for the tokens that were "
+            "taken. "
+            "The share of repeated runs is this page's own count; that likely texts repeat themselves is in Holtzman "
+            "et al. 2020, arXiv 1904.09751."
         )

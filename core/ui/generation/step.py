@@ -13,6 +13,7 @@ from core.language.decoding.cards import Card, decoding_of, read_all
 from core.language.decoding.rules import ORDER, Rule
 from core.language.tokens import visible
 from core.language.types import GenerationStep
+from core.ui.demos.cover import switch, uncovered, verdict, walk
 from core.ui.demos.steps import step_chips
 from core.ui.generation.formulas import RULES, explain
 from core.ui.generation.frame import GenerationView
@@ -22,6 +23,7 @@ from core.ui.generation.writing import Page, write_all
 from core.ui.glossary import told
 from core.ui.links import PageState
 from core.ui.page import accent, plain
+from core.ui.saved import save_csv
 from core.ui.tables import Row, Table, table
 
 if TYPE_CHECKING:
@@ -43,8 +45,9 @@ def one_step(view: GenerationView) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         rule, value, first = _rule(state)
         card = _along(state)
+        hidden = switch(state)
     place = st.empty()
-    path = _path(view, card)
+    path = _path(view, card, shown=not hidden)
     place.empty()
     if not path:
         return
@@ -52,15 +55,23 @@ def one_step(view: GenerationView) -> None:
     tokens = describe(checkpoint.tokenizer, [step.token.id for step in path])
     slot = state.key(f"step.of.{hash(view.key)}.{card.name}")
     before = min(st.session_state.get(slot, state.number("step", 1) - 1), len(path) - 1)
-    at = step_chips(path, tokens, before, key=state.key("step.chips"), branch=view.spec.branch, by_hand=None)
+    if hidden:
+        at = before
+        shown = _guessed(view, card, path, at)
+        walk(slot, at, len(path), "token")
+    else:
+        shown = True
+        at = step_chips(path, tokens, before, key=state.key("step.chips"), branch=view.spec.branch, by_hand=None)
     st.session_state[slot] = at
     state.set(step=at + 1 if at else None)
+    if not shown:
+        return
     ids = [step.token.id for step in path[:at]]
     begun = view.start()
     found = look(checkpoint, begun, ids, rule, value, first)
     _pictures(view, found, path[at])
     told(_notice(rule))
-    _all_rules(each(checkpoint, begun, ids, [*((r, _value(r, rule, value)) for r in RULES)]), at)
+    _all_rules(each(checkpoint, begun, ids, [*((r, _value(r, rule, value)) for r in RULES)]), at, state)
     _table(found, state)
 
 
@@ -135,16 +146,31 @@ def _along(state: PageState) -> Card:
     return cards[number]
 
 
-def _path(view: GenerationView, card: Card) -> tuple[GenerationStep, ...]:
-    """The card's text, written before one's eyes where it is not known yet."""
+def _guessed(view: GenerationView, card: Card, path: Sequence[GenerationStep], at: int) -> bool:
+    """The text as far as the step, and what comes next asked for; whether that may be drawn."""
+    step, begun, place = path[at], "" if view.task else view.text, st.empty()
+
+    def judge(guess: str) -> str:
+        words, chances = [o.text for o in step.alternatives], [o.probability for o in step.alternatives]
+        return verdict(guess, words, chances, step.token.text.strip() or visible(step.token.text))
+
+    question = ("step", *view.key, decoding_of(card, view.common), at)
+    shown = uncovered(view.state, question, f"Token {at + 1}: what comes next?", judge, on=True)
+    place.html(inked(begun, path[: at + shown], "none", theme(), growing=not shown, room="2em"))
+    return shown
+
+
+def _path(view: GenerationView, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
+    """The card's text, written before one's eyes where it is not known yet and may be ``shown``."""
     place, begun = st.empty(), "" if view.task else view.text
 
     def draw(_: int, steps: Sequence[GenerationStep], growing: bool) -> None:
-        if growing:
+        if growing and shown:
             place.html(inked(begun, steps, "none", theme(), growing=True))
 
     def draw_text(_: int, text: str) -> None:
-        place.html(plainly(begun, text))
+        if shown:
+            place.html(plainly(begun, text))
 
     texts, _ = write_all(view, [decoding_of(card, view.common)], Page(draw, draw_text))
     place.empty()
@@ -207,7 +233,7 @@ def _value(rule: Rule, looked: Rule, value: float) -> float:
     return value if rule == looked else RULES[rule].number.start
 
 
-def _all_rules(found: Sequence[Around], at: int) -> None:
+def _all_rules(found: Sequence[Around], at: int, state: PageState) -> None:
     rows: list[Row] = [
         (
             f"{RULES[one.rule].name}, {one.value:g}",
@@ -221,6 +247,12 @@ def _all_rules(found: Sequence[Around], at: int) -> None:
     table(
         Table(("Rule", "Tokens left", "Their probability before", "Entropy"), rows, "Every rule by itself at this step",
               (34, 22, 22, 22), (1, 2, 3))
+    )  # fmt: skip
+    save_csv(
+        [{"rule": RULES[one.rule].name, "number": one.value, "step": at + 1, "tokens left": one.kept, "of": one.of,
+          "their probability before": one.mass, "entropy before": one.entropy, "entropy after": one.entropy_after}
+         for one in found],
+        "every-rule", state.key("rules.csv"),
     )  # fmt: skip
 
 

@@ -22,8 +22,11 @@ _STYLE = """<style>
 </style>"""
 
 
-def answer_bars(label: Label, number: int, losses: Losses, colour: str, unit: str, covered: bool) -> None:
-    """Draw one label; without an answer of a model the choices stand alone, and ``covered`` none is marked."""
+def answer_bars(label: Label, number: int, losses: Losses, colour: str, unit: str, covered: bool) -> str:
+    """Draw one label; without an answer of a model the choices stand alone, and ``covered`` none is marked.
+
+    Returns what was drawn, as HTML.
+    """
     chances = None if covered else losses.choices.get(number)
     rows = []
     for index, choice in enumerate(label.choices):
@@ -36,16 +39,16 @@ def answer_bars(label: Label, number: int, losses: Losses, colour: str, unit: st
             rows.append(f"{name}{bar}<span>{percent(chances[index])}</span>")
     if covered:
         alt = f"Asked once for the whole input: {label.name}: {' or '.join(label.choices)}?"
-        _html(colour, alt, rows)
+        drawn = _html(colour, alt, rows)
         st.caption(f"Asked once, at the first token: {label.name}. The answer is covered.")
-        return
+        return drawn
     target = label.choices[label.answer]
     alt = f"Asked once for the whole input: {label.name}. The target is: {target}."
     if chances is not None:
         alt += " The model says " + ", ".join(
             f"{choice} {percent(chance)}" for choice, chance in zip(label.choices, chances, strict=True)
         )
-    _html(colour, alt, rows)
+    drawn = _html(colour, alt, rows)
     paid = losses.labels.get(number)
     said = f"Asked once, at the first token: {label.name}. ✓ is the target."
     if paid is not None:
@@ -53,11 +56,14 @@ def answer_bars(label: Label, number: int, losses: Losses, colour: str, unit: st
             f"{_blind(len(label.choices), unit):.2f}."
         )
     st.caption(said)
+    return drawn
 
 
-def _html(colour: str, alt: str, rows: list[str]) -> None:
+def _html(colour: str, alt: str, rows: list[str]) -> str:
     frame = f'style="--ac:{colour}" role="img" aria-label="{escape(alt, quote=True)}"'
-    st.html(f'{_STYLE}<div class="obq" {frame}>{"".join(rows)}</div>')
+    drawn = f'{_STYLE}<div class="obq" {frame}>{"".join(rows)}</div>'
+    st.html(drawn)
+    return drawn
 
 
 def _blind(choices: int, unit: str) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +15,7 @@ from core.ui.objectives.entry import Entry, Given, Share, Stage
 from core.ui.objectives.given import given, style
 from core.ui.objectives.picture import DONE, shown
 from core.ui.page import accent
+from core.ui.saved import as_csv, save_csv
 from core.ui.tables import Table, table
 
 if TYPE_CHECKING:
@@ -92,6 +91,10 @@ def _shares(entry: Entry, asked: Given) -> None:
                 numeric=(1, 2),
             )
         )
+        save_csv(
+            [{"what": s.name, "here": s.found, "published": s.published, "unit": s.unit} for s in found],
+            f"{entry.slug}-proportions", f"csv.shares.{entry.slug}",
+        )  # fmt: skip
         st.caption(
             f"Counted over {DRAWS} draws or more. “Published” is the system's own setting, or what you chose for it. A "
             "short text has no room for a small share: one token at least is asked."
@@ -165,19 +168,3 @@ def _row(side: str, index: int, cell: Cell, paid: Mapping[int, PlaceLoss]) -> di
         "best guess": place.guess if place else None,
         "its probability": place.chance if place else None,
     }
-
-
-def as_csv(found: Sequence[Mapping[str, object]]) -> str:
-    """The rows as comma-separated values; a text that a spreadsheet would take for a formula gets a quote before it."""
-    out = io.StringIO()
-    if found:
-        writer = csv.writer(out)
-        writer.writerow(found[0])
-        for row in found:
-            writer.writerow(
-                [
-                    f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" and value else value
-                    for value in row.values()
-                ]
-            )
-    return out.getvalue()

@@ -22,7 +22,7 @@ ENTRIES = (
         paper="Radford et al. 2018, Improving Language Understanding by Generative Pre-Training, equation 1.",
         formula=r"L = -\frac{1}{n} \sum_{i=1}^{n} \log p(x_i \mid x_0, \dots, x_{i-1})",
         symbols="- $x_i$: token $i$; $x_0$: the token that begins a text\n- $n$: the number of tokens\n"
-        "- $p$: the model's probability",
+        "- $p$: the model's probability; $L$: the loss, its mean over all tokens",
         try_="a word that the sentence makes certain, and one that nobody could guess.",
         notice="every place is asked, and the first tokens of a text cost most: nothing stands before them yet. The "
         "later pieces of a long word are nearly free.",

@@ -12,6 +12,7 @@ from core.ui.glossary import told
 from core.ui.objectives import live, live_pairs
 from core.ui.objectives.entry import Entry, Given, Number, Stage
 from core.ui.page import accent, plain
+from core.ui.saved import save_csv
 from core.ui.tables import Table, table
 
 TEACHER, STUDENT = "atlas-bert", "atlas-distilbert"
@@ -66,6 +67,10 @@ def _losses(given: Given, stages: tuple[Stage, ...]) -> None:
     ]
     rows.append(("Sum", "", "", f"{paid.total:.3f}"))
     table(Table(("Loss", "Mean, nats", "Weight", "Weighted"), rows, "The three losses", (46, 18, 18, 18), (1, 2, 3)))
+    save_csv(
+        [{"loss": n, "mean": m, "weight": w, "weighted": w * m} for n, m, w in zip(names, means, weights, strict=True)],
+        "distillation-losses", f"distillation.csv.{given.seed}",
+    )  # fmt: skip
     entropy = float(-(soft[0] * distillation.log_soft(one, heat)).sum(axis=-1).mean())
     even = float(np.exp(entropy))
     told(
@@ -86,7 +91,8 @@ ENTRIES = (
         "huggingface/transformers. Soft targets: Hinton et al. 2015, arXiv:1503.02531 (from memory, unverified).",
         formula=r"\begin{gathered} L = 5\, T^2\, KL(p_T \,\|\, q_T) - 2 \log q_1(x) + 1 - \cos(h, h') \\[4pt] "
         r"p_T = \mathrm{softmax}(z / T) \end{gathered}",
-        symbols="- $p_T$, $q_T$: what teacher and student find probable, at temperature $T$ (2 in the recipe); $z$: "
+        symbols="- $L$: the loss; $KL$: how far $q_T$ is from $p_T$, the Kullback–Leibler divergence\n- $p_T$, $q_T$: "
+        "what teacher and student find probable, at temperature $T$ (2 in the recipe); $z$: "
         "their scores\n- $x$: the token that stood there\n- $h$, $h'$: their last states, at every token\n"
         "- 5, 2 and 1: the weights of the recipe; the first two are means over the hidden tokens, the last over all",
         try_="a temperature of 1, then of 10: what does the teacher say besides its best word?",

@@ -49,7 +49,7 @@ def _detect(given: Given) -> tuple[Stage, ...]:
     return (
         Stage(hidden, "The generator reads masks and must answer what stood there"),
         Stage(
-            judged, "The judge reads what the generator sampled and must judge every token", lucky,
+            judged, "The judge reads what the generator sampled and must judge every token", lucky, True,
             "the judge's probability that the token was replaced", "answers",
         ),
     )  # fmt: skip
@@ -86,7 +86,8 @@ ENTRIES = (
         formula=r"L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x) - \frac{1}{|S|} \sum_{i \in S} "
         r"\log p(x_i \mid \tilde x)",
         symbols="- $M$: the masked places, 15 %, as BERT has them\n- $S$: the places of the shuffled trigrams, 5 % of "
-        "those without a masked token\n- $x_i$: the token that stood at place $i$; $\\tilde x$: what the model reads",
+        "those without a masked token\n- $p$: the model's probability; $L$: the loss, the sum of both means\n- $x_i$: "
+        "the token that stood at place $i$; $\\tilde x$: what the model reads",
         try_="the masked tokens left out, and “Again” until the shuffled words make another good sentence.",
         notice="nothing is missing here: all three tokens are there, and the model must say in which order. Three "
         "function words in a row are harder to put back than a name and its verb.",
@@ -112,7 +113,8 @@ ENTRIES = (
         "large model 25 %).",
         formula=r"\begin{aligned} L &= L_{MLM} + 50 \, L_D \\ L_D &= -\frac{1}{n} \sum_{t=1}^{n} r_t \log D_t "
         r"+ (1 - r_t) \log (1 - D_t) \end{aligned}",
-        symbols="- $L_{MLM}$: the generator's loss at the hidden places\n- $D_t$: the judge's probability that token "
+        symbols="- $L$: the loss; $L_D$: the judge's part of it\n- $L_{MLM}$: the generator's loss at the hidden "
+        "places\n- $D_t$: the judge's probability that token "
         "$t$ was replaced\n- $r_t$: 1 where token $t$ is not the one that stood there, else 0\n- $n$: the tokens\n\n"
         "No gradient flows from the judge to the generator.",
         try_="25 %, as the large model had it, with “Guess first” on: which tokens would you take for replaced?",

@@ -20,6 +20,7 @@ FORMULA = (
     r"\end{aligned}"
 )
 SYMBOLS = (
+    "- $L$: the loss; $p$: the model's probability of each answer\n"
     "- $A, B$: the two segments\n- $y$: the right answer\n- $h_{[CLS]}$: the last vector of the token before both\n"
     "- $W, b, V, c$: learned"
 )

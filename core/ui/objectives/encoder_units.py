@@ -13,6 +13,7 @@ from core.ui.objectives.encoders import FORMULA, RATE, SYMBOLS, fates
 from core.ui.objectives.entry import Entry, Given, Line, Number, Option, Share, Stage
 from core.ui.objectives.given import style
 from core.ui.objectives.picture import shown
+from core.ui.saved import save_csv
 from core.ui.tables import Table, table
 
 _LENGTHS = 4_000
@@ -63,6 +64,12 @@ def _borders(given: Given, stages: tuple[Stage, ...]) -> None:
                 ("target (place)", "first loss: asked from", "second loss: asked from its borders"), rows,
                 "Each hidden token with what its two losses are asked from", (24, 28, 48),
             )
+        )  # fmt: skip
+        save_csv(
+            [{"target": cells[b.place].target, "place": b.place, "left border": cells[b.left].token,
+              "right border": cells[b.right].token, "distance": b.distance}
+             for b in spans.boundaries(stages[0].example)],
+            "span-borders", f"spans.csv.{given.seed}",
         )  # fmt: skip
 
 
@@ -116,7 +123,7 @@ def _knowledge(given: Given) -> tuple[Stage, ...]:
     found = [" ".join(shown(given.framed[place], kind) for place in unit) for unit in units]
     named = {"basic": "words", "phrase": "phrases", "entity": "entities"}[given.word("level")]
     note = "" if given.word("level") == "basic" else f"Found {named}: {'; '.join(found)}."
-    return (Stage(example, note=note),)
+    return (Stage(example, note=note, tells=True),)
 
 
 def _knowledge_shares(given: Given) -> tuple[Share, ...]:
@@ -162,7 +169,10 @@ ENTRIES = (
         paper="Joshi et al. 2020, arXiv:1907.10529, sections 3.1 and 3.2.",
         formula=r"\begin{aligned} L(x_i) &= -\log p(x_i \mid h_i) - \log p(x_i \mid y_i) \\ y_i &= f(h_{s-1}, h_{e+1}, "
         r"p_{i-s+1}) \end{aligned}",
-        symbols="- $h_i$: the last vector at place $i$\n- $s, e$: the first and the last place of the span\n"
+        symbols="- $L(x_i)$: both losses of token $x_i$, the one that stood at place $i$; $p$: the model's "
+        "probability\n"
+        "- $h_i$: the last vector at place $i$; $y_i$: what is made for it from the span's two borders\n- $s, e$: the "
+        "first and the last place of the span\n"
         "- $p_{i-s+1}$: a vector for the distance from the left border\n- $f$: two layers with GELU and layer "
         "normalisation\n- A span has $\\ell$ words with $P(\\ell) \\propto 0.2 \\cdot 0.8^{\\ell - 1}$, "
         "$\\ell \\le 10$: 3.8 on average",

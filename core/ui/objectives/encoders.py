@@ -16,7 +16,7 @@ FORMULA = r"L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)"
 SYMBOLS = (
     "- $x_i$: the token that stood at place $i$\n- $M$: the chosen places\n"
     "- $\\tilde x$: the text in which 80 % of the chosen tokens became [MASK], 10 % a random token, and 10 % "
-    "stayed as they were\n- $p$: the model's probability"
+    "stayed as they were\n- $p$: the model's probability; $L$: the loss, the mean over the chosen places"
 )
 
 

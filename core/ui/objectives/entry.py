@@ -150,6 +150,8 @@ class Stage:
     title: str = ""
     note: str = ""
     """Plain text under the picture."""
+    tells: bool = False
+    """Whether the note gives answers away."""
     under: str = "the model's best guess"
     """What stands under each bar."""
     among: str = "pieces"
@@ -186,7 +188,7 @@ class Entry:
     formula: str
     """LaTeX."""
     symbols: str
-    """Markdown list: every symbol of the formula."""
+    """Markdown list: every symbol of the formula; a test looks for each of its letters."""
     try_: str
     notice: str
     text: str

@@ -48,7 +48,7 @@ ENTRIES = (
         paper="Raffel et al. 2019, arXiv:1910.10683, section 3.2.",
         formula=r"L = -\frac{1}{n - c} \sum_{i=c+1}^{n} \log p(x_i \mid x_1, \dots, x_{i-1})",
         symbols="- $n$: the number of tokens\n- $c$: how many of them are the prefix; 0 in the box draws it\n"
-        "- $x_i$: token $i$",
+        "- $x_i$: token $i$; $p$: the model's probability; $L$: the loss, its mean over the rest",
         try_="a prefix of one token, which makes it a causal model, and one that leaves a single token to write.",
         notice="one stack of layers reads like an encoder and writes like a decoder. Only the mask says where reading "
         "ends.",
@@ -71,7 +71,8 @@ ENTRIES = (
         paper="Dong et al. 2019, arXiv:1905.03197, sections 2.3 and 2.4.",
         formula=r"\begin{gathered} L = -\frac{1}{|C|} \sum_{i \in C} \log p(x_i \mid \tilde x, M) \\[4pt] "
         r"A = \mathrm{softmax}\!\Big(\frac{Q K^\top}{\sqrt{d_k}} + M\Big) V \end{gathered}",
-        symbols="- $C$: the chosen places; $x_i$: what stood there; $\\tilde x$: the text with hidden tokens\n- $Q, K, "
+        symbols="- $L$: the loss, the mean over the chosen places; $p$: the model's probability; $A$: what attention "
+        "makes\n- $C$: the chosen places; $x_i$: what stood there; $\\tilde x$: the text with hidden tokens\n- $Q, K, "
         "V$: queries, keys and values; $d_k$: the width of a key\n- $M$: the mask; $M_{ij}$ is 0 where place $i$ may "
         "look at place $j$ and $-\\infty$ where not\n- of the rows of a batch 1/3 are bidirectional, 1/3 sequence to "
         "sequence, 1/6 left to right and 1/6 right to left; the paper calls both of the last unidirectional\n- 15 % of "

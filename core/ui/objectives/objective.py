@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from html import escape
 
 import streamlit as st
 
 from core import checkpoints
+from core.language.guesses import MAX_CHARS
 from core.language.losses import BITS, Losses
-from core.ui.demos.cover import switch, uncovered
+from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered
 from core.ui.glossary import told
 from core.ui.links import PageState
 from core.ui.objectives import controls
@@ -19,10 +21,15 @@ from core.ui.objectives.below import below
 from core.ui.objectives.entries import ENTRIES
 from core.ui.objectives.entry import Entry, Given, Stage
 from core.ui.objectives.given import given, style
-from core.ui.objectives.guess import LABEL, targets_judge
+from core.ui.objectives.guess import label_of, targets_judge
+from core.ui.objectives.hide import asking, judges, open_targets
+from core.ui.objectives.hide import covered as hide
 from core.ui.objectives.picture import picture
 from core.ui.page import accent, plain, sentences
+from core.ui.saved import heading, save_html
 
+_FEW = 6
+"""More targets than that get a wider box for the guess."""
 SETTINGS = frozenset(setting.name for entry in ENTRIES.values() for setting in entry.settings)
 
 
@@ -42,7 +49,9 @@ def objective(state: PageState) -> None:
         hidden = switch(state)
         live = controls.ask_relative(entry, names.get(slug, slug), state)
     told(f"**{entry.name}.** {entry.line}")
-    text = _text(entry, state)
+    # Covered, the sentence would be the answer: its box is shut, and opens for who wants another one.
+    with st.expander("Your text" if entry.several else "Your sentence") if hidden else st.container():
+        text = _text(entry, state)
     with sentences():
         asked = given(slug, text, seed, options)
         if entry.ask is not None:
@@ -50,15 +59,24 @@ def objective(state: PageState) -> None:
         stages = entry.build(asked)
         answers = entry.answer(slug, stages, seed) if entry.answer and live else ()
         question = (entry.slug, slug, asked.text, seed, sorted(options.items()))
-        covered = not uncovered(state, question, LABEL, targets_judge(asked, stages), on=hidden)
-        _draw(entry, asked, stages, () if covered else answers, unit, covered)
+        label, choices = label_of(stages)
+        long = len(open_targets(asking(stages).example)) > _FEW
+        covered = not uncovered(
+            state, question, label, targets_judge(asked, stages), choices=choices, on=hidden,
+            most=SENTENCE_CHARS if long else MAX_CHARS,
+        )  # fmt: skip
+        # While covered one stage is enough, if another one tells which places of it were chosen.
+        seen = [replace(stage, example=hide(stage.example)) for stage in _untold(stages)] if covered else stages
+        drawn = _draw(entry, asked, seen, () if covered else answers, unit, covered)
+        title = entry.name if covered else f"{entry.name}: {asked.text}"
+        save_html(title, drawn, entry.slug, state.key(f"html.{entry.slug}"))
         if entry.total is not None and answers and not covered:
             st.markdown(plain(entry.total(answers)))
         if entry.more is not None and not covered:
             entry.more(asked, stages)
         told(f"**Try** {entry.try_}\n\n**Notice** that {entry.notice}")
         st.caption(plain(f"{_about(entry, slug, names, live)} {_unknown(asked)}"))
-        below(entry, asked, stages, answers, state, covered)
+        below(entry, asked, seen, answers, state, covered)
 
 
 def _text(entry: Entry, state: PageState) -> str:
@@ -75,44 +93,54 @@ def _text(entry: Entry, state: PageState) -> str:
     return text
 
 
+def _untold(stages: Sequence[Stage]) -> Sequence[Stage]:
+    """The stages that may stand beside each other before the guess: a judge's alone, without what was hidden first."""
+    return stages[-1:] if judges(stages[-1]) else stages
+
+
 def _draw(
     entry: Entry, asked: Given, stages: Sequence[Stage], answers: Sequence[Losses], unit: str, covered: bool
-) -> None:
-    colour, kind = accent(entry.branch), style(asked.slug)
+) -> list[str]:
+    """Draw the stages; returns what was drawn, as HTML."""
+    colour, kind, drawn = accent(entry.branch), style(asked.slug), [f"<p>{escape(entry.line)}</p>"]
     for index, stage in enumerate(stages):
         losses = answers[index] if index < len(answers) else Losses()
         if stage.title:
             st.markdown(f"**{plain(stage.title)}**")
+            drawn.append(heading(stage.title))
         example = stage.example
         told_alt = (
             f"{entry.name}: {len(example.asked)} of {len(example.source)} places carry a loss; the table has all."
         )
         ceiling = math.log(losses.options) if losses.options else 0.0
-        picture(
-            example.source, kind, colour, paid=losses.source or None, unit=unit, scale=ceiling, covered=covered,
-            alt=told_alt,
+        drawn.append(
+            picture(
+                example.source, kind, colour, paid=losses.source or None, unit=unit, scale=ceiling, alt=told_alt,
+            )
         )  # fmt: skip
         if example.decoder:
             st.markdown("**What the decoder reads, above what it must answer**")
-            picture(
-                example.decoder, kind, colour, paid=losses.decoder or None, unit=unit, scale=ceiling, covered=covered,
-                alt=f"{entry.name}: the decoder's input and targets; the table has all.",
+            drawn.append(heading("What the decoder reads, above what it must answer"))
+            drawn.append(
+                picture(
+                    example.decoder, kind, colour, paid=losses.decoder or None, unit=unit, scale=ceiling,
+                    alt=f"{entry.name}: the decoder's input and targets; the table has all.",
+                )
             )  # fmt: skip
         for number, label in enumerate(example.labels):
-            answer_bars(label, number, losses, colour, unit, covered)
-        if legend := _legend(stage, losses, unit):
-            st.caption(legend)
+            drawn.append(answer_bars(label, number, losses, colour, unit, covered))
+        if legend := _legend(stage, losses, unit, covered):
+            st.caption(plain(legend))
+            drawn.append(f"<p>{escape(legend)}</p>")
+    return drawn
 
 
-def _legend(stage: Stage, losses: Losses, unit: str) -> str:
-    """What the rows are, and what it cost in all."""
+def _legend(stage: Stage, losses: Losses, unit: str, covered: bool) -> str:
+    """What the rows are, and what it cost in all, as plain text."""
     cells = (*stage.example.source, *stage.example.decoder)
     asks = sum(cell.target is not None for cell in cells)
-    words = (
-        [f"Above: what the model reads. Below it: what it must answer, at {asks} of {len(cells)} places."]
-        if asks
-        else []
-    )
+    where = "where a question mark stands" if covered else f"at {asks} of {len(cells)} places"
+    words = [f"Above: what the model reads. Below it: what it must answer, {where}."] if asks else []
     mean = losses.mean
     if mean is not None:
         size = BITS if unit == "bits" else 1.0
@@ -120,9 +148,9 @@ def _legend(stage: Stage, losses: Losses, unit: str) -> str:
         if losses.options:
             nothing = math.log(losses.options) * size
             words.append(f"A blind guess among {losses.options:,} {stage.among} costs {nothing:.1f} {unit}.")
-    if stage.note:
+    if stage.note and not (covered and stage.tells):
         words.append(stage.note)
-    return plain(" ".join(words))
+    return " ".join(words)
 
 
 def _unknown(asked: Given) -> str:

@@ -7,7 +7,6 @@ to a place is told by a word and a frame as well as by colour; a table beside th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from html import escape
 
 import streamlit as st
@@ -65,20 +64,15 @@ def picture(
     paid: Mapping[int, PlaceLoss] | None = None,
     unit: str = "nats",
     scale: float = 0.0,
-    covered: bool = False,
     alt: str,
-) -> None:
-    """Draw one input with its targets.
+) -> str:
+    """Draw one input with its targets; returns what was drawn, as HTML.
 
     :param colour: ``#rrggbb``, a branch's accent.
     :param paid: the loss by index of ``cells``; None where no model was asked.
     :param unit: ``nats`` or ``bits``.
     :param scale: a loss, in nats, that a bar of full height stands for at least.
-    :param covered: whether the answers are question marks.
     """
-    if covered:
-        cells = [_cover(cell) for cell in cells]
-        paid = None
     full = max([scale, *(place.nats for place in (paid or {}).values())])
     asks = any(cell.target is not None for cell in cells)
     columns = "".join(
@@ -86,7 +80,9 @@ def picture(
         for index, cell in enumerate(cells)
     )
     frame = f'style="--ac:{colour};--on:{on_colour(colour)}" role="img" aria-label="{escape(alt)}"'
-    st.html(f'{_STYLE}<div class="ob" {frame}>{columns}</div>')
+    drawn = f'{_STYLE}<div class="ob" {frame}>{columns}</div>'
+    st.html(drawn)
+    return drawn
 
 
 def shown(piece: str, style: Style, special: bool = False) -> str:
@@ -95,13 +91,6 @@ def shown(piece: str, style: Style, special: bool = False) -> str:
         return visible(piece)
     text, leading, marked = read_piece(piece, style)
     return ("‿" if marked else "␣" if leading else "") + (visible(text) if text or leading else visible(piece))
-
-
-def _cover(cell: Cell) -> Cell:
-    """The cell as a model meets it: asked, but with nothing that gives the answer away."""
-    if cell.target is None:
-        return cell
-    return replace(cell, target="?", change=cell.change if cell.change in ("masked", "inserted", "special") else "kept")
 
 
 def _column(

@@ -17,6 +17,8 @@ from core.objectives.contrastive import Loss
 from core.ui.glossary import told
 from core.ui.links import PageState, instead, within
 from core.ui.objectives.circle import Key, Point, Shape, circle, moved
+from core.ui.objectives.circle_svg import circle_svg
+from core.ui.saved import save_svg
 
 LOSSES = {"clip": "Image and text", "supervised": "By class"}
 MOST = {"clip": 6, "supervised": 12}
@@ -35,7 +37,8 @@ TEXTS = {
         r"\begin{gathered} L = -\frac{1}{2n} \sum_{i=1}^{n} \Big( \log \frac{e^{u_i \cdot v_i / \tau}}{\sum_j e^{u_i "
         r"\cdot v_j / \tau}} \\[4pt] + \log \frac{e^{u_i \cdot v_i / \tau}}{\sum_j e^{u_j \cdot v_i / \tau}} \Big) "
         r"\end{gathered}",
-        "- $u_i$, $v_i$: the vectors of image $i$ and of its text, both of length 1\n- $n$: pairs in the batch, 32,768 "
+        "- $L$: the loss; $j$: every pair of the batch in turn\n- $u_i$, $v_i$: the vectors of image $i$ and of its "
+        "text, both of length 1\n- $n$: pairs in the batch, 32,768 "
         "in the paper\n- $\\tau$: the temperature; learned, from 0.07 on, and kept at 0.01 or above",
         "Radford et al. 2021, arXiv:2103.00020, section 2.3.",
         "**Try** a text dragged onto another pair's image, then a lower temperature.\n\n"
@@ -46,7 +49,8 @@ TEXTS = {
     "supervised": (
         r"L = \sum_{i} \frac{-1}{N_{y_i} - 1} \sum_{j \ne i,\; y_j = y_i} "
         r"\log \frac{e^{x_i \cdot x_j / \tau}}{\sum_{k \ne i} e^{x_i \cdot x_k / \tau}}",
-        "- $x_i$: the vector of point $i$, of length 1; on sentences that of [CLS]\n- $y_i$: its class, which "
+        "- $L$: the loss; $j$: the others of its class; $k$: all other points\n- $x_i$: the vector of point $i$, of "
+        "length 1; on sentences that of [CLS]\n- $y_i$: its class, which "
         "$N_{y_i}$ points have\n- $\\tau$: the temperature",
         "Khosla et al. 2020, arXiv:2004.11362 (from memory, unverified); for sentences Gunel et al. 2021, "
         "arXiv:2011.01403, read in readers' notes. In fine-tuning it is added to the usual cross-entropy.",
@@ -179,6 +183,9 @@ def _circle(kind: str, angles: Sequence[int], loss: Loss, count: int, state: Pag
         made, ties, keys, key=_slot(kind, count, state).replace("angles", "circle"),
         label="Points on a circle; each can be turned with the arrow keys",
     )  # fmt: skip
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    label = f"{LOSSES[kind]}: points on a circle at {', '.join(f'{angle}°' for angle in angles)}; loss {loss.value:.3f}"
+    save_svg(circle_svg(made, ties, keys, label, theme), "points", state.key("points.svg"))
 
 
 def _names(kind: str, count: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -14,6 +15,7 @@ from core.ui.glossary import told
 from core.ui.links import PageState, instead
 from core.ui.objectives import live_pairs
 from core.ui.objectives.entry import Entry, Given, Number, Stage
+from core.ui.objectives.hide import BLANK
 from core.ui.objectives.order_row import order_row
 from core.ui.page import accent
 
@@ -45,8 +47,10 @@ def _ask(given: Given, state: PageState) -> Mapping[str, int | str]:
 
     asked = permutation.asked(count, given.number("k")) if count else 0
     st.markdown("**The order**: drag a token, or choose it and move it with the arrow keys")
+    later = st.session_state[slot][count - asked :] if state.text("cover") == "yes" else ()
+    shown = [replace(t, text=BLANK, piece=BLANK) if at in later else t for at, t in enumerate(given.tokens)]
     st.session_state[slot] = order_row(
-        given.tokens, st.session_state[slot], asked, key=state.key("permutation.row"), accent="decoder",
+        shown, st.session_state[slot], asked, key=state.key("permutation.row"), accent="decoder",
         label="Tokens in the order in which they are found",
     )  # fmt: skip
     with st.container(horizontal=True):
@@ -67,7 +71,8 @@ def _build(given: Given) -> tuple[Stage, ...]:
     )
     found = "; ".join(f"{step}. “{whole[place]}”" for step, place in enumerate(example.order[:12], 1))
     more = ", …" if len(example.order) > 12 else ""
-    return (Stage(example, note=f"Found in this order: {found}{more}. All others are known from the start."),)
+    note = f"Found in this order: {found}{more}. All others are known from the start."
+    return (Stage(example, note=note, tells=True),)
 
 
 def _streams(given: Given, stages: tuple[Stage, ...]) -> None:
@@ -103,7 +108,9 @@ ENTRIES = (
         r"\log p_\theta(x_{z_t} \mid x_{z_1}, \dots, x_{z_{t-1}}) \Big]",
         symbols="- $z$: an order of the $n$ places; $z_t$: the place that is found in step $t$\n"
         "- $c$: how many are known before anything is asked; $n - c = n / K$ are asked, with $K = 6$ in the paper's "
-        "runs\n- $\\theta$: the model's parameters",
+        "runs\n- $x_{z_t}$: the token of that place; $p_\\theta$: the model's probability with its parameters "
+        "$\\theta$\n"
+        "- $L$: the loss; $\\mathbb{E}_z$: its mean over all orders",
         try_="all tokens asked (one in 1), and a word that gives another away moved before it, then behind it.",
         notice="a token is cheaper the later it is found, because more is known by then. No mask token stands in its "
         "place; its query stream cannot see it.",

@@ -11,6 +11,7 @@ from core.language.sentences import sentences
 from core.objectives import denoising, gaps, sentinels
 from core.ui.objectives import live_pairs
 from core.ui.objectives.entry import Entry, Given, Number, Option, Several, Stage
+from core.ui.saved import save_csv
 from core.ui.tables import Table, table
 
 DAMAGES = {
@@ -80,6 +81,11 @@ def _scores(given: Given, stages: tuple[Stage, ...]) -> None:
         for number, (part, score) in enumerate(zip(sentences(given.text), found, strict=True))
     ]
     table(Table(("Sentence", "ROUGE1-F1", ""), rows, "Every sentence with its score", (66, 17, 17), (1,)))
+    save_csv(
+        [{"sentence": part, "ROUGE1-F1": score, "taken out": number in chosen}
+         for number, (part, score) in enumerate(zip(sentences(given.text), found, strict=True))],
+        "gap-sentences", f"gaps.csv.{given.seed}",
+    )  # fmt: skip
     if how.startswith("seq"):
         st.caption("Each by itself. One after the other, the second is the one that adds most to the first.")
 
@@ -95,7 +101,8 @@ ENTRIES = (
         paper="Raffel et al. 2019, arXiv:1910.10683. Which runs: random_spans_noise_mask in "
         "google-research/text-to-text-transfer-transformer, t5/data/preprocessors.py, read in a copy.",
         formula=r"L = -\frac{1}{|y|} \sum_{t} \log p(y_t \mid y_1, \dots, y_{t-1}, \tilde x)",
-        symbols="- $\\tilde x$: the text with sentinels\n- $y$: the answer, sentinels and tokens, ended by one more "
+        symbols="- $L$: the loss, the mean over the places $t$ of the answer; $p$: the model's probability\n"
+        "- $\\tilde x$: the text with sentinels\n- $y$: the answer, sentinels and tokens, ended by one more "
         "sentinel\n- 15 % of the tokens are taken out, in runs of 3 on average: "
         "$\\max(1, \\mathrm{round}(h / 3))$ runs of $h$ hidden tokens in all",
         try_="long runs of 10 at a share of 50 %, then runs of 1: the answer grows with every sentinel.",
@@ -121,7 +128,8 @@ ENTRIES = (
         line="A text is damaged in up to five ways, and the decoder writes all of it as it was.",
         paper="Lewis et al. 2019, arXiv:1910.13461, section 2.2.",
         formula=r"L = -\frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_1, \dots, x_{t-1}, \tilde x)",
-        symbols="- $x$: the text, $n$ tokens and the one that ends it\n- $\\tilde x$: the damaged text\n"
+        symbols="- $L$: the loss, the mean over the places $t$; $p$: the model's probability\n- $x$: the text, $n$ "
+        "tokens and the one that ends it\n- $\\tilde x$: the damaged text\n"
         "- single tokens: 15 % here; runs: 30 % of the tokens, of Poisson length with mean 3, each becoming one mask; "
         "a run of no token puts a mask between two",
         try_="Sentences change places as well, which makes it what BART's large model learnt from; then Tokens left "
@@ -147,7 +155,8 @@ ENTRIES = (
         paper="Zhang et al. 2019, arXiv:1912.08777; read in a reader's notes of sections 3 and 6.",
         formula=r"\begin{gathered} L = -\frac{1}{|y|} \sum_t \log p(y_t \mid y_1, \dots, y_{t-1}, \tilde x) \\[4pt] "
         r"s_i = \mathrm{ROUGE1\text{-}F1}(x_i, D \setminus x_i) = \frac{2 P R}{P + R} \end{gathered}",
-        symbols="- $\\tilde x$: the text with gaps; $y$: the sentences that were taken out, one after the other\n"
+        symbols="- $L$: the loss, the mean over the places $t$ of what is written; $p$: the model's probability\n"
+        "- $\\tilde x$: the text with gaps; $y$: the sentences that were taken out, one after the other\n"
         "- $x_i$: a sentence of the text $D$; the sentences with the largest $s_i$ are taken out\n"
         "- $P$: the share of its words that the rest has, too\n- $R$: the share of the rest's words that it has\n"
         "- 30 % of the sentences go; the large model took 45 % and left a fifth of those in the input as well",

@@ -12,9 +12,9 @@ from core.figures.predictions import percent
 from core.language.round_answers import Answer
 from core.language.rounds import LENGTH, Kind, Question
 from core.ui.links import PageState
-from core.ui.objectives.below import as_csv
 from core.ui.objectives.round_question import LETTERS, model_said, said, written
 from core.ui.page import plain
+from core.ui.saved import as_csv
 from core.ui.tables import Table, table
 
 _STYLE = """<style>

@@ -39,19 +39,22 @@ _ADVICE: dict[Kind, str] = {
 _HOW: dict[Kind, tuple[str, str, str]] = {
     "masked": (
         r"\hat w = \arg\max_w \; p(w \mid x_1, \dots, x_{i-1}, [MASK], x_{i+1}, \dots, x_n)",
-        "$x_1 \\dots x_n$ are the tokens, $i$ the hidden place, $w$ runs over the vocabulary. The likeliest token is "
+        "$x_1 \\dots x_n$ are the tokens, $i$ the hidden place, $p$ is the model's probability, $w$ runs over the "
+        "vocabulary. The likeliest token is "
         "the model's answer; its five likeliest are drawn.",
         "Masked tokens: Devlin et al. 2019, arXiv:1810.04805.",
     ),
     "next": (
         r"\hat w = \arg\max_w \; p(w \mid x_1, \dots, x_n)",
-        "$x_1 \\dots x_n$ are the tokens of the beginning, $w$ runs over the vocabulary. A comma is a token too, and "
+        "$x_1 \\dots x_n$ are the tokens of the beginning, $p$ is the model's probability, $w$ runs over the "
+        "vocabulary. A comma is a token too, and "
         "may be the likeliest.",
         "Next token: Radford et al. 2018, equation 1.",
     ),
     "replaced": (
         r"\hat t = \arg\max_t D_t \qquad D_t = \sigma(w^\top h_t)",
-        "$h_t$ is the judge's last vector at token $t$, $w$ is learned, $D_t$ the probability that $t$ was replaced; a "
+        "$h_t$ is the judge's last vector at token $t$, $w$ is learned, $\\sigma(x) = 1 / (1 + e^{-x})$, $D_t$ the "
+        "probability that $t$ was replaced; a "
         "word of several tokens has the highest of theirs. In training a generator had written the replacements; here "
         "a person chose them.",
         "Replaced tokens: Clark et al. 2020, arXiv:2003.10555.",

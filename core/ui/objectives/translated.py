@@ -47,9 +47,12 @@ ENTRIES = (
         paper="Lample & Conneau 2019, arXiv:1901.07291; positions and languages read in a summary of the paper.",
         formula=r"\begin{gathered} L = -\frac{1}{|M|} \sum_{i \in M} \log p(w_i \mid \tilde x, \tilde y) \\[4pt] "
         r"e_i = E_{w_i} + P_{\mathrm{pos}(i)} + L_{\mathrm{lang}(i)} \end{gathered}",
-        symbols="- $\\tilde x$, $\\tilde y$: the damaged sentence and its damaged translation\n"
+        symbols="- $L$: the loss, a mean; $p$: the model's probability\n"
+        "- $\\tilde x$, $\\tilde y$: the damaged sentence and its damaged translation\n"
         "- $M$: the chosen places of both, 15 %; $w_i$: what stood there\n- $e_i$: what the model reads at place $i$, "
-        "the sum of the vectors of the piece, of the position and of the language\n- $\\mathrm{pos}(i)$: counts from 0 "
+        "the sum of the vectors of the piece ($E$), of the position ($P$) and of the language "
+        "($L_{\\mathrm{lang}(i)}$)\n"
+        "- $\\mathrm{pos}(i)$: counts from 0 "
         "again in the second sentence",
         try_="half of the tokens hidden, and a translation that does not say the same.",
         notice="the same hidden tokens cost less beside the translation than alone. Where word and counterpart are "

@@ -35,7 +35,7 @@ def beside(view: TokenizersView) -> None:
         shown = choose_shown(state, view.known)
     text = whole(text)
     cuts = [cut_once(one, text) for one in shown]
-    draw([block(one) for one in cuts])
+    draw([block(one) for one in cuts], key=state.key("runs.html"), title="One text cut by several tokenisers")
     told(
         "**Try** a sentence in another language, an emoji, two blanks in a row, or a word that nobody ever used.\n\n"
         "**Notice** where a word breaks, which tokenisers answer with an unknown token, and that only those over bytes "

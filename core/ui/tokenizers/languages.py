@@ -62,7 +62,7 @@ def by_language(view: TokenizersView) -> None:
         format_func=lambda one: f"{known[slugs.index(one)].name} ({known[slugs.index(one)].script})",
     )  # fmt: skip
     state.set(language=None if slug == slugs[-2] else slug)
-    draw([block(cuts[one.slug, slug]) for one in shown])
+    draw([block(cuts[one.slug, slug]) for one in shown], key=state.key("runs.html"), title="One text in one language")
     raw: list[dict[str, Any]] = [
         {
             "language": spoken.name, "script": spoken.script, "tokeniser": label(one), "tokens": cut.count,

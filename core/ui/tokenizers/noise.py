@@ -58,7 +58,11 @@ def noise(view: TokenizersView) -> None:
         token_bars(both, ACCENT[dark()], dark=dark()), key=state.key("noise.bars"), config={"displaylogo": False},
         alt=f"Tokens of the clean and of the noisy text. {said}.",
     )  # fmt: skip
-    draw([block(after) for _, _, after in pairs])
+    draw(
+        [block(after) for _, _, after in pairs],
+        key=state.key("runs.html"),
+        title="A noisy text, cut",
+    )
     told(
         "**Try** antspeak, then random case at another seed.\n\n"
         "**Notice** that the bytes hardly grow, since a wrong letter is one byte like the right one, while words that "

@@ -217,8 +217,8 @@ def _how() -> None:
     with st.expander("How it is measured"):
         st.latex(r"\mathrm{SelfSim} = \frac{1}{n(n-1)} \sum_{i \ne j} \cos(h_i, h_j)")
         told(
-            "$h_i$ are the vectors of one word in $n$ sentences, after one layer. 1: context changes nothing. Its mean "
-            "is over all words that stand in five sentences or more (two, in your own)."
+            "$h_i$ and $h_j$ are vectors of one word in $n$ sentences, after one layer. 1: context changes nothing. "
+            "Its mean is over all words that stand in five sentences or more (two, in your own)."
         )
         st.latex(r"\mathrm{IntraSim}(s) = \frac{1}{|s|} \sum_{i \in s} \cos(\bar h_s, h_i)")
         told("$\\bar h_s$ is the mean of the vectors of the words of sentence $s$.")

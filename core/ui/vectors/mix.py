@@ -192,10 +192,12 @@ def _formula() -> None:
     st.latex(r"E = \gamma \sum_{j=0}^{L} s_j\, h_j, \qquad s_j = \frac{e^{w_j}}{\sum_k e^{w_k}}")
     st.latex(r"\mathrm{norm}(h) = \frac{h - \mu}{\sqrt{\sigma^2 + \epsilon}}")
     told(
-        "$h_j$ is a word's vector after layer $j$ of $L$ (0: what the first layer reads), $w_j$ the weight of your "
-        "slider, $s_j$ its share, $\\gamma$ the length that a task wants. ELMo has three such layers, and each task "
+        "$E$ is the mixed vector, $h_j$ a word's vector after layer $j$ of $L$ (0: what the first layer reads), $w_j$ "
+        "the weight of your "
+        "slider, $s_j$ its share among all $k$, $\\gamma$ the length that a task wants. ELMo has three such layers, "
+        "and each task "
         "learns its own $w$ and $\\gamma$ while the language model stays as it is. $\\mu$ and $\\sigma^2$ are the mean "
-        "and the variance of the numbers of one vector."
+        "and the variance of the numbers of one vector, $\\epsilon$ is a small number that keeps the root from nought."
     )
     st.caption(
         "Peters et al., Deep contextualized word representations (2018, "

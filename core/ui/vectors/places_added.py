@@ -61,6 +61,8 @@ def learned(view: VectorsView) -> None:
     st.latex(r"X_t = E[w_t] + P[t]")
     st.latex(r"\cos(P[s], P[t])\ \text{over}\ |s - t|")
     told(
+        "$X_t$ is what the first layer reads at place $t$, $E[w_t]$ the row of the token $w_t$ there, $s$ another "
+        "place. "
         "$P[t]$ is a row of numbers for place $t$, learned like any other weight; what was never trained on is noise. "
         "The table is as it is added, offsets and all. The band is one standard deviation over all pairs at a distance."
     )
@@ -94,7 +96,8 @@ def sinusoidal(view: VectorsView) -> None:
     st.latex(r"P[t]_{2k} = \sin(t\,\omega_k), \qquad P[t]_{2k+1} = \cos(t\,\omega_k), \qquad \omega_k = 10000^{-2k/w}")
     st.latex(r"P[s] \cdot P[t] = \sum_{k} \cos\bigl((s - t)\,\omega_k\bigr)")
     told(
-        "$t$ is the place, $k$ the number of a pair, $w$ the width. The first pair goes round in $2\\pi$ places, the "
+        "$P[t]$ is the vector of place $t$, $s$ another place, $k$ the number of a pair, $\\omega_k$ how fast it "
+        "turns, $w$ the width. The first pair goes round in $2\\pi$ places, the "
         "last one in nearly $10000 \\cdot 2\\pi$. The authors hoped that this makes it easy to look a fixed distance "
         "away, as $P[t+d]$ is the same linear function of $P[t]$ everywhere; learned vectors did as well in their test."
     )

@@ -213,7 +213,8 @@ def linear(view: VectorsView) -> None:
         r"s_{ij} = q_i \cdot k_j / \sqrt d - m_h\,(i - j), \qquad m_h = 2^{-8h/H}, \quad h = 1, \dots, H, \quad j \le i"
     )
     told(
-        "$m_h$ is the slope of head $h$ of $H$, $i$ and $j$ are the places of query and key, $d$ is the width of a "
+        "$s_{ij}$ is the score, $q_i$ a query and $k_j$ a key, $m_h$ is the slope of head $h$ of $H$, $i$ and $j$ are "
+        "the places of query and key, $d$ is the width of a "
         "head. For a number of heads that is no power of two, those of the next smaller power stand first and every "
         "second one of the next larger fills up. No live model here has such slopes."
     )

@@ -97,7 +97,8 @@ def rotary(view: VectorsView) -> None:
     )
     st.latex(r"(R_s\, q) \cdot (R_t\, k) = q \cdot (R_{t-s}\, k)")
     told(
-        "$q$ and $k$ are a query and a key of width $d$, at places $s$ and $t$; $b$ is the base, and pairs are counted "
+        "$R_t$ turns a vector by the angle $t \\theta_k$ in each pair $k$ of its numbers; $q$ and $k$ beside it are a "
+        "query and a key of width $d$, at places $s$ and $t$; $b$ is the base, and pairs are counted "
         "from 0. Nothing is added to the words: in every layer queries and keys are turned, values are not."
     )
     st.caption(

@@ -168,7 +168,8 @@ def _formula(found: Sums) -> None:
     }  # fmt: skip
     told(
         f"{'; '.join(letters[part] for part in found.parts)}. $\\mu$, $\\sigma^2$ are the mean and variance of the "
-        "numbers of $X_t$, $\\gamma$ and $\\beta$ what the norm has learned, $A$ any of the parts. The share is the "
+        "numbers of $X_t$, $\\gamma$ and $\\beta$ what the norm has learned, $\\epsilon$ a small "
+        "number under its root, $h^{(0)}_t$ what the first layer reads, $A$ any of the parts. The share is the "
         "length of a part's shadow on the sum. What is shown are the model's own numbers, taken from its modules."
     )
     noted(

@@ -194,12 +194,16 @@ def _how(state: PageState, made: WordVectors, planes: tuple[Plane, ...]) -> None
     told(
         "$h^{(l)}_t$ is the vector of token $t$ after layer $l$, and $w$ the tokens of the word: a word of several "
         "pieces has their mean. *static* is the row of the table that the model begins with, and *embeddings* what "
-        "comes into the first layer, positions added. After the last layer the norm that follows it has been applied."
+        "comes into the first layer, positions added. After the last layer the norm that follows it has been applied. "
+        "$a$ and $b$ are any two vectors: their cosine is 1 where they point the same way, 0 where they have nothing "
+        "in common."
     )
     st.latex(r"X - \bar X = U \Sigma V^\top, \qquad y_i = (U \Sigma)_{i,1..2}")
     told(
-        "Principal components: $X$ has a row for each occurrence, $\\bar X$ is their mean, and $y_i$ is the point on "
-        "the plane (Pearson 1901). Each layer has axes of its own, mirrored so that points move as little as they can."
+        "Principal components: $X$ has a row for each occurrence, $\\bar X$ is their mean; $U$ and $V$ have columns "
+        "of length 1 at right angles to each other, $\\Sigma$ holds how far the points spread along each, the most "
+        "first (singular value decomposition); $y_i$, the first two numbers of row $i$, is the point on the plane "
+        "(Pearson 1901). Each layer has axes of its own, mirrored so that points move as little as they can."
     )
     st.latex(
         r"p_{ij} = \frac{p_{j|i} + p_{i|j}}{2n}, \quad q_{ij} = \frac{(1 + \|y_i - y_j\|^2)^{-1}}"
@@ -207,7 +211,8 @@ def _how(state: PageState, made: WordVectors, planes: tuple[Plane, ...]) -> None
     )
     told(
         "t-SNE (van der Maaten and Hinton 2008): $p_{j|i}$ is the chance that $i$ picks $j$ as its neighbour by "
-        "distance in the full space, $q_{ij}$ that of the pair on the plane, $n$ the number of occurrences. The points "
+        "distance in the full space, $p_{ij}$ the chance of the pair, $q_{ij}$ that of the pair on the plane with $k$ "
+        "and $l$ for all pairs, $n$ the number of occurrences. The points "
         "$y$ are moved from a random start until both agree."
     )
     st.caption(

@@ -17,6 +17,7 @@ from core.ui.demos.samples import sample_pills
 from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.zoo.answers import draw_answers
+from core.ui.zoo.covered import answers_uncovered
 from core.ui.zoo.frame import ZooView
 
 SAMPLES = {
@@ -36,7 +37,7 @@ DEFAULT_TEXT = next(iter(SAMPLES.values()))
 
 
 def side_by_side(view: ZooView) -> None:
-    """Draw the whole section; reads and writes left, right, text, mask and task."""
+    """Draw the whole section; reads and writes left, right, text, mask, task and cover."""
     specs = {model.spec.slug: model.spec for model in view.models if model.spec.kind in KINDS}
     others = [model.spec for model in view.models if model.spec.kind not in KINDS]
     if not specs:
@@ -54,7 +55,8 @@ def side_by_side(view: ZooView) -> None:
         st.warning(plain(str(error)), icon=":material/info:")
         return
     answers = [_asked(spec, text, hidden, task) for spec in (left, right)]
-    draw_answers((left, right), answers, _words(text), hidden, key=state.key("answers"))
+    if answers_uncovered(state, (left, right), answers, _words(text), hidden, (text, task)):
+        draw_answers((left, right), answers, _words(text), hidden, key=state.key("answers"))
     if others:
         names = ", ".join(spec.name for spec in others)
         st.caption(plain(f"In the table but not compared here, as they do something else with a sentence: {names}."))

@@ -1,0 +1,30 @@
+"""Two models' answers wait for a guess, too."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.app.test_covered import page_text, verdicts
+from tests.app.test_rounds import branch, button
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "asked", "told"),
+    [
+        ("minilm", "atlas-bert", "Your guess at the first hidden word", "xyzzy"),
+        ("atlas-gpt-2", "atlas-electra", "Your guess at what they say", "it doubts “"),
+    ],
+)
+def test_what_two_models_say_waits_for_a_guess(left: str, right: str, asked: str, told: str) -> None:
+    at = branch("zoo", tab="compare", left=left, right=right, cover="yes")
+    assert not at.exception
+    assert not at.get("plotly_chart")
+    assert not at.dataframe
+    before = page_text(at)
+    (guess,) = [box for box in at.text_input if box.label == asked]
+    at = guess.set_value("xyzzy").run()
+    assert not at.exception
+    assert told in verdicts(at)
+    assert "Atlas" in verdicts(at)
+    assert at.dataframe
+    assert page_text(button(at, "Cover again")) == before

@@ -1,0 +1,111 @@
+"""Every letter of every formula that a page draws is named in the words beside it, and whose it is stands there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.attention.masks import told
+from core.attention.masks.kinds import KINDS
+from core.ui.generation.formulas import RULES
+from core.ui.masks.about import SYMBOLS
+from core.ui.objectives.entries import ENTRIES
+from core.ui.objectives.points import TEXTS
+from core.ui.objectives.round_texts import _HOW
+
+ROOT = Path(__file__).resolve().parents[2]
+GREEK = (
+    "alpha|beta|gamma|Gamma|delta|Delta|epsilon|varepsilon|zeta|eta|theta|Theta|kappa|lambda|Lambda|mu|nu|xi|pi|rho|"
+    "sigma|Sigma|tau|phi|Phi|chi|psi|Psi|omega|Omega|ell"
+)
+WORDS = re.compile(
+    r"\\(?:text|mathrm|operatorname\*?|begin|end|phantom)\s*\{(?:[^{}]|\{[^{}]*\})*\}|\[(?:CLS|MASK)\]|\d+(?:pt|em)"
+)
+EULER = {"e"}
+
+
+def letters(latex: str) -> set[str]:
+    """The letters of a formula: Latin ones by themselves, Greek ones as their commands; no names of functions."""
+    rest = WORDS.sub(" ", latex)
+    greek = set(re.findall(rf"\\({GREEK})(?![A-Za-z])", rest))
+    return greek | set(re.findall(r"[A-Za-z]", re.sub(r"\\[A-Za-z]+", " ", rest)))
+
+
+def unnamed(formula: str, words: str) -> list[str]:
+    """Letters of a formula that no formula within the words has."""
+    named: set[str] = set()
+    for inner in re.findall(r"\$([^$]+)\$", words):
+        named |= letters(inner)
+    return sorted(letters(formula) - named - EULER)
+
+
+def strings(node: ast.AST) -> str:
+    return " ".join(n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+
+
+def drawn() -> Iterator[tuple[str, str, str]]:
+    """Each function of a page that draws formulas of its own: where it is, its formulas, all that it says."""
+    for path in sorted((ROOT / "core" / "ui").rglob("*.py")):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+            formulas = [strings(c) for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr == "latex"]
+            if any(letters(formula) for formula in formulas):
+                yield f"{path.relative_to(ROOT)}:{function.name}", " ".join(formulas), strings(function)
+
+
+DRAWN = {name: (formula, words) for name, formula, words in drawn()}
+
+
+def test_letters_are_found_and_words_are_not() -> None:
+    assert letters(r"\mathrm{softmax}(\tfrac{Q_i}{\sqrt{d_k}}) \cdot \tilde x_\theta \text{ if } [MASK] \\[4pt]") == {
+        "Q", "i", "d", "k", "x", "theta",
+    }  # fmt: skip
+    assert unnamed(r"a = b^{\tau}", "$a$ is what $b$ makes") == ["tau"]
+
+
+@pytest.mark.parametrize("slug", ENTRIES)
+def test_an_objective_names_its_letters(slug: str) -> None:
+    entry = ENTRIES[slug]
+    assert not unnamed(entry.formula.replace(r"\mathrm{ROUGE1\text{-}F1}", ""), entry.symbols)
+    assert re.search(r"(18|19|20)\d\d", entry.paper)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_names_its_letters_and_where_it_is_from(rule: str) -> None:
+    found = RULES[rule]  # type: ignore[index]
+    assert not unnamed(found.latex, found.symbols)
+    assert re.search(r"arXiv \d{4}\.\d{5}|No paper", found.paper)
+
+
+@pytest.mark.parametrize("key", KINDS)
+def test_a_mask_names_its_letters_and_has_a_paper(key: str) -> None:
+    words = told.told(key)
+    alone = re.compile(r"(?<!\w)([A-Za-z])(?!\w)")  # a letter among words, as in "the g global tokens"
+    meant = " ".join(
+        f"${latex}$ {' '.join(f'${letter}$' for letter in alone.findall(text))}" for latex, text in words.symbols
+    )
+    assert not unnamed(words.formula + words.count, f"{meant} {SYMBOLS}")
+    assert words.papers or words.paper
+
+
+@pytest.mark.parametrize("texts", [*TEXTS.values(), *_HOW.values()], ids=[*TEXTS, *_HOW])
+def test_points_and_rounds_name_their_letters(texts: tuple[str, ...]) -> None:
+    assert not unnamed(texts[0], texts[1])
+    assert re.search(r"\d{4}", texts[2])
+
+
+@pytest.mark.parametrize("where", DRAWN)
+def test_what_a_function_draws_it_names(where: str) -> None:
+    assert not unnamed(*DRAWN[where])
+
+
+def test_the_functions_are_found() -> None:
+    assert len(DRAWN) > 20
+    assert any("generation/cache.py" in name for name in DRAWN)
+    assert any("vectors/word_below.py" in name for name in DRAWN)
