@@ -101,12 +101,17 @@ def _seen(model: Any, prompt: int, n: int) -> Bools:
     return remembered(n, [*range(0, prompt, SEGMENT), *range(prompt, n)], longest_memory(model))
 
 
-def rewritten(checkpoint: Checkpoint, text: str, task: str, *, vectors: bool = False) -> AttentionTrace:
+def rewritten(
+    checkpoint: Checkpoint, text: str, task: str, *, like: str | None = None, vectors: bool = False
+) -> AttentionTrace:
     """The three maps of an encoder-decoder over ``text`` and its answer to ``task``.
+
+    Args:
+        like: another text, whose answer is read in place of its own.
 
     Raises:
         UnknownTask, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix: in sentences, as usual.
     """
     request = prepare(checkpoint, text, task)
-    steps = list(rewrite(checkpoint, text, task, Decoding(max_new_tokens=MAX_NEW_TOKENS)))
+    steps = list(rewrite(checkpoint, text if like is None else like, task, Decoding(max_new_tokens=MAX_NEW_TOKENS)))
     return capture_pair(checkpoint, request.source, request.prompt, [step.token.id for step in steps], vectors=vectors)

@@ -126,7 +126,8 @@ def _made(watch: Watch, place: Place, name: str, count: int) -> Tensor:
         return whole
     number, parts = (int(n) for n in part.removesuffix("h").split("/"))
     if part.endswith("h"):
-        return whole.unflatten(-1, (place.heads, -1)).chunk(parts, dim=-1)[number].flatten(-2)  # type: ignore[no-untyped-call]
+        cut: Tensor = whole.unflatten(-1, (place.heads, -1)).chunk(parts, dim=-1)[number].flatten(-2)  # type: ignore[no-untyped-call]
+        return cut
     return whole.chunk(parts, dim=-1)[number]
 
 
