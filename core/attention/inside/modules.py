@@ -20,7 +20,7 @@ from core.anatomy.sizes import size_of
 from core.attention.architectures import layout
 from core.attention.architectures.layout import ADAPTERS
 from core.attention.inside import blueprint
-from core.attention.inside.steps import GLOBALS, Part
+from core.attention.inside.steps import GLOBALS, Part, module_of
 from core.checkpoints.spec import CheckpointSpec
 
 _MOST_LAYERS = 200
@@ -121,7 +121,7 @@ def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str
         if sub != "feed" and attends is not None:
             yield from _attends(attends, parts[sub])
     for slug, names in (("inner", plan.inner), ("gate", plan.gate), ("outer", (plan.outer,))):
-        yield from ((path, f"feed-forward-{slug}") for path in names)
+        yield from ((module_of(path), f"feed-forward-{slug}") for path in names)
     if plan.final:
         yield plan.final, "end-final-norm"
     if plan.more:

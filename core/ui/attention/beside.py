@@ -181,6 +181,8 @@ def _one(
             f"No token begins in “{plain(' '.join(joined))}”, "
             + terms("which this tokeniser joins to what stands before it.")
         )
+    if look.found.note:
+        st.caption(plain(look.found.note))
     if best is None:
         st.caption(f"This model never has {MEANING[role]}; its head with the most {MEANING[USUAL]} is shown.")
     return _Shown(spec, look, layer, head)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core import checkpoints, session
 from core.attention import combine
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views import grid
@@ -16,10 +14,10 @@ from core.attention.views.export import to_long_csv, to_npz
 from core.attention.views.page import Theme, data_url
 from core.attention.views.svg import all_svg, head_svg
 from core.checkpoints.spec import CheckpointSpec
+from core.ui.attention.against import other_model, other_text
 from core.ui.glossary import told
 from core.ui.heads.parts import name
-from core.ui.heads.samples import samples
-from core.ui.heads.text import PAIRS, text_trace
+from core.ui.heads.text import text_trace
 from core.ui.page import plain
 
 if TYPE_CHECKING:
@@ -158,8 +156,8 @@ def _shown(together: str, found: AttentionMap, spec: CheckpointSpec, state: Page
     if together == "layers":
         first, second = (_number(state, f"Layer {n}", f"layer{n}", found.layers, n) for n in (1, 2))
         return combine.difference(combine.part(found, layer=first), combine.part(found, layer=second))
-    against = _other_text(found, spec, state) if together == "texts" else _other_model(found, spec, state)
-    return None if against is None else combine.difference(found, against)
+    pair = other_text(found, spec, state) if together == "texts" else other_model(found, spec, state)
+    return None if pair is None else combine.difference(*pair)
 
 
 def _head(found: AttentionMap, state: PageState, number: int) -> tuple[int, int]:
@@ -176,42 +174,6 @@ def _number(state: PageState, label: str, parameter: str, most: int, usual: int)
     chosen = int(st.selectbox(label, range(1, most + 1), index=value - 1, key=state.key(f"maps.{parameter}"), width=96))
     state.set(**{parameter: None if chosen == usual else chosen})
     return chosen - 1
-
-
-def _other_text(found: AttentionMap, spec: CheckpointSpec, state: PageState) -> AttentionMap | None:
-    if spec.kind in ("causal-lm", "seq2seq-lm"):
-        st.caption("For encoders, which write nothing: two texts of the same length can be held against each other.")
-        return None
-    text = st.text_input("Other text, of as many tokens", state.text("other"), key=state.key("maps.other"), width=360)
-    state.set(other=text or None)
-    if not text:
-        st.caption("Type the same sentence with one word changed.")
-        return None
-    other = next(one for one in session.trace(spec.slug, text).maps if one.kind == found.kind)
-    if len(other.query_tokens) != len(found.query_tokens):
-        st.warning(
-            f"The other text has {len(other.query_tokens)} tokens and this one {len(found.query_tokens)}. Change "
-            "single words for others that are tokens of their own.",
-            icon=":material/info:",
-        )
-        return None
-    return replace(other, query_tokens=found.query_tokens, key_tokens=found.key_tokens)
-
-
-def _other_model(found: AttentionMap, spec: CheckpointSpec, state: PageState) -> AttentionMap | None:
-    if spec.kind not in PAIRS:
-        st.caption("For encoders: models that cut the text into the same tokens can be held against each other.")
-        return None
-    others = {one.slug: one for one in checkpoints.available() if one.ready and one.kind in PAIRS and one != spec}
-    wanted = state.text("with")
-    slug = st.selectbox(
-        "With", list(others), index=list(others).index(wanted) if wanted in others else None,
-        format_func=lambda slug: others[slug].name, key=state.key("maps.with"), placeholder="Choose a model", width=260,
-    )  # fmt: skip
-    state.set(**{"with": slug})
-    if slug is None:
-        return None
-    return session.trace(slug, state.text("text") or samples(spec)[0], state.text("second") or None).encoder
 
 
 def _signed(together: str) -> bool:

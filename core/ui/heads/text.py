@@ -38,7 +38,7 @@ def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, v
     slot = state.key(f"heads.text.{spec.kind}")
     st.session_state.setdefault(slot, state.text("text", samples[0]))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        run = _what_to_run(spec, state)
+        run = _what_to_run(spec, state, vectors=vectors)
         text = (
             st.text_input("Text", key=slot, persist_state="page", help="Attention is drawn for up to 256 tokens") or ""
         )
@@ -57,22 +57,43 @@ def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, v
         return run(text, vectors=vectors)
 
 
-def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[..., AttentionTrace]:
+def _what_to_run(spec: CheckpointSpec, state: PageState, *, vectors: bool = False) -> Callable[..., AttentionTrace]:
     """The menu that this kind of model needs before its text, and what to do with the text."""
     if spec.kind == "causal-lm":
-        wanted = state.number("count", CONTINUED)
-        wanted = min(CONTINUATIONS, key=lambda offered: abs(offered - wanted))
-        count = st.selectbox(
-            "Continue by", CONTINUATIONS, index=CONTINUATIONS.index(wanted), format_func=lambda n: f"{n} tokens",
-            key=state.key("heads.count"), width=130,
-            help="Tokens that the model writes after your text, greedily; their rows are stitched on",
-        )  # fmt: skip
-        state.set(count=None if count == CONTINUED else count)
-        return partial(session.continued_trace, spec.slug, count=count)
+        return partial(session.continued_trace, spec.slug, count=_count(spec, state, vectors=vectors))
     if spec.kind == "seq2seq-lm":
         task = task_menu(spec, state)
         return partial(session.rewritten_trace, spec.slug, task=task)
     return partial(session.trace, spec.slug)
+
+
+def _count(spec: CheckpointSpec, state: PageState, *, vectors: bool) -> int:
+    """How many tokens a decoder is to write; none where its queries and keys can be shown over a text alone."""
+    if vectors and _forgets(spec):
+        return int(
+            st.selectbox(
+                "Continue by", (0,), format_func=lambda n: f"{n} tokens", key=state.key("heads.count.none"), width=130,
+                disabled=True,
+                help="This model reads what it writes token by token, with a memory that goes along; its queries and "
+                "keys can be shown over a text alone",
+            )
+        )  # fmt: skip
+    wanted = state.number("count", CONTINUED)
+    wanted = min(CONTINUATIONS, key=lambda offered: abs(offered - wanted))
+    count = st.selectbox(
+        "Continue by", CONTINUATIONS, index=CONTINUATIONS.index(wanted), format_func=lambda n: f"{n} tokens",
+        key=state.key("heads.count"), width=130,
+        help="Tokens that the model writes after your text, greedily; their rows are stitched on",
+    )  # fmt: skip
+    state.set(count=None if count == CONTINUED else count)
+    return int(count)
+
+
+def _forgets(spec: CheckpointSpec) -> bool:
+    """Whether a model has a memory of its own in place of all that it read."""
+    from core.language.segments import remembers
+
+    return remembers(session.checkpoint(spec.slug).model)
 
 
 def task_menu(spec: CheckpointSpec, state: PageState) -> str:
