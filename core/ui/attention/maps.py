@@ -16,6 +16,7 @@ from core.attention.views.export import to_long_csv, to_npz
 from core.attention.views.page import Theme, data_url
 from core.attention.views.svg import all_svg, head_svg
 from core.checkpoints.spec import CheckpointSpec
+from core.figures.taken import MOST_LINES
 from core.ui.glossary import told
 from core.ui.heads.parts import name
 from core.ui.heads.samples import samples
@@ -36,8 +37,6 @@ TOGETHER = {
     "texts": "Difference of two texts",
     "models": "Difference of two models",
 }
-MOST_LINES = 300_000
-"""More weights than these go into an archive, not into a table."""
 _NOTICE = {
     "all": "how the first layers keep to places (lines along the diagonal) and later ones to few tokens (columns).",
     "mean": "what the mean hides: a head that looks at one word disappears among many that look at none.",

@@ -16,8 +16,10 @@ from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.attention.views.export import to_csv, to_npz
 from core.attention.views.svg import head_svg
 from core.figures import attention as figures
+from core.figures.taken import MOST_LINES, of_grids, of_map
 from core.ui.glossary import told
 from core.ui.page import plain
+from core.ui.takeaway import take_away
 
 Go = Callable[[int, int], None]
 """Opens a layer and a head (from 0); to be used as a callback."""
@@ -98,6 +100,13 @@ def all_heads(
         alt=f"Thumbnails of {found.layers} layers with {found.heads} heads each; layer {layer + 1}, head {head + 1} is "
         "framed. The tab What the heads do has the same heads as numbers.",
     )
+    few = found.weights.size <= MOST_LINES
+    take_away(
+        f"{key}.all", f"attention-{found.kind}-all-heads", title=f"{name(found)}: all heads",
+        told=f"{found.layers} layers down, {found.heads} heads across; each up to its own largest weight."
+        + ("" if few else " Its weights are too many for a table; the tab Download has them as a file."),
+        numbers=partial(of_map, found) if few else None,
+    )  # fmt: skip
     st.caption(
         "One thumbnail for each head, queries down and keys across; each is drawn up to its own largest weight. Click "
         "one to open it, or use the menus above."
@@ -128,6 +137,10 @@ def roles(scores: HeadScores, *, key: str, theme: bertviz.Theme, go: Go) -> None
             config={"displayModeBar": False},
             alt=f"Score {name} of every head; the table below has the numbers.",
         )
+        take_away(
+            f"{key}.grid", "attention-scores", title=f"Score {name} of every head",
+            told=f"{MEANING[name].capitalize()}, layers down, heads across.", numbers=partial(of_grids, scores.grids),
+        )  # fmt: skip
     with st.expander("As a table"):
         st.dataframe(
             [
