@@ -17,6 +17,7 @@ _COMMON: dict[str, Parameter] = {
     "view": Choice(),
     "map": Choice(allowed=("encoder", "decoder", "cross", "query")),
     "count": Integer(None, 0, 48),
+    "window": Integers(high=100_000, most=2),
     "cover": Choice(None, ("yes", "no")),
 }
 _DECODING: dict[str, Parameter] = {
@@ -73,6 +74,8 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "second": Text(),
         "task": Choice(),
         "count": Integer(None, 0, 48),
+        "window": Integers(high=100_000, most=2),
+        "asked-window": Integers(high=100_000, most=2),
         "layer": Integer(None, 1, 200),
         "head": Integer(None, 1, 256),
         "map": Choice(allowed=("encoder", "decoder", "cross", "query")),

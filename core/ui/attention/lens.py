@@ -15,6 +15,7 @@ from core.figures.predictions import percent
 from core.figures.taken import Numbers
 from core.ui.attention.off import ASKED, SAMPLES
 from core.ui.glossary import noted, plain_terms, told
+from core.ui.heads.part import text_part
 from core.ui.page import accent, plain
 from core.ui.tables import Table, table
 from core.ui.takeaway import take_away
@@ -45,6 +46,7 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
         help="The same text is asked in the section Switch off",
     )  # fmt: skip
     state.set(asked=None if text == sample else text)
+    text = text_part(spec, state, text, task=state.text("task"), segment=True, name="asked-window", answered=True)
     with st.spinner("Reading every layer"):
         found = session.way(spec.slug, text, state.text("task") or None)
     names = figures.layer_names(len(found.guesses))

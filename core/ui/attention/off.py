@@ -17,6 +17,7 @@ from core.figures.attention import Theme
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.figures.taken import Numbers, of_grids
 from core.ui.glossary import told
+from core.ui.heads.part import text_part
 from core.ui.heads.parts import KINDS
 from core.ui.heads.text import task_menu
 from core.ui.page import accent, plain
@@ -55,6 +56,7 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
         task = task_menu(spec, state) if spec.kind == "seq2seq-lm" else None
         text = st.text_input("Text", state.text("asked", sample), key=state.key(f"off.text.{spec.kind}"), max_chars=600)
     state.set(asked=None if text == sample else text)
+    text = text_part(spec, state, text, task=task or "", segment=True, name="asked-window", answered=True)
     with st.spinner("Switching off one head after the other"):
         ranked = session.head_effects(spec.slug, text, task)
     every = {effect.head: effect for effect in ranked}

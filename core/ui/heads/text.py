@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from core import session
 from core.attention.trace import AttentionTrace
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.heads import samples as texts
+from core.ui.heads.part import text_part
 from core.ui.page import plain
 
 if TYPE_CHECKING:
@@ -24,12 +26,38 @@ PAIRS = frozenset({"masked-lm", "replaced-token", "adapters"})
 """Kinds of models that read two sentences at once."""
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a model is to read."""
+
+    spec: CheckpointSpec
+    run: Callable[..., AttentionTrace]
+    text: str
+    """Of a long text the part that was chosen."""
+    second: str
+
+    def trace(self, *, vectors: bool = False) -> AttentionTrace:
+        """Run the model; with ``vectors``, queries and keys are kept.
+
+        Raises:
+            AtlasError: whatever the text or the model does not allow, as a sentence.
+        """
+        with st.spinner("Running the model"):
+            if self.second:
+                return session.trace(self.spec.slug, self.text, self.second, vectors=vectors)
+            return self.run(self.text, vectors=vectors)
+
+
 def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, vectors: bool = False) -> AttentionTrace:
-    """Draw the controls, run the model, return its trace; the text is kept in the state.
+    """Draw the controls, run the model, return its trace: `chosen_text` and `Chosen.trace`."""
+    return chosen_text(spec, state, pairs=pairs).trace(vectors=vectors)
+
+
+def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False) -> Chosen:
+    """Draw the controls; the text is kept in the state.
 
     Args:
         pairs: offer a second sentence where the model can read one.
-        vectors: with queries and keys.
 
     Raises:
         AtlasError: whatever the text or the model does not allow, as a sentence.
@@ -40,7 +68,10 @@ def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, v
     with st.container(horizontal=True, vertical_alignment="bottom"):
         run = _what_to_run(spec, state)
         text = (
-            st.text_input("Text", key=slot, persist_state="page", help="Attention is drawn for up to 256 tokens") or ""
+            st.text_input(
+                "Text", key=slot, persist_state="page", help="Of a long text, a part that you choose is drawn"
+            )
+            or ""
         )
         second = ""
         if pairs and spec.kind in PAIRS:
@@ -51,10 +82,9 @@ def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, v
             state.set(second=second or None)
         sample_menu(samples, slot, state)
     state.set(text=None if text == samples[0] else text)
-    with st.spinner("Running the model"):
-        if second:
-            return session.trace(spec.slug, text, second, vectors=vectors)
-        return run(text, vectors=vectors)
+    ahead = state.number("count", CONTINUED) if spec.kind == "causal-lm" else 0
+    part = text_part(spec, state, text, second=second, ahead=ahead, task=state.text("task"))
+    return Chosen(spec, run, part, second)
 
 
 def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[..., AttentionTrace]:
