@@ -28,7 +28,7 @@ OFFERED = 12
 
 
 def grammar(spec: CheckpointSpec, state: PageState) -> None:
-    """Draw the whole section; reads and writes relation and sentence."""
+    """Draw the whole section; reads and writes relation, treebank and sentence."""
     banks = [name for name in (rolefiles.SHIPPED, rolefiles.UD) if rolefiles.measured(spec.slug, name)]
     if not banks:
         st.info(
@@ -69,6 +69,8 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
             "Relation", names, index=names.index(wanted),
             format_func=lambda name: f"{name} · {MEANING[name]}", key=state.key(f"grammar.relation.{spec.slug}"),
         )  # fmt: skip
+        if relation != wanted:
+            state.set(sentence=None)
         state.set(relation=None if relation == usual else relation)
         one = found[relation]
         _sentence_about(one)
@@ -129,13 +131,17 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None
         return
     layer, head = one.best
     st.markdown(f"**On a sentence, with layer {layer + 1}, head {head + 1}**")
-    sentence = st.selectbox(
-        "Sentence",
-        there,
-        format_func=lambda s: s.text,
-        key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}"),
+    named = {sentence.sent_id: sentence for sentence in there}
+    usual, wanted = there[0].sent_id, state.text("sentence")
+    if wanted and wanted not in named:
+        st.caption(f"The sentence {plain(wanted[:40])} is not among those shown for {plain(one.relation)}.")
+    chosen_id = st.selectbox(
+        "Sentence", list(named), index=list(named).index(wanted) if wanted in named else 0,
+        format_func=lambda name: named[name].text, key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}"),
         persist_state="page",
-    )
+    )  # fmt: skip
+    state.set(sentence=None if chosen_id == usual else str(chosen_id))
+    sentence = named[str(chosen_id)]
     with st.spinner("Running the model"):
         found, belongs = attention_of(session.checkpoint(spec.slug), sentence)
         looks = word_weights(found.weights[layer : layer + 1, head : head + 1], belongs)[0, 0]

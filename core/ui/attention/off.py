@@ -46,7 +46,7 @@ _LETTERS = {"e": "encoder", "d": "decoder", "c": "cross"}
 
 
 def switch_off(spec: CheckpointSpec, state: PageState) -> None:
-    """Draw the whole section; reads and writes asked, off and task.
+    """Draw the whole section; reads and writes asked, asked-window, off, map and task.
 
     Raises:
         AtlasError: what the text or the model does not allow, as a sentence.
@@ -259,12 +259,15 @@ def _idle(effect: HeadEffect) -> float:
 def _kind(kinds: list[str], state: PageState, spec: CheckpointSpec) -> str:
     if len(kinds) == 1:
         return kinds[0]
-    return str(
+    usual, wanted = "cross" if "cross" in kinds else kinds[0], state.text("map")
+    kind = str(
         st.segmented_control(
-            "Attention", kinds, format_func=lambda kind: KINDS[kind], default="cross" if "cross" in kinds else kinds[0],
+            "Attention", kinds, format_func=lambda kind: KINDS[kind], default=wanted if wanted in kinds else usual,
             required=True, key=state.key(f"off.kind.{spec.slug}"),
         )
     )  # fmt: skip
+    state.set(map=None if kind == usual else kind)
+    return kind
 
 
 def _toggle(slot: str, code: str) -> None:
