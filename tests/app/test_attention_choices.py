@@ -65,7 +65,7 @@ def test_any_two_encoders_are_compared(other: str, way: str) -> None:
     assert not at.warning, [warning.value for warning in at.warning]
     assert len(at.get("iframe")) == 1
     assert widget(at.selectbox, "Compared").value == way  # type: ignore[attr-defined]
-    assert "told in words" in shown(at)
+    assert "told word by word" in shown(at)
 
 
 def test_head_by_head_needs_as_many() -> None:
@@ -100,3 +100,9 @@ def test_the_kind_of_attention_is_in_the_link(checkpoint_dir: Path) -> None:
     at = page(tab="off", model="dir-tiny-t5", map="encoder")
     assert widget(at.button_group, "Attention").value in ("encoder", ["encoder"])  # type: ignore[attr-defined]
     assert at.query_params["map"] == "encoder"
+
+
+def test_a_step_without_a_module_says_why() -> None:
+    at = page(tab="block", model="atlas-ctrl", step="embedding-position")
+    assert "No module of CTRL gives this" in shown(at)
+    assert "No module of" not in shown(page(tab="block", model="atlas-ctrl", step="attention-queries"))

@@ -48,7 +48,7 @@ QUERIES: dict[str, dict[str, str]] = {
         "tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "layers": "2", "heads": "1",
     },
     "a kind that is off": {"tab": "off", "model": "dir-tiny-t5", "asked": "The cat sat.", "map": "encoder"},
-    "a sentence of grammar": {"tab": "grammar", "model": "minilm", "relation": "det"},
+    "a sentence of grammar": {"tab": "grammar", "relation": "det", "sentence": "atlas-002"},
     "heads that are off": {"tab": "off", "model": "dir-tiny-bert", "asked": "The [MASK] sat.", "off": "e1-1,e2-2"},
     "every head": {"tab": "every", "score": "effect", "least": "0.2", "kind": "cross"},
     "side by side": {

@@ -220,6 +220,8 @@ def _tree_link(step: Step, found: Block, spec: CheckpointSpec) -> None:
         return
     system = catalogue.get(spec.system)
     node = node_of(anatomy.tree(system.slug), step.path)
+    if node is None and step.path:
+        st.caption(f"No module of {plain(system.name)} gives this: it is a table that is computed, not learned.")
     if node is not None:
         st.page_link(
             f"pages/{system.branch}.py",

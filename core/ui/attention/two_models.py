@@ -13,7 +13,6 @@ from core.attention.trace import AttentionMap
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import InputUnusable
 from core.ui.heads.text import PAIRS, Chosen
-from core.ui.page import plain
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -50,14 +49,11 @@ def two_models(found: AttentionMap, read: Chosen, state: PageState) -> Attention
         return None
     other = session.trace(slug, read.text, read.second or None).encoder
     assert other is not None
-    place = st.container()
-    first, second = found, other
-    if (found.query_tokens, found.key_tokens) != (other.query_tokens, other.key_tokens):
-        first, second = _in_words(read, spec), _in_words(read, others[slug])
-        place.caption(
-            plain(f"{spec.name} and {others[slug].name} cut this text into other tokens, so both are told in words.")
-        )
-    return _difference(first, second, state)
+    if (found.query_tokens, found.key_tokens) == (other.query_tokens, other.key_tokens):
+        return _difference(found, other, state)
+    words = f"{spec.name} and {others[slug].name} cut this text into other tokens, so both are told word by word."
+    shown = _difference(_in_words(read, spec), _in_words(read, others[slug]), state)
+    return replace(shown, note=f"{shown.note} {words}")
 
 
 def _difference(first: AttentionMap, second: AttentionMap, state: PageState) -> AttentionMap:
