@@ -1,4 +1,6 @@
-"""What a map is held against: the same model over another text, or another model over the same text.
+"""What a map is held against: the same model over another text, or another model of its kind over the same text.
+
+Models that read a whole text have a part of their own, `core.ui.attention.two_models`.
 
 A difference needs the same tokens in both. What a model writes would differ from text to text, so that a decoder's maps
 are those of the texts alone, and an encoder-decoder reads the other text as if it were to write the first one's answer.
@@ -15,8 +17,7 @@ from core import checkpoints, session
 from core.attention.trace import AttentionMap
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.glossary import terms
-from core.ui.heads.samples import samples
-from core.ui.heads.text import PAIRS
+from core.ui.heads.text import PAIRS, Chosen
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -26,20 +27,21 @@ _READERS = PAIRS | {"permutation-lm"}
 """Kinds of models that read a text as a whole."""
 
 
-def other_text(found: AttentionMap, spec: CheckpointSpec, state: PageState) -> Pair | None:
+def other_text(found: AttentionMap, read: Chosen, state: PageState) -> Pair | None:
     """The map and that of another text; None, with a sentence, while there is none that fits.
 
     Raises:
         AtlasError: what the other text does not allow, as a sentence.
     """
+    spec = read.spec
     text = st.text_input("Other text, of as many tokens", state.text("other"), key=state.key("maps.other"), width=360)
     state.set(other=text or None)
     if not text:
         st.caption("Type the same sentence with one word changed.")
         return None
-    found = _alone(found, spec, state)
+    found = _alone(found, read)
     if spec.kind == "seq2seq-lm":
-        trace = session.rewritten_trace(spec.slug, text, _task(spec, state), like=_own(spec, state))
+        trace = session.rewritten_trace(spec.slug, text, _task(spec, state), like=read.text)
         if found.kind != "encoder":
             st.caption(
                 "The other text is read as if its answer were the one to yours, so that both have the same rows."
@@ -58,12 +60,13 @@ def other_text(found: AttentionMap, spec: CheckpointSpec, state: PageState) -> P
     return found, replace(other, query_tokens=found.query_tokens, key_tokens=found.key_tokens)
 
 
-def other_model(found: AttentionMap, spec: CheckpointSpec, state: PageState) -> Pair | None:
+def other_model(found: AttentionMap, read: Chosen, state: PageState) -> Pair | None:
     """The map and that of another model; None, with a sentence, while there is none that fits.
 
     Raises:
         AtlasError: what the other model does not allow, as a sentence.
     """
+    spec = read.spec
     if spec.kind == "seq2seq-lm":
         st.caption(
             "Not for encoder-decoders: each puts a task of its own before your text and cuts both with a vocabulary of "
@@ -86,24 +89,19 @@ def other_model(found: AttentionMap, spec: CheckpointSpec, state: PageState) -> 
     if slug is None:
         st.caption("Models that cut the text into the same tokens, in as many layers and heads, can be compared.")
         return None
-    second = state.text("second") or None if spec.kind in PAIRS else None
-    trace = session.trace(slug, _own(spec, state), second)
-    return _alone(found, spec, state), next(one for one in trace.maps if one.kind == found.kind)
+    trace = session.trace(slug, read.text, read.second or None)
+    return _alone(found, read), next(one for one in trace.maps if one.kind == found.kind)
 
 
-def _alone(found: AttentionMap, spec: CheckpointSpec, state: PageState) -> AttentionMap:
+def _alone(found: AttentionMap, read: Chosen) -> AttentionMap:
     """A decoder's map over the text without what it wrote after it; others as they are."""
-    if spec.kind != "causal-lm":
+    if read.spec.kind != "causal-lm":
         return found
-    alone = session.trace(spec.slug, _own(spec, state)).decoder
+    alone = session.trace(read.spec.slug, read.text).decoder
     assert alone is not None
     if len(alone.key_tokens) < len(found.key_tokens):
         st.caption("Over the text alone: what the model writes after it differs.")
     return alone
-
-
-def _own(spec: CheckpointSpec, state: PageState) -> str:
-    return state.text("text") or samples(spec)[0]
 
 
 def _task(spec: CheckpointSpec, state: PageState) -> str:
