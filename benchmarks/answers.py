@@ -40,6 +40,10 @@ CASES: tuple[tuple[str, str | None], ...] = (
     *((f"/vectors?tab=places&kind={kind}", None) for kind in ("relative", "rotary")),
 )
 """Links, and where a text grows, what holds it. The first text box of the page is the one that is typed into."""
+STANDS = """
+() => document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")
+  && [...document.querySelectorAll("h1")].some((title) => title.checkVisibility())
+"""
 REST = """
 (growing) => new Promise((done) => {
   const app = document.querySelector("[data-testid=stApp]");
@@ -74,7 +78,7 @@ REST = """
 def answers(page: Page, server: App, path: str, growing: str | None) -> tuple[list[dict[str, float]], float]:
     """Milliseconds until the first answer and until rest for each new text; the server's seconds for all."""
     page.goto(server.address + path)
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning] h1")
+    page.wait_for_function(STANDS)
     box = page.get_by_test_id("stMain").get_by_role("textbox").first
     usual = box.input_value()
     many_lines = box.evaluate("box => box.tagName") == "TEXTAREA"

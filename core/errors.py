@@ -21,6 +21,10 @@ class NoArchitecture(AtlasError):
     """The system's architecture was never published, so it has no sizes and no module tree."""
 
 
+class RecordUnusable(AtlasError):
+    """A record names a class or an argument from which no network can be built."""
+
+
 class UnknownCheckpoint(AtlasError):
     """A checkpoint's slug names nothing that this installation knows."""
 

@@ -68,11 +68,13 @@ def continued_trace(slug: str, text: str, count: int, *, vectors: bool = False) 
 
 
 @st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
-def rewritten_trace(slug: str, text: str, task: str, *, vectors: bool = False) -> AttentionTrace:
-    """Attention of an encoder-decoder over ``text`` and its greedy answer to ``task``."""
+def rewritten_trace(
+    slug: str, text: str, task: str, *, like: str | None = None, vectors: bool = False
+) -> AttentionTrace:
+    """Attention of an encoder-decoder over ``text`` and its greedy answer to ``task``, or that to the text ``like``."""
     from core.attention.written import rewritten
 
-    return rewritten(checkpoint(slug), text, task, vectors=vectors)
+    return rewritten(checkpoint(slug), text, task, like=like, vectors=vectors)
 
 
 @st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)

@@ -79,12 +79,18 @@ FAMILIES: dict[str, Family] = {
         "LongformerForMaskedLM", "masked-lm",
         _ENCODER | {"attention_window": [4, 6], "max_position_embeddings": POSITIONS + 1, "type_vocab_size": 1},
     ),
+    "deberta": Family("DebertaForMaskedLM", "masked-lm", _ENCODER | _DEBERTA),
     "deberta-v2": Family("DebertaV2ForMaskedLM", "masked-lm", _ENCODER | _DEBERTA),
     "deberta-v2-conv": Family(
         "DebertaV2ForMaskedLM", "masked-lm",
         _ENCODER | _DEBERTA | {"share_att_key": True, "position_buckets": 6, "max_relative_positions": 32,
                                "conv_kernel_size": 3, "conv_act": "gelu", "type_vocab_size": 2,
                                "position_biased_input": True},
+    ),
+    "modernbert": Family(
+        "ModernBertForMaskedLM", "masked-lm",
+        _ENCODER | {"num_hidden_layers": 3, "local_attention": 6, "pad_token_id": 0, "bos_token_id": 2,
+                    "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3},
     ),
     "xlm": Family(
         "XLMWithLMHeadModel", "masked-lm",
@@ -93,12 +99,15 @@ FAMILIES: dict[str, Family] = {
     ),
     "xlnet": Family("XLNetLMHeadModel", "permutation-lm", _XLNET),
     "xlnet-left": Family("XLNetLMHeadModel", "causal-lm", _XLNET | {"attn_type": "uni", "mem_len": 32}),
+    "openai-gpt": Family("OpenAIGPTLMHeadModel", "causal-lm", _GPT),
+    "bert-generation": Family("BertGenerationDecoder", "causal-lm", _ENCODER | {"is_decoder": True}),
     "gpt2": Family("GPT2LMHeadModel", "causal-lm", _GPT | {"scale_attn_by_inverse_layer_idx": True}),
     "gpt_neo": Family(
         "GPTNeoForCausalLM", "causal-lm",
         {"hidden_size": 16, "num_layers": 2, "num_heads": 2, "attention_types": [[["global", "local"], 1]],
          "window_size": 4, "max_position_embeddings": POSITIONS},
     ),
+    "gptj": Family("GPTJForCausalLM", "causal-lm", _GPT | {"rotary_dim": 4}),
     "ctrl": Family("CTRLLMHeadModel", "causal-lm", _GPT | {"dff": 24}),
     "reformer": Family(
         "ReformerModelWithLMHead", "causal-lm",
@@ -119,12 +128,14 @@ FAMILIES: dict[str, Family] = {
         "T5ForConditionalGeneration", "seq2seq-lm",
         _T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
     ),
+    "mt5": Family("MT5ForConditionalGeneration", "seq2seq-lm", _T5 | {"feed_forward_proj": "gated-gelu"}),
     "bart": Family("BartForConditionalGeneration", "seq2seq-lm", _BART),
     "m2m_100": Family("M2M100ForConditionalGeneration", "seq2seq-lm", _BART | {"bos_token_id": 2}),
     "mbart": Family("MBartForConditionalGeneration", "seq2seq-lm", _BART),
     "marian": Family("MarianMTModel", "seq2seq-lm", _BART | {"scale_embedding": True}),
     "bert2bert": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER),
     "bert2gpt2": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER | {"decoder": _GPT}),
+    "generation2generation": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER | {"halves": "BertGenerationConfig"}),
 }  # fmt: skip
 
 
@@ -158,8 +169,9 @@ def build(family: Family, settings: dict[str, Any]) -> Any:
 
     if family.model == "EncoderDecoderModel":
         behind = settings.pop("decoder", None)
-        half = transformers.BertConfig(**settings)
-        other = transformers.BertConfig(**(settings | {"num_hidden_layers": 3, "num_attention_heads": 4}))
+        of_halves = getattr(transformers, settings.pop("halves", "BertConfig"))
+        half = of_halves(**settings)
+        other = of_halves(**(settings | {"num_hidden_layers": 3, "num_attention_heads": 4}))
         if behind is not None:
             other = transformers.GPT2Config(**behind, vocab_size=settings["vocab_size"])
         config = transformers.EncoderDecoderConfig.from_encoder_decoder_configs(half, other)

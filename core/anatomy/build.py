@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from core.anatomy.node import LISTS, ModuleNode
+from core.errors import RecordUnusable
 
 if TYPE_CHECKING:
     from torch import nn
@@ -40,53 +42,121 @@ def module_tree(source: str | nn.Module, size: str | None = None, *, live: bool 
     from core.anatomy.sizes import size_of
 
     chosen = size_of(source, size)
-    return describe(build_model(chosen.architecture, chosen.config, chosen.overrides))
+    with of_record(source, chosen.name):
+        return describe(build_model(chosen.architecture, chosen.config, chosen.overrides))
+
+
+@contextlib.contextmanager
+def of_record(slug: str, size: str) -> Iterator[None]:
+    """Put the record's file and the size before what is said of its fields inside."""
+    try:
+        yield
+    except RecordUnusable as error:
+        raise RecordUnusable(f"{slug}.toml: sizes “{size}”.{error}") from error
 
 
 def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) -> nn.Module:
     """An instance of a class (`named`) without weights: its configuration's defaults with ``overrides``.
 
     An ``EncoderDecoderModel`` has two configurations: ``overrides`` then holds the tables ``encoder`` and ``decoder``,
-    each with the name of its ``config`` class beside the arguments.
+    each with the name of its ``config`` class beside the arguments. Raises :class:`core.errors.RecordUnusable`, which
+    begins with the field, where there is no such class or no such argument or where they do not make a network.
     """
     import torch
 
-    settings = configuration(config, overrides)
     model_class = named(architecture)
-    with torch.device("meta"):
-        model = model_class(settings)
+    settings = configuration(config, overrides, model_class)
+    try:
+        with torch.device("meta"):
+            model = model_class(settings)
+    except Exception as error:  # whatever a class of another's says of values that do not go together
+        raise RecordUnusable(f"overrides: {architecture} cannot be built from them: {_first_line(error)}") from error
     with contextlib.suppress(NotImplementedError, AttributeError):  # some classes have nothing to tie
         model.tie_weights()
     built: nn.Module = model
     return built
 
 
-def named(architecture: str) -> Any:
-    """The class of that name: transformers' own, or one that it lacks and a module ``core.anatomy.own…`` has."""
+def named(name: str, field: str = "architecture") -> Any:
+    """The class of that name: transformers' own, or one that it lacks and a module ``core.anatomy.own…`` has.
+
+    Raises :class:`core.errors.RecordUnusable`, which begins with ``field``, where neither has it.
+    """
     import transformers
 
-    if hasattr(transformers, architecture):
-        return getattr(transformers, architecture)
+    if hasattr(transformers, name):
+        return getattr(transformers, name)
     from core.anatomy import own, own_dalle, own_elmo, own_transformer
 
     modules = (own, own_dalle, own_elmo, own_transformer)
-    return next(getattr(module, architecture) for module in modules if hasattr(module, architecture))
+    found = next((getattr(module, name) for module in modules if hasattr(module, name)), None)
+    if found is None:
+        raise RecordUnusable(f"{field}: there is no class named {name!r} in transformers or in core/anatomy/own*.py.")
+    return found
 
 
-def configuration(config: str, overrides: Mapping[str, Any]) -> Any:
-    """The configuration of a size: its class's defaults with ``overrides``, in two halves where it has two."""
+def configuration(config: str, overrides: Mapping[str, Any], model_class: Any = None) -> Any:
+    """The configuration of a size: its class's defaults with ``overrides``, in two halves where it has two.
+
+    Args:
+        model_class: what is built from it, which may read arguments that the configuration does not know.
+
+    Raises :class:`core.errors.RecordUnusable`, which begins with the field.
+    """
     import transformers
 
     if config == "EncoderDecoderConfig":
-        encoder, decoder = (_configuration(**overrides[half]) for half in ("encoder", "decoder"))
+        halves = [
+            _configuration(f"overrides.{half}", dict(overrides[half]), model_class) for half in ("encoder", "decoder")
+        ]
         # transformers sets is_decoder and add_cross_attention on the second one
-        return transformers.EncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
-    return _configuration(config, **overrides)
+        return transformers.EncoderDecoderConfig.from_encoder_decoder_configs(*halves)
+    return _configuration("overrides", {"config": config, **overrides}, model_class)
 
 
-def _configuration(config: str, **arguments: Any) -> Any:
-    """A configuration by the name of its class (`named`)."""
-    return named(config)(**arguments)
+def _configuration(place: str, arguments: dict[str, Any], model_class: Any) -> Any:
+    """One configuration, from the name of its class and its arguments."""
+    name = arguments.pop("config")
+    config_class = named(name, "config" if place == "overrides" else f"{place}.config")
+    source = _source(model_class)
+    for path, reason in _unknown(config_class(), arguments, source):
+        raise RecordUnusable(f"{place}.{path}: {reason}")
+    try:
+        return config_class(**arguments)
+    except Exception as error:
+        raise RecordUnusable(f"{place}: {name} does not take them: {_first_line(error)}") from error
+
+
+def _unknown(usual: Any, arguments: Mapping[str, Any], source: str) -> Iterator[tuple[str, str]]:
+    """Arguments that neither a configuration (``usual``) nor the code of the class has: (path, what is wrong).
+
+    A configuration of transformers keeps what it does not know without a word; a misspelt size would count as another.
+    """
+    for name, value in arguments.items():
+        part = getattr(usual, name, None)
+        if isinstance(value, dict) and hasattr(part, "model_type"):
+            yield from ((f"{name}.{path}", reason) for path, reason in _unknown(part, value, source))
+        elif not hasattr(usual, name) and not re.search(rf"\b{re.escape(name)}\b", source):
+            close = get_close_matches(name, [*usual.to_dict(), *usual.attribute_map], n=1, cutoff=0.6)
+            yield name, f"is no argument of {type(usual).__name__}{f'; is {close[0]} meant?' if close else '.'}"
+
+
+def _source(model_class: Any) -> str:
+    """The code of the file that a class stands in; empty where there is none."""
+    import inspect
+    import sys
+
+    module = sys.modules.get(getattr(model_class, "__module__", ""))
+    try:
+        return inspect.getsource(module) if module else ""
+    except OSError:
+        return ""
+
+
+def _first_line(error: Exception) -> str:
+    """What an error of another's says, short, with its kind."""
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}{f': {text[:200]}' if text else ''}"
 
 
 def describe(model: nn.Module) -> ModuleNode:

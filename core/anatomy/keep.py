@@ -6,6 +6,7 @@ node is stored with short keys and without what follows from the rest: parameter
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from functools import lru_cache
@@ -16,6 +17,7 @@ from core import catalogue
 from core.anatomy.node import ModuleNode
 from core.anatomy.notes import PRINTED
 from core.anatomy.sizes import size_of
+from core.errors import RecordUnusable
 
 KEPT = Path(__file__).parent / "data"
 SOURCE = "source-000"
@@ -28,17 +30,29 @@ Packed = dict[str, Any]
 def tree(slug: str, size: str | None = None) -> ModuleNode:
     """The kept tree of a system at one of its sizes (its default size without one).
 
-    A system that was added since the trees were written is built live, which imports torch. Raises
+    A system that was added since the trees were written is built live, which imports torch, once a process. Raises
     :class:`core.errors.UnknownSystem`, :class:`core.errors.OutOfRange` or :class:`core.errors.NoArchitecture`, as the
-    catalogue has it.
+    catalogue has it, and :class:`core.errors.RecordUnusable` where the record makes no network.
     """
     chosen = size_of(slug, size)
     kept = _kept(slug)
     if chosen.name in kept:
         return kept[chosen.name]
+    found = _live(slug, chosen.name, json.dumps([chosen.architecture, chosen.config, chosen.overrides], default=str))
+    if isinstance(found, str):
+        raise RecordUnusable(found)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _live(slug: str, name: str, built_of: str) -> ModuleNode | str:
+    """A tree that is not kept, or why there is none; ``built_of`` makes another record of that name another tree."""
     from core.anatomy.build import module_tree
 
-    return module_tree(slug, chosen.name, live=True)
+    try:
+        return module_tree(slug, name, live=True)
+    except RecordUnusable as error:
+        return str(error)
 
 
 def printed_tree(slug: str) -> ModuleNode | None:
@@ -47,22 +61,41 @@ def printed_tree(slug: str) -> ModuleNode | None:
 
 
 def counts(slug: str) -> dict[str, int]:
-    """Parameters of every size of a system, shared tensors once, in the catalogue's order."""
-    return {size.name: tree(slug, size.name).parameters for size in catalogue.get(slug).sizes}
+    """Parameters of every size of a system, shared tensors once, in the catalogue's order; none where none is built."""
+    return {name: node.parameters for name, node in trees(slug).items()}
+
+
+def trees(slug: str) -> dict[str, ModuleNode]:
+    """Every size of a system in the catalogue's order, without those of which :func:`faults` tells."""
+    found = {}
+    for size in catalogue.get(slug).sizes:
+        with contextlib.suppress(RecordUnusable):
+            found[size.name] = tree(slug, size.name)
+    return found
+
+
+def faults() -> tuple[str, ...]:
+    """A sentence for every size that its record does not make: the file, the field, the reason. Usually none."""
+    found = []
+    for system in catalogue.systems():
+        for size in system.sizes:
+            try:
+                tree(system.slug, size.name)
+            except RecordUnusable as error:
+                found.append(str(error))
+    return tuple(found)
 
 
 def write_all(folder: Path = KEPT) -> dict[str, dict[str, int]]:
     """Build every size of every system and write the kept trees; returns the counts by slug and size."""
-    from core.anatomy.build import build_model, describe
+    from core.anatomy.build import build_model, describe, module_tree
 
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[str, dict[str, int]] = {}
     for system in (system for system in catalogue.systems() if system.sizes):
-        trees = {
-            size.name: describe(build_model(size.architecture, size.config, size.overrides)) for size in system.sizes
-        }
-        (folder / f"{system.slug}.json").write_text(dump(trees), encoding="utf-8")
-        written[system.slug] = {name: node.parameters for name, node in trees.items()}
+        built = {size.name: module_tree(system.slug, size.name, live=True) for size in system.sizes}
+        (folder / f"{system.slug}.json").write_text(dump(built), encoding="utf-8")
+        written[system.slug] = {name: node.parameters for name, node in built.items()}
     printed = {slug: describe(build_model(one.cls, one.config, one.overrides)) for slug, one in PRINTED.items()}
     (folder / f"{SOURCE}.json").write_text(dump(printed), encoding="utf-8")
     for stale in {path.stem for path in folder.glob("*.json")} - written.keys() - {SOURCE}:

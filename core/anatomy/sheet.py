@@ -109,18 +109,22 @@ def chosen(rows: Iterable[SheetRow], wanted: Filter) -> list[SheetRow]:
 def ordered(rows: Iterable[SheetRow], column: str, *, reverse: bool = False) -> list[SheetRow]:
     """Sorted by a column: parameters and vocabularies by their counts, the name "" by age, all others by their words.
 
-    A cell without anything stands last either way.
+    A cell without anything, and a count that is not known, stand last either way.
     """
     if not column:
         return sorted(rows, key=lambda row: (row.system.year, row.system.month), reverse=reverse)
 
-    def key(row: SheetRow) -> tuple[int, str]:
-        number = {"parameters": row.parameters, "vocabulary": row.words}.get(column, 0)
-        return number, row.system.name.casefold() if column == "name" else row.cells[column].text.casefold()
+    def number(row: SheetRow) -> int | None:
+        return {"parameters": row.parameters, "vocabulary": row.words}.get(column)
 
-    kept = list(rows)
-    full = [row for row in kept if row.cells[column].lines]
-    return [*sorted(full, key=key, reverse=reverse), *(row for row in kept if not row.cells[column].lines)]
+    def key(row: SheetRow) -> tuple[int, str]:
+        return number(row) or 0, row.system.name.casefold() if column == "name" else row.cells[column].text.casefold()
+
+    known: list[SheetRow] = []
+    unknown: list[SheetRow] = []
+    for row in rows:
+        (known if row.cells[column].lines and number(row) != 0 else unknown).append(row)
+    return [*sorted(known, key=key, reverse=reverse), *unknown]
 
 
 def _passes(row: SheetRow, wanted: Filter) -> bool:
@@ -179,7 +183,10 @@ def _type(system: System, kinds: list[str]) -> Cell:
 
 
 def _parameters(system: System, counted: Mapping[str, int]) -> Cell:
-    """Every size as published and as counted."""
+    """Every size as published and as counted; where no architecture was published, the sentence that says so."""
+    if system.undisclosed:
+        told = system.undisclosed.partition(". ")[0].removesuffix(".") + "."
+        return Cell((told,), tuple(system.citation(key) for key in system.attention.sources))
     lines = []
     keys: dict[str, Citation] = {}
     for size in system.sizes:

@@ -139,15 +139,26 @@ def render(
     )
 
 
-def height(found: AttentionMap, view: View = "head", tokens: int | None = None) -> int:
-    """How many pixels the page needs (as bertviz lays it out) to show ``tokens`` at once, by default all it can."""
-    shown = shown_tokens(found, view)
+def height(
+    found: AttentionMap,
+    view: View = "head",
+    tokens: int | None = None,
+    *,
+    layers: int | None = None,
+    heads: int | None = None,
+) -> int:
+    """How many pixels the page needs (as bertviz lays it out) to show ``tokens`` at once, by default all it can.
+
+    ``layers`` and ``heads`` are how many are shown, by default all.
+    """
+    layers, heads = layers or found.layers, heads or found.heads
+    shown = carries(found, view, layers=layers, heads=heads).tokens
     tokens = shown if tokens is None else min(tokens, shown)
     if view == "head":
         return math.ceil(tokens * 22.5 + 30 + 130)
     if view == "neuron":
         return tokens * 26 + 60 + 150
-    return math.ceil(max(found.layers * (tokens * 7 * 12 / found.heads + 10), tokens * 18 + 55) + 40 + 90)
+    return math.ceil(max(layers * (tokens * 7 * 12 / heads + 10), tokens * 18 + 55) + 40 + 90)
 
 
 def _first(trace: AttentionTrace, kind: MapKind | None, view: View) -> list[AttentionMap]:

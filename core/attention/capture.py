@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.attention.architectures import shapes
-from core.attention.architectures.causal import allowed
+from core.attention.architectures import shapes, unusual
+from core.attention.architectures.causal import allowed, around, attending
 from core.attention.architectures.without import refuse
 from core.attention.patterns import causal, mask
 from core.attention.tokens import labels
@@ -65,6 +65,7 @@ def capture(
     from core.attention.architectures.vectors import attach
 
     kind = checkpoint.spec.kind
+    refuse(checkpoint.model.config.model_type)
     if kind in ("causal-lm", "seq2seq-lm"):
         _refuse_switching(checkpoint.model)
     with torch.inference_mode():
@@ -108,8 +109,10 @@ def _encoder(model: Any, inputs: _Inputs, tokens: tuple[str, ...]) -> AttentionM
     special = {"big_bird": shapes.big_bird, "longformer": shapes.longformer}
     if (found := special.get(model.config.model_type)) is not None:
         return replace(found(model, inputs.ids, tokens), second=inputs.second)
-    outputs = model(**inputs.tensors, **own_language(model, inputs.ids), output_attentions=True)
-    return replace(_map("encoder", model, outputs.attentions, tokens, tokens), second=inputs.second)
+    outputs = _ran(model, **inputs.tensors, **own_language(model, inputs.ids), output_attentions=True)
+    seen = around(model.config, len(tokens))
+    own = _map("encoder", model, getattr(outputs, "attentions", None), tokens, tokens, seen)
+    return replace(own, second=inputs.second)
 
 
 def _decoder(model: Any, ids: torch.Tensor, tokens: tuple[str, ...]) -> AttentionMap:
@@ -117,7 +120,9 @@ def _decoder(model: Any, ids: torch.Tensor, tokens: tuple[str, ...]) -> Attentio
         return shapes.reformer(model, ids, tokens)
     if remembers(model):
         return shapes.transformer_xl(model, ids, tokens)
-    outputs = model(input_ids=ids, attention_mask=ids.new_ones(ids.shape), output_attentions=True, use_cache=False)
+    outputs = _ran(
+        model, input_ids=ids, attention_mask=ids.new_ones(ids.shape), output_attentions=True, use_cache=False
+    )
     seen = allowed(model.config, len(tokens))
     return _map("decoder", model, getattr(outputs, "attentions", None), tokens, tokens, seen)
 
@@ -159,7 +164,7 @@ def capture_pair(
     ids = torch.tensor([_checked(checkpoint, list(source))])
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "decoder_input_ids": torch.tensor([read])}
     with torch.inference_mode():
-        outputs = checkpoint.model(**inputs, output_attentions=True, use_cache=False)
+        outputs = _ran(checkpoint.model, **inputs, output_attentions=True, use_cache=False)
     model = checkpoint.model
     sources, reads = labels(checkpoint.tokenizer, source), labels(checkpoint.tokenizer, read)
     first = len(prompt) - 1  # the row of the prompt's last token produces the first written one
@@ -171,6 +176,21 @@ def capture_pair(
         cross=_map("cross", model, crossing, labels(checkpoint.tokenizer, written), sources),
     )
     return attach(trace, checkpoint, inputs, first) if vectors else trace
+
+
+def _ran(model: Any, **given: Any) -> Any:
+    """What the library's own pass returns.
+
+    Its code for rare architectures fails on texts of some lengths (Nyströmformer) or at some settings; a folder of the
+    host's may hold any of them.
+    """
+    try:
+        return model(**given)
+    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise NoAttentionMatrix(
+            f"The library's code for models of the type “{str(model.config.model_type)[:40]}” fails on this text "
+            f"({type(error).__name__}). A text of another length may work; other models do."
+        ) from error
 
 
 def _refuse_switching(model: Any) -> None:
@@ -231,13 +251,26 @@ def _map(
     transformers returns an empty tuple (not an error) when the attention implementation computes no weights, and other
     shapes for sparse architectures; neither may pass for a map.
     """
+    import torch
+
     layers = [layer for layer in attentions or () if layer is not None]
+    own = attending(model.config) if kind == "decoder" and not model.config.is_encoder_decoder else ()
+    if 0 < len(own) < len(layers) and own[-1] < len(
+        layers
+    ):  # what takes the place of attention may return something, too
+        layers = [layers[number] for number in own]
     if not layers:
         refuse(model.config.model_type)
         raise NoAttentionMatrix("This model gives no attention weights, so there is no matrix to draw.")
-    shape = (1, layers[0].shape[1], len(queries), len(keys))
-    if any(tuple(layer.shape) != shape for layer in layers):
+    first = layers[0]
+    shape = (1, first.shape[1], len(queries), len(keys)) if isinstance(first, torch.Tensor) and first.ndim > 1 else None
+    if any(not isinstance(layer, torch.Tensor) or tuple(layer.shape) != shape for layer in layers):
         raise NoAttentionMatrix(
-            f"This model's attention is no matrix of {len(queries)} by {len(keys)} tokens, so it cannot be drawn."
+            f"This model's attention is no matrix of {len(queries)} by {len(keys)} tokens, so it cannot be drawn. It "
+            "comes in blocks, windows or a state; models whose tokens see each other one by one, such as BERT, GPT-2 "
+            "or T5, work."
         )
-    return AttentionMap(kind, queries, keys, shapes.stacked(layers), seen)
+    weights = shapes.stacked(layers)
+    if seen is not None and seen.shape[0] not in (1, len(weights)):
+        seen = mask(causal, len(keys))[None, None]
+    return AttentionMap(kind, queries, keys, weights, seen, note=unusual.note(model, weights))

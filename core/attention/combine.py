@@ -1,6 +1,7 @@
 """Maps made of maps: differences, one map for many heads, and attention followed down through the layers.
 
     mean, maximum       over the heads of a layer; after a maximum rows sum to more than one
+    overall             the mean over the heads of all layers
     difference          D = A - B, with a sign
     rollout             R_l = Â_l R_(l-1),  R_0 = 1,  Â = ½ A + ½ 1 with rows summing to one, A the mean over heads
     flow                F_l[i, j] = maximum flow from token i above layer l to token j below layer 1, through a network
@@ -90,6 +91,14 @@ def mean(found: AttentionMap) -> AttentionMap:
     """The mean over the heads of each layer, (L, 1, Q, K); its rows sum to what theirs sum to."""
     weights = found.weights.mean(axis=1, keepdims=True, dtype=np.float32)
     return _over_heads(found, weights, found.note)
+
+
+def overall(found: AttentionMap) -> AttentionMap:
+    """The mean over all heads of all layers, (1, 1, Q, K); its rows sum to what theirs sum to."""
+    known = computed(found)
+    anywhere: Bools | None = None if known is None else np.logical_or.reduce(known, axis=(0, 1), keepdims=True)
+    weights = found.weights.mean(axis=(0, 1), keepdims=True, dtype=np.float32)
+    return _new(found, weights, anywhere, found.note)
 
 
 def maximum(found: AttentionMap) -> AttentionMap:

@@ -18,8 +18,8 @@ from core.errors import InputTooLong, NoAttentionMatrix
 from core.language.types import GenerationStep
 
 _NO_ROWS = (
-    "These steps carry no attention: beam search rereads several texts at once. "
-    "Choose greedy decoding or sampling to see the heads over generated text."
+    "These steps carry no attention: beam search rereads several texts at once, and some models give no rows step by "
+    "step. Choose greedy decoding or sampling, or a text without a continuation."
 )
 
 

@@ -5,9 +5,12 @@ Both write greedily, so the same text gives the same picture.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from core.attention.architectures import unusual
 from core.attention.architectures.causal import allowed
 from core.attention.architectures.shapes import reformer, remembered
 from core.attention.architectures.without import refuse
@@ -20,7 +23,7 @@ from core.errors import InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.generate import generate, prompt_ids
 from core.language.segments import SEGMENT, longest_memory, remembers
 from core.language.translate import prepare, rewrite
-from core.language.types import Decoding
+from core.language.types import Decoding, GenerationStep
 
 
 def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:
@@ -51,9 +54,25 @@ def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = 
         return _with_vectors(trace, checkpoint, ids) if vectors else trace
     steps = list(generate(checkpoint, text, Decoding(max_new_tokens=count + 1)))
     written = labels(checkpoint.tokenizer, [step.token.id for step in steps])
-    found = stitch(steps, labels(checkpoint.tokenizer, prompt), written, partial(_seen, checkpoint.model, len(prompt)))
+    found = stitched(checkpoint.model, steps, labels(checkpoint.tokenizer, prompt), written)
     trace = AttentionTrace(checkpoint.spec.slug, decoder=found)
     return _with_vectors(trace, checkpoint, [*prompt, *(step.token.id for step in steps)][:-1]) if vectors else trace
+
+
+def stitched(
+    model: Any, steps: Sequence[GenerationStep], prompt: Sequence[str], written: Sequence[str] | None = None
+) -> AttentionMap:
+    """The rows of a decoder's steps as one map, which says where the model computed nothing and what is unusual.
+
+    Args:
+        prompt: labels of what was read before the first step.
+        written: labels of what the steps chose, by default their texts.
+
+    Raises:
+        InputTooLong, NoAttentionMatrix: as :func:`core.attention.stitch.stitch`.
+    """
+    found = stitch(steps, prompt, written, partial(_seen, model, len(prompt)))
+    return replace(found, note=unusual.note(model, found.weights))
 
 
 def _with_vectors(trace: AttentionTrace, checkpoint: Checkpoint, ids: list[int]) -> AttentionTrace:
@@ -82,12 +101,17 @@ def _seen(model: Any, prompt: int, n: int) -> Bools:
     return remembered(n, [*range(0, prompt, SEGMENT), *range(prompt, n)], longest_memory(model))
 
 
-def rewritten(checkpoint: Checkpoint, text: str, task: str, *, vectors: bool = False) -> AttentionTrace:
+def rewritten(
+    checkpoint: Checkpoint, text: str, task: str, *, like: str | None = None, vectors: bool = False
+) -> AttentionTrace:
     """The three maps of an encoder-decoder over ``text`` and its answer to ``task``.
+
+    Args:
+        like: another text, whose answer is read in place of its own.
 
     Raises:
         UnknownTask, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix: in sentences, as usual.
     """
     request = prepare(checkpoint, text, task)
-    steps = list(rewrite(checkpoint, text, task, Decoding(max_new_tokens=MAX_NEW_TOKENS)))
+    steps = list(rewrite(checkpoint, text if like is None else like, task, Decoding(max_new_tokens=MAX_NEW_TOKENS)))
     return capture_pair(checkpoint, request.source, request.prompt, [step.token.id for step in steps], vectors=vectors)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from core.catalogue.load import DATA, BadData, load_all, parse_citation, shared
+from core.catalogue.results import citation, results
 from core.catalogue.schema import Citation, Correction, System
 
 KINDS = {
@@ -90,12 +91,17 @@ def documents() -> tuple[Citation, ...]:
     return tuple(known for known in shared()[0].values() if known.evidence == "source document")
 
 
-def cited() -> dict[str, Citation]:
-    """Every citation that a record or a correction uses, by key."""
-    found = {known.key: known for system in load_all() for known in system.citations}
+def cited() -> tuple[Citation, ...]:
+    """Every citation that a record, a correction or a published figure uses, each once.
+
+    One key may stand for two texts: a record and a table can have read different parts of one paper.
+    """
+    found = dict.fromkeys(known for system in load_all() for known in system.citations)
     for entry in corrections():
-        found |= {known.key: known for known in (*entry.sources, *entry.claimed_by)}
-    return found
+        found |= dict.fromkeys((*entry.sources, *entry.claimed_by))
+    for row in results():
+        found |= dict.fromkeys(citation(key) for key in (row.source, *row.also))
+    return tuple(found)
 
 
 def _citations(table: dict[str, Any]) -> dict[str, Citation]:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from core.catalogue import checks
 from core.catalogue.faults import faults
 from core.catalogue.record import CitationRow, CorrectionRow, HubRow, Row, SharedFile, SizeRow, StatementRow, SystemFile
 from core.catalogue.schema import (
@@ -30,6 +31,7 @@ from core.catalogue.schema import (
     Statement,
     System,
 )
+from core.errors import AtlasError
 
 DATA = Path(__file__).parent / "data"
 SYSTEMS = DATA / "systems"
@@ -37,8 +39,8 @@ SYSTEMS = DATA / "systems"
 File = TypeVar("File", bound=Row)
 
 
-class BadData(ValueError):
-    """A data file that does not fit: a defect of the data, not of a visitor's request."""
+class BadData(AtlasError, ValueError):
+    """A data file that does not fit: a defect of the data, which whoever wrote the file reads in its place."""
 
 
 class BadRecord(BadData):
@@ -56,9 +58,10 @@ def parse(text: str, shared: dict[str, Citation], file: str = "record") -> Syste
     record = _checked(SystemFile, text, file)
     own = {key: _citation(key, row) for key, row in record.citations.items()}
     known = shared | own
-    missing = [f"{place}: {_no_such('citation', key, known)}" for place, key in record.used() if key not in known]
-    if missing:
-        raise BadRecord(file, missing)
+    wrong = [f"{place}: {_no_such('citation', key, known)}" for place, key in record.used() if key not in known]
+    wrong += checks.builds(record)
+    if wrong:
+        raise BadRecord(file, wrong)
     return System(
         **{name: getattr(record, name) for name in ("slug", "name", "year", "month", "organisation", "code", "parent")},
         paper=Paper(**dict(record.paper)),
@@ -127,11 +130,20 @@ def _correction(row: CorrectionRow) -> Correction:
     return Correction(row.claim, row.claimed_by, row.finding, tuple(row.source))
 
 
+def read_text(path: Path) -> str:
+    """The text of a data file. Raises :class:`BadRecord` where its bytes are no UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        where = error.object.count(b"\n", 0, error.start) + 1
+        raise BadRecord(path.name, [f"line {where}: is not UTF-8 text; save the file as UTF-8"]) from error
+
+
 @lru_cache(maxsize=1)
 def shared() -> tuple[dict[str, Citation], tuple[Ancestor, ...]]:
     """The citations that records share, by key, and the ancestors without a record."""
     path = DATA / "shared.toml"
-    table = _checked(SharedFile, path.read_text(encoding="utf-8"), path.name)
+    table = _checked(SharedFile, read_text(path), path.name)
     citations = {key: _citation(key, row) for key, row in table.citations.items()}
     return citations, tuple(Ancestor(**dict(row)) for row in table.ancestors)
 
@@ -142,7 +154,7 @@ def load_all() -> tuple[System, ...]:
     common, ancestors = shared()
     records = []
     for path in sorted(SYSTEMS.glob("*.toml")):
-        record = parse(path.read_text(encoding="utf-8"), common, path.name)
+        record = parse(read_text(path), common, path.name)
         if record.slug != path.stem:
             raise BadRecord(path.name, [f"slug: it is {record.slug!r} and must be the file's name, {path.stem!r}"])
         records.append(record)
@@ -150,4 +162,10 @@ def load_all() -> tuple[System, ...]:
     for record in records:
         if record.parent is not None and record.parent not in known:
             raise BadRecord(f"{record.slug}.toml", [f"parent: {_no_such('system or ancestor', record.parent, known)}"])
+    for slug, reason in checks.descent({record.slug: record.parent for record in records}):
+        raise BadRecord(f"{slug}.toml", [reason])
+    published = {checkpoint.short_name for record in records for checkpoint in record.hub}
+    for record in records:
+        for reason in checks.runs(record.live.checkpoint, published):
+            raise BadRecord(f"{record.slug}.toml", [reason])
     return tuple(sorted(records, key=lambda record: (record.year, record.month, record.name.lower())))

@@ -23,7 +23,8 @@ KEPT = Path(__file__).parent / "data" / "shapes.json"
 def shape_of(slug: str, size: str | None = None) -> Shape | None:
     """The shape of a system at one of its sizes (its default size without one); None where it has none.
 
-    Raises :class:`core.errors.UnknownSystem` or :class:`core.errors.OutOfRange`, as the catalogue has it.
+    Raises :class:`core.errors.UnknownSystem` or :class:`core.errors.OutOfRange`, as the catalogue has it, and
+    :class:`core.errors.RecordUnusable` where the record makes no network.
     """
     chosen = size_of(slug, size)
     kept = _kept()
@@ -40,11 +41,12 @@ def _live(slug: str, name: str) -> Shape | None:
 
 def read_shape(system: System, size: Size) -> Shape | None:
     """The shape as the configuration of transformers has it; imports transformers."""
-    from core.anatomy.build import configuration
+    from core.anatomy.build import configuration, named, of_record
     from core.costs.read import read
 
+    with of_record(system.slug, size.name):
+        settings = configuration(size.config, size.overrides, named(size.architecture))
     try:
-        settings = configuration(size.config, size.overrides)
         return read(settings, size.architecture, system.branch, anatomy.tree(system.slug, size.name))
     except AttributeError:
         return None

@@ -46,17 +46,19 @@ class Reader:
         self._remembering = segments.remembers(model)
         # A Reformer keeps buckets, not keys and values, and has no matrix to show: it reads everything again, too.
         self._hashing = model.config.model_type == "reformer"
-        # GPT has no cache in transformers; it reads everything again at every step.
-        self._caching = cached and "past_key_values" in takes
+        # GPT has no cache in transformers; it reads everything again at every step. RecurrentGemma has one, but keeps a
+        # part of it in its modules, which all visitors share.
+        own_state = model.config.model_type == "recurrent_gemma"
+        self._caching = cached and "past_key_values" in takes and not own_state
         self._cache: Any = None
         self._read: Tensor | None = None
         self._fixed: dict[str, Any] = {"output_attentions": True} if attention else {}
-        if not cached and "use_cache" in takes:
+        if (not cached or own_state) and "use_cache" in takes:
             self._fixed["use_cache"] = False
         if "logits_to_keep" in takes:
             self._fixed["logits_to_keep"] = 1  # of a long prompt only the last scores are wanted
         self._inputs = "input_ids"
-        self._count = 0  # tokens read so far, where a memory forgets them
+        self._count = 0  # tokens read so far, where a memory or a window forgets them
         if source is not None:
             self._inputs = "decoder_input_ids"
             with torch.inference_mode():
@@ -87,13 +89,15 @@ class Reader:
             out = self.model(**{self._inputs: ids}, **self._fixed, **extra)
             if self._caching:
                 self._cache = out.past_key_values
+                self._count += ids.shape[1]
             else:
                 self._read = ids
+                self._count = ids.shape[1]
             if self._wanted:
                 own = (
                     out.decoder_attentions if self._inputs == "decoder_input_ids" else getattr(out, "attentions", None)
                 )
-                self.attention = _rows(own, start)
+                self.attention = _rows(own, start, self._count)
                 self.cross = _rows(getattr(out, "cross_attentions", None), start)
             scores: Tensor = out.logits[:, -1].float()
             return scores
@@ -242,12 +246,21 @@ def without(scores: Tensor, banned: Sequence[int]) -> Tensor:
     return scores.index_fill(-1, torch.tensor(banned, device=scores.device), float("-inf"))
 
 
-def _rows(layers: Any, start: int) -> NDArray[np.float32] | None:
-    """The first hypothesis's attention rows from ``start`` on, stacked over layers: (L, H, q, K)."""
+def _rows(layers: Any, start: int, read: int | None = None) -> NDArray[np.float32] | None:
+    """The first hypothesis's attention rows from ``start`` on, stacked over layers: (L, H, q, K).
+
+    Layers with a window keep the keys of their last tokens alone; what they forgot has no weight, so that all have
+    columns for the ``read`` tokens. None where the model gives no such rows, or rows of different shapes.
+    """
     import torch
 
-    if not layers or layers[0] is None:
+    if not layers or layers[0] is None or not all(isinstance(layer, torch.Tensor) for layer in layers):
         return None
-    found = torch.stack([layer[0, :, start:] for layer in layers]).float().cpu().numpy()
+    rows = [layer[0, :, start:] for layer in layers]
+    if read is not None and all(row.ndim == 3 and row.shape[2] <= read for row in rows):
+        rows = [torch.nn.functional.pad(row, (read - row.shape[2], 0)) for row in rows]
+    if len({row.shape for row in rows}) > 1:
+        return None
+    found = torch.stack(rows).float().cpu().numpy()
     found.setflags(write=False)
     return np.asarray(found, dtype=np.float32)

@@ -73,7 +73,7 @@ def parse(parameter: Parameter, raw: str, allowed: Collection[str] | None) -> Va
         case Choice():
             words = parameter.allowed or allowed
             if words is not None and raw not in words:
-                known = ", ".join(sorted(words)[:24])
+                known = ", ".join(sorted(set(words))[:24])
                 raise ValueError(f"it must be one of: {known}" if known else "there is none here")
             return raw
         case Text():
@@ -101,7 +101,7 @@ def parse(parameter: Parameter, raw: str, allowed: Collection[str] | None) -> Va
                 raise ValueError(f"at most {most} words fit")
             strange = next((word for word in words if allowed is not None and word not in allowed), None)
             if strange is not None:
-                raise ValueError(f"“{short(strange)}” must be one of: {', '.join(sorted(allowed or ())[:24])}")
+                raise ValueError(f"“{short(strange)}” must be one of: {', '.join(sorted(set(allowed or ()))[:24])}")
             return words
 
 

@@ -17,6 +17,7 @@ _COMMON: dict[str, Parameter] = {
     "view": Choice(),
     "map": Choice(allowed=("encoder", "decoder", "cross", "query")),
     "count": Integer(None, 0, 48),
+    "window": Integers(high=100_000, most=2),
     "cover": Choice(None, ("yes", "no")),
 }
 _DECODING: dict[str, Parameter] = {
@@ -30,8 +31,8 @@ _DECODING: dict[str, Parameter] = {
 }
 
 _SEARCHED = (
-    "type", "objective", "tokeniser", "vocabulary", "unknown", "embeddings", "attention", "activation", "parameters",
-    "training", "data", "batch",
+    "name", "type", "objective", "tokeniser", "vocabulary", "unknown", "embeddings", "attention", "activation",
+    "parameters", "training", "data", "batch",
 )  # fmt: skip
 """Columns of the big table that can be searched each."""
 
@@ -73,17 +74,23 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "second": Text(),
         "task": Choice(),
         "count": Integer(None, 0, 48),
+        "window": Integers(high=100_000, most=2),
+        "asked-window": Integers(high=100_000, most=2),
         "layer": Integer(None, 1, 200),
         "head": Integer(None, 1, 256),
         "map": Choice(allowed=("encoder", "decoder", "cross", "query")),
         "view": Choice(),
         "relation": Choice(),
         "treebank": Choice(None, ("atlas", "ud-english")),
+        "sentence": Choice(),
         "together": Choice(None, ("all", "mean", "maximum", "rollout", "flow", "heads", "layers", "texts", "models")),
         "with": Choice(),
+        "compared": Choice(None, ("all", "layers", "mean", "heads")),
         "other": Text(),
         **{f"{name}{number}": Integer(None, 1, 256) for name in ("layer", "head") for number in (1, 2)},
         "bertviz": Choice(None, ("head", "model", "neuron")),
+        "layers": Integers(high=200, most=64),
+        "heads": Integers(high=256, most=64),
         "side": Choice(None, ("encoder", "decoder")),
         "step": Choice(),
         "asked": Text(),

@@ -49,6 +49,7 @@ def shares() -> tuple[Share, ...]:
         _share(system.slug, system.name, size.name, size.default)
         for system in catalogue.systems()
         for size in system.sizes
+        if size.name in anatomy.trees(system.slug)
     ]
     return tuple(sorted(found, key=lambda one: (-one.share, one.system.lower(), one.size)))
 

@@ -12,10 +12,14 @@ from core.catalogue.schema import System
 from core.costs import activations, cache_bytes, forward, shape_of, states, training
 from core.costs.cache import kept_by_one_token
 from core.costs.differences import differences
+from core.costs.flops import TRAINING
 from core.costs.known import formulas
+from core.costs.left_out import left_out, no_stack
+from core.costs.recurrent import LETTERS, word_work
+from core.costs.towers import towers
 from core.figures.numbers import in_bytes, in_operations, percent, short
 from core.ui.calculators.parts import formula, usual_length
-from core.ui.glossary import plain_terms
+from core.ui.glossary import linking, noted, plain_terms
 from core.ui.page import base_path
 from core.ui.tables import Link, Row, Table, table
 
@@ -31,7 +35,7 @@ class Line:
 
 
 def lines(slug: str, size: str) -> tuple[Line, ...]:
-    """Everything that follows from the tree and the shape of a size; less where it is no stack of attention layers."""
+    """Everything that follows from the tree and the shape of a size; what is missing, :func:`left_out` tells."""
     root, shape = anatomy.tree(slug, size), shape_of(slug, size)
     parts = ", ".join(
         f"{role} {short(amount)} ({percent(amount / root.total)})" for role, amount in by_role(root).items() if amount
@@ -50,7 +54,7 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
         ),
     ]  # fmt: skip
     if shape is None:
-        return tuple(found)
+        return (*found, *_by_tower(slug, size), *_by_word(slug, size))
     length = usual_length(shape)
     two = shape.kind == "encoder-decoder"
     text = f"{length:,} tokens read and {length:,} written" if two else f"a text of {length:,} tokens"
@@ -81,19 +85,64 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
     return tuple(found)
 
 
+def _by_tower(slug: str, size: str) -> list[Line]:
+    """What each of two towers keeps and costs; nothing for other networks."""
+    found = []
+    for tower in towers(slug, size):
+        shape, tokens = tower.shape, tower.tokens
+        kept = [in_bytes(activations(shape, tokens, 1, recompute=way)) for way in ("none", "selective", "full")]
+        found.append(
+            Line(
+                f"Activations, {tower.name} tower", kept[0],
+                f"{tower.reads}, 16 bits; {kept[1]} with scores computed again, {kept[2]} with whole layers",
+                "activations",
+            )
+        )  # fmt: skip
+        there = tower.forward
+        found.append(
+            Line(
+                f"Operations, {tower.name} tower", in_operations(there.total),
+                f"forward, {tower.reads}; {percent(there.attention / there.total)} of them in attention. Training "
+                f"{in_operations(tower.training.total)}", "towers",
+            )
+        )  # fmt: skip
+    return found
+
+
+def _by_word(slug: str, size: str) -> list[Line]:
+    """What a word costs in a network of LSTMs; nothing for other networks."""
+    work = word_work(slug, size)
+    if work is None:
+        return []
+    return [
+        Line(
+            "Operations for a word", in_operations(work.total),
+            f"forward, at any length of the text; {in_operations(work.recurrent)} of them in the LSTMs, "
+            f"{in_operations(work.letters)} to read {LETTERS} letters. Training {in_operations(TRAINING * work.total)}",
+            "recurrent",
+        )
+    ]  # fmt: skip
+
+
 def computed_table(system: System, size: str) -> None:
-    """The lines of one size, and a link that opens the calculators with it."""
+    """The lines of one size, and a link that opens the calculators with it where they can take it."""
     found = lines(system.slug, size)
-    rows: list[Row] = [(line.what, (line.value, line.note), formulas()[line.formula].name) for line in found]
+    with linking("costs") as linker:
+        rows: list[Row] = [
+            (linker.rich(one.what), (one.value, linker.rich(one.note)), formulas()[one.formula].name) for one in found
+        ]
     wanted: dict[str, links.Value] = {"system": system.slug, "size": None if size == system.default_size.name else size}
     href = base_path() + links.url("calculators", wanted)
-    rows.append(("With other numbers", Link("change them in the calculators", href), ""))
+    if not no_stack(system.slug, size):
+        rows.append(("With other numbers", Link("change them in the calculators", href), ""))
     table(
         Table(
             ("", f"{system.name} {size}", "By the formula"), rows, caption=f"Costs of {system.name} {size}",
             widths=(22, 56, 22),
         )
     )  # fmt: skip
+    if missing := left_out(system.slug, size):
+        noted(missing)
 
 
 def computed_panel(system: System) -> None:

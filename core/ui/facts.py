@@ -10,9 +10,9 @@ from core import catalogue
 from core.catalogue import Citation, Size, System
 from core.catalogue.shape import shape
 from core.ui.costs import computed_panel
-from core.ui.glossary import noted, plain_terms, rich_terms
+from core.ui.glossary import linking, noted, plain_terms, rich_terms
 from core.ui.links import take_up
-from core.ui.page import plain
+from core.ui.page import plain, sentences
 from core.ui.results.brief import results_brief
 from core.ui.tables import Row, Table, table
 
@@ -33,7 +33,8 @@ def facts_panel(slug: str) -> None:
     _properties(system)
     _sizes(system)
     results_brief(system.slug, system.name)
-    computed_panel(system)
+    with sentences():
+        computed_panel(system)
     _corrections(system)
     _notes(system)
     _sources(system)
@@ -94,19 +95,20 @@ def _live(system: System) -> None:
 
 def _properties(system: System) -> None:
     st.subheader("Properties and figures", anchor=False, help=_EVIDENCE_HELP)
-    rows: list[Row] = [
-        (heading, rich_terms(statement.text), _source_cell(system, statement.sources))
-        for heading, statement in system.statements()
-        if statement.sources != ("words",)
-    ]
-    rows += [
-        (
-            fact.label,
-            (f"{fact.value} {fact.unit}".strip(), fact.note),
-            _source_cell(system, (fact.source,)),
-        )
-        for fact in system.facts
-    ]
+    with linking("facts.properties") as linker:
+        rows: list[Row] = [
+            (linker.rich(heading), linker.rich(statement.text), _source_cell(system, statement.sources))
+            for heading, statement in system.statements()
+            if statement.sources != ("words",)
+        ]
+        rows += [
+            (
+                linker.rich(fact.label),
+                (linker.rich(f"{fact.value} {fact.unit}".strip()), linker.rich(fact.note)),
+                _source_cell(system, (fact.source,)),
+            )
+            for fact in system.facts
+        ]
     table(Table(("", "", "Read in"), rows, caption=f"Properties and figures of {system.name}", widths=(20, 52, 28)))
     left_out = [heading.lower() for heading, statement in system.statements() if statement.sources == ("words",)]
     if left_out:
@@ -133,7 +135,7 @@ def _sizes(system: System) -> None:
                 (size.published_as or "none found", _evidence(system, size.source) if size.source else ""),
                 f"{count:,}" if count else "not counted",
                 difference,
-                (_evidence(system, size.config_source), size.note),
+                (_evidence(system, size.config_source), rich_terms(size.note)),
             )
         )
     headings = ("Size", "Layers / width / heads", "Published", "Counted", "Difference", "Configuration from")
@@ -159,10 +161,16 @@ def _corrections(system: System) -> None:
     if not system.corrections:
         return
     st.subheader("Where the sources err", anchor=False)
-    rows: list[Row] = [
-        (item.claim, _short(system.citation(item.claimed_by)), item.finding, _source_cell(system, item.sources))
-        for item in system.corrections
-    ]
+    with linking("facts.corrections") as linker:
+        rows: list[Row] = [
+            (
+                linker.rich(item.claim),
+                _short(system.citation(item.claimed_by)),
+                linker.rich(item.finding),
+                _source_cell(system, item.sources),
+            )
+            for item in system.corrections
+        ]
     table(
         Table(("The claim", "Made by", "What holds", "Read in"), rows, caption="Corrections", widths=(26, 14, 38, 22))
     )

@@ -1,14 +1,16 @@
 """Terms in our own texts as links to the glossary: the first mention of each on a page, and no more.
 
 ``terms`` takes Markdown of ours and leaves code, formulas, links and headings alone; ``plain_terms`` takes
-plain text and escapes it; ``rich_terms`` gives the parts of a table's cell. What a visitor typed never comes here. One
-pattern of all names is compiled once; which terms a page has linked is forgotten when its header is drawn anew.
+plain text and escapes it; ``rich_terms`` gives the parts of a table's cell, ``linking`` those of a whole table, and
+``kept`` is for a table that is made once for every visitor. What a visitor typed never comes here. One pattern of all
+names is compiled once; which terms a page has linked is forgotten when its header is drawn anew.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 import streamlit as st
@@ -53,6 +55,53 @@ def rich_terms(text: str) -> Rich:
     )
 
 
+class Linker:
+    """The first mentions over many texts that are drawn together; ``before``: slugs that stand linked already."""
+
+    def __init__(self, before: frozenset[str] = frozenset()) -> None:
+        self._before = before
+        self._mine: dict[str, None] = {}
+
+    @property
+    def linked(self) -> frozenset[str]:
+        """The slugs of the terms that were linked here."""
+        return frozenset(self._mine)
+
+    def rich(self, text: str) -> Rich:
+        """``text``, plain and of our own, as the content of a table's cell."""
+        parts: list[str | Link] = []
+        done = 0
+        for start, end, found in _mentions(text):
+            if found.slug not in self._before and found.slug not in self._mine:
+                self._mine[found.slug] = None
+                parts += [text[done:start], Link(text[start:end], href(found), tip(found))]
+                done = end
+        return Rich(tuple(part for part in (*parts, text[done:]) if part))
+
+
+@contextmanager
+def linking(owner: str) -> Iterator[Linker]:
+    """A linker for one table of a page, which knows what the page has linked before and says what it has linked.
+
+    ``owner`` names the table: drawn again, by a fragment, it keeps its links.
+    """
+    linked: dict[str, str] = st.session_state.setdefault(_SLOT, {})
+    linker = Linker(frozenset(slug for slug, by in linked.items() if by != owner))
+    yield linker
+    linked |= dict.fromkeys(linker.linked, owner)
+
+
+def kept(owner: str, build: Callable[[frozenset[str]], tuple[str, frozenset[str]]]) -> str:
+    """A text that is kept for every visitor, with its terms linked where the page has not linked them yet.
+
+    ``build`` takes the slugs that are linked before and returns the text and those that it links itself.
+    """
+    linked: dict[str, str] = st.session_state.setdefault(_SLOT, {})
+    text, mine = build(frozenset(slug for slug, by in linked.items() if by != owner))
+    linked |= dict.fromkeys(mine, owner)
+    return text
+
+
 def begin_page() -> None:
     """Forget which terms are linked: a page begins."""
     st.session_state[_SLOT] = {}
@@ -85,22 +134,27 @@ def _pieces(text: str, owner: str) -> Iterator[tuple[str, Term | None]]:
     linked: dict[str, str] = st.session_state.setdefault(_SLOT, {})
     owner = _NUMBERS.sub("", owner)  # a line of results is the same line with other numbers
     here: set[str] = set()
-    pattern, names = _compiled()
     done = 0
-    for match in pattern.finditer(text):
-        word = match.group("term")
-        found = _meant(word, names) if word else None
+    for start, end, found in _mentions(text):
         # the same text drawn again, by a fragment, keeps its links
-        if found is None or found.slug in here or linked.get(found.slug, owner) != owner:
+        if found.slug in here or linked.get(found.slug, owner) != owner:
             continue
         linked[found.slug] = owner
         here.add(found.slug)
-        if match.start() > done:
-            yield text[done : match.start()], None
-        yield match.group(), found
-        done = match.end()
+        if start > done:
+            yield text[done:start], None
+        yield text[start:end], found
+        done = end
     if done < len(text):
         yield text[done:], None
+
+
+@lru_cache(maxsize=8192)
+def _mentions(text: str) -> tuple[tuple[int, int, Term], ...]:
+    """Where ``text`` names a term: begin, end and the term; the texts of tables come again with every run."""
+    pattern, names = _compiled()
+    found = ((match, _meant(match.group("term"), names)) for match in pattern.finditer(text) if match.group("term"))
+    return tuple((match.start(), match.end(), term) for match, term in found if term is not None)
 
 
 def _meant(word: str, names: dict[str, Term]) -> Term | None:

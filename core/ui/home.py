@@ -13,6 +13,7 @@ from core.figures.lineage import family
 from core.ui.glossary import noted
 from core.ui.page import BRANCH_ICONS, BRANCH_TITLES, plain
 from core.ui.timeline.picture import picture
+from core.ui.unbuilt import unbuilt
 
 if TYPE_CHECKING:
     from core.checkpoints.spec import CheckpointSpec
@@ -98,6 +99,7 @@ def family_picture() -> None:
     systems = len(catalogue.systems())
     label = f"{systems} systems over the years in a lane for each branch; arrow keys walk, Enter opens"
     picture(everything, "branch", key="home.family", until=everything[-1].at, chosen=None, label=label, play=False)
+    unbuilt()
 
 
 def doors() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -19,6 +19,9 @@ from core import links
 from core.links import Value
 from core.settings import MAX_LINK_CHARS
 from core.ui.page import plain, through_page_table
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 _IN_FLIGHT_SECONDS = 0.4
 _UNSEEN_MOST = 8
@@ -34,6 +37,8 @@ class PageState:
     epoch: int
     memory: dict[str, object] = field(default_factory=dict)
     """Plain results that outlive a rerun but not a navigation."""
+    above: DeltaGenerator | None = None
+    """A place over the page for what is said of its link."""
 
     def key(self, name: str) -> str:
         """A widget's key; it changes when a link or Back sets the state anew."""
@@ -102,7 +107,7 @@ def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -
         st.session_state[slot] = kept
     for sentence in kept["refused"]:
         st.warning(plain(f"{sentence} The page shows its usual choice instead."), icon=":material/link_off:")
-    return PageState(page, dict(kept["values"]), kept["epoch"], kept["memory"])
+    return PageState(page, dict(kept["values"]), kept["epoch"], kept["memory"], st.container())
 
 
 def close_page(state: PageState) -> None:
@@ -125,17 +130,17 @@ def close_page(state: PageState) -> None:
     slot["widgets"] = _widgets(state.page, state.epoch)
 
 
-def instead(sentence: str) -> None:
+def instead(state: PageState, sentence: str) -> None:
     """Say what a link asks for in vain, and what stands there instead; for what only the page itself can judge."""
-    st.warning(plain(sentence), icon=":material/link_off:")
+    (state.above or st).warning(plain(sentence), icon=":material/link_off:")
 
 
-def within(name: str, wanted: int, low: int, high: int, usual: int | None = None) -> int:
+def within(state: PageState, name: str, wanted: int, low: int, high: int, usual: int | None = None) -> int:
     """``wanted`` where it lies from ``low`` to ``high``; else ``usual``, or the nearer end, and a sentence."""
     if low <= wanted <= high:
         return wanted
     taken = usual if usual is not None else min(max(wanted, low), high)
-    instead(f"{name} lies from {low:,} to {high:,} here, so {wanted:,} cannot be had. {taken:,} is taken.")
+    instead(state, f"“{name}” lies from {low:,} to {high:,} here, so {wanted:,} cannot be had. {taken:,} is taken.")
     return taken
 
 

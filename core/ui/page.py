@@ -8,6 +8,8 @@ from contextlib import contextmanager
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from core.catalogue import systems
+from core.catalogue.load import BadData
 from core.errors import AtlasError, SettingUnusable
 from core.settings import settings
 
@@ -93,6 +95,11 @@ def header(title: str, sentence: str, branch: str | None = None) -> None:
     except SettingUnusable as error:
         # Nothing below could find its models; the frame stands, so that the other pages say the same.
         st.error(plain(str(error)), icon=":material/settings:")
+        st.stop()
+    try:
+        systems()
+    except BadData as error:
+        st.error("\n\n".join(map(plain, str(error).split("\n"))), icon=":material/rule:")
         st.stop()
 
 

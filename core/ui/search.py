@@ -11,6 +11,7 @@ from itertools import groupby
 
 import streamlit as st
 
+from core.errors import AtlasError
 from core.search import MAX_QUERY, Hit, find
 from core.ui.links import PageState
 from core.ui.page import plain
@@ -63,7 +64,11 @@ def _box() -> None:
     )  # fmt: skip
     if not query or not query.strip():
         return
-    hits = find(query, MOST + 1)
+    try:
+        hits = find(query, MOST + 1)
+    except AtlasError as error:  # a file of the catalogue does not fit; the page says so, too
+        st.warning(plain(str(error)))
+        return
     if not hits:
         st.caption(NOTHING)
         return

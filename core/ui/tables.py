@@ -108,20 +108,21 @@ def html(content: Table) -> str:
 
 def _cell(content: Table, index: int, cell: Cell) -> str:
     text, *remarks = cell if isinstance(cell, tuple) else (cell,)
-    inner = _part(text) + "".join(f"<small>{_part(remark)}</small>" for remark in remarks if remark)
+    inner = inline(text) + "".join(f"<small>{remark}</small>" for remark in map(inline, remarks) if remark)
     if index == 0:
         return f'<th scope="row">{inner}</th>'
     return f'<td data-h="{escape(content.headings[index])}"{_number(content, index)}>{inner}</td>'
 
 
 def _below(content: Table, parts: tuple[Part, ...]) -> str:
-    lines = "".join(f"<small>{_part(part)}</small>" for part in parts if part)
+    lines = "".join(f"<small>{part}</small>" for part in map(inline, parts) if part)
     return f'<tr class="below"><td colspan="{len(content.headings)}">{lines}</td></tr>' if lines else ""
 
 
-def _part(part: Part) -> str:
+def inline(part: Part) -> str:
+    """A part as HTML, escaped."""
     if isinstance(part, Rich):
-        return "".join(map(_part, part.parts))
+        return "".join(map(inline, part.parts))
     if isinstance(part, Link):
         title = f' title="{escape(part.tip)}"' if part.tip else ""
         return f'<a href="{escape(part.href)}"{title}>{escape(part.text)}</a>'

@@ -44,6 +44,11 @@ QUERIES: dict[str, dict[str, str]] = {
     "all heads": {"tab": "all", "model": "dir-tiny-bert", "text": "The cat sat.", "together": "mean"},
     "bertviz": {"tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "bertviz": "neuron"},
     "inside a block": {"tab": "block", "model": "dir-tiny-bert", "text": "The cat sat.", "layer": "2", "head": "2"},
+    "parts of bertviz": {
+        "tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "layers": "2", "heads": "1",
+    },
+    "a kind that is off": {"tab": "off", "model": "dir-tiny-t5", "asked": "The cat sat.", "map": "encoder"},
+    "a sentence of grammar": {"tab": "grammar", "relation": "det", "sentence": "atlas-002"},
     "heads that are off": {"tab": "off", "model": "dir-tiny-bert", "asked": "The [MASK] sat.", "off": "e1-1,e2-2"},
     "every head": {"tab": "every", "score": "effect", "least": "0.2", "kind": "cross"},
     "side by side": {

@@ -103,6 +103,45 @@ def test_two_texts_of_one_length(checkpoint_dir: Path) -> None:
     assert "Change single words" in at.warning[0].value.replace("\\", "")
 
 
+def test_two_texts_of_a_decoder_without_what_it_writes(checkpoint_dir: Path) -> None:
+    at = page(tab="all", model="dir-tiny-gpt2", together="texts", text="The cat sat.", other="The dog sat.")
+    assert not at.warning
+    assert len(at.get("iframe")) == 1
+    assert "Over the text alone" in shown(at)
+    at = page(tab="all", model="dir-tiny-gpt2", together="texts", text="The cat.", other="The dog sat down.", count="0")
+    assert "Change single words" in at.warning[0].value.replace("\\", "")
+    assert "Over the text alone" not in shown(at)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_two_texts_of_an_encoder_decoder_have_one_answer(checkpoint_dir: Path, kind: str) -> None:
+    query = {"text": "The cat sat on the mat.", "other": "The mat sat on the cat.", "map": kind}
+    at = page(tab="all", model="dir-tiny-t5", together="texts", **query)
+    assert not at.warning, at.warning[0].value
+    assert len(at.get("iframe")) == 1
+    assert ("as if its answer were the one to yours" in shown(at)) == (kind != "encoder")
+
+
+def test_models_of_other_kinds_are_held_against_their_like_or_told_why_not(checkpoint_dir: Path) -> None:
+    at = page(tab="all", model="atlas-xlnet", together="models")
+    offered = widget(at.selectbox, "With").options  # type: ignore[attr-defined]
+    assert "Atlas BERT" in offered
+    at = page(tab="all", model="atlas-xlnet", together="models", map="query")
+    assert "belong to this model alone" in shown(at)
+    at = page(tab="all", model="dir-tiny-t5", together="models")
+    assert "no two read the same tokens" in shown(at)
+    at = page(tab="all", model="dir-tiny-gpt2", together="models", **{"with": "atlas-gpt-2"})
+    assert "needs the same tokens" in at.warning[0].value.replace("\\", "")
+
+
+def test_the_neuron_view_of_a_model_with_a_memory_opens_over_the_text_alone() -> None:
+    at = page(tab="bertviz", bertviz="neuron", model="atlas-transformer-xl")
+    assert not at.warning, at.warning[0].value
+    assert len(at.get("iframe")) == 1
+    assert widget(at.selectbox, "Continue by").disabled  # type: ignore[attr-defined]
+    assert "count" not in at.query_params
+
+
 def test_two_models_of_one_tokeniser() -> None:
     at = page(tab="all", model="atlas-bert", together="models")
     widget(at.selectbox, "With").set_value("atlas-albert").run()  # type: ignore[attr-defined]

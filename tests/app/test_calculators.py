@@ -230,7 +230,7 @@ def test_every_system_can_be_started_from(slug: str) -> None:
         at = opened(tab=tab, system=slug)
         assert not at.exception
         said = " ".join(warning.value for warning in at.warning)
-        assert "stack of attention layers" in said or not at.warning
+        assert "of attention" in said or not at.warning
 
 
 def test_facts_show_costs_and_lead_to_the_calculators() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.catalogue import glossary
+from core.ui import glossary as ui
 from tests.app.test_zoo import html_of, protos
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,3 +109,33 @@ def test_lines_that_are_made_as_the_page_runs_link_their_terms(
     assert not at.exception
     lines = [str(element.value) for element in (*at.caption, *at.markdown) if words in str(element.value)]
     assert any(f"/glossary?term={term} " in line for line in lines)
+
+
+def never_linked(at: AppTest) -> set[str]:
+    """Terms that the page names somewhere and links nowhere; quotations, links and columns' headings do not count."""
+    html = html_of(at)
+    linked = set(re.findall(r"/glossary\?term=([\w-]+)", shown(at) + html))
+    bare = re.sub(
+        r"<style>.*?</style>|<caption>.*?</caption>|<thead>.*?</thead>|<a .*?</a>|“[^”]*”", "·", html, flags=re.DOTALL
+    )
+    texts = [shown(at), *map(unescape, re.split(r"<[^>]+>", re.sub(r'<small class="src">.*?</small>', "", bare)))]
+    return {found.slug for text in texts for _, _, found in ui._mentions(text)} - linked
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "names"),
+    [
+        ("compare", {}, set()),
+        ("sources", {}, {"human-preferences"}),  # as a system's name, under the claim
+        ("timeline", {"system": "bert"}, set()),
+        ("results", {}, set()),
+        ("results", {"tab": "all"}, {"transfer-learning"}),  # in a paper's title
+        ("encoder", {"system": "bert", "tab": "facts"}, {"skeleton"}),  # in a citation's title
+    ],
+)
+def test_texts_that_are_data_have_their_terms_linked_once(page: str, query: dict[str, str], names: set[str]) -> None:
+    at = opened(page, **query)
+    assert never_linked(at) <= names
+    links = re.findall(r"/glossary\?term=([\w-]+)", shown(at) + html_of(at))
+    assert len(links) > 1
+    assert len(links) == len(set(links))

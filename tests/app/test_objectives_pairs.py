@@ -55,7 +55,7 @@ def test_a_relative_answers_only_when_it_is_asked(slug: str) -> None:
 
 def test_what_a_link_asks_for_in_vain_is_said_where_only_the_page_can_tell() -> None:
     cases = (
-        ({"objective": "masked", "rate": "60"}, "Share hidden, % lies from 5 to 50 here, so 60 cannot be had"),
+        ({"objective": "masked", "rate": "60"}, "“Share hidden, %” lies from 5 to 50 here, so 60 cannot be had"),
         ({"objective": "denoise", "damage": "foo"}, "there is no “foo”"),
         ({"objective": "causal", "model": "atlas-bert"}, "Atlas BERT is not asked here"),
         ({"objective": "permutation", "order": "1.0"}, "order is none of"),

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue, links
 from core.catalogue.corrections import corrections
+from core.catalogue.results import names
 from tests.app.test_zoo import html_of, menu, shown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +77,7 @@ def test_documents_and_citations_say_how_they_were_read() -> None:
     at = opened(tab="citations")
     every = rows(at)
     assert every > 60
+    assert "149 figures of RoBERTa" in html_of(at)  # 9 + 28 + 26 + 44 + 33 + 9 rows of six files
     menu(at, "How it was read").set_value("paper").run()
     assert 10 < rows(at) < every
     at = opened(tab="citations", evidence="from memory, unverified")
@@ -95,6 +97,7 @@ def test_every_link_of_a_table_is_one_that_its_page_understands(tab: str) -> Non
             "system": {system.slug for system in catalogue.systems()},
             "correction": {entry.id for entry in ALL},
             "source": {f"00{n}" for n in range(5)},
+            "paper": set(names().papers),
         }
         assert links.read(page, dict(parse_qsl(link.query)), known)[1] == (), link.geturl()
 

@@ -246,7 +246,7 @@ def test_nonsense_for_a_passage_gets_a_sentence(kind: str, what: str) -> None:
         ({"tab": "nowhere"}, 1),
         ({"model": "gpt-9"}, 1),
         ({"layer": "x"}, 1),
-        ({"layer": "99"}, 0),  # held at the last
+        ({"layer": "99"}, 1),  # held at the last
         ({"layer": "999"}, 1),
         ({"map": "umap", "show": "all", "seed": "-1"}, 3),
         ({"tab": "layers", "models": "a,b", "measure": "z"}, 2),
@@ -254,7 +254,7 @@ def test_nonsense_for_a_passage_gets_a_sentence(kind: str, what: str) -> None:
         ({"tab": "sum", "number": "angle", "part": "0"}, 2),
         ({"tab": "sum", "part": "64"}, 0),  # no such token here: the usual one
         ({"tab": "places", "kind": "axial", "width": "3", "order": "none", "heads": "0"}, 4),
-        ({"tab": "places", "kind": "rotary", "query": "200", "key": "256", "level": "9", "head": "99"}, 0),
+        ({"tab": "places", "kind": "rotary", "query": "200", "key": "256", "level": "9", "head": "99"}, 2),
         ({"tab": "places", "kind": "relative", "asked": "minilm", "term": "c2p"}, 0),  # not of this kind: its first
         ({"tab": "places", "asked": "nobody"}, 1),
     ],

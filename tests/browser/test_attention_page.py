@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 from playwright.sync_api import Page, expect
 
@@ -90,3 +91,24 @@ def test_the_picture_of_all_heads_is_saved_by_the_browser(visitor: Visitor) -> N
         button.click()
     assert waiting.value.suggested_filename == "attention-all-heads.png"
     assert Path(waiting.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_chart_is_taken_away_as_picture_numbers_and_page(visitor: Visitor, tmp_path: Path) -> None:
+    page = visitor.open("/attention?tab=off&model=dir-tiny-bert&asked=The+[MASK]+sat.&off=e1-2")
+    page.get_by_role("button", name="Take away").first.click(timeout=4 * WAIT_MS)
+    taken = {}
+    for name in ("SVG", "PNG", "Numbers (CSV)", "Page (HTML)"):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=name, exact=True).click(timeout=WAIT_MS)
+        waiting.value.save_as(tmp_path / waiting.value.suggested_filename)
+        taken[name] = (tmp_path / waiting.value.suggested_filename).read_bytes()
+    heads = taken["Numbers (CSV)"].decode().count("\n") - 1
+    drawn = ElementTree.fromstring(taken["SVG"])
+    assert any(one.get("href", "").startswith("data:image/png") for one in drawn.iter())  # the cells
+    assert taken["PNG"].startswith(b"\x89PNG")
+    assert "<script" not in taken["Page (HTML)"].decode()
+    reader = page.context.new_page()
+    reader.set_content(taken["Page (HTML)"].decode())
+    expect(reader.locator("svg image[href]").first).to_be_attached()
+    expect(reader.locator("tbody tr")).to_have_count(heads)
+    reader.close()

@@ -108,6 +108,8 @@ def _streams_add_up(found: Block) -> None:
     """Every sum is what came in and what the sub-layer gave."""
     stream = [one for one in found.steps if one.part == "embedding"][-1].values
     for one, before in zip(found.steps[1:], found.steps, strict=False):
+        if before.name == "projected" and one.part == "feed-forward":  # both parts are added at once
+            stream = stream + before.values
         if one.name == "residual":
             np.testing.assert_allclose(one.values, stream + before.values, atol=1e-5)
             stream = one.values

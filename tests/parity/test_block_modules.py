@@ -43,7 +43,10 @@ def test_every_module_of_a_step_is_in_the_tree_and_leads_back(model: str) -> Non
                     assert node is None
                     continue
                 if model == "atlas-deberta" and step.path.endswith(("query_proj", "key_proj", "value_proj")):
-                    assert node is None  # the published base size is of version 1, with one matrix for all three
+                    assert node == "encoder.layer.0-11.attention.self.in_proj"  # version 1 has one matrix for all three
+                    back = step_of(spec, node, near=layer)
+                    assert back is not None
+                    assert (back.layer, back.slug) == (layer, "attention-queries")
                     continue
                 assert node is not None, step.path
                 last, own = node.rpartition(".")[2], step.path.rpartition(".")[2]

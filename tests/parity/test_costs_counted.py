@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from core.anatomy.build import describe
 from core.catalogue.schema import System
 from core.costs import Shape, cache_bytes, forward, keep
 from core.costs.read import read
+from core.costs.towers import towers
 
 _BERT = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 97}
 _LLAMA = {**_BERT, "num_key_value_heads": 2, "max_position_embeddings": 64}
@@ -60,6 +62,27 @@ def _built(case: str) -> tuple[Any, Shape, Any]:
     model = getattr(t, architecture)(made).eval()
     root = describe(model)
     return model, read(made, architecture, branch, root), root
+
+
+def test_the_operations_of_two_towers_are_those_that_torch_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    halves: dict[str, dict[str, Any]] = {
+        "text_config": {
+            "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "vocab_size": 97, "max_position_embeddings": TOKENS,
+        },
+        "vision_config": {
+            "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 3, "num_attention_heads": 6,
+            "patch_size": 4, "image_size": 12,
+        },
+    }  # fmt: skip
+    model = t.CLIPModel(t.CLIPConfig(projection_dim=16, attn_implementation="eager", **halves)).eval()
+    size = replace(catalogue.get("clip").default_size, overrides=halves)
+    monkeypatch.setattr("core.costs.towers.size_of", lambda *_: size)
+    monkeypatch.setattr("core.costs.towers.anatomy.tree", lambda *_: describe(model))
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        model(input_ids=_ids(TOKENS), pixel_values=torch.zeros(1, 3, 12, 12))
+    cosine = 2 * 16  # the one pair, compared
+    assert counter.get_total_flops() - cosine == sum(one.forward.total for one in towers("clip"))
 
 
 def _ids(count: int) -> torch.Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core import anatomy, catalogue
+from core.figures.lineage import family
 
 # Counted on the meta device for the fact sheet of the project, independently of the kept trees.
 COUNTED = {
@@ -13,6 +14,12 @@ COUNTED = {
     ("megatron-lm", "8.3B"): 8_317_040_640,
     ("turing-nlg", "17B"): 17_176_845_728,
     ("codex", "12B"): 12_853_386_240,  # GPT-3's 13B, the nearest shape that was published
+    ("llama", "7B"): 6_738_415_616,
+    ("llama", "13B"): 13_015_864_320,
+    ("llama", "33B"): 32_528_943_616,
+    ("llama", "65B"): 65_285_660_672,
+    ("llama", "2-70B"): 68_976_648_192,
+    ("llama", "3-8B"): 8_030_261_248,
     ("mistral", "7B"): 7_241_732_096,
     ("qwen", "2-0.5B"): 494_032_768,
     ("qwen", "2-1.5B"): 1_543_714_304,
@@ -54,6 +61,15 @@ def test_the_later_line_and_its_forebears_tell_unknown_words_and_batches() -> No
         system = catalogue.get(slug)
         assert system.unknown is not None
         assert system.batch is not None
+
+
+def test_the_first_llama_s_figures_are_its_own() -> None:
+    system = catalogue.get("llama")
+    for fact in system.facts:
+        of_one = any(word in f"{fact.label} {fact.unit}" for word in ("LLaMA", "Llama 2", "Llama 3"))
+        assert of_one, fact.label
+    assert "1.0 trillion tokens for 7B and 13B, 1.4 trillion for 33B and 65B" in system.data.text
+    assert next(entry for entry in family() if entry.slug == "llama").largest == 68_976_648_192
 
 
 def test_a_rumour_is_marked_wherever_it_stands() -> None:

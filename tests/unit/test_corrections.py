@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
 import pytest
 from rapidfuzz.fuzz import token_set_ratio
@@ -11,6 +12,9 @@ from core import catalogue
 from core.anatomy.arithmetic import is_count, shown, value
 from core.catalogue import corrections as module
 from core.catalogue.corrections import KINDS, OTHER, Found, cited, corrections, documents
+from core.catalogue.load import DATA
+from core.catalogue.results import citation
+from core.catalogue.results import results as figures
 from core.errors import AtlasError
 
 ALL = corrections()
@@ -43,6 +47,29 @@ def test_a_correction_names_sources_and_stands_on_something_else(entry: Found) -
     assert not alone or entry.kind in ("disagreement",), "it stands on the source that errs"
     assert len(entry.printed) <= 130, "a quotation is a few words"
     assert re.fullmatch(r"[a-z0-9.-]+", entry.id)
+
+
+@each
+def test_a_correction_is_sorted_quotes_its_source_and_rests_on_more_than_our_words(entry: Found) -> None:
+    assert entry.kind in KINDS, "a record's correction needs a row in corrections.toml: about, kind, printed"
+    assert entry.printed
+    assert {one.evidence for one in entry.sources} - {"our own words", "from memory, unverified"}
+
+
+def test_every_row_that_is_about_a_records_correction_finds_it() -> None:
+    held = {row.claim for system in catalogue.systems() for row in system.corrections}
+    rows = tomllib.loads((DATA / "corrections.toml").read_text(encoding="utf-8"))["corrections"]
+    about = [row["id"] for row in rows if "about" in row]
+    assert len(about) > 30
+    assert [name for name in about if by_id(name).claim not in held] == []
+
+
+def test_a_records_correction_and_its_row_are_one() -> None:
+    elmo = [entry for entry in ALL if "180 million" in entry.claim]
+    assert [entry.id for entry in elmo] == ["elmo-180"]
+    assert elmo[0].kind == "attribution"
+    assert "895" in elmo[0].claim
+    assert {one.key for one in elmo[0].sources} >= {"elmo-page", "elmo-paper"}
 
 
 def test_every_correction_of_a_record_is_shown_exactly_once() -> None:
@@ -131,7 +158,16 @@ def test_one_title_mistake_of_two_records_is_one_correction() -> None:
     assert {one.key for one in by_id("gpt-3-title").sources} >= {"gpt-3-paper", "gpt-2-paper"}
 
 
-def test_citations_are_those_of_the_records_and_of_the_corrections() -> None:
+def test_citations_are_those_of_the_records_the_corrections_and_the_figures() -> None:
     found = cited()
-    assert found.keys() >= catalogue.citations().keys()
-    assert {"clip-paper", "human-eval", "source-003"} <= found.keys()
+    keys = {one.key for one in found}
+    assert keys >= catalogue.citations().keys()
+    assert {"clip-paper", "human-eval", "source-003", "roberta-tables", "bert-tables"} <= keys
+    for row in figures():
+        assert {citation(key) for key in (row.source, *row.also)} <= set(found)
+    assert len(set(found)) == len(found)
+
+
+def test_one_key_for_two_texts_keeps_both() -> None:
+    titles = {one.title for one in cited() if one.key == "ernie-notes"}
+    assert titles == {"Notes on the ERNIE 1.0 paper", "Notes on ERNIE of Baidu"}

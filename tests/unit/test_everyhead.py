@@ -69,7 +69,14 @@ def test_every_bundled_head_has_its_row() -> None:
     assert (one.layers, one.heads, one.several) == (6, 12, False)
     cross = [row for row in every if row.attention == "cross"]
     assert cross
-    assert all(row.several and not row.roles and row.relation is None and row.effect for row in cross)
+    assert all(
+        row.several and {"same place", "last", "spread"} <= set(row.roles) and row.relation is None and row.effect
+        for row in cross
+    )
+    assert all(row.roles for row in every), "every head has its places"
+    assert {row.slug for row in every if row.attention == "query"} == {"atlas-xlnet"}
+    # The answers of the one are tasks, and the streams of the other come in turns.
+    assert {row.slug for row in every if row.effect is None} == {"atlas-adapter-bert", "atlas-xlnet"}
     for row in every:
         assert set(row.roles) <= SCORES.keys()
         assert row.beyond is None or row.beyond > 0

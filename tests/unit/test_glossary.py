@@ -15,8 +15,8 @@ from core.catalogue import glossary
 from core.catalogue.glossary import Term
 from core.catalogue.load import BadData
 from core.ui import glossary as ui
-from core.ui.glossary import plain_terms, rich_terms, terms
-from core.ui.tables import Link, Table, html
+from core.ui.glossary import Linker, kept, linking, plain_terms, rich_terms, terms
+from core.ui.tables import Link, Table, html, inline
 
 ROOT = Path(__file__).resolve().parents[2]
 TERMS = glossary.terms()
@@ -112,6 +112,41 @@ def test_plain_texts_are_escaped_around_their_links() -> None:
     assert "\\*" in shown
     assert "\\<b\\>" in shown
     assert "\\[x\\]\\(y\\)" in shown
+
+
+def test_a_table_links_the_first_mention_in_all_its_cells() -> None:
+    linker = Linker(frozenset({"softmax"}))
+    cells = [linker.rich(text) for text in ("A softmax and <b>", "the perplexity", "the perplexity", "")]
+    linked = [[part.text for part in cell.parts if isinstance(part, Link)] for cell in cells]
+    assert linked == [[], ["perplexity"], [], []]
+    assert "".join(map(inline, cells)).startswith("A softmax and &lt;b&gt;the <a href=")
+    assert linker.linked == {"perplexity"}
+    assert cells[3].parts == ()
+
+
+def test_a_table_goes_on_from_what_the_page_has_linked_and_keeps_its_links_when_drawn_again() -> None:
+    terms("A softmax.")
+    for _ in range(2):
+        with linking("a table") as linker:
+            shown = inline(linker.rich("softmax and perplexity"))
+        assert shown.count("<a ") == 1
+        assert "term=perplexity" in shown
+    with linking("another table") as linker:
+        assert "<a " not in inline(linker.rich("softmax and perplexity"))
+    assert "/glossary" not in terms("The perplexity.")
+
+
+def test_what_is_kept_for_every_visitor_leaves_out_what_this_page_has_linked() -> None:
+    asked: list[frozenset[str]] = []
+
+    def build(before: frozenset[str]) -> tuple[str, frozenset[str]]:
+        asked.append(before)
+        return "text", frozenset({"perplexity"})
+
+    terms("A softmax.")
+    assert kept("a list", build) == kept("a list", build) == "text"
+    assert asked == [frozenset({"softmax"})] * 2
+    assert "/glossary" not in terms("The perplexity.")
 
 
 def test_cells_of_tables_hold_links_and_nothing_unescaped() -> None:

@@ -55,6 +55,10 @@ def test_every_branch_is_measured_and_what_is_too_long_is_counted(checkpoint_dir
     det = list(LABELS).index("det")
     here = sum(len(links(sentence)["det"]) for sentence in SENTENCES)
     assert found.relations.counts[:, det].tolist() == [0 if causal else here, here]
+    assert set(found.others) == ({"decoder", "cross"} if slug == "t5" else set())
+    if slug == "t5":
+        assert {"same place", "first", "last"} <= set(found.others["cross"].grids)
+        assert found.others["decoder"].grids["previous"].shape == (2, 2)
     assert found.roles.rows["self"] == sum(len(attention_of_tokens(slug, sentence)) for sentence in SENTENCES)
 
 

@@ -93,3 +93,8 @@ def test_words_are_a_set_that_the_page_knows() -> None:
     assert "gpt-17" in refused[0].sentence
     assert links.read("zoo", {"models": ",".join(f"m{i}" for i in range(101))})[1][0].name == "models"
     assert links.write("zoo", links.defaults("zoo")) == ({}, False)
+
+
+def test_words_that_are_allowed_twice_are_named_once() -> None:
+    _, (refused,) = links.read("results", {"case": "roulette"}, {"case": ["albert", "bert", "albert", "albert"]})
+    assert refused.sentence.endswith("it must be one of: albert, bert.")

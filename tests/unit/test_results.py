@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from core import catalogue
 from core.catalogue import results as data
 from core.catalogue.results import COLUMNS, BadResult, Measure, Result, differences, names, read, tables
 
@@ -235,3 +237,23 @@ def test_a_title_carries_its_unit_once() -> None:
     assert Measure("SST-2", "dev", "accuracy", "%", True).title == "SST-2, dev: accuracy (%)"
     assert Measure("enwik8", "test", "bits per byte", "bits", False).title == "enwik8, test: bits per byte"
     assert Measure("GLUE", "not stated", "average", "points", True).title == "GLUE: average (points)"
+
+
+@pytest.mark.parametrize("system", catalogue.systems(), ids=lambda system: system.slug)
+def test_a_figure_that_was_read_in_a_better_text_does_not_cite_a_lecture(system: catalogue.System) -> None:
+    """Where one table of the results has all decimals of a fact, and from a better source, the fact cites that one."""
+    rows = [
+        row for row in data.results() if system.slug in (row.system, row.paper) and row.evidence != "source document"
+    ]
+    read = {table: {row.printed for row in rows if row.table == table} for table in {row.table for row in rows}}
+    for fact in system.facts:
+        figures = set(re.findall(r"\d+\.\d+", fact.value))
+        if figures and system.citation(fact.source).evidence == "source document":
+            held = [table for table, printed in read.items() if figures <= printed]
+            assert held == [], f"{fact.label}: {fact.value} stands in the results"
+
+
+def test_a_papers_table_is_cited_by_facts_and_results_alike() -> None:
+    fact = next(fact for fact in catalogue.get("elmo").facts if fact.label == "SQuAD, F1")
+    assert catalogue.get("elmo").citation(fact.source).evidence == "paper"
+    assert {row.source for row in data.results() if row.table == "elmo-tasks"} == {fact.source}

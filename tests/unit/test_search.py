@@ -10,6 +10,7 @@ import pytest
 from core import catalogue, checkpoints, links
 from core.catalogue import glossary
 from core.catalogue.corrections import corrections, documents
+from core.links.parameters import Choice
 from core.places import Entry, entries, models
 from core.search import MAX_QUERY, Hit, find, fitting
 
@@ -73,6 +74,17 @@ def test_a_beginning_finds_the_term_and_the_system() -> None:
         ("what does bert look at", "Heads that do grammar"),
         ("errata", "Sources"),
         ("bibtex", "About"),
+        ("will it fit", "Will it fit"),
+        ("one epoch", "One epoch"),
+        ("energy", "One epoch"),
+        ("training memory", "Training memory"),
+        ("gpu", "Will it fit"),
+        ("all figures", "All figures"),
+        ("two trees", "Two trees"),
+        ("line of descent", "Line of descent"),
+        ("play", "Play through the years"),
+        ("attention flow", "Attention flow"),
+        ("ancestors", "Line of descent"),
     ],
 )
 def test_what_is_meant_comes_first(query: str, title: str) -> None:
@@ -169,6 +181,41 @@ def test_every_entry_is_a_link_that_its_page_understands() -> None:
 def test_every_page_can_be_found_by_its_name() -> None:
     for page in links.PAGES:
         assert any(entry.page == page for entry in ENTRIES), f"places.toml has no row for {page}"
+
+
+def test_the_calculators_are_found_beside_a_term() -> None:
+    places = [(hit.page, hit.query) for hit in find("kv cache")]
+    assert ("calculators", (("tab", "cache"),)) in places
+    assert ("generation", (("tab", "cache"),)) in places
+
+
+BRANCHES = frozenset(catalogue.BRANCHES)
+
+
+def sections() -> list[tuple[str, str]]:
+    """Every section of every page by its value of ``tab``; the branches, which have the same, count as one page."""
+    found: dict[tuple[str, str], None] = {}
+    for page, parameters in links.PAGES.items():
+        tab = parameters.get("tab")
+        for section in tab.allowed if isinstance(tab, Choice) else ():
+            found["branch" if page in BRANCHES else page, section] = None
+    return list(found)
+
+
+def opens_with(page: str) -> str:
+    """The section of a page whose link carries no ``tab``: the default, or the first."""
+    tab = links.PAGES["encoder" if page == "branch" else page]["tab"]
+    assert isinstance(tab, Choice)
+    return tab.default or tab.allowed[0]
+
+
+@pytest.mark.parametrize(("page", "section"), sections())
+def test_every_section_has_a_row_of_its_own_or_is_its_pages_first(page: str, section: str) -> None:
+    pages = BRANCHES if page == "branch" else {page}
+    named = {
+        dict(entry.query).get("tab") for entry in ENTRIES if entry.page in pages and entry.kind in ("Demo", "Page")
+    }
+    assert section in named or section == opens_with(page), f"places.toml has no row for {page}?tab={section}"
 
 
 def test_every_system_and_every_live_model_is_in_the_index() -> None:

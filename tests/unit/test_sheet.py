@@ -69,8 +69,16 @@ def test_what_no_text_tells_is_missing_and_not_a_statement() -> None:
     assert row("gpt-2").cells["training"] == Cell(())
 
 
+def test_a_size_that_is_withheld_is_not_one_that_nobody_looked_for() -> None:
+    cell = row("gpt-4").cells["parameters"]
+    assert cell.text.startswith("No architecture of GPT-4 was published")
+    assert "“including model size”" in cell.text
+    assert [citation.key for citation in cell.citations] == ["gpt-4-report"]
+
+
 def test_filters() -> None:
     rows = sheet()
+    assert slugs(chosen(rows, Filter(within={"name": "gpt-2"}))) == ["gpt-2"]  # others speak of it in other cells
     assert slugs(chosen(rows, Filter())) == slugs(list(rows))
     found = slugs(chosen(rows, Filter(within={"tokeniser": "wordpiece"})))
     assert "bert" in found
@@ -91,8 +99,12 @@ def test_orders() -> None:
     rows = sheet()
     counts = [one.parameters for one in ordered(rows, "parameters", reverse=True) if one.parameters]
     assert counts == sorted(counts, reverse=True)
-    words = [one.words for one in ordered(rows, "vocabulary")]
-    assert words == sorted(words)
+    for column, count in (("vocabulary", lambda one: one.words), ("parameters", lambda one: one.parameters)):
+        up, down = ([count(one) for one in ordered(rows, column, reverse=way)] for way in (False, True))
+        unknown = up.count(0)
+        assert unknown
+        assert up[-unknown:] == down[-unknown:] == [0] * unknown  # unknown is not small
+        assert up[:-unknown] == down[:-unknown][::-1] == sorted(up[:-unknown])
     names = [one.system.name.casefold() for one in ordered(rows, "name")]
     assert names == sorted(names)
     ages = [(one.system.year, one.system.month) for one in ordered(rows, "")]

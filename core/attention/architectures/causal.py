@@ -1,11 +1,13 @@
-r"""Who may look at whom in a decoder, as its configuration says.
+r"""Who may look at whom, as the configuration says: in a decoder, and in an encoder with windows.
 
-A token sees itself and what came before it; in layers with a window of w, no more than the last w tokens:
+A decoder's token sees itself and what came before it; in layers with a window of w, no more than the last w tokens, and
+in layers with chunks of c, no more than those of its own chunk:
 
-.. math:: j \le i \quad\text{and}\quad i - j < w
+.. math:: j \le i \quad\text{and}\quad i - j < w \quad\text{or}\quad \lfloor i / c \rfloor = \lfloor j / c \rfloor
 
 GPT-Neo has such layers in turn with whole ones (``attention_layers``), newer decoders by name (``layer_types``) or in
-every layer (``sliding_window`` alone, as Mistral).
+every layer (``sliding_window`` alone, as Mistral). A ModernBERT has windows to both sides, :math:`|i - j| \le w / 2`
+(``local_attention``). Layers that carry a state in place of attention have no matrix and are left out.
 
 Legend: L layers, n tokens. numpy alone.
 """
@@ -16,8 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from core.attention.patterns import both, causal, mask, window
+from core.attention.patterns import Pattern, both, causal, full, mask, window
 from core.attention.trace import Bools
+
+_BOTH_SIDES = frozenset({"modernbert"})
+
+
+def attending(config: Any) -> tuple[int, ...]:
+    """The layers that have attention, from 0: all, but in models that mix them with layers of other kinds."""
+    kinds = getattr(config, "layer_types", None) or ()
+    found = tuple(
+        i for i, kind in enumerate(kinds) if "linear" not in kind and ("attention" in kind or kind == "hybrid")
+    )
+    return found or tuple(range(int(config.num_hidden_layers)))
 
 
 def windows(config: Any) -> tuple[int | None, ...]:
@@ -33,9 +46,35 @@ def windows(config: Any) -> tuple[int | None, ...]:
 
 
 def allowed(config: Any, n: int) -> Bools:
-    """Where weights are computed: (1, 1, n, n), or (L, 1, n, n) where layers differ or have windows."""
-    reaches = windows(config)
-    if not any(reaches):
+    """Where a decoder computes weights: (1, 1, n, n), or (L, 1, n, n) where layers differ or have windows."""
+    reaches, chunks = windows(config), _chunks(config)
+    if not any(reaches) and not any(chunks):
         return mask(causal, n)[None, None]
-    patterns = [causal if w is None else both(causal, window(w - 1, 0)) for w in reaches]
+    patterns: list[Pattern] = []
+    for layer in attending(config):
+        near = causal if reaches[layer] is None else both(causal, window((reaches[layer] or 1) - 1, 0))
+        patterns.append(near if chunks[layer] is None else both(near, _chunk(chunks[layer] or 1)))
     return np.stack([mask(pattern, n) for pattern in patterns])[:, None]
+
+
+def around(config: Any, n: int) -> Bools | None:
+    """Where an encoder computes weights, (L, 1, n, n); None for everywhere."""
+    if config.model_type not in _BOTH_SIDES or "sliding_attention" not in config.layer_types:
+        return None
+    near = int(config.local_attention) // 2
+    patterns = [window(near, near) if kind == "sliding_attention" else full for kind in config.layer_types]
+    return np.stack([mask(pattern, n) for pattern in patterns])[:, None]
+
+
+def _chunks(config: Any) -> tuple[int | None, ...]:
+    """For each layer how many tokens a chunk has that it stays in (Llama 4); None for all."""
+    size = getattr(config, "attention_chunk_size", None)
+    kinds = getattr(config, "layer_types", None) or [""] * int(config.num_hidden_layers)
+    return tuple(int(size) if size and kind == "chunked_attention" else None for kind in kinds)
+
+
+def _chunk(size: int) -> Pattern:
+    def allows(query: Any, key: Any) -> Any:
+        return np.asarray(query // size == key // size)
+
+    return allows

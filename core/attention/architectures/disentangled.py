@@ -51,7 +51,7 @@ def position_scores(query: Tensor, key: Tensor, attention: Any, table: Tensor) -
     Args:
         query: (rows, H, n, d) of the content, not scaled.
         key: likewise.
-        attention: transformers' DisentangledSelfAttention of DeBERTa version 2, both parts on.
+        attention: transformers' DisentangledSelfAttention of DeBERTa, of either version, both parts on.
         table: (2 * span, width) vectors of the distances, or of their buckets, from -span to span - 1.
     """
     import torch
@@ -61,7 +61,7 @@ def position_scores(query: Tensor, key: Tensor, attention: Any, table: Tensor) -
     scale = 1 / math.sqrt(len(PARTS) * query.shape[-1])
     to_key, to_query = _projections(attention)
     rising = torch.arange(-(n - 1), n + 1, device=table.device)
-    if attention.position_buckets > 0:  # far distances share a vector
+    if getattr(attention, "position_buckets", 0) > 0:  # far distances share a vector
         rising = make_log_bucket_position(rising, attention.position_buckets, attention.max_relative_positions).long()
     near = table[(rising + span).clamp(0, 2 * span - 1)]
     heads = (2 * n, attention.num_attention_heads, -1)
@@ -74,6 +74,8 @@ def position_scores(query: Tensor, key: Tensor, attention: Any, table: Tensor) -
 
 def _projections(attention: Any) -> tuple[Any, Any]:
     """What makes keys and queries of distances: the content's own projections where they are shared."""
+    if hasattr(attention, "pos_proj"):
+        return attention.pos_proj, attention.pos_q_proj
     if attention.share_att_key:
         return attention.key_proj, attention.query_proj
     return attention.pos_key_proj, attention.pos_query_proj

@@ -2,7 +2,8 @@
 
 Whoever looks inside an attention, or switches a head of it off, finds the modules through :func:`places`. A name is
 written from the trunk of the model, with ``{i}`` for the layer; ALBERT, whose layers share modules, counts groups, too.
-A projection that makes several things at once is followed by the part that is meant: ``c_attn:0/3``.
+A projection that makes several things at once is followed by the part that is meant: ``c_attn:0/3``, or
+``in_proj:0/3h`` where each head's part is cut for itself.
 
 A Reformer's layers differ: those that hash have one projection for queries and keys, local ones have two.
 """
@@ -17,7 +18,10 @@ from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 
-Score = Literal["plain", "biased", "local", "turned", "disentangled", "two-stream", "windowed", "blocks", "hashed"]
+Score = Literal[
+    "plain", "biased", "causal", "local", "turned", "paired", "disentangled", "two-stream", "windowed", "blocks",
+    "hashed",
+]  # fmt: skip
 Scale = Literal["root", "one", "own"]
 
 
@@ -53,9 +57,9 @@ def _bert(name: str = "attention", put: str = "output", **more: Any) -> Attends:
 
 
 _BERT = {"encoder": _bert(), "decoder": _bert(), "cross": _bert("crossattention")}
+_TURNED = "Queries and keys are shown after the turn by their positions."
 _LLAMA = Attends(
-    "layers.{i}.self_attn", "layers.{i}.self_attn.o_proj", "q_proj k_proj v_proj", "turned",
-    note="Queries and keys are shown after the turn by their positions.",
+    "layers.{i}.self_attn", "layers.{i}.self_attn.o_proj", "q_proj k_proj v_proj", "turned", note=_TURNED
 )  # fmt: skip
 _UNSCALED = "Nothing is divided by the root of the width: the product of query and key is the score itself"
 
@@ -78,6 +82,12 @@ def _t5(side: str, place: int, name: str) -> Attends:
     return Attends(own, f"{own}.o", "q k v", "biased", "one", "mask", note=_UNSCALED + bias)
 
 
+_T5 = {
+    "encoder": _t5("encoder", 0, "SelfAttention"),
+    "decoder": _t5("decoder", 0, "SelfAttention"),
+    "cross": _t5("decoder", 1, "EncDecAttention"),
+}
+_APART = "Queries and keys of the content; the score has two more terms, for the distance."
 _ALBERT = "encoder.albert_layer_groups.{group}.albert_layers.{inner}.attention"
 _XLNET = Attends(
     "layer.{i}.rel_attn", "", "", "two-stream",
@@ -91,6 +101,12 @@ TABLE: dict[str, dict[str, Attends]] = {
     "xlm-roberta": _BERT,
     "camembert": _BERT,
     "electra": _BERT,
+    "bert-generation": _BERT,
+    "modernbert": {
+        "encoder": Attends(
+            "layers.{i}.attn", "layers.{i}.attn.Wo", "Wqkv:0/3 Wqkv:1/3 Wqkv:2/3", "turned", note=_TURNED
+        )
+    },
     "big_bird": {"encoder": _bert(score="blocks")},
     "longformer": {
         "encoder": _bert(
@@ -98,11 +114,11 @@ TABLE: dict[str, dict[str, Attends]] = {
             note="Queries and keys of the window; the first token, which sees all, has projections of its own.",
         )
     },
+    "deberta": {
+        "encoder": _bert(parts="in_proj:0/3h in_proj:1/3h in_proj:2/3h", score="disentangled", note=_APART)
+    },
     "deberta-v2": {
-        "encoder": _bert(
-            parts="query_proj key_proj value_proj", score="disentangled",
-            note="Queries and keys of the content; the score has two more terms, for the distance.",
-        )
+        "encoder": _bert(parts="query_proj key_proj value_proj", score="disentangled", note=_APART)
     },
     "albert": {"encoder": Attends(_ALBERT, f"{_ALBERT}.dense")},
     "distilbert": {
@@ -112,6 +128,9 @@ TABLE: dict[str, dict[str, Attends]] = {
     },
     "xlm": {"encoder": Attends("attentions.{i}", "attentions.{i}.out_lin", "q_lin k_lin v_lin", mask="mask")},
     "xlnet": {"encoder": _XLNET, "decoder": _XLNET},
+    "openai-gpt": {
+        "decoder": Attends("h.{i}.attn", "h.{i}.attn.c_proj", "c_attn:0/3 c_attn:1/3 c_attn:2/3", "causal")
+    },
     "gpt2": {
         "decoder": Attends("h.{i}.attn", "h.{i}.attn.c_proj", "c_attn:0/3 c_attn:1/3 c_attn:2/3", scale="own"),
         "cross": Attends(
@@ -125,6 +144,7 @@ TABLE: dict[str, dict[str, Attends]] = {
             note=_UNSCALED + ".",
         )
     },
+    "gptj": {"decoder": Attends("h.{i}.attn", "h.{i}.attn.out_proj", "q_proj k_proj v_proj", "paired", note=_TURNED)},
     "ctrl": {"decoder": Attends("h.{i}.multi_head_attention", "h.{i}.multi_head_attention.dense", "Wq Wk Wv")},
     "reformer": {
         "decoder": Attends(
@@ -135,11 +155,8 @@ TABLE: dict[str, dict[str, Attends]] = {
     "llama": {"decoder": _LLAMA},
     "mistral": {"decoder": _LLAMA},
     "qwen2": {"decoder": _LLAMA},
-    "t5": {
-        "encoder": _t5("encoder", 0, "SelfAttention"),
-        "decoder": _t5("decoder", 0, "SelfAttention"),
-        "cross": _t5("decoder", 1, "EncDecAttention"),
-    },
+    "t5": _T5,
+    "mt5": _T5,
     "bart": _BART,
     "mbart": _BART,
     "marian": _BART,

@@ -5,9 +5,11 @@ r"""Scores as each architecture publishes them, made anew of the queries and key
 ==============  ====================================================================================================
 plain           :math:`q_i \cdot k_j / \sqrt d` (Vaswani et al. 2017)
 biased          :math:`q_i \cdot k_j + b_{j-i}`, a number for the bucket of the distance (T5: Raffel et al. 2020)
+causal          as plain, where the module itself hides what comes later (GPT: Radford et al. 2018)
 local           :math:`q_i \cdot k_j`, in every other layer for the last tokens only (GPT-Neo: Black et al. 2021)
 turned          :math:`R_i q_i \cdot R_j k_j / \sqrt d`, pairs of numbers turned by an angle that grows with the
                 position (Su et al. 2021), where several heads may share a key (Ainslie et al. 2023)
+paired          as turned, but pairs of neighbours, and only the first numbers of a head (GPT-J)
 disentangled    content and distance by themselves: `core.attention.architectures.disentangled`
 two-stream      content, distance, segment, with biases: `core.attention.architectures.relative`
 windowed        :math:`q_i \cdot k_j / \sqrt d` in a window, :math:`q^g_i \cdot k^g_j / \sqrt d` in the row of a global
@@ -27,7 +29,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.attention.architectures import hashed
+from core.attention.architectures import hashed, rotary
 from core.attention.architectures.disentangled import PARTS, position_scores
 from core.attention.architectures.layout import Place, Score
 from core.attention.architectures.relative import stream
@@ -122,7 +124,10 @@ def _made(watch: Watch, place: Place, name: str, count: int) -> Tensor:
     whole = _row(watch.calls(f"{place.module}.{name}")[count].back)
     if not part:
         return whole
-    number, parts = (int(n) for n in part.split("/"))
+    number, parts = (int(n) for n in part.removesuffix("h").split("/"))
+    if part.endswith("h"):
+        cut: Tensor = whole.unflatten(-1, (place.heads, -1)).chunk(parts, dim=-1)[number].flatten(-2)  # type: ignore[no-untyped-call]
+        return cut
     return whole.chunk(parts, dim=-1)[number]
 
 
@@ -159,30 +164,31 @@ def _biased(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
 
 
 def _local(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
-    """The window is a buffer of the module and beside it there is the usual mask."""
+    """What may be seen is a buffer of the module, and beside it there is the usual mask."""
     queries, keys = met.query.shape[1], met.key.shape[1]
-    near = _module(watch, place).bias[0, :, keys - queries : keys, :keys]
+    near = _module(watch, place).bias[0, :, keys - queries : keys, :keys].bool()
     return replace(met, seen=near if met.seen is None else near & met.seen)
 
 
 def _turned(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
-    """Pairs of numbers, the i-th and the (i + d/2)-th, are turned by the angle of their position."""
-    import torch
-
     cos, sin = (part[0] for part in call.given["position_embeddings"])
+    return _after_turn(met, lambda vectors: rotary.halves(vectors, cos, sin))
 
-    def turn(vectors: Tensor) -> Tensor:
-        one, other = vectors.chunk(2, dim=-1)
-        turned: Tensor = vectors * cos + torch.cat((-other, one), dim=-1) * sin
-        return turned
 
-    heads = len(met.query)
-    query, key = turn(met.query), _spread(turn(met.key), heads)
+def _paired(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    sines = _module(watch, place).embed_positions[call.given["position_ids"][0]]
+    sin, cos = sines.repeat_interleave(2, dim=-1).chunk(2, dim=-1)
+    return _after_turn(met, lambda vectors: rotary.neighbours(vectors, cos, sin))
+
+
+def _after_turn(met: Attended, turn: Callable[[Tensor], Tensor]) -> Attended:
+    """With queries and keys turned, and what several heads share repeated for each."""
+    query, key = turn(met.query), _spread(turn(met.key), len(met.query))
     return replace(
         met,
         query=query,
         key=key,
-        value=_spread(met.value, heads),
+        value=_spread(met.value, len(met.query)),
         terms={"content": query @ key.transpose(-1, -2) * met.factor},
         before_turn=(met.query, met.key),
     )
@@ -190,6 +196,11 @@ def _turned(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
 
 def _disentangled(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
     own, table = _module(watch, place), call.given.get("rel_embeddings")
+    if hasattr(own, "q_bias"):  # of version 1, beside the projection that makes all three
+        (query,), (value,) = (_split(bias[None], met.query.shape[-1])[None] for bias in (own.q_bias, own.v_bias))
+        query = met.query + query
+        content = query @ met.key.transpose(-1, -2) * met.factor
+        met = replace(met, query=query, value=met.value + value, terms={"content": content})
     seen = call.given["attention_mask"][0].bool()
     if table is None and not own.pos_att_type:
         return replace(met, seen=seen)
@@ -279,8 +290,10 @@ def _two_stream(own: Any, call: Call, *, asking: bool) -> Attended:
 _FINISHED: dict[Score, Callable[[Attended, Call, Watch, Place], Attended]] = {
     "plain": _plain,
     "biased": _biased,
+    "causal": _local,
     "local": _local,
     "turned": _turned,
+    "paired": _paired,
     "disentangled": _disentangled,
     "windowed": _windowed,
     "blocks": _blocks,

@@ -21,7 +21,7 @@ from core.attention.architectures.scores import attended, look
 from core.attention.architectures.watch import Watch, drawn, private
 from core.attention.inside.blueprint import of
 from core.attention.inside.embedding import embedding
-from core.attention.inside.steps import Part, Scene, Step, attention, exists, feed_forward, norm, step
+from core.attention.inside.steps import Part, Scene, Step, attention, exists, feed_forward, module_of, norm, step
 from core.attention.tokens import labels
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
@@ -130,7 +130,7 @@ def _look(scene: Scene, crossing: Place | None) -> None:
         *plan.inner, *plan.gate, plan.outer, *(path for _, path in (*plan.embed, *plan.after)),
         *(name for name in (plan.final, plan.more) if name),
     ]  # fmt: skip
-    paths = [place.path(name) for name in names]
+    paths = [module_of(place.path(name)) for name in names]
     if plan.streams == 2 and place.layer > 0:  # what the layer before handed on in its first stream
         paths.append(place.stack.prefix + plan.subs[1][1].format(i=place.layer - 1))
     watch.on(*(path for path in paths if exists(watch.model, path)))
@@ -151,7 +151,7 @@ def _steps(scene: Scene, crossing: Place | None, *, last: bool, inputs: dict[str
             continue
         part: Part = {"attend": "attention", "cross": "cross-attention", "feed": "feed-forward"}[sub]  # type: ignore[assignment]
         path = place.path(name)
-        if plan.before:
+        if plan.before and not (plan.parallel and sub == "feed"):
             yield norm(scene, part, path)
         if sub == "feed":
             yield from (made := tuple(feed_forward(scene)))
@@ -159,7 +159,12 @@ def _steps(scene: Scene, crossing: Place | None, *, last: bool, inputs: dict[str
             at = crossing if sub == "cross" and crossing is not None else place
             yield from (made := tuple(attention(scene, part, at, attended(scene.watch, at, scene.count))))
         stream = stream + _tensor(made[-1])
-        yield step(part, "residual", "X + Y", stream, note="What came in goes past and is added.")
+        if plan.parallel and sub != "feed":
+            continue
+        if plan.parallel:
+            yield step(part, "residual", "X + Y_A + Y_F", stream, note="Both parts read the same norm, and are added.")
+        else:
+            yield step(part, "residual", "X + Y", stream, note="What came in goes past and is added.")
         if not plan.before:
             yield (normed := norm(scene, part, path))
             stream = _tensor(normed)

@@ -2,8 +2,11 @@
 
 A block is a few sub-layers, each with a way past it and a norm. Where the norm stands makes two families:
 
-    after   x ← norm(x + sub(x))     the original Transformer, BERT and its relatives, BART, XLNet
-    before  x ← x + sub(norm(x))     GPT-2, T5, LLaMA, M2M-100; one more norm follows the last block
+    after   x ← norm(x + sub(x))     the original Transformer, BERT and its relatives, GPT, BART, XLNet
+    before  x ← x + sub(norm(x))     GPT-2, T5, LLaMA, M2M-100, ModernBERT; one more norm follows the last block
+
+In GPT-J both parts read the same norm, and what they make is added at once: x ← x + attention(norm(x)) +
+feed-forward(norm(x)).
 
 A Reformer has two streams, of which each sub-layer reads one and adds to the other:
 
@@ -11,12 +14,12 @@ A Reformer has two streams, of which each sub-layer reads one and adds to the ot
 
 Names are written as in `core.attention.architectures.layout`, which says where the attention is. Names that a model
 lacks at its settings are left out (a projection after small embeddings, the gate of a gated feed-forward, positions of
-DeBERTa).
+DeBERTa). What one projection makes together with another is followed by its part, as there: ``Wi:0/2``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core.attention.architectures.layout import ADAPTERS, Place
@@ -50,6 +53,8 @@ class Blueprint:
     """The setting that multiplies vectors of tokens by the root of the width; ``always`` where it needs none."""
     final: str = ""
     """The norm after the last block."""
+    parallel: bool = False
+    """Whether attention and feed-forward part read the same norm, and are added together."""
     streams: int = 1
     """2 where attention adds to one stream and the feed-forward part to another (Reformer)."""
     more: str = ""
@@ -141,6 +146,8 @@ _GPT2 = Blueprint(
     final="ln_f",
 )
 
+_GPT_EMBED = (("token", "tokens_embed"), ("position", "positions_embed"))
+
 TABLE: dict[str, dict[str, Blueprint]] = {
     "bert": _BERTS,
     ADAPTERS: {"encoder": _bert("output.output")},
@@ -149,7 +156,22 @@ TABLE: dict[str, dict[str, Blueprint]] = {
     "camembert": _BERTS,
     "electra": _BERTS,
     "longformer": _BERTS,
+    "bert-generation": _BERTS,
+    "modernbert": {
+        "encoder": Blueprint(
+            before=True,
+            subs=(("attend", "layers.{i}.attn_norm"), ("feed", "layers.{i}.mlp_norm")),
+            inner=("layers.{i}.mlp.Wi:1/2",),
+            gate=("layers.{i}.mlp.Wi:0/2",),
+            outer="layers.{i}.mlp.Wo",
+            embed=(("token", "embeddings.tok_embeddings"),),
+            after=(("norm", "embeddings.norm"),),
+            activation="hidden_activation",
+            final="final_norm",
+        )
+    },
     "big_bird": {"encoder": _bert(scale="rescale_embeddings")},
+    "deberta": {"encoder": _bert(after=(("projection", "embeddings.embed_proj"), _NORMED))},
     "deberta-v2": {"encoder": _bert(after=(("projection", "embeddings.embed_proj"), _NORMED), more="encoder.conv")},
     "albert": {
         "encoder": Blueprint(
@@ -187,8 +209,19 @@ TABLE: dict[str, dict[str, Blueprint]] = {
         )
     },
     "xlnet": {"encoder": _XLNET, "decoder": _XLNET},
+    "openai-gpt": {"decoder": replace(_GPT2, before=False, embed=_GPT_EMBED, activation="afn", final="")},
     "gpt2": {"decoder": _GPT2},
     "gpt_neo": {"decoder": _GPT2},
+    "gptj": {
+        "decoder": replace(
+            _GPT2,
+            subs=(("attend", "h.{i}.ln_1"), ("feed", "h.{i}.ln_1")),
+            inner=("h.{i}.mlp.fc_in",),
+            outer="h.{i}.mlp.fc_out",
+            embed=(("token", "wte"),),
+            parallel=True,
+        )
+    },
     "ctrl": {
         "decoder": Blueprint(
             before=True,
@@ -216,6 +249,7 @@ TABLE: dict[str, dict[str, Blueprint]] = {
     "mistral": {"decoder": _LLAMA},
     "qwen2": {"decoder": _LLAMA},
     "t5": {side: _t5(side) for side in _SIDES},
+    "mt5": {side: _t5(side) for side in _SIDES},
     "bart": {side: _bart(side) for side in _SIDES},
     "marian": {side: _bart(side, normed=False, scale="scale_embedding") for side in _SIDES},
     "mbart": {side: _bart(side, before=True, final=True) for side in _SIDES},

@@ -20,13 +20,16 @@ from core.anatomy.sizes import size_of
 from core.attention.architectures import layout
 from core.attention.architectures.layout import ADAPTERS
 from core.attention.inside import blueprint
-from core.attention.inside.steps import GLOBALS, Part
+from core.attention.inside.steps import GLOBALS, Part, module_of
 from core.checkpoints.spec import CheckpointSpec
 
 _MOST_LAYERS = 200
 _RUN = re.compile(r"(\d+)-(\d+)")
 _ADAPTED = ("output.output", "output")
 """A layer with a place for adapters wraps what ends it; the published tree names the parts directly."""
+_APART = re.compile(r"\.(query|key|value)_proj$")
+"""DeBERTa's second version, which runs here, has three matrices where the first has one for all three."""
+_TOGETHER = ".in_proj"
 _LETTERS = {"Q": "queries", "K": "keys", "V": "values"}
 
 
@@ -44,7 +47,7 @@ def node_of(root: ModuleNode, path: str) -> str | None:
     """The path in a tree of the module at ``path`` of a live model; None where the tree has no such module."""
     if not path:
         return None
-    for whole in dict.fromkeys((path, path.replace(*_ADAPTED))):
+    for whole in _written(path):
         steps = whole.split(".")
         for start in range(min(2, len(steps))):
             found = _follow(root, steps[start:])
@@ -121,7 +124,7 @@ def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str
         if sub != "feed" and attends is not None:
             yield from _attends(attends, parts[sub])
     for slug, names in (("inner", plan.inner), ("gate", plan.gate), ("outer", (plan.outer,))):
-        yield from ((path, f"feed-forward-{slug}") for path in names)
+        yield from ((module_of(path), f"feed-forward-{slug}") for path in names)
     if plan.final:
         yield plan.final, "end-final-norm"
     if plan.more:
@@ -143,7 +146,7 @@ def _attends(attends: Any, part: Part) -> Iterator[tuple[str, str]]:
 
 def _resolve(root: ModuleNode, path: str, below: str) -> str | None:
     """The node of a path below the trunk, whatever the trunk is called in this tree."""
-    for whole in dict.fromkeys((path, path.replace(*_ADAPTED))):
+    for whole in _written(path):
         for prefix in ((), *_prefixes(root)):
             if below and prefix[:1] != (below,):
                 continue
@@ -151,6 +154,11 @@ def _resolve(root: ModuleNode, path: str, below: str) -> str | None:
             if found is not None:
                 return found
     return None
+
+
+def _written(path: str) -> dict[str, None]:
+    """How a tree may write the path of a module, the likeliest first."""
+    return dict.fromkeys((path, path.replace(*_ADAPTED), _APART.sub(_TOGETHER, path)))
 
 
 def _prefixes(root: ModuleNode) -> Iterator[tuple[str, ...]]:

@@ -62,7 +62,7 @@ def step(
     made = values.detach().float().cpu().numpy().copy()
     made.setflags(write=False)
     assert made.ndim == len(axes), (name, made.shape)
-    return Step(part, name, formula, axes, made, note, path)
+    return Step(part, name, formula, axes, made, note, module_of(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,17 @@ class Scene:
 
     def module(self, path: str) -> Any:
         """The module at a whole path."""
-        return self.watch.model.get_submodule(path)
+        return self.watch.model.get_submodule(module_of(path))
 
     def out(self, path: str) -> Tensor:
-        """(n, w) what a module gave for the first row."""
+        """(n, w) what a module gave for the first row, or the part of it that the path names."""
+        path, _, part = path.partition(":")
         back = self.watch.calls(path)[self._call(path)].back
-        return self.first(back[0] if isinstance(back, tuple) else back)
+        whole = self.first(back[0] if isinstance(back, tuple) else back)
+        if not part:
+            return whole
+        number, parts = (int(n) for n in part.split("/"))
+        return whole.chunk(parts, dim=-1)[number]
 
     def into(self, path: str) -> Tensor:
         """(n, w) what a module read of the first row."""
@@ -108,10 +113,15 @@ class Scene:
         return self.count if len(self.watch.calls(path)) > 1 else 0
 
 
+def module_of(path: str) -> str:
+    """A path without the part that it may name."""
+    return path.partition(":")[0]
+
+
 def exists(model: Any, path: str) -> bool:
     """Whether a model has a module there."""
     try:
-        found: bool = model.get_submodule(path) is not None
+        found: bool = model.get_submodule(module_of(path)) is not None
     except AttributeError:
         return False
     return found
@@ -133,7 +143,8 @@ def attention(scene: Scene, part: Part, place: Place, met: Attended) -> Iterator
     for letter, name, source, values, path in zip(
         "QKV", ("queries", "keys", "values"), read, shown, names, strict=True
     ):
-        bias = f" + b^{letter}" if place.names.parts and scene.bias(path, "b") else ""
+        own_bias = getattr(scene.module(place.module), f"{letter.lower()}_bias", None)  # DeBERTa's first version
+        bias = f" + b^{letter}" if place.names.parts and (scene.bias(path, "b") or own_bias is not None) else ""
         if letter == "Q" and not place.names.parts:
             bias = " + u"
         note = "From what the encoder made of its text." if source == "Z" else split
@@ -260,8 +271,12 @@ def feed_forward(scene: Scene) -> Iterator[Step]:
 
 def norm(scene: Scene, part: Part, path: str, name: str = "norm") -> Step:
     """What a norm gave."""
-    if hasattr(scene.module(path), "bias"):
-        formula, note = r"\gamma \odot \frac{X - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta", "Layer norm."
+    own = scene.module(path)
+    if not hasattr(own, "weight"):
+        formula, note = "X", "No norm stands here: the embedding ends with one."
+    elif hasattr(own, "bias"):
+        formula = r"\gamma \odot \frac{X - \mu}{\sqrt{\sigma^2 + \epsilon}}"
+        formula, note = formula + ("" if own.bias is None else r" + \beta"), "Layer norm."
     else:
         formula, note = r"\gamma \odot X / \sqrt{\tfrac{1}{w} \sum_i X_i^2 + \epsilon}", "Norm by the root mean square."
     return step(part, name, formula, scene.out(path), note=note, path=path)

@@ -84,6 +84,8 @@ class _Met:
     source: int = 0
     """What the part reads."""
     stream: set[int] = field(default_factory=set)
+    beside: int | None = None
+    """What attention made, where it is added together with what the next part makes."""
     other: int | None = None
     """Where the second stream is, in a block that has two."""
 
@@ -91,7 +93,11 @@ class _Met:
 def _of(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str]:
     """(steps that one is made of, what else), with ``met`` carried on."""
     if step.part != met.part:
-        met.part, met.names, met.source = step.part, {}, met.now
+        if i and i - 1 not in met.stream and step.part == "feed-forward":  # nothing was added yet
+            met.beside = i - 1
+        else:
+            met.source = met.now
+        met.part, met.names = step.part, {}
     of, outside, flows = _RULES[step.part](i, step, met)
     if flows:
         met.stream.add(i)
@@ -118,7 +124,8 @@ def _attention(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, boo
         other, met.other = met.other, met.now
         return (other, i - 1), "", True
     if name == "residual":
-        return (met.now, i - 1), "", True
+        beside, met.beside = met.beside, None
+        return (met.now, i - 1) if beside is None else (met.now, beside, i - 1), "", True
     if name == "norm" and "residual" in names:
         return (names["residual"],), "", True
     if name == "norm":

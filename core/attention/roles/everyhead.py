@@ -1,8 +1,8 @@
 """Every head of every measured model as one table: its scores, its grammar, and what answers lose without it.
 
 A row is one head. Its numbers are read from ``assets/headroles`` (`core.attention.roles.rolefiles`) and are None where
-they were not measured: places and grammar are counted of the attention within the text that is read (the encoder's of
-an encoder-decoder), effects of every kind of attention.
+they were not measured: grammar is counted of the attention within the text that is read (the encoder's of an
+encoder-decoder), places and effects of every kind of attention.
 
 A head's grammar is the relation, of those with a name, whose interval begins farthest beyond the fixed distance: with r
 of n links right and b right by distance the largest wilson(r, n, z).low - b / n. What is told of it is r / n and
@@ -32,6 +32,7 @@ Z = 3.09
 """The two-sided quantile of 0.05 / 25."""
 ROLES = (
     "previous", "next", "self", "same token", "first", "induction", "marks", "separators", "punctuation", "spread",
+    "same place", "last",
 )  # fmt: skip
 GRAMMAR, EFFECT = "grammar", "effect"
 SCORES = {role: MEANING[role] for role in ROLES} | {
@@ -100,12 +101,13 @@ def rows(specs: Iterable[CheckpointSpec]) -> tuple[HeadRow, ...]:
 
 def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
     effects = rolefiles.effects(spec.slug)
-    roles = rolefiles.roles(spec.slug)
     grammar = _grammar(rolefiles.counted(spec.slug))
     own: MapKind = "decoder" if spec.kind == "causal-lm" else "encoder"
+    roles = {kind: rolefiles.roles(spec.slug, None if kind == own else kind) for kind in KINDS}
     read = {
-        Head(own, layer, head)
-        for grid in roles.values()
+        Head(kind, layer, head)
+        for kind, grids in roles.items()
+        for grid in grids.values()
         for layer in range(grid.shape[0])
         for head in range(grid.shape[1])
     }
@@ -124,7 +126,7 @@ def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
             one.head + 1,
             1 + max(other.head for other in like),
             several,
-            {name: float(grid[one.layer, one.head]) for name, grid in roles.items()} if one.kind == own else {},
+            {name: float(grid[one.layer, one.head]) for name, grid in roles[one.kind].items()},
             *found,
             effects.get(one),
         )

@@ -9,6 +9,10 @@ Two tidy files for each model; layers and heads count from 1 in them, as everywh
     SLUG.csv        treebank, relation, direction, layer, head, n, right, baseline offset, baseline right
     roles/SLUG.csv  treebank, role, layer, head, rows, mean
 
+Grammar and places are counted of the attention within the text that is read: the encoder's of an encoder-decoder, whose
+decoder writes the sentence after it, and the content stream of a model with two. Places in the other maps (decoder,
+cross, query) stand in roles/SLUG.csv under "TREEBANK, KIND".
+
 A new measurement of a treebank replaces its rows and leaves those of others.
 """
 
@@ -27,7 +31,7 @@ from core.attention.roles import treebank as treebanks
 from core.attention.roles.relations import DIRECTIONS, LABELS, RelationScores, Tally
 from core.attention.roles.treebank import Sentence
 from core.attention.roles.words import Membership, align
-from core.attention.trace import AttentionMap
+from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language.text import clean
@@ -51,13 +55,15 @@ class Measured:
 
     relations: RelationScores
     roles: HeadScores
+    others: dict[MapKind, HeadScores]
+    """The places of the other maps."""
     sentences: int
     skipped: int
     """Sentences that are longer than the model takes, or of which its tokeniser leaves nothing."""
 
 
 def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> Measured:
-    """Run ``checkpoint`` over the sentences; of an encoder-decoder the encoder is measured.
+    """Run ``checkpoint`` over the sentences; of an encoder-decoder the encoder is measured, and of all maps the places.
 
     Raises:
         NoAttentionMatrix: the architecture computes no attention matrix.
@@ -69,19 +75,24 @@ def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> Measured:
             "attention cannot be told word by word."
         )
     tally, roles, counted, skipped = None, HeadSums(), 0, 0
+    others: dict[MapKind, HeadSums] = {}
     for sentence in sentences:
         try:
-            found, belongs = attention_of(checkpoint, sentence)
+            trace, found, belongs = _read(checkpoint, sentence)
         except (InputEmpty, InputTooLong):
             skipped += 1
             continue
         tally = tally or Tally(found.layers, found.heads, causal=found.kind == "decoder")
         tally.add(sentence, found.weights, belongs)
         roles.add(found)
+        for other in trace.maps:
+            if other is not found:
+                others.setdefault(other.kind, HeadSums()).add(other)
         counted += 1
     if tally is None:
         raise InputUnusable(f"{checkpoint.spec.name} could read none of {skipped:,} sentences.")
-    return Measured(tally.scores(), roles.scores(), counted, skipped)
+    told = {kind: sums.scores() for kind, sums in others.items()}
+    return Measured(tally.scores(), roles.scores(), told, counted, skipped)
 
 
 def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionMap, Membership]:
@@ -90,6 +101,12 @@ def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionM
     Raises:
         InputEmpty, InputTooLong, NoAttentionMatrix: as core.attention.capture.
     """
+    _, found, belongs = _read(checkpoint, sentence)
+    return found, belongs
+
+
+def _read(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionTrace, AttentionMap, Membership]:
+    """The whole trace over a sentence, and what `attention_of` says."""
     text = sentence.text
     if clean(text) != text:
         raise InputEmpty("This sentence has characters that no model is given.")
@@ -99,7 +116,7 @@ def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionM
     tokens = tokenise(checkpoint, text)
     if found is None or len(tokens) != len(found.key_tokens):
         raise NoAttentionMatrix(f"The attention of {checkpoint.spec.name} is not over the tokens of the sentence.")
-    return found, align(sentence, tokens)
+    return trace, found, align(sentence, tokens)
 
 
 def relation_rows(treebank: str, found: RelationScores) -> Iterator[Row]:
@@ -197,6 +214,8 @@ def cli_heads(
             found = measure(checkpoint, tqdm(read, f"{spec.slug}, {name}", total, disable=None))
             rows.extend(relation_rows(name, found.relations))
             roles.extend(role_rows(name, found.roles))
+            for kind, other in found.others.items():
+                roles.extend(role_rows(f"{name}, {kind}", other))
             print(f"{spec.slug} over {name}: {found.sentences:,} sentences", end="")
             print(f", {found.skipped:,} left out because they are too long or unreadable" * bool(found.skipped))
             if found.relations.causal:

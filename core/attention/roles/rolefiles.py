@@ -22,6 +22,7 @@ from core.attention.ablation.gates import Head
 from core.attention.heads import MEANING
 from core.attention.roles.headroles import OUTPUT, RANDOM, RELATION_COLUMNS, ROLE_COLUMNS
 from core.attention.roles.relations import LABELS, wilson
+from core.attention.trace import MapKind
 from core.errors import AtlasError
 
 SHIPPED = "atlas"
@@ -107,8 +108,10 @@ def _counted(path: Path, treebank: str, _changed: int) -> tuple[Counted, ...]:
     return tuple(every)
 
 
-def roles(slug: str, folder: Path = OUTPUT) -> dict[str, NDArray[np.float64]]:
+def roles(slug: str, kind: MapKind | None = None, folder: Path = OUTPUT) -> dict[str, NDArray[np.float64]]:
     """Every score (L, H) of `core.attention.heads` over the shipped treebank; induction over random tokens.
+
+    ``kind`` is that of a map beside the one of the text that is read; None for that one.
 
     Empty where nothing was measured.
 
@@ -116,14 +119,15 @@ def roles(slug: str, folder: Path = OUTPUT) -> dict[str, NDArray[np.float64]]:
         AtlasError: the file is damaged.
     """
     path = folder / "roles" / f"{slug}.csv"
-    return dict(_roles(path, path.stat().st_mtime_ns)) if path.is_file() else {}
+    return dict(_roles(path, kind, path.stat().st_mtime_ns)) if path.is_file() else {}
 
 
-@lru_cache(maxsize=64)
-def _roles(path: Path, _changed: int) -> dict[str, NDArray[np.float64]]:
+@lru_cache(maxsize=256)
+def _roles(path: Path, kind: MapKind | None, _changed: int) -> dict[str, NDArray[np.float64]]:
     cells: dict[str, list[tuple[int, int, float]]] = {}
     for bank, role, layer, head, _, mean in _rows(path, ROLE_COLUMNS):
-        if role in MEANING and bank == (RANDOM if role == "induction" else SHIPPED):
+        over = f"{SHIPPED}, {kind}" if kind else RANDOM if role == "induction" else SHIPPED
+        if role in MEANING and bank == over and not (kind and role == "induction"):
             cells.setdefault(role, []).append((int(layer), int(head), float(mean)))
     return {role: _grid(cells[role], np.float64) for role in MEANING if role in cells}
 

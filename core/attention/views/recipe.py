@@ -31,25 +31,27 @@ SEED = 0
 """What random blocks and buckets are drawn with on this page (`core.attention.architectures.shapes`)."""
 NAMED = ("torch", "transformers")
 SHOWN: dict[str, tuple[str, ...]] = {
-    "heads": ("text", "second", "task", "count", "layer", "head", "map", "view"),
+    "heads": ("text", "second", "task", "count", "window", "layer", "head", "map", "view"),
     "all": (
         "text",
         "second",
         "task",
         "count",
+        "window",
         "map",
         "together",
         "with",
+        "compared",
         "other",
         "layer1",
         "head1",
         "layer2",
         "head2",
     ),
-    "bertviz": ("text", "second", "task", "count", "map", "bertviz", "layer"),
-    "block": ("text", "task", "side", "layer", "step", "head", "asked"),
-    "off": ("asked", "task", "off"),
-    "grammar": ("relation", "treebank"),
+    "bertviz": ("text", "second", "task", "count", "window", "map", "bertviz", "layers", "heads", "layer"),
+    "block": ("text", "window", "task", "side", "layer", "step", "head", "asked", "asked-window"),
+    "off": ("asked", "asked-window", "task", "off", "map"),
+    "grammar": ("relation", "treebank", "sentence"),
     "every": ("score", "least", "branch", "kind", "models"),
     "beside": ("text", "task", "beside", "role", "word", "at"),
 }  # fmt: skip

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.attention import bertviz
 from core.attention.views.limits import View, carries
+from core.attention.views.packed import Bits
 from core.attention.views.page import Theme, data_url
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.heads.parts import name
@@ -33,7 +34,8 @@ _FRAME_LIMIT = 1_100
 
 
 def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
-    """Draw the whole section; reads and writes text, second, task, map, bertviz and layer.
+    """Draw the whole section; reads and writes text, second, task, map, bertviz, layers and
+    heads, and reads layer.
 
     Raises:
         AtlasError: what the text or the model does not allow, as a sentence.
@@ -54,24 +56,26 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
         )  # fmt: skip
         state.set(map=kind)
     found = maps[kind]  # type: ignore[index]
-    able = carries(found, view)
-    layers = None
-    if view == "model" and not able.whole:
-        chosen = st.multiselect(
-            "Layers", range(1, found.layers + 1), key=state.key(f"bertviz.layers.{spec.slug}"), persist_state="page",
-            placeholder="all of them", help="Fewer layers leave room for more of the text",
-        )  # fmt: skip
-        layers = [int(layer) - 1 for layer in chosen] or None
-        able = carries(found, view, layers=len(layers) if layers else None)
+    with st.container(horizontal=True):
+        layers = _some("Layers", "layers", found.layers, f"{spec.slug}.{kind}", state)
+        heads = _some("Heads", "heads", found.heads, f"{spec.slug}.{kind}", state)
+    some = {"layers": len(layers) if layers else None, "heads": len(heads) if heads else None}
+    able = carries(found, view, **some)
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     longest = max(len(found.query_tokens), len(found.key_tokens))
     layer = state.number("layer", 1) - 1
-    page = bertviz.render(
-        trace, view, kind=found.kind, theme=theme, title=f"{spec.name}: {VIEWS[view]}", count=longest,
-        include_layers=layers, layer=layer if view != "model" and layer < found.layers else None,
-    )  # fmt: skip
+    sent = range(found.layers) if layers is None else layers
+
+    def drawn(bits: Bits) -> str:
+        return bertviz.render(
+            trace, view, kind=found.kind, theme=theme, title=f"{spec.name}: {VIEWS[view]}", count=longest,
+            include_layers=layers, include_heads=heads, layer=layer if view != "model" and layer in sent else None,
+            bits=bits,
+        )  # fmt: skip
+
+    page = drawn(8)
     st.iframe(
-        data_url(page), height=min(bertviz.height(found, view, able.tokens), _FRAME_LIMIT),
+        data_url(page), height=min(bertviz.height(found, view, able.tokens, **some), _FRAME_LIMIT),
         alt=f"bertviz's {VIEWS[view].lower()} of {spec.name}. It is drawn for the pointer; the section All heads shows "
         "the same weights and can be walked by keyboard.",
     )  # fmt: skip
@@ -86,4 +90,30 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
             "This page (HTML)", page.encode(), f"{spec.slug}-{view}-view.html", "text/html",
             key=state.key("bertviz.page"), on_click="ignore",
         )  # fmt: skip
+        st.download_button(
+            "The same, 16 bits", lambda: drawn(16).encode(), f"{spec.slug}-{view}-view-16.html", "text/html",
+            key=state.key("bertviz.page16"), on_click="ignore",
+            help="Each number in 65,536 steps instead of 256, in a page of twice the size",
+        )  # fmt: skip
         st.caption(f"{len(page) / 1e6:.1f} MB in one file that works without a network. bertviz is Jesse Vig's (2019).")
+
+
+def _some(label: str, parameter: str, size: int, slot: str, state: PageState) -> list[int] | None:
+    """Which layers or heads are sent, from 0; None for all of them."""
+    key = state.key(f"bertviz.{parameter}.{slot}")
+    if key not in st.session_state:
+        asked = list(dict.fromkeys(state.integers(parameter)))
+        lacking = [number for number in asked if not 1 <= number <= size]
+        if lacking:
+            numbers = ", ".join(map(str, lacking[:8]))
+            st.warning(
+                f"There is no {parameter[:-1]} {numbers} here: this model has {size}. The others are shown.",
+                icon=":material/link_off:",
+            )
+        st.session_state[key] = [number for number in asked if number not in lacking]
+    chosen = st.multiselect(
+        label, range(1, size + 1), key=key, persist_state="page", placeholder="all of them",
+        help="Fewer of them leave room for more of the text",
+    )  # fmt: skip
+    state.set(**{parameter: tuple(int(number) for number in chosen)})
+    return sorted(int(number) - 1 for number in chosen) or None

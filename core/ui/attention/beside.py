@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -11,18 +12,21 @@ import numpy as np
 import streamlit as st
 
 from core import links, session
-from core.attention.beside import ROLES, WordLook, sharpest, strongest, words_of
+from core.attention.beside import ROLES, WordLook, strongest, words_of
 from core.attention.heads import MEANING
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
+from core.figures.taken import Numbers, of_head
 from core.figures.word_looks import ELSEWHERE, Looks, word_looks
+from core.ui.attention.beside_cross import cross_map
 from core.ui.chips import token_chips
 from core.ui.glossary import terms, told
 from core.ui.heads.pictures import saved_as
 from core.ui.heads.text import task_menu
 from core.ui.page import accent, base_path, plain
 from core.ui.tables import Table, table
+from core.ui.takeaway import take_away
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -73,7 +77,10 @@ def beside(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
     if shown:
         _bars(shown, words, word, state)
         _words(shown)
-        _cross(shown, text, task, state)
+        for one in shown:
+            if one.look.cross is not None:
+                cross_map(one.spec, one.look.cross, text, state)
+                break
 
 
 def _models(
@@ -169,6 +176,13 @@ def _one(
         alt=f"{spec.name}, layer {layer + 1}, head {head + 1}: {len(look.found.key_tokens)} words down and across. "
         "The table below has the row of the chosen word.",
     )  # fmt: skip
+    with place:
+        take_away(
+            state.key(f"beside.map.{number}"), f"{spec.slug}-{layer + 1}-{head + 1}-words",
+            title=f"{spec.name}, layer {layer + 1}, head {head + 1}, in words",
+            told=f"The words of “{text}”: each row is a word that looks.",
+            numbers=partial(of_head, look.found, layer, head),
+        )  # fmt: skip
     wanted: dict[str, links.Value] = {"model": spec.slug, "text": text, "layer": layer + 1, "head": head + 1}
     if spec.kind in ("seq2seq-lm", "permutation-lm"):
         wanted |= {"map": "encoder", "task": task if spec.kind == "seq2seq-lm" else None}
@@ -181,6 +195,8 @@ def _one(
             f"No token begins in “{plain(' '.join(joined))}”, "
             + terms("which this tokeniser joins to what stands before it.")
         )
+    if look.found.note:
+        st.caption(plain(look.found.note))
     if best is None:
         st.caption(f"This model never has {MEANING[role]}; its head with the most {MEANING[USUAL]} is shown.")
     return _Shown(spec, look, layer, head)
@@ -222,13 +238,18 @@ def _bars(shown: Sequence[_Shown], words: Sequence[str], word: int, state: PageS
         word_looks(words, word, rows, theme), key=state.key("beside.bars"), config={"displayModeBar": False},
         alt=f"Where “{words[word]}” looks in {len(rows)} models; the table below has the numbers.",
     )  # fmt: skip
+    every = [*words, ELSEWHERE]
+    numbers = [
+        [*(f"{w:.3f}" if seen else "not computed" for w, seen in zip(row.weights, row.computed, strict=True)),
+         f"{row.rest:.3f}"]
+        for row in rows
+    ]  # fmt: skip
+    take_away(
+        state.key("beside.bars"), "atlas-side-by-side", title=f"Where “{words[word]}” looks",
+        told=f"In the sentence “{' '.join(words)}”, by {', '.join(row.title for row in rows)}.",
+        numbers=lambda: Numbers(("word", *(row.title for row in rows)), tuple(zip(every, *numbers, strict=True))),
+    )  # fmt: skip
     with st.expander("As a table"):
-        every = [*words, ELSEWHERE]
-        numbers = [
-            [*(f"{w:.3f}" if seen else "not computed" for w, seen in zip(row.weights, row.computed, strict=True)),
-             f"{row.rest:.3f}"]
-            for row in rows
-        ]  # fmt: skip
         table(
             Table(
                 ("Word", *(row.title for row in rows)),
@@ -258,30 +279,4 @@ def _words(shown: Sequence[_Shown]) -> None:
         + ("that the upper right of the decoder is grey: it never computes what comes later. " if decoder else "")
         + f"What goes to special tokens, or to the words of a task, belongs to no word: {', '.join(kept)} of these "
         "heads' weight."
-    )
-
-
-def _cross(shown: Sequence[_Shown], text: str, task: str | None, state: PageState) -> None:
-    """What the encoder-decoder wrote, and which words of the sentence it looked at for it."""
-    one = next((one for one in shown if one.look.cross is not None), None)
-    if one is None or one.look.cross is None:
-        return
-    found = one.look.cross
-    layer, head = sharpest(found)
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
-    st.markdown(f"**What {plain(one.spec.name)} wrote, and where each word of it came from**")
-    st.plotly_chart(
-        figures.heat_map(found, layer, head, theme), key=state.key("beside.cross"),
-        config=saved_as(f"{one.spec.slug}-cross"),
-        alt=f"From {len(found.query_tokens)} written words to {len(found.key_tokens)} words of the sentence, in layer "
-        f"{layer + 1}, head {head + 1} of the cross-attention.",
-    )  # fmt: skip
-    strongest_word = [found.key_tokens[int(row.argmax())] for row in found.weights[layer, head]]
-    pairs = ", ".join(f"{new} ← {old}" for new, old in zip(found.query_tokens, strongest_word, strict=True))
-    st.caption(
-        terms(
-            f"Layer {layer + 1}, head {head + 1} of the cross-attention, whose rows are the least spread on this "
-            "sentence."
-        )
-        + f" {plain(pairs)}."
     )

@@ -16,6 +16,7 @@ from core.ui.attention.block_step import chosen_step
 from core.ui.attention.lens import logit_lens
 from core.ui.glossary import noted, told
 from core.ui.heads import samples as heads_samples
+from core.ui.heads.part import text_part
 from core.ui.heads.text import sample_menu, task_menu
 from core.ui.page import accent, plain, sentences
 
@@ -95,13 +96,14 @@ def _controls(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> As
     refused: list[str] = []
     with row:
         task = task_menu(spec, state) if spec.kind == "seq2seq-lm" else None
-        text = st.text_input("Text", key=slot, persist_state="page", help="Up to 256 tokens are looked into") or ""
+        text = st.text_input("Text", key=slot, persist_state="page", help="Of a long text, you choose a part") or ""
         sample_menu(samples, slot, state)
         side = _side(sides, spec, state, refused)
         layer = _layer(len(found[side]), side, spec, state, refused)
     for sentence in refused:
         _refuse(sentence)
     state.set(text=None if text == samples[0] else text)
+    text = text_part(spec, state, text, task=task or "", segment=True)
     return Asked(text, task, side, layer, found[side][layer].names.score in _SPARSE)
 
 

@@ -19,9 +19,11 @@ from core.attention.views.export import step_csv
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import block as figures
 from core.figures.attention import Theme
+from core.figures.taken import of_matrix
 from core.ui.attention.block_list import PARTS, made_of, shape
 from core.ui.page import accent, plain
 from core.ui.tables import Table, table
+from core.ui.takeaway import take_away
 
 if TYPE_CHECKING:
     from core.attention.inside.block import Block
@@ -154,6 +156,12 @@ def _picture(shown: Shown, spec: CheckpointSpec, state: PageState) -> None:
         + (f", head {shown.head + 1} of {shown.heads}" if shown.heads > 1 else "")
         + ". The table below has it row by row.",
     )  # fmt: skip
+    of = f", head {shown.head + 1}" if shown.heads > 1 else ""
+    take_away(
+        state.key(f"block.picture.{spec.slug}"), f"{spec.slug}-{step.name.replace(' ', '-')}",
+        title=f"{spec.name}: {step.name}{of}", told=f"{' × '.join(step.axes[-2:])}. {_legend(shown)}",
+        numbers=lambda: of_matrix("token", shown.rows, shown.columns or range(1, values.shape[1] + 1), values),
+    )  # fmt: skip
     st.caption(_legend(shown))
 
 
@@ -212,6 +220,8 @@ def _tree_link(step: Step, found: Block, spec: CheckpointSpec) -> None:
         return
     system = catalogue.get(spec.system)
     node = node_of(anatomy.tree(system.slug), step.path)
+    if node is None and step.path:
+        st.caption(f"No module of {plain(system.name)} gives this: it is a table that is computed, not learned.")
     if node is not None:
         st.page_link(
             f"pages/{system.branch}.py",

@@ -17,10 +17,12 @@ from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SCORES, HeadR
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.attention import Theme
 from core.figures.every_head import SHAPES, Dots, depth_dots
+from core.figures.taken import of_records
 from core.ui.glossary import told
 from core.ui.heads.parts import KINDS
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain
 from core.ui.tables import Link, Table, table
+from core.ui.takeaway import take_away
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -136,6 +138,14 @@ def _picture(score: str, scored: Sequence[tuple[float, HeadRow]], state: PageSta
         alt=f"{len(scored)} heads by depth and by their score: {SCORES[score]}. The highest is {_called(top)} with "
         f"{top_value:.2f}. The tables below have the numbers.",
     )  # fmt: skip
+    take_away(
+        state.key("every.dots"), f"atlas-heads-{score}", title=f"{SCORES[score].capitalize()}, head by head",
+        told="Over the depth of each model, from its input to its output; a shape and a colour for each branch.",
+        numbers=lambda: of_records(
+            [{"model": row.name, "attention": row.attention, "layer": row.layer, "head": row.head,
+              "depth": row.depth, score: value} for value, row in scored]
+        ),
+    )  # fmt: skip
     hit = _hit(picked["selection"]["points"], list(groups.values()))
     if hit is not None:
         table(_few(score, [hit], "The head that was clicked"))
@@ -231,9 +241,9 @@ def _whole_table(score: str, found: Sequence[HeadRow], every: Sequence[HeadRow],
             on_click="ignore",
         )  # fmt: skip
         st.caption(
-            "A column's name sorts by it. Places and grammar were counted over the Atlas's treebank, effects over "
-            "twenty sentences; an empty cell was not measured, or is no relation. Models that were made from one "
-            "another share heads."
+            "A column's name sorts by it. Places and grammar were counted over the Atlas's treebank (a decoder that "
+            "answers writes the sentence again), effects over twenty sentences; an empty cell was not measured, or is "
+            "no relation. Models that were made from one another share heads."
         )
 
 

@@ -15,8 +15,10 @@ from core.attention.roles.rolefiles import Counted
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
 from core.figures.grammar import best_heads
+from core.figures.taken import of_grids, of_records
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain
+from core.ui.takeaway import take_away
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -26,7 +28,7 @@ OFFERED = 12
 
 
 def grammar(spec: CheckpointSpec, state: PageState) -> None:
-    """Draw the whole section; reads and writes relation and sentence."""
+    """Draw the whole section; reads and writes relation, treebank and sentence."""
     banks = [name for name in (rolefiles.SHIPPED, rolefiles.UD) if rolefiles.measured(spec.slug, name)]
     if not banks:
         st.info(
@@ -50,6 +52,12 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
             alt="The most accurate head of each relation with its interval, beside the best fixed distance. The table "
             "below has the numbers.",
         )
+        take_away(
+            state.key(f"grammar.best.{spec.slug}"), f"{spec.slug}-grammar",
+            title=f"{spec.name}: the most accurate head of each relation",
+            told=f"Over {_named(bank)}: the head with its interval, beside the best fixed distance.",
+            numbers=lambda: of_records(_rows(spec, bank, found)),
+        )  # fmt: skip
     with right:
         names = list(found)
         usual = "obj" if "obj" in names else names[0]
@@ -61,6 +69,8 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
             "Relation", names, index=names.index(wanted),
             format_func=lambda name: f"{name} · {MEANING[name]}", key=state.key(f"grammar.relation.{spec.slug}"),
         )  # fmt: skip
+        if relation != wanted:
+            state.set(sentence=None)
         state.set(relation=None if relation == usual else relation)
         one = found[relation]
         _sentence_about(one)
@@ -71,6 +81,12 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
             alt=f"How often each head is right on {relation}; the best is layer {one.best[0] + 1}, head "
             f"{one.best[1] + 1} with {one.accuracy:.0%}.",
         )
+        take_away(
+            state.key(f"grammar.grid.{spec.slug}"), f"{spec.slug}-{relation}",
+            title=f"{spec.name}: how often each head is right on {relation}",
+            told=f"Over {_named(bank)}, {one.n:,} links; layers down, heads across.",
+            numbers=lambda: of_grids({"right": one.right / one.n}),
+        )  # fmt: skip
     other = "coreference" if "coreference" in found else "det"
     told(f"**Try** obj, then {other}, and see which layer the best head is in. Then read a sentence with it below.")
     told(
@@ -115,13 +131,17 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None
         return
     layer, head = one.best
     st.markdown(f"**On a sentence, with layer {layer + 1}, head {head + 1}**")
-    sentence = st.selectbox(
-        "Sentence",
-        there,
-        format_func=lambda s: s.text,
-        key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}"),
+    named = {sentence.sent_id: sentence for sentence in there}
+    usual, wanted = there[0].sent_id, state.text("sentence")
+    if wanted and wanted not in named:
+        st.caption(f"The sentence {plain(wanted[:40])} is not among those shown for {plain(one.relation)}.")
+    chosen_id = st.selectbox(
+        "Sentence", list(named), index=list(named).index(wanted) if wanted in named else 0,
+        format_func=lambda name: named[name].text, key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}"),
         persist_state="page",
-    )
+    )  # fmt: skip
+    state.set(sentence=None if chosen_id == usual else str(chosen_id))
+    sentence = named[str(chosen_id)]
     with st.spinner("Running the model"):
         found, belongs = attention_of(session.checkpoint(spec.slug), sentence)
         looks = word_weights(found.weights[layer : layer + 1, head : head + 1], belongs)[0, 0]
@@ -162,10 +182,26 @@ def _sentences() -> tuple[treebank.Sentence, ...]:
 
 def _table(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> None:
     """Each relation's best head, what the same head does over sentences it was not chosen on, and BERT-base's."""
+    rows = _rows(spec, bank, found)
+    st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows), alt="The best head of every relation")
+    other = _other(bank)
+    if rolefiles.counted(spec.slug, other):
+        st.caption(f"Same head elsewhere: the head chosen here, over {_named(other)}. It was not chosen for those.")
+    noted(
+        f"Counted over {_named(bank)}. BERT-base: Clark et al. 2019 (arXiv 1906.04341) on newspaper text with another "
+        "scheme of annotation, so its numbers are a landmark, not a match; they are those that the authors' notebook "
+        "prints, of coreference those of a summary of the paper."
+    )
+
+
+def _other(bank: str) -> str:
+    return rolefiles.UD if bank == rolefiles.SHIPPED else rolefiles.SHIPPED
+
+
+def _rows(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> list[dict[str, str | int | float | None]]:
     theirs = rolefiles.published()
-    other = rolefiles.UD if bank == rolefiles.SHIPPED else rolefiles.SHIPPED
-    elsewhere = {(one.relation, one.direction): one for one in rolefiles.counted(spec.slug, other)}
-    rows = []
+    elsewhere = {(one.relation, one.direction): one for one in rolefiles.counted(spec.slug, _other(bank))}
+    rows: list[dict[str, str | int | float | None]] = []
     for name, one in found.items():
         again = elsewhere.get((name, one.direction))
         rows.append(
@@ -189,16 +225,7 @@ def _table(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> None:
             }
         )
     assert set(found) <= set(LABELS)
-    if not elsewhere:
-        rows = [{name: value for name, value in row.items() if name != "same head elsewhere %"} for row in rows]
-    st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows), alt="The best head of every relation")
-    if elsewhere:
-        st.caption(f"Same head elsewhere: the head chosen here, over {_named(other)}. It was not chosen for those.")
-    noted(
-        f"Counted over {_named(bank)}. BERT-base: Clark et al. 2019 (arXiv 1906.04341) on newspaper text with another "
-        "scheme of annotation, so its numbers are a landmark, not a match; they are those that the authors' notebook "
-        "prints, of coreference those of a summary of the paper."
-    )
+    return rows
 
 
 def _named(bank: str) -> str:

@@ -12,10 +12,13 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures import lens as figures
 from core.figures.attention import Theme
 from core.figures.predictions import percent
+from core.figures.taken import Numbers
 from core.ui.attention.off import ASKED, SAMPLES
 from core.ui.glossary import noted, plain_terms, told
+from core.ui.heads.part import text_part
 from core.ui.page import accent, plain
 from core.ui.tables import Table, table
+from core.ui.takeaway import take_away
 
 if TYPE_CHECKING:
     from core.attention.inside.lens import Way
@@ -43,6 +46,7 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
         help="The same text is asked in the section Switch off",
     )  # fmt: skip
     state.set(asked=None if text == sample else text)
+    text = text_part(spec, state, text, task=state.text("task"), segment=True, name="asked-window", answered=True)
     with st.spinner("Reading every layer"):
         found = session.way(spec.slug, text, state.text("task") or None)
     names = figures.layer_names(len(found.guesses))
@@ -59,12 +63,26 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
             config={"displayModeBar": False},
             alt="The most probable answers after each layer with their probabilities; the table below has them.",
         )  # fmt: skip
+        answers = state.key(f"lens.answers.{spec.slug}")
+        take_away(
+            answers, f"{spec.slug}-layer-answers", title=f"{spec.name}: what each layer would already answer",
+            told=f"Read at {_where(found)}, for “{text}”.", numbers=lambda: _answers(found, names),
+        )  # fmt: skip
     with right:
         st.markdown(f"**How “{plain(found.answer)}” comes up**")
         st.plotly_chart(
             figures.path(found, accent(spec.branch), theme), key=state.key(f"lens.path.{spec.slug}"),
             config={"displayModeBar": False},
             alt=f"Probability and place of “{found.answer}” over the layers. {figures.said(found, names)}",
+        )  # fmt: skip
+        path = state.key(f"lens.path.{spec.slug}")
+        take_away(
+            path, f"{spec.slug}-layer-path", title=f"{spec.name}: how “{found.answer}” comes up",
+            told=f"Read at {_where(found)}, for “{text}”.",
+            numbers=lambda: Numbers(
+                ("after", "probability", "its place"),
+                tuple(zip(names, map(float, found.probabilities), map(int, found.ranks), strict=True)),
+            ),
         )  # fmt: skip
     told("**Try** a text whose answer is plain from the word before, then one that hangs on a word far away.")
     told(
@@ -83,6 +101,15 @@ def _where(found: Way) -> str:
         return f"“{short(found.tokens[0], 30)}”"
     before = " ".join(short(token, 20) for token in found.tokens[max(0, found.place - 2) : found.place + 1])
     return f"token {found.place + 1}, “{before}”" if found.place else f"token 1, “{before}”"
+
+
+def _answers(found: Way, names: list[str]) -> Numbers:
+    rows = (
+        (name, rank, token, float(probability))
+        for name, guess in zip(names, found.guesses, strict=True)
+        for rank, (token, probability) in enumerate(zip(guess.tokens, guess.probabilities, strict=True), start=1)
+    )
+    return Numbers(("after", "place", "answer", "probability"), tuple(rows))
 
 
 def _table(found: Way, names: list[str]) -> Table:

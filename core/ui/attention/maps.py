@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core import checkpoints, session
 from core.attention import combine
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views import grid
 from core.attention.views.export import to_long_csv, to_npz
+from core.attention.views.packed import Bits
 from core.attention.views.page import Theme, data_url
 from core.attention.views.svg import all_svg, head_svg
 from core.checkpoints.spec import CheckpointSpec
+from core.figures.taken import MOST_LINES
+from core.ui.attention.against import other_model, other_text
+from core.ui.attention.two_models import difference, numbered, two_models
 from core.ui.glossary import told
 from core.ui.heads.parts import name
-from core.ui.heads.samples import samples
-from core.ui.heads.text import PAIRS, text_trace
+from core.ui.heads.text import PAIRS, Chosen, chosen_text
 from core.ui.page import plain
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ TOGETHER = {
     "texts": "Difference of two texts",
     "models": "Difference of two models",
 }
-MOST_LINES = 300_000
-"""More weights than these go into an archive, not into a table."""
 _NOTICE = {
     "all": "how the first layers keep to places (lines along the diagonal) and later ones to few tokens (columns).",
     "mean": "what the mean hides: a head that looks at one word disappears among many that look at none.",
@@ -51,7 +50,8 @@ _NOTICE = {
     "head 1 of one layer has nothing to do with head 1 of another.",
     "texts": "which rows change when one word does: often those of words that hang on it, and often those of special "
     "tokens.",
-    "models": "what training changed: the same tokens, the same shape, other weights.",
+    "models": "what training changed, and that heads are numbered, not named: head 1 of one model has nothing to do "
+    "with head 1 of another, unless one was made from the other.",
 }
 
 
@@ -61,7 +61,8 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
     Raises:
         AtlasError: what the text or the model does not allow, as a sentence.
     """
-    trace = text_trace(spec, state, pairs=True)
+    read = chosen_text(spec, state, pairs=True)
+    trace = read.trace()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         found = _map(trace, state, spec)
         wanted = state.text("together", "all")
@@ -70,7 +71,7 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
             format_func=TOGETHER.__getitem__, key=state.key("maps.together"), width=260,
         )  # fmt: skip
         state.set(together=None if together == "all" else together)
-        shown = _shown(str(together), found, spec, state)
+        shown = _shown(str(together), found, read, state)
     if shown is None:
         return
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
@@ -90,16 +91,16 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
         "and see how much weight is left."
     )
     st.markdown(f"**Notice** {_NOTICE[str(together)]}" + (f" {plain(shown.note)}" if shown.note else ""))
-    _files(shown, f"{spec.slug}-{together}", title, theme, state)
+    _files(shown, f"{spec.slug}-{together}", title, theme, state, signed=_signed(str(together)))
 
 
-def _files(shown: AttentionMap, stem: str, title: str, theme: Theme, state: PageState) -> None:
+def _files(shown: AttentionMap, stem: str, title: str, theme: Theme, state: PageState, *, signed: bool) -> None:
     """What is drawn as a page, as a picture and as numbers; made only when asked for."""
     alone = shown.layers == shown.heads == 1
     few = shown.weights.size <= MOST_LINES
 
-    def page() -> bytes:
-        return grid.render(shown, theme="light", title=title).encode()
+    def page(bits: Bits = 8) -> bytes:
+        return grid.render(shown, theme="light", title=title, difference=signed, bits=bits).encode()
 
     def picture() -> bytes:
         drawn = head_svg(shown, 0, 0, theme=theme, title=title) if alone else all_svg(shown, theme=theme, title=title)
@@ -114,6 +115,10 @@ def _files(shown: AttentionMap, stem: str, title: str, theme: Theme, state: Page
             "This page (HTML)", page, f"{stem}.html", "text/html", key=state.key("maps.page"), on_click="ignore",
         )  # fmt: skip
         st.download_button(
+            "The same, 16 bits", lambda: page(16), f"{stem}-16.html", "text/html", key=state.key("maps.page16"),
+            on_click="ignore", help="Each number in 65,536 steps instead of 256, in a page of twice the size",
+        )  # fmt: skip
+        st.download_button(
             "This picture (SVG)", picture, f"{stem}.svg", "image/svg+xml", key=state.key("maps.svg"), on_click="ignore",
         )  # fmt: skip
         st.download_button(
@@ -121,7 +126,8 @@ def _files(shown: AttentionMap, stem: str, title: str, theme: Theme, state: Page
             "text/csv" if few else "application/octet-stream", key=state.key(f"maps.numbers.{kind}"), on_click="ignore",
         )  # fmt: skip
     st.caption(
-        "All of them work without a network. The page holds every weight in 256 steps and saves what it shows as PNG."
+        "All of them work without a network. The page holds every weight in 256 steps, or in 65,536, and "
+        "saves what it shows as PNG."
     )
 
 
@@ -138,7 +144,7 @@ def _map(trace: AttentionTrace, state: PageState, spec: CheckpointSpec) -> Atten
     return maps[first]  # type: ignore[index]
 
 
-def _shown(together: str, found: AttentionMap, spec: CheckpointSpec, state: PageState) -> AttentionMap | None:
+def _shown(together: str, found: AttentionMap, read: Chosen, state: PageState) -> AttentionMap | None:
     """The map to draw; None while something is still to be chosen."""
     simple: dict[str, Callable[[AttentionMap], AttentionMap]] = {
         "all": lambda one: one,
@@ -156,62 +162,22 @@ def _shown(together: str, found: AttentionMap, spec: CheckpointSpec, state: Page
         return combine.difference(combine.part(found, layer=one[0], head=one[1]),
                                   combine.part(found, layer=other[0], head=other[1]))  # fmt: skip
     if together == "layers":
-        first, second = (_number(state, f"Layer {n}", f"layer{n}", found.layers, n) for n in (1, 2))
+        first, second = (numbered(state, f"Layer {n}", f"layer{n}", found.layers, n) for n in (1, 2))
         return combine.difference(combine.part(found, layer=first), combine.part(found, layer=second))
-    against = _other_text(found, spec, state) if together == "texts" else _other_model(found, spec, state)
-    return None if against is None else combine.difference(found, against)
+    if together == "models" and read.spec.kind in PAIRS:
+        return two_models(found, read, state)
+    if together == "models":
+        models = other_model(found, read, state)
+        return None if models is None else difference(*models, state)
+    texts = other_text(found, read, state)
+    return None if texts is None else combine.difference(*texts)
 
 
 def _head(found: AttentionMap, state: PageState, number: int) -> tuple[int, int]:
     return (
-        _number(state, f"Layer {number}", f"layer{number}", found.layers, 1),
-        _number(state, f"Head {number}", f"head{number}", found.heads, number),
+        numbered(state, f"Layer {number}", f"layer{number}", found.layers, 1),
+        numbered(state, f"Head {number}", f"head{number}", found.heads, number),
     )
-
-
-def _number(state: PageState, label: str, parameter: str, most: int, usual: int) -> int:
-    """A layer or a head from 0, chosen from a menu that counts from 1."""
-    usual = min(usual, most)
-    value = min(state.number(parameter, usual), most)
-    chosen = int(st.selectbox(label, range(1, most + 1), index=value - 1, key=state.key(f"maps.{parameter}"), width=96))
-    state.set(**{parameter: None if chosen == usual else chosen})
-    return chosen - 1
-
-
-def _other_text(found: AttentionMap, spec: CheckpointSpec, state: PageState) -> AttentionMap | None:
-    if spec.kind in ("causal-lm", "seq2seq-lm"):
-        st.caption("For encoders, which write nothing: two texts of the same length can be held against each other.")
-        return None
-    text = st.text_input("Other text, of as many tokens", state.text("other"), key=state.key("maps.other"), width=360)
-    state.set(other=text or None)
-    if not text:
-        st.caption("Type the same sentence with one word changed.")
-        return None
-    other = next(one for one in session.trace(spec.slug, text).maps if one.kind == found.kind)
-    if len(other.query_tokens) != len(found.query_tokens):
-        st.warning(
-            f"The other text has {len(other.query_tokens)} tokens and this one {len(found.query_tokens)}. Change "
-            "single words for others that are tokens of their own.",
-            icon=":material/info:",
-        )
-        return None
-    return replace(other, query_tokens=found.query_tokens, key_tokens=found.key_tokens)
-
-
-def _other_model(found: AttentionMap, spec: CheckpointSpec, state: PageState) -> AttentionMap | None:
-    if spec.kind not in PAIRS:
-        st.caption("For encoders: models that cut the text into the same tokens can be held against each other.")
-        return None
-    others = {one.slug: one for one in checkpoints.available() if one.ready and one.kind in PAIRS and one != spec}
-    wanted = state.text("with")
-    slug = st.selectbox(
-        "With", list(others), index=list(others).index(wanted) if wanted in others else None,
-        format_func=lambda slug: others[slug].name, key=state.key("maps.with"), placeholder="Choose a model", width=260,
-    )  # fmt: skip
-    state.set(**{"with": slug})
-    if slug is None:
-        return None
-    return session.trace(slug, state.text("text") or samples(spec)[0], state.text("second") or None).encoder
 
 
 def _signed(together: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,10 +15,13 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures import effects
 from core.figures.attention import Theme
 from core.figures.predictions import bars_alt, guess_bars, percent
+from core.figures.taken import Numbers, of_grids
 from core.ui.glossary import told
+from core.ui.heads.part import text_part
 from core.ui.heads.parts import KINDS
 from core.ui.heads.text import task_menu
 from core.ui.page import accent, plain
+from core.ui.takeaway import take_away
 
 if TYPE_CHECKING:
     from core.attention.ablation.ablate import Ablation, HeadEffect
@@ -41,7 +46,7 @@ _LETTERS = {"e": "encoder", "d": "decoder", "c": "cross"}
 
 
 def switch_off(spec: CheckpointSpec, state: PageState) -> None:
-    """Draw the whole section; reads and writes asked, off and task.
+    """Draw the whole section; reads and writes asked, asked-window, off, map and task.
 
     Raises:
         AtlasError: what the text or the model does not allow, as a sentence.
@@ -51,6 +56,7 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
         task = task_menu(spec, state) if spec.kind == "seq2seq-lm" else None
         text = st.text_input("Text", state.text("asked", sample), key=state.key(f"off.text.{spec.kind}"), max_chars=600)
     state.set(asked=None if text == sample else text)
+    text = text_part(spec, state, text, task=task or "", segment=True, name="asked-window", answered=True)
     with st.spinner("Switching off one head after the other"):
         ranked = session.head_effects(spec.slug, text, task)
     every = {effect.head: effect for effect in ranked}
@@ -111,6 +117,11 @@ def _answers(found: Ablation, spec: CheckpointSpec, state: PageState) -> None:
         config={"displayModeBar": False},
         alt=bars_alt(tokens, before, "With all heads") + " " + bars_alt(tokens, after, "Without those that are off"),
     )
+    _away(
+        state.key("off.bars"), spec, "answers", "The answer with all heads, and without those that are off",
+        "Wide bars: all heads. Narrow bars: without " + (", ".join(_code(head) for head in found.off) or "none") + ".",
+        lambda: Numbers(("answer", "with all heads", "without"), tuple(zip(tokens, before, after, strict=True))),
+    )  # fmt: skip
     if not found.off:
         st.caption("All heads are on. Click one in the picture, or use the menu, to switch it off.")
         return
@@ -146,6 +157,11 @@ def _grid(
         key=key, on_select=clicked, selection_mode="points", config={"displayModeBar": False},
         alt=f"Bits lost without each of {bits.size} heads; the most without layer {strongest.head.layer + 1}, head "
         f"{strongest.head.head + 1}: {strongest.bits:.2f}. The table below has all of them.",
+    )  # fmt: skip
+    _away(
+        key, spec, f"effects-{kind}", f"{KINDS[kind]}: bits that the answer loses without each head",
+        f"Layers down, heads across. Off: {', '.join(_code(head) for head in off) or 'none'}.",
+        partial(of_grids, {"bits lost": bits}),
     )  # fmt: skip
 
 
@@ -193,10 +209,20 @@ def _sharp(ranked: tuple[HeadEffect, ...], kind: str, spec: CheckpointSpec, stat
             config={"displayModeBar": False},
             alt="Sharpness of each head's attention against the bits lost without it; the table below has the numbers.",
         )
+        rows = tuple((_code(one.head), one.sharpness, one.bits) for one in own)
+        _away(
+            state.key("off.sharp"), spec, "sharpness", "How sharply a head looks, and what the answer loses without it",
+            "One dot for each head; the height grows with the root of the bits.",
+            lambda: Numbers(("head", "sharpness", "bits lost"), rows),
+        )  # fmt: skip
         st.caption(
             "To the right: heads whose rows go to one token each. Above: heads that this answer needs. Those in the "
             "lower right look at something clearly, and nothing comes of it here."
         )
+
+
+def _away(chart: str, spec: CheckpointSpec, what: str, title: str, told: str, numbers: Callable[[], Numbers]) -> None:
+    take_away(chart, f"{spec.slug}-{what}", title=f"{spec.name}: {title}", told=told, numbers=numbers)
 
 
 def _table(ranked: tuple[HeadEffect, ...], several: bool) -> None:
@@ -233,12 +259,15 @@ def _idle(effect: HeadEffect) -> float:
 def _kind(kinds: list[str], state: PageState, spec: CheckpointSpec) -> str:
     if len(kinds) == 1:
         return kinds[0]
-    return str(
+    usual, wanted = "cross" if "cross" in kinds else kinds[0], state.text("map")
+    kind = str(
         st.segmented_control(
-            "Attention", kinds, format_func=lambda kind: KINDS[kind], default="cross" if "cross" in kinds else kinds[0],
+            "Attention", kinds, format_func=lambda kind: KINDS[kind], default=wanted if wanted in kinds else usual,
             required=True, key=state.key(f"off.kind.{spec.slug}"),
         )
     )  # fmt: skip
+    state.set(map=None if kind == usual else kind)
+    return kind
 
 
 def _toggle(slot: str, code: str) -> None:

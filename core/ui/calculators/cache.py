@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core import catalogue
+from core import anatomy, catalogue
 from core.costs import Shape, cache_bytes, shape_of
 from core.costs.cache import kept_by_one_token
 from core.costs.shape import Stack
@@ -65,10 +65,10 @@ def _writers() -> dict[str, Shape]:
     """Every size that writes token by token, by “slug size”."""
     found = {}
     for system in catalogue.systems():
-        for size in system.sizes:
-            shape = shape_of(system.slug, size.name)
+        for name in anatomy.trees(system.slug):
+            shape = shape_of(system.slug, name)
             if shape is not None and shape.stack("decoder") is not None:
-                found[f"{system.slug} {size.name}"] = shape
+                found[f"{system.slug} {name}"] = shape
     return found
 
 

@@ -10,6 +10,7 @@ from core.costs.known import devices
 from core.costs.styles import STYLES
 from core.ui.links import PageState, open_page, sections
 from core.ui.page import header
+from core.ui.unbuilt import unbuilt
 
 SECTIONS = {
     "parameters": "Parameters",
@@ -48,6 +49,7 @@ def calculators_frame() -> CalculatorsView:
     }
     state = open_page("calculators", choices)
     section = sections(state, SECTIONS, "parameters")
+    unbuilt()
     return CalculatorsView(state, section)
 
 

@@ -16,6 +16,7 @@ from core.anatomy.node import ModuleNode
 from core.catalogue.schema import Citation, System
 from core.costs import Shape, shape_of
 from core.costs.known import Device, Formula, devices, formulas
+from core.costs.left_out import no_stack
 from core.errors import OutOfRange
 from core.ui.glossary import terms
 from core.ui.links import PageState
@@ -80,16 +81,13 @@ def choose_system(state: PageState) -> tuple[str, str]:
 def choose(state: PageState) -> Chosen:
     """Menus for a size whose costs can be computed.
 
-    Raises :class:`core.errors.OutOfRange` for a network that is not a stack of attention layers.
+    Raises :class:`core.errors.OutOfRange` for a network that is not one stack of attention layers.
     """
     slug, size = choose_system(state)
     shape = shape_of(slug, size)
     system = catalogue.get(slug)
     if shape is None or not shape.main.heads:
-        raise OutOfRange(
-            f"{system.name} {size} is no stack of attention layers, so these formulas do not hold for it. "
-            "Choose another system."
-        )
+        raise OutOfRange(no_stack(slug, size))
     return Chosen(system, size, anatomy.tree(slug, size), shape)
 
 

@@ -11,6 +11,8 @@ from core.catalogue.schema import Size, System
 from core.costs import cache_bytes, forward, shape_of, states
 from core.costs.cache import kept_by_one_token
 from core.costs.differences import LIMIT, differences
+from core.costs.recurrent import word_work
+from core.costs.towers import towers
 from core.figures.numbers import in_bytes, in_operations, short
 from core.ui.calculators.parts import formula, switch, take_away, usual_length
 from core.ui.glossary import noted, plain_terms
@@ -25,7 +27,10 @@ def all_systems(state: PageState) -> None:
     systems = [system for system in catalogue.systems() if system.sizes]
     every = switch(state, "every", "Every size", False, help="Otherwise the size that each system's page opens with")
     shown = [
-        (system, size) for system in systems for size in (system.sizes if every else (system.default_size,))
+        (system, size)
+        for system in systems
+        for size in (system.sizes if every else (system.default_size,))
+        if size.name in anatomy.trees(system.slug)
     ]  # fmt: skip
     raw = [_figures(system, size) for system, size in shown]
     rows = [_row(one) for one in raw]
@@ -35,11 +40,12 @@ def all_systems(state: PageState) -> None:
     )
     noted(
         "Training: weights, gradients and Adam in mixed precision, without activations. Cache: 16 bits a number, one "
-        "token more; encoders keep none. Operations: a forward pass for a token of a text of the length given below it."
+        "token more; encoders keep none. Operations: a forward pass for a token of a text of the length given below, "
+        "for CLIP the tokens of a text and of an image together."
     )
     take_away(state, raw, "costs")
     _differences(state)
-    for key in ("states", "cache", "work"):
+    for key in ("states", "cache", "work", "towers", "recurrent"):
         formula(key)
 
 
@@ -59,7 +65,7 @@ def _figures(system: System, size: Size) -> dict[str, Any]:
         "operations of a token": None,
     }
     if shape is None:
-        return found
+        return found | _otherwise(system.slug, size.name)
     length = usual_length(shape)
     source = length if shape.kind == "encoder-decoder" else 0
     found["length of the text"] = length
@@ -68,6 +74,16 @@ def _figures(system: System, size: Size) -> dict[str, Any]:
         found["cache of a token, bytes"] = kept_by_one_token(shape)
         found["cache of the text, bytes"] = cache_bytes(shape, length, source=source)
     return found
+
+
+def _otherwise(slug: str, size: str) -> dict[str, Any]:
+    """Operations of what is no single stack: two towers, by what both read together, or LSTMs, by the word."""
+    if both := towers(slug, size):
+        tokens = sum(tower.tokens for tower in both)
+        work = sum(tower.forward.total for tower in both)
+        return {"length of the text": tokens, "operations of a token": work / tokens}
+    word = word_work(slug, size)
+    return {} if word is None else {"length of the text": 1, "operations of a token": word.total}
 
 
 def _row(one: dict[str, Any]) -> Row:
@@ -83,7 +99,7 @@ def _row(one: dict[str, Any]) -> Row:
 
 
 def _text(length: int | None) -> str:
-    return "" if length is None else f"{length:,} tokens"
+    return "" if length is None else f"{length:,} tokens" if length > 1 else "a word, at any length"
 
 
 def _differences(state: PageState) -> None:

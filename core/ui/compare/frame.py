@@ -9,6 +9,7 @@ from core import catalogue
 from core.anatomy.sheet import COLUMNS
 from core.ui.links import PageState, open_page, sections
 from core.ui.page import header
+from core.ui.unbuilt import unbuilt
 
 SECTIONS = {"table": "Table", "trees": "Two trees"}
 
@@ -43,4 +44,5 @@ def compare_frame() -> CompareView:
     }
     state = open_page("compare", choices)
     section = sections(state, SECTIONS, "table")
+    unbuilt()
     return CompareView(state, section)

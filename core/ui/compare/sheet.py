@@ -13,7 +13,9 @@ from core import links
 from core.anatomy.sheet import COLUMNS, MISSING, Cell, SheetRow
 from core.anatomy.sheet_files import cited
 from core.catalogue import Citation
+from core.ui.glossary import Linker
 from core.ui.page import accent
+from core.ui.tables import inline
 
 _WIDTHS = {"name": 11, "type": 10, "parameters": 17, "activation": 10, "batch": 13, "unknown": 14}
 _USUAL = 17
@@ -59,15 +61,21 @@ STYLE = """<style>
 </style>"""
 
 
-def sheet_html(rows: Sequence[SheetRow], columns: Sequence[str], *, dark: bool, base: str = "") -> str:
-    """The table of ``rows``; ``columns`` are slugs, the name first. ``base`` stands before the app's paths."""
+def sheet_html(
+    rows: Sequence[SheetRow], columns: Sequence[str], *, dark: bool, base: str = "", linker: Linker | None = None
+) -> str:
+    """The table of ``rows``; ``columns`` are slugs, the name first. ``base`` stands before the app's paths.
+
+    The first mention of each term in the cells is a link, unless ``linker`` knows of one before.
+    """
+    linker = linker or Linker()
     headings = {column.slug: column.heading for column in COLUMNS}
     widths = [_WIDTHS.get(slug, _USUAL) for slug in columns]
     style = STYLE.replace("WIDTH", str(sum(widths))).replace("CARD", str(_IN_CARD + 1))
     style = style.replace("GROUND", "#12161B" if dark else "#FFFFFF")
     cols = "".join(f'<col style="width:{width}rem">' for width in widths)
     head = "".join(f'<th scope="col">{escape(headings[slug])}</th>' for slug in columns)
-    body = "".join(f"<tr>{_name(row, base)}{_cells(row, columns, headings)}</tr>" for row in rows)
+    body = "".join(f"<tr>{_name(row, base)}{_cells(row, columns, headings, linker)}</tr>" for row in rows)
     return (
         f'{style}<div class="atlas-sheet" role="region" aria-label="Systems, property by property" tabindex="0"><table>'
         f"<caption>Systems, property by property</caption><colgroup>{cols}</colgroup>"
@@ -90,17 +98,16 @@ def _name(row: SheetRow, base: str) -> str:
     )
 
 
-def _cells(row: SheetRow, columns: Sequence[str], headings: dict[str, str]) -> str:
-    return "".join(
-        f'<td data-h="{escape(headings[slug])}">{_cell(row.cells[slug])}</td>' for slug in columns if slug != "name"
-    )
+def _cells(row: SheetRow, columns: Sequence[str], headings: dict[str, str], linker: Linker) -> str:
+    shown = (slug for slug in columns if slug != "name")
+    return "".join(f'<td data-h="{escape(headings[slug])}">{_cell(row.cells[slug], linker)}</td>' for slug in shown)
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: Cell, linker: Linker) -> str:
     if not cell.lines:
         return f'<span class="none">{MISSING}</span>'
     hover = escape("\n".join(map(cited, cell.citations)))
-    lines = "".join(f"<div>{escape(line)}</div>" for line in cell.lines)
+    lines = "".join(f"<div>{inline(linker.rich(line))}</div>" for line in cell.lines)
     evidence = f'<small class="ev">{escape(cell.evidence)}</small>' if cell.evidence else ""
     return f'<div title="{hover}">{lines}{evidence}</div>' + "".join(map(_source, cell.citations))
 

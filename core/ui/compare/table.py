@@ -12,7 +12,7 @@ from core.anatomy.sheet_files import csv_text, markdown
 from core.catalogue import BRANCHES
 from core.ui.compare.pins import pins_html
 from core.ui.compare.sheet import sheet_html
-from core.ui.glossary import told
+from core.ui.glossary import linking, told
 from core.ui.links import PageState, take_up
 from core.ui.page import BRANCH_TITLES, base_path, plain
 
@@ -22,7 +22,8 @@ _LIVE = {"all": "All", "yes": "The architecture", "no": "Not, or a relative"}
 MOST_CHARS = 80
 """The longest search text."""
 MOST_PINS = 4
-_SEARCHED = tuple(column for column in COLUMNS if column.slug != "name")
+_CHOSEN = tuple(column for column in COLUMNS if column.slug != "name")
+"""Columns that may be left out."""
 _HEADINGS = {column.slug: column.heading for column in COLUMNS}
 
 
@@ -48,7 +49,8 @@ def systems_table(state: PageState) -> None:
         )
         return
     st.caption(f"{count}, {len(columns)} of {len(COLUMNS)} properties. Small print says how a cell's source was read.")
-    st.html(sheet_html(found, columns, dark=st.context.theme.type == "dark", base=base_path()))
+    with linking("compare.table") as linker:
+        st.html(sheet_html(found, columns, dark=st.context.theme.type == "dark", base=base_path(), linker=linker))
     _take_away(state, found, columns)
     told(
         "**Try** Sources in a row: every cell then names the text it stands on. Or pin two systems and read only what "
@@ -104,7 +106,7 @@ def _filters(
     state: PageState, rows: Sequence[SheetRow]
 ) -> tuple[dict[str, str], tuple[int | None, int | None], bool | None]:
     """Years, what runs here, and a search in each column."""
-    active = sum(bool(state.text(column.slug)) for column in _SEARCHED)
+    active = sum(bool(state.text(column.slug)) for column in COLUMNS)
     active += sum(state.values.get(name) is not None for name in ("from", "to", "live"))
     with st.popover(f"Filters ({active})" if active else "Filters", icon=":material/filter_alt:", width="content"):
         low, high = min(row.system.year for row in rows), max(row.system.year for row in rows)
@@ -117,7 +119,7 @@ def _filters(
         st.caption("Words that must occur in a column:")
         left, right = st.columns(2)
         within = {}
-        for at, column in enumerate(_SEARCHED):
+        for at, column in enumerate(COLUMNS):
             with (left, right)[at % 2]:
                 words = _search(state, column.slug, column.heading, "All words must occur in this cell")
             if words:
@@ -129,7 +131,7 @@ def _filters(
 
 def _columns(state: PageState) -> list[str]:
     """The chosen columns in the table's order; the name is always there."""
-    options = [column.slug for column in _SEARCHED]
+    options = [column.slug for column in _CHOSEN]
     asked = state.words("columns")
     start = options if asked is None else [slug for slug in options if slug in asked]
     with st.popover("Columns", icon=":material/view_column:", width="content"):

@@ -63,9 +63,14 @@ def _size(side: str, system: System, state: PageState) -> str:
     counts = anatomy.counts(system.slug)
     names, name = list(counts), f"{side}-size"
     asked = state.text(name, system.default_size.name)
+    if not names:
+        anatomy.tree(system.slug)  # says what is wrong with the record
     if asked not in names:
-        st.caption(plain(f"{system.name} has no size “{asked[:40]}”; this is the usual one."))
-        asked = system.default_size.name
+        usual = system.default_size.name if system.default_size.name in names else names[0]
+        known = asked in [one.name for one in system.sizes]
+        lacks = f"{system.name} {asked} cannot be built" if known else f"{system.name} has no size “{asked[:40]}”"
+        st.caption(plain(f"{lacks}; this is {usual}."))
+        asked = usual
     size = st.selectbox(
         "Size", names, index=names.index(asked), key=state.key(f"{name}.{system.slug}"),
         format_func=lambda option: f"{option} · {short(counts[option])}",

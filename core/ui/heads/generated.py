@@ -7,9 +7,9 @@ import streamlit as st
 from core import session
 from core.attention.architectures.without import refuse
 from core.attention.reach import reach
-from core.attention.stitch import stitch
 from core.attention.tokens import label
 from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.written import stitched
 from core.checkpoints.spec import CheckpointSpec
 from core.language.types import Decoding
 from core.ui.demos.decoding import STRATEGIES
@@ -21,7 +21,8 @@ from core.ui.page import plain
 
 def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) -> None:
     """Draw the section; reads and writes text, layer, head and view. Raises :class:`~core.errors.AtlasError`."""
-    config = session.checkpoint(spec.slug).model.config
+    model = session.checkpoint(spec.slug).model
+    config = model.config
     refuse(config.model_type)
     box = state.key("heads.prompt")
     st.session_state.setdefault(box, state.text("text", DEFAULT_TEXT))
@@ -42,7 +43,7 @@ def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) 
             f"Each step computed one new row; here they are put together. The demo sets how it writes."
         )
     )
-    trace = AttentionTrace(spec.slug, decoder=stitch(steps, [label(token) for token in prompt]))
+    trace = AttentionTrace(spec.slug, decoder=stitched(model, steps, [label(token) for token in prompt]))
     choice = heads_view(
         trace,
         key=state.key("heads"),

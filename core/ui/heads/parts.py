@@ -14,10 +14,13 @@ from core.attention import bertviz
 from core.attention.heads import MEANING, HeadScores
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.attention.views.export import to_csv, to_npz
+from core.attention.views.packed import Bits
 from core.attention.views.svg import head_svg
 from core.figures import attention as figures
+from core.figures.taken import MOST_LINES, of_grids, of_map
 from core.ui.glossary import told
 from core.ui.page import plain
+from core.ui.takeaway import take_away
 
 Go = Callable[[int, int], None]
 """Opens a layer and a head (from 0); to be used as a callback."""
@@ -98,6 +101,13 @@ def all_heads(
         alt=f"Thumbnails of {found.layers} layers with {found.heads} heads each; layer {layer + 1}, head {head + 1} is "
         "framed. The tab What the heads do has the same heads as numbers.",
     )
+    few = found.weights.size <= MOST_LINES
+    take_away(
+        f"{key}.all", f"attention-{found.kind}-all-heads", title=f"{name(found)}: all heads",
+        told=f"{found.layers} layers down, {found.heads} heads across; each up to its own largest weight."
+        + ("" if few else " Its weights are too many for a table; the tab Download has them as a file."),
+        numbers=partial(of_map, found) if few else None,
+    )  # fmt: skip
     st.caption(
         "One thumbnail for each head, queries down and keys across; each is drawn up to its own largest weight. Click "
         "one to open it, or use the menus above."
@@ -128,6 +138,10 @@ def roles(scores: HeadScores, *, key: str, theme: bertviz.Theme, go: Go) -> None
             config={"displayModeBar": False},
             alt=f"Score {name} of every head; the table below has the numbers.",
         )
+        take_away(
+            f"{key}.grid", "attention-scores", title=f"Score {name} of every head",
+            told=f"{MEANING[name].capitalize()}, layers down, heads across.", numbers=partial(of_grids, scores.grids),
+        )  # fmt: skip
     with st.expander("As a table"):
         st.dataframe(
             [
@@ -173,7 +187,7 @@ def downloads(
     """This head, all heads, and bertviz's views as pages that need no network; made only when asked for."""
     stem = f"{trace.checkpoint}-{found.kind}"
     title = f"{trace.checkpoint}, {name(found).lower()}, layer {layer + 1}, head {head + 1}"
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
             "This picture (SVG)",
             lambda: head_svg(found, layer, head, theme=theme, title=title).encode(),
@@ -198,27 +212,29 @@ def downloads(
             key=f"{key}.npz",
             on_click="ignore",
         )
+        bits: Bits = 16 if st.session_state.get(f"{key}.bits") else 8
         for view, label in _PAGES:
             st.download_button(
                 label,
-                partial(_standalone, trace, view, found.kind, layer, head, theme),
+                partial(_standalone, trace, view, found.kind, layer, head, theme, bits),
                 f"{stem}-{view}-view.html",
                 "text/html",
                 key=f"{key}.{view}",
                 on_click="ignore",
             )
+        st.checkbox("16 bits", key=f"{key}.bits", help="Pages with each number in 65,536 steps, of twice the size")
     st.caption(
         "The camera above the heat map saves it as PNG. The pages are bertviz's views; each is one file that works "
         "without a network. The npz file holds the weights of all layers and heads as 32-bit numbers, the pages hold "
-        "them in 256 steps."
+        "them in 256 steps, or in 65,536."
     )
 
 
 def _standalone(
-    trace: AttentionTrace, view: bertviz.View, kind: MapKind, layer: int, head: int, theme: bertviz.Theme
+    trace: AttentionTrace, view: bertviz.View, kind: MapKind, layer: int, head: int, theme: bertviz.Theme, bits: Bits
 ) -> bytes:
     title = f"Attention of {trace.checkpoint}"
     longest = max(max(found.weights.shape[2:]) for found in trace.maps)  # parts of a long text are chosen on the page
     return bertviz.render(
-        trace, view, layer=layer, heads=[head], kind=kind, theme=theme, title=title, count=longest
+        trace, view, layer=layer, heads=[head], kind=kind, theme=theme, title=title, count=longest, bits=bits
     ).encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from core import session
 from core.attention.trace import AttentionTrace
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.heads import samples as texts
+from core.ui.heads.part import text_part
 from core.ui.page import plain
 
 if TYPE_CHECKING:
@@ -24,12 +26,39 @@ PAIRS = frozenset({"masked-lm", "replaced-token", "adapters"})
 """Kinds of models that read two sentences at once."""
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a model is to read."""
+
+    spec: CheckpointSpec
+    run: Callable[..., AttentionTrace]
+    text: str
+    """Of a long text the part that was chosen."""
+    second: str
+
+    def trace(self, *, vectors: bool = False) -> AttentionTrace:
+        """Run the model; with ``vectors``, queries and keys are kept.
+
+        Raises:
+            AtlasError: whatever the text or the model does not allow, as a sentence.
+        """
+        with st.spinner("Running the model"):
+            if self.second:
+                return session.trace(self.spec.slug, self.text, self.second, vectors=vectors)
+            return self.run(self.text, vectors=vectors)
+
+
 def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, vectors: bool = False) -> AttentionTrace:
-    """Draw the controls, run the model, return its trace; the text is kept in the state.
+    """Draw the controls, run the model, return its trace: `chosen_text` and `Chosen.trace`."""
+    return chosen_text(spec, state, pairs=pairs, vectors=vectors).trace(vectors=vectors)
+
+
+def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, vectors: bool = False) -> Chosen:
+    """Draw the controls; the text is kept in the state.
 
     Args:
         pairs: offer a second sentence where the model can read one.
-        vectors: with queries and keys.
+        vectors: whether queries and keys will be asked for, which some models keep of a text alone.
 
     Raises:
         AtlasError: whatever the text or the model does not allow, as a sentence.
@@ -38,9 +67,12 @@ def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, v
     slot = state.key(f"heads.text.{spec.kind}")
     st.session_state.setdefault(slot, state.text("text", samples[0]))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        run = _what_to_run(spec, state)
+        run = _what_to_run(spec, state, vectors=vectors)
         text = (
-            st.text_input("Text", key=slot, persist_state="page", help="Attention is drawn for up to 256 tokens") or ""
+            st.text_input(
+                "Text", key=slot, persist_state="page", help="Of a long text, a part that you choose is drawn"
+            )
+            or ""
         )
         second = ""
         if pairs and spec.kind in PAIRS:
@@ -51,28 +83,48 @@ def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, v
             state.set(second=second or None)
         sample_menu(samples, slot, state)
     state.set(text=None if text == samples[0] else text)
-    with st.spinner("Running the model"):
-        if second:
-            return session.trace(spec.slug, text, second, vectors=vectors)
-        return run(text, vectors=vectors)
+    ahead = int(run.keywords.get("count", 0))
+    part = text_part(spec, state, text, second=second, ahead=ahead, task=state.text("task"))
+    return Chosen(spec, run, part, second)
 
 
-def _what_to_run(spec: CheckpointSpec, state: PageState) -> Callable[..., AttentionTrace]:
+def _what_to_run(spec: CheckpointSpec, state: PageState, *, vectors: bool) -> partial[AttentionTrace]:
     """The menu that this kind of model needs before its text, and what to do with the text."""
     if spec.kind == "causal-lm":
-        wanted = state.number("count", CONTINUED)
-        wanted = min(CONTINUATIONS, key=lambda offered: abs(offered - wanted))
-        count = st.selectbox(
-            "Continue by", CONTINUATIONS, index=CONTINUATIONS.index(wanted), format_func=lambda n: f"{n} tokens",
-            key=state.key("heads.count"), width=130,
-            help="Tokens that the model writes after your text, greedily; their rows are stitched on",
-        )  # fmt: skip
-        state.set(count=None if count == CONTINUED else count)
-        return partial(session.continued_trace, spec.slug, count=count)
+        return partial(session.continued_trace, spec.slug, count=_count(spec, state, vectors=vectors))
     if spec.kind == "seq2seq-lm":
         task = task_menu(spec, state)
         return partial(session.rewritten_trace, spec.slug, task=task)
     return partial(session.trace, spec.slug)
+
+
+def _count(spec: CheckpointSpec, state: PageState, *, vectors: bool) -> int:
+    """How many tokens a decoder is to write; none where its queries and keys can be shown over a text alone."""
+    if vectors and _forgets(spec):
+        return int(
+            st.selectbox(
+                "Continue by", (0,), format_func=lambda n: f"{n} tokens", key=state.key("heads.count.none"), width=130,
+                disabled=True,
+                help="This model reads what it writes token by token, with a memory that goes along; its queries and "
+                "keys can be shown over a text alone",
+            )
+        )  # fmt: skip
+    wanted = state.number("count", CONTINUED)
+    wanted = min(CONTINUATIONS, key=lambda offered: abs(offered - wanted))
+    count = st.selectbox(
+        "Continue by", CONTINUATIONS, index=CONTINUATIONS.index(wanted), format_func=lambda n: f"{n} tokens",
+        key=state.key("heads.count"), width=130,
+        help="Tokens that the model writes after your text, greedily; their rows are stitched on",
+    )  # fmt: skip
+    state.set(count=None if count == CONTINUED else count)
+    return int(count)
+
+
+def _forgets(spec: CheckpointSpec) -> bool:
+    """Whether a model has a memory of its own in place of all that it read."""
+    from core.language.segments import remembers
+
+    return remembers(session.checkpoint(spec.slug).model)
 
 
 def task_menu(spec: CheckpointSpec, state: PageState) -> str:

@@ -52,7 +52,7 @@ def _setting(entry: Entry, setting: Setting, state: PageState) -> int | str:
     match setting:
         case Number():
             linked = state.number(setting.name, setting.default)
-            start = within(setting.label, linked, setting.low, setting.high, setting.default)
+            start = within(state, setting.label, linked, setting.low, setting.high, setting.default)
             value = int(
                 st.number_input(
                     setting.label, setting.low, setting.high, start, setting.step, key=key, help=setting.help or None,
@@ -63,7 +63,9 @@ def _setting(entry: Entry, setting: Setting, state: PageState) -> int | str:
             slugs = list(setting.options)
             word = state.text(setting.name, setting.default)
             if word not in slugs:
-                instead(f"{setting.label}: there is no “{word[:40]}”. {setting.options[setting.default]} is taken.")
+                instead(
+                    state, f"{setting.label}: there is no “{word[:40]}”. {setting.options[setting.default]} is taken."
+                )
                 word = setting.default
             value = str(
                 st.selectbox(
@@ -91,7 +93,7 @@ def _setting(entry: Entry, setting: Setting, state: PageState) -> int | str:
 def _several(setting: Several, key: str, state: PageState) -> str:
     known = state.words(setting.name)
     if strange := [word for word in known or () if word not in setting.options]:
-        instead(f"{setting.label}: there is no “{strange[0][:40]}”. It is left out.")
+        instead(state, f"{setting.label}: there is no “{strange[0][:40]}”. It is left out.")
     chosen = st.pills(
         setting.label, list(setting.options), format_func=setting.options.__getitem__, selection_mode="multi", key=key,
         default=[word for word in (setting.default if known is None else known) if word in setting.options],
@@ -108,12 +110,12 @@ def choose_model(entry: Entry, names: Mapping[str, str], state: PageState) -> st
     if len(slugs) < 2:
         slug = slugs[0] if slugs else entry.models[0]
         if (wanted := state.text("model", slug)) != slug:
-            instead(f"{names.get(wanted, wanted[:40])} is not asked here. {names.get(slug, slug)} is.")
+            instead(state, f"{names.get(wanted, wanted[:40])} is not asked here. {names.get(slug, slug)} is.")
         state.set(model=None)
         return slug
     wanted = state.text("model", slugs[0])
     if wanted not in slugs:
-        instead(f"{names.get(wanted, wanted[:40])} is not asked here. {names[slugs[0]]} is.")
+        instead(state, f"{names.get(wanted, wanted[:40])} is not asked here. {names[slugs[0]]} is.")
     slug = st.selectbox(
         "Model", slugs, index=slugs.index(wanted) if wanted in slugs else 0, format_func=names.__getitem__,
         key=state.key(f"{entry.slug}.model"), width=200,

@@ -81,7 +81,7 @@ def points(state: PageState) -> None:
         wanted, named = state.number("count", usual), "Pairs" if kind == "clip" else "Points"
         count = int(
             st.number_input(
-                named, least, most, within(named, wanted, least, most, usual),
+                named, least, most, within(state, named, wanted, least, most, usual),
                 1 if kind == "clip" else 2, key=state.key(f"points.count.{kind}"), width=130,
             )
         )  # fmt: skip
@@ -128,7 +128,9 @@ def _angles(kind: str, count: int, state: PageState) -> tuple[int, ...]:
     if slot not in st.session_state:
         first = state.key("points.seen") not in st.session_state
         if first and linked and len(linked) != 2 * count:
-            instead(f"The link has {len(linked)} angles for {2 * count} points. They begin where they usually do.")
+            instead(
+                state, f"The link has {len(linked)} angles for {2 * count} points. They begin where they usually do."
+            )
         fresh = first and len(linked) == 2 * count
         st.session_state[slot] = linked if fresh else _start(kind, count)
     st.session_state[state.key("points.seen")] = True

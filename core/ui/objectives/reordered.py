@@ -38,7 +38,7 @@ def _ask(given: Given, state: PageState) -> Mapping[str, int | str]:
         first = sign not in st.session_state
         fresh = first and sorted(linked) == list(range(count))
         if first and linked and not fresh:
-            instead(f"The link's order is none of {count} tokens. The one that the seed draws is shown.")
+            instead(state, f"The link's order is none of {count} tokens. The one that the seed draws is shown.")
         st.session_state[slot] = linked if fresh else drawn
         st.session_state[sign] = now
 

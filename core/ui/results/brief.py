@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.catalogue.questions import UNSTATED
 from core.catalogue.results import Result, of_system, paper, results
+from core.ui.glossary import linking
 from core.ui.page import base_path
 from core.ui.tables import Link, Row, Table, table
 
@@ -20,7 +21,8 @@ def results_brief(slug: str, title: str) -> None:
     if not found:
         return
     st.subheader("Results", anchor=False)
-    rows: list[Row] = [(row.measure.title, row.printed, _whose(row)) for row in chosen(slug, found)]
+    with linking("results.brief") as linker:
+        rows: list[Row] = [(linker.rich(row.measure.title), row.printed, _whose(row)) for row in chosen(slug, found)]
     every = f"All {len(found)} figures of {title}, each with its source" if len(found) > 1 else "The figure's source"
     rows.append((Link(every, f"{base_path()}/results?system={slug}"), "", ""))
     table(Table(("", "", "Of"), rows, caption=f"Results of {title}", widths=(48, 14, 38), numeric=(1,)))

@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.catalogue.questions import Case, Question, choices, first, questions, rows
 from core.catalogue.results import Measure, Result, differences
+from core.ui.glossary import plain_terms
 from core.ui.links import PageState
 from core.ui.page import base_path, plain
 from core.ui.results.frame import ResultsView
@@ -27,8 +28,8 @@ def question_panel(view: ResultsView) -> None:
             measure = _measure(case, state)
     found = rows(case, measure)
     draw(case, measure, found, state.key(f"{question.slug}.{case.slug}.{measure.slug}"))
-    st.caption(plain(" ".join(filter(None, (*differences(found), case.caveat)))))
-    st.markdown(f"**Try** {plain(question.attempt)}\n\n**Notice** that {plain(question.notice)}")
+    st.caption(plain_terms(" ".join(filter(None, (*differences(found), case.caveat)))))
+    st.markdown(f"**Try** {plain_terms(question.attempt)}\n\n**Notice** that {plain_terms(question.notice)}")
     if case.here:
         lead = "<strong>Measured here</strong>, on small models, and so never in the picture above: "
         sentence_with_link(lead, case.here, base_path() + case.link, ".")

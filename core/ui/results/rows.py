@@ -11,6 +11,7 @@ from core import catalogue
 from core.catalogue.results import Result, citation, name, paper
 from core.errors import UnknownSystem
 from core.figures.numbers import short
+from core.ui.glossary import Linker, linking
 from core.ui.page import base_path
 from core.ui.tables import Cell, Link, Part, Row, Table, table
 
@@ -20,11 +21,12 @@ _WIDTHS = (24, 22, 15, 19, 20)
 
 def result_table(rows: Sequence[Result], caption: str) -> None:
     """Draw the figures; a note stands under its row."""
-    table(
-        Table(
-            _HEADINGS, [_row(row) for row in rows], caption=caption, widths=_WIDTHS, below=[_note(row) for row in rows]
-        )
-    )
+    with linking("results.table") as linker:
+        drawn, below = [], []
+        for row in rows:
+            drawn.append(_row(row, linker))
+            below.append(_note(row, linker))
+    table(Table(_HEADINGS, drawn, caption=caption, widths=_WIDTHS, below=below))
 
 
 def sources_page() -> str:
@@ -40,23 +42,23 @@ def sentence_with_link(before: str, text: str, href: str, after: str = "") -> No
     )
 
 
-def _row(row: Result) -> Row:
+def _row(row: Result, linker: Linker) -> Row:
     measure = row.measure
     figure = f"{row.printed}{f' {measure.unit}' if measure.unit not in ('', 'points') else ''}"
     what = measure.metric if measure.higher else f"{measure.metric}, lower is better"
     return (
-        _whose(row),
-        (measure.dataset, measure.split if measure.split != "not stated" else "split not stated"),
-        (figure, what),
+        _whose(row, linker),
+        (linker.rich(measure.dataset), measure.split if measure.split != "not stated" else "split not stated"),
+        (figure, linker.rich(what)),
         (paper(row.paper), ", ".join(part for part in (row.version, row.place) if part)),
         (_source(row.source), *[f"also {_source(key)}" for key in row.also], row.evidence),
     )
 
 
-def _whose(row: Result) -> Cell:
+def _whose(row: Result, linker: Linker) -> Cell:
     parts = ", ".join(part for part in (row.size, row.variant) if part)
     size = f"{short(row.parameters)} parameters, {row.counted}" if row.parameters else ""
-    return (_system(row.system), parts, size)
+    return (_system(row.system), linker.rich(parts), size)
 
 
 def _system(slug: str) -> Part:
@@ -74,7 +76,7 @@ def _source(key: str) -> str:
     return citation(key).title
 
 
-def _note(row: Result) -> tuple[Part, ...]:
+def _note(row: Result, linker: Linker) -> tuple[Part, ...]:
     if row.disagrees:
-        return (row.note, Link("Texts disagree on this figure: see Sources", sources_page()))
-    return (row.note,) if row.note else ()
+        return (linker.rich(row.note), Link("Texts disagree on this figure: see Sources", sources_page()))
+    return (linker.rich(row.note),) if row.note else ()

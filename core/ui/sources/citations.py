@@ -10,7 +10,9 @@ import streamlit as st
 from core import catalogue, links
 from core.catalogue import Citation
 from core.catalogue.corrections import cited, corrections
+from core.catalogue.results import citation, paper, results
 from core.catalogue.schema import Evidence
+from core.ui.glossary import Linker, kept
 from core.ui.page import base_path
 from core.ui.sources.frame import SourcesView
 from core.ui.tables import Cell, Link, Rich, Row, Table, drawn, html
@@ -48,23 +50,24 @@ def citations_list(view: SourcesView) -> None:
         f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if len(fitting) < len(grouped) else "")
         + ". A figure that only a lecture repeats is not as good as one that was seen in its paper, so each says which."
     )  # fmt: skip
-    drawn(_list(chosen, base))
+    drawn(kept("sources.citations", lambda before: _list(chosen, base, before)))
 
 
-@lru_cache(maxsize=len(_MEANING) + 1)
-def _list(evidence: str, base: str) -> str:
-    """The table as HTML; its rows are the same for every visitor."""
-    uses = _uses(base)
+@lru_cache(maxsize=2 * len(_MEANING) + 2)
+def _list(evidence: str, base: str, before: frozenset[str]) -> tuple[str, frozenset[str]]:
+    """The table as HTML, and the terms linked in what is said of the reading; the same for every visitor."""
+    uses, linker = _uses(base), Linker(before)
     fitting = [group for group in _grouped() if evidence in (ALL, group[0].evidence)]
-    rows: list[Row] = [(_title(group[0]), (group[0].evidence, group[0].read), _used(group, uses)) for group in fitting]
-    return html(Table(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
+    rows: list[Row] = [(_title(group[0]), _reading(group, linker), _used(group, uses)) for group in fitting]
+    text = html(Table(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
+    return text, linker.linked
 
 
 @lru_cache(maxsize=1)
 def _grouped() -> list[list[Citation]]:
     """The citations, those of one text and one kind of evidence together, by author and title."""
     groups: dict[tuple[str, str], list[Citation]] = {}
-    for one in cited().values():
+    for one in cited():
         groups.setdefault((one.title.casefold(), one.evidence), []).append(one)
     return sorted(groups.values(), key=lambda group: ((group[0].authors or group[0].title).casefold(), group[0].title))
 
@@ -74,33 +77,43 @@ def _title(one: Citation) -> Cell:
     return (Link(one.title, one.url) if one.url else one.title, who)
 
 
-def _uses(base: str) -> dict[str, list[Link]]:
-    """By the key of a citation: links to the facts and the corrections that stand on it."""
-    uses: dict[str, list[Link]] = {}
+def _reading(group: list[Citation], linker: Linker) -> Cell:
+    """How a text was read; below it what was read, once for each part."""
+    return (group[0].evidence, *map(linker.rich, dict.fromkeys(one.read for one in group)))
+
+
+def _uses(base: str) -> dict[Citation, list[Link]]:
+    """Links to the facts, the corrections and the figures that stand on each citation."""
+    uses: dict[Citation, list[Link]] = {}
     for system in catalogue.systems():
         link = Link(system.name, base + links.url(system.branch, {"system": system.slug, "tab": "facts"}))
         for one in system.citations:
-            uses.setdefault(one.key, []).append(link)
-    numbers = Counter(one.key for entry in corrections() for one in entry.sources)
+            uses.setdefault(one, []).append(link)
+    numbers = Counter(one for entry in corrections() for one in entry.sources)
     for entry in corrections():
         for one in entry.sources:
-            if not one.key.startswith("source-") and numbers[one.key] <= 3:
+            if not one.key.startswith("source-") and numbers[one] <= 3:
                 link = Link(
                     f"correction on {entry.names[0]}",
                     base + links.url("sources", {"correction": entry.id}),
                     entry.claim,
                 )
-                uses.setdefault(one.key, []).append(link)
-    for key, many in numbers.items():
+                uses.setdefault(one, []).append(link)
+    for one, many in numbers.items():
         if many > 3:
             link = Link(f"{many} corrections", base + links.url("sources", {}))
-            uses.setdefault(key, []).append(link)
+            uses.setdefault(one, []).append(link)
+    figures = Counter((citation(key), row.paper) for row in results() for key in (row.source, *row.also))
+    for (one, key), count in figures.items():
+        told = f"{count} {'figure' if count == 1 else 'figures'} of {paper(key).rsplit(', ', 1)[-1]}"
+        link = Link(told, base + links.url("results", {"tab": "all", "paper": key}))
+        uses.setdefault(one, []).append(link)
     return uses
 
 
-def _used(group: list[Citation], uses: dict[str, list[Link]]) -> Rich:
+def _used(group: list[Citation], uses: dict[Citation, list[Link]]) -> Rich:
     """The links with commas between them."""
-    found = list(dict.fromkeys(link for one in group for link in uses.get(one.key, [])))
+    found = list(dict.fromkeys(link for one in group for link in uses.get(one, [])))
     parts: list[str | Link] = []
     for link in found:
         parts += [", ", link] if parts else [link]

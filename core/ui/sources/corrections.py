@@ -12,7 +12,7 @@ from core.anatomy.arithmetic import is_count, shown, value
 from core.catalogue import Citation
 from core.catalogue.corrections import Found, Sum, corrections, documents
 from core.errors import AtlasError
-from core.ui.glossary import plain_terms, told
+from core.ui.glossary import Linker, kept, plain_terms, told
 from core.ui.links import PageState, take_up
 from core.ui.page import base_path, plain
 from core.ui.sources.frame import ALL_KINDS, SourcesView, number
@@ -38,7 +38,8 @@ def corrections_list(view: SourcesView) -> None:
     if not fitting:
         st.info("None fits all three choices. Widen one of them.")
         return
-    drawn(_list(tuple(entry.id for entry in fitting), base_path()))
+    ids, base = tuple(entry.id for entry in fitting), base_path()
+    drawn(kept("sources.corrections", lambda before: _list(ids, base, before)))
     mistakes = sum(entry.kind == "mistake" for entry in view.found)
     told(
         f"**Try** a system that you know, or *Sources disagree*. **Notice** that {mistakes} of {every} are plain "
@@ -47,12 +48,16 @@ def corrections_list(view: SourcesView) -> None:
 
 
 @lru_cache(maxsize=32)
-def _list(ids: tuple[str, ...], base: str) -> str:
-    """The table of these corrections as HTML; its rows and sums are the same for every visitor."""
+def _list(ids: tuple[str, ...], base: str, before: frozenset[str]) -> tuple[str, frozenset[str]]:
+    """The table of these corrections as HTML, and the terms linked in it; it is the same for every visitor."""
     known = {entry.id: entry for entry in corrections()}
+    linker = Linker(before)
     headings = ("As the source has it", "What holds", "How one can see it")
-    rows: list[Row] = [(_claim(known[one], base), known[one].finding, _shown(known[one])) for one in ids]
-    return html(Table(headings, rows, caption="Corrections", widths=(31, 35, 34)))
+    rows: list[Row] = []
+    for entry in (known[one] for one in ids):
+        claim = _claim(entry, base, linker)
+        rows.append((claim, linker.rich(entry.finding), _shown(entry)))
+    return html(Table(headings, rows, caption="Corrections", widths=(31, 35, 34))), linker.linked
 
 
 def _filtered(view: SourcesView) -> list[Found]:
@@ -86,15 +91,15 @@ def _menu(state: PageState, name: str, label: str, options: dict[str, str], coun
     return str(chosen)
 
 
-def _claim(entry: Found, base: str) -> Cell:
-    """The claim, below it who makes it and in which words, and the link to this one correction."""
+def _claim(entry: Found, base: str, linker: Linker) -> Cell:
+    """The claim, below it who makes it and in which words, and a link to it; no term in a quotation is linked."""
     where = ", ".join(f"source{NO_BREAK}{number(one.key)}" for one in entry.claimed_by)
     said = f"{where}: “{entry.printed}”" if entry.printed else where
     about = f"{', '.join(entry.names)} · {ALL_KINDS[entry.kind]} · "
     link = Link(
         "link", base + links.url("sources", {"correction": entry.id}), f"Link to this correction: {entry.claim}"
     )
-    return (entry.claim, said, Rich((about, link)))
+    return (linker.rich(entry.claim), said, Rich((about, link)))
 
 
 def _shown(entry: Found) -> Cell:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from core import catalogue, links
 from core.catalogue.corrections import Found, documents
-from core.ui.glossary import told
+from core.ui.glossary import rich_terms, told
 from core.ui.page import base_path
 from core.ui.sources.frame import ALL_KINDS, SourcesView, number
 from core.ui.tables import Cell, Link, Row, Table, table
@@ -36,7 +36,7 @@ def documents_list(view: SourcesView) -> None:
         rows.append(
             (
                 (f"Source {number(one.key)}", one.title.split(" (source")[0], who),
-                _WHAT.get(one.key, ""),
+                rich_terms(_WHAT.get(one.key, "")),
                 (f"{len(users)} systems", ", ".join(users)),
                 _corrected(one.key, mine),
             )

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.figures.lineage import Entry, family, leap, middle, tops
 from core.figures.numbers import short
-from core.ui.glossary import noted
+from core.ui.glossary import Linker, linking, noted, plain_terms
 from core.ui.page import BRANCH_TITLES, plain
 from core.ui.tables import Link, Part, Row, Table, table
 from core.ui.timeline.frame import TimelineView
@@ -28,7 +28,7 @@ def notice(view: TimelineView) -> None:
         "**Try** Play, and watch where the branches begin. A node opens its system; the pointer, or the arrow keys on "
         "a node, show its line."
     )
-    st.markdown(tries + (f"\n\n**Notice** {plain(said)}" if said else ""))
+    st.markdown(tries + (f"\n\n**Notice** {plain_terms(said)}" if said else ""))
     noted(
         "A system stands at the month of its first public version, with all the sizes that its page lists, later ones "
         "too. Sizes are counted from the module trees; the largest one sets a marker’s area, or its height."
@@ -73,19 +73,20 @@ def line_of_descent(view: TimelineView) -> None:
         return
     chosen = next(entry for entry in view.line if entry.slug == view.chosen)
     st.subheader(plain(f"The line of {chosen.name}"), anchor=False)
-    rows = steps(view.line)
+    with linking("timeline.line") as linker:
+        rows = steps(view.line, linker)
     if not rows:
-        st.markdown(plain(f"{chosen.name} has neither parent nor children here. {chosen.change}"))
+        st.markdown(plain(f"{chosen.name} has neither parent nor children here. ") + plain_terms(chosen.change))
         return
     caption = f"Each step of the line of {chosen.name}: from whom to whom, when, and what changed"
     table(Table(("Step", "When", "What changed"), rows, caption, widths=(27, 15, 58)))
 
 
-def steps(line: Sequence[Entry]) -> list[Row]:
+def steps(line: Sequence[Entry], linker: Linker) -> list[Row]:
     """``BERT → RoBERTa``, its month, and what it changed, for everyone in the line with a parent."""
     names = {entry.slug: entry.name for entry in line}
     return [
-        ((_linked(entry, f"{names[entry.parent]} → {entry.name}"),), entry.date, entry.change)
+        ((_linked(entry, f"{names[entry.parent]} → {entry.name}"),), entry.date, linker.rich(entry.change))
         for entry in line
         if entry.parent in names
     ]
@@ -95,17 +96,18 @@ def same_as_table(view: TimelineView) -> None:
     """The picture's systems as a table to read and a file to keep."""
     with st.expander("The same as a table", icon=":material/table_rows:"):
         names = {entry.slug: entry.name for entry in family()}
-        rows: list[Row] = [
-            (
-                (_linked(entry, entry.name), entry.organisation),
-                entry.date,
-                _branch(entry),
-                _parameters(entry),
-                names.get(entry.parent or "", ""),
-                entry.change,
-            )
-            for entry in view.seen
-        ]
+        with linking("timeline.table") as linker:
+            rows: list[Row] = [
+                (
+                    (_linked(entry, entry.name), entry.organisation),
+                    entry.date,
+                    _branch(entry),
+                    _parameters(entry),
+                    names.get(entry.parent or "", ""),
+                    linker.rich(entry.change),
+                )
+                for entry in view.seen
+            ]
         headings = ("System", "When", "Branch", "Parameters", "From", "What changed")
         table(Table(headings, rows, "The systems of the picture, oldest first", widths=(18, 11, 13, 14, 12, 32)))
         st.download_button(

@@ -11,6 +11,7 @@ from core.figures.lineage import Entry, family, line_of
 from core.ui.links import PageState, open_page
 from core.ui.page import BRANCH_TITLES, header, plain
 from core.ui.timeline.picture import picture
+from core.ui.unbuilt import unbuilt
 
 AXES = {"branch": "By branch", "size": "By size"}
 
@@ -65,6 +66,7 @@ def family_over_time(view: TimelineView) -> TimelineView:
     until = picture(
         view.shown, view.axis, key=view.state.key("picture"), until=view.until, chosen=view.chosen, label=label
     )
+    unbuilt()
     if until is None:
         return view
     keep(view.state, until)

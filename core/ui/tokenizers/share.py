@@ -15,6 +15,7 @@ from core.ui.glossary import noted, told
 from core.ui.page import base_path
 from core.ui.tables import Link, Row, Table, table
 from core.ui.tokenizers.parts import formula_of
+from core.ui.unbuilt import unbuilt
 
 if TYPE_CHECKING:
     from core.ui.tokenizers.frame import TokenizersView
@@ -24,6 +25,7 @@ def share(view: TokenizersView) -> None:
     """Draw the section."""
     state = view.state
     every = switch(state, "every", "Every size", False, help="Otherwise the size that each system's page opens with")
+    unbuilt()
     found = [one for one in shares() if every or one.default]
     ends = [one for one in found if one.vocabulary]
     known = {(one.slug, one.size): one for one in shares()}

@@ -77,7 +77,7 @@ def training(view: TokenizersView) -> None:
 def _size(state: PageState, found: Trained) -> int:
     """The slider; of Unigram only the sizes that were trained."""
     usual = (found.smallest + found.largest) // 2
-    asked = within("The vocabulary", state.number("size", usual), found.smallest, found.largest)
+    asked = within(state, "The vocabulary", state.number("size", usual), found.smallest, found.largest)
     wanted = found.nearest(asked)
     tag = f"size.{found.kind}.{found.smallest}.{found.largest}"
     if found.smallest == found.largest:

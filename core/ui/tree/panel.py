@@ -14,7 +14,7 @@ from core.anatomy.notes import PRINTED
 from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, STATE_SPACE, by_role
 from core.anatomy.sizes import size_of
 from core.catalogue.schema import System
-from core.errors import OutOfRange
+from core.errors import OutOfRange, RecordUnusable
 from core.figures import parameters as figures
 from core.figures.numbers import percent, short
 from core.ui.costs import computed_table
@@ -64,6 +64,14 @@ def tree_panel(
         chosen = size_of(slug)
     counts = anatomy.counts(slug)
     names = list(counts)
+    if chosen.name not in counts:
+        try:
+            anatomy.tree(slug, chosen.name)
+        except RecordUnusable as error:
+            if not names:
+                raise
+            st.warning(plain(str(error)))
+            chosen = size_of(slug, names[0])
     left, right = st.columns([1, 2.6], vertical_alignment="bottom")
     with left:
         name = st.selectbox(

@@ -31,7 +31,7 @@ def compare_sizes(system: System, key: str) -> None:
         relative = st.toggle(
             "As shares", key=f"{key}.relative", persist_state="page", help="Every bar as 100 % of its own network"
         )
-    networks = {f"{system.name} {size.name}": anatomy.tree(system.slug, size.name) for size in system.sizes}
+    networks = {f"{system.name} {name}": root for name, root in anatomy.trees(system.slug).items()}
     networks |= {f"{others[slug].name} {others[slug].default_size.name}": anatomy.tree(slug) for slug in beside}
     most = max(networks, key=lambda label: networks[label].total)
     st.plotly_chart(
@@ -41,7 +41,7 @@ def compare_sizes(system: System, key: str) -> None:
         alt=f"Parameters by role of {len(networks)} networks. The largest is {most} with "
         f"{in_words(networks[most].total)}. The table below has every number.",
     )
-    own = sorted((anatomy.tree(system.slug, size.name) for size in system.sizes), key=lambda root: root.total)
+    own = sorted(anatomy.trees(system.slug).values(), key=lambda root: root.total)
     if len(own) > 1:
         first, last = (percent(by_role(root)[EMBEDDINGS] / root.total) for root in (own[0], own[-1]))
         noted(

@@ -81,7 +81,9 @@ def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float
     slots = _slots(spec, layers, state)
     given = state.integers("weights")
     if given and len(given) != layers + 1 and slots[0] not in st.session_state:
-        instead(f"The link has {len(given)} weights, and {spec.name} {layers + 1} layers to mix. All begin at 0.")
+        instead(
+            state, f"The link has {len(given)} weights, and {spec.name} {layers + 1} layers to mix. All begin at 0."
+        )
     start = [value / 10 - REACH for value in given] if len(given) == layers + 1 else [0.0] * (layers + 1)
     for slot, value in zip(slots, start, strict=True):
         st.session_state.setdefault(slot, round(min(REACH, max(-REACH, value)), 1))

@@ -106,7 +106,7 @@ def _menus(terms: dict[str, ByDistance], kind: str, slug: str, state: PageState)
     if kind == "t5":
         return name, 0
     level = st.selectbox(
-        "Layer", list(range(1, layers + 1)), index=within("Layer", state.number("level", 1), 1, layers) - 1,
+        "Layer", list(range(1, layers + 1)), index=within(state, "Layer", state.number("level", 1), 1, layers) - 1,
         key=state.key(f"level.{slug}"), width=90,
     )  # fmt: skip
     state.set(level=None if level == 1 else level)
@@ -132,7 +132,7 @@ def _heads(found: ByDistance, layer: int, name: str, colour: str, kind: str, sta
         st.caption("Blue raises the score of a key at that distance, orange lowers it.")
     with right:
         head = st.selectbox(
-            "Head", list(range(1, heads + 1)), index=min(state.number("head", 1), heads) - 1,
+            "Head", list(range(1, heads + 1)), index=within(state, "Head", state.number("head", 1), 1, heads) - 1,
             key=state.key(f"head.{heads}"), width=90,
         )  # fmt: skip
         state.set(head=None if head == 1 else head)

@@ -13,6 +13,7 @@ from core.figures.vectors import COLOURS
 from core.ui.calculators.parts import take_away
 from core.ui.glossary import told
 from core.ui.heads.pictures import saved_as
+from core.ui.links import within
 from core.ui.page import accent
 from core.ui.tables import Table, table
 from core.ui.vectors.frame import VectorsView
@@ -156,7 +157,7 @@ def _menu(name: str, parameter: str, count: int, state: PageState, usual: int) -
     """A choice from 1 to ``count``; returns it from 0."""
     usual = min(usual, count)
     chosen = st.selectbox(
-        name, list(range(1, count + 1)), index=min(state.number(parameter, usual), count) - 1,
+        name, list(range(1, count + 1)), index=within(state, name, state.number(parameter, usual), 1, count) - 1,
         key=state.key(f"rotary.{parameter}"), width=90,
     )  # fmt: skip
     state.set(**{parameter: None if chosen == usual else chosen})

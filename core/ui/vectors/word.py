@@ -65,7 +65,7 @@ def _stop(made: WordVectors, state: PageState) -> int:
     """The stop of the slider, -1 for the table itself; by default the last layer."""
     layers = made.own.layers
     stops = list(range(STATIC, layers + 1))
-    wanted = within("Layer", state.number("layer", layers), STATIC, layers)
+    wanted = within(state, "Layer", state.number("layer", layers), STATIC, layers)
     stop = st.select_slider(
         "Layer", stops, value=wanted, format_func=lambda at: name_of(at, layers),
         key=state.key(f"layer.{layers}"),

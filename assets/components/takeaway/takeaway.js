@@ -1,0 +1,114 @@
+// A chart to take away: what plotly has drawn on the page as one SVG picture, as PNG, and as a page with its numbers.
+
+const SVG = "http://www.w3.org/2000/svg";
+const XLINK = "http://www.w3.org/1999/xlink";
+const LEFT_OUT = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer, .modebar-container";
+
+const escaped = (text) =>
+  text.replace(/[&<>"]/g, (mark) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[mark]);
+
+/** The chart below the element of that key; Streamlit makes a class of a key. */
+function chart(key) {
+  const name = `st-key-${key.trim().replace(/[^a-zA-Z0-9_-]/g, "-")}`;
+  return document.getElementsByClassName(name)[0]?.querySelector(".js-plotly-plot");
+}
+
+/** Plotly draws on several sheets, one above the other: here they are one, on the page's own ground. */
+function standalone(plot, data, ground) {
+  const sheets = [...plot.querySelectorAll(".main-svg")];
+  const [width, height] = ["width", "height"].map((side) => Number(sheets[0].getAttribute(side)));
+  const whole = document.createElementNS(SVG, "svg");
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, role: "img" })) {
+    whole.setAttribute(name, value);
+  }
+  for (const [name, text] of [["title", data.title], ["desc", data.told]]) {
+    whole.append(Object.assign(document.createElementNS(SVG, name), { textContent: text }));
+  }
+  const back = document.createElementNS(SVG, "rect");
+  for (const [name, value] of Object.entries({ width, height, fill: ground })) back.setAttribute(name, value);
+  whole.append(back);
+  for (const sheet of sheets) whole.append(...[...sheet.childNodes].map((node) => node.cloneNode(true)));
+  whole.querySelectorAll(LEFT_OUT).forEach((one) => one.remove());
+  whole.querySelectorAll("image").forEach((one) => {
+    // A page of HTML knows the plain name alone.
+    const address = one.getAttributeNS(XLINK, "href");
+    one.removeAttributeNS(XLINK, "href");
+    if (address) one.setAttribute("href", address);
+  });
+  return { text: new XMLSerializer().serializeToString(whole), width, height };
+}
+
+function table({ header, rows, more }) {
+  if (!header.length) return "";
+  const line = (cells, tag) => `<tr>${cells.map((cell) => `<${tag}>${escaped(cell)}</${tag}>`).join("")}</tr>`;
+  const rest = more ? `<p>${more} more rows are in the file of numbers.</p>` : "";
+  return `<table><thead>${line(header, "th")}</thead><tbody>${rows.map((row) => line(row, "td")).join("")}</tbody>
+</table>${rest}`;
+}
+
+function wholePage(picture, data, ink, ground) {
+  const numbers = data.csv
+    ? `<p><a download="${escaped(data.stem)}.csv" href="data:text/csv;charset=utf-8,${encodeURIComponent(data.csv)}">
+The numbers (CSV)</a></p>` : "";
+  return `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>${escaped(data.title)}</title>
+<style>body{font-family:system-ui,sans-serif;margin:1.5rem;color:${ink};background:${ground};line-height:1.5}
+svg{max-width:100%;height:auto}a{color:inherit}table{border-collapse:collapse;font-size:.9rem}
+th,td{text-align:left;padding:.2rem .8rem .2rem 0;border-bottom:1px solid #8886}div{overflow-x:auto}</style></head>
+<body><h1>${escaped(data.title)}</h1><p>${escaped(data.told)}</p><div>${picture.text}</div>
+${numbers}<div>${table(data.table)}</div></body></html>
+`;
+}
+
+function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function savePng({ text, width, height }, name) {
+  const image = new Image();
+  image.onload = () => {
+    const sheet = document.createElement("canvas");
+    [sheet.width, sheet.height] = [2 * width, 2 * height];
+    sheet.getContext("2d").drawImage(image, 0, 0, sheet.width, sheet.height);
+    sheet.toBlob((blob) => save(blob, name));
+  };
+  image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
+}
+
+function taken(kind, data, status, root) {
+  if (kind === "csv") {
+    save(new Blob([data.csv], { type: "text/csv" }), `${data.stem}.csv`);
+    return;
+  }
+  const plot = chart(data.chart);
+  if (!plot) {
+    status.textContent = "The picture is not drawn yet. Try again in a moment.";
+    return;
+  }
+  status.textContent = "";
+  const style = getComputedStyle(root);
+  const ground = style.getPropertyValue("--back");
+  const picture = standalone(plot, data, ground);
+  if (kind === "png") savePng(picture, `${data.stem}.png`);
+  else if (kind === "svg") save(new Blob([picture.text], { type: "image/svg+xml" }), `${data.stem}.svg`);
+  else {
+    const text = wholePage(picture, data, style.getPropertyValue("--ink"), ground);
+    save(new Blob([text], { type: "text/html" }), `${data.stem}.html`);
+  }
+}
+
+export default function (component) {
+  const { parentElement, data } = component;
+  const root = parentElement.querySelector(".takeaway");
+  const status = root.querySelector("[role=status]");
+  root.querySelectorAll("button").forEach((button) => {
+    button.onclick = () => taken(button.value, data, status, root);
+    if (button.value === "csv") button.hidden = !data.csv;
+  });
+}

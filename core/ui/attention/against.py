@@ -1,0 +1,110 @@
+"""What a map is held against: the same model over another text, or another model of its kind over the same text.
+
+Models that read a whole text have a part of their own, `core.ui.attention.two_models`.
+
+A difference needs the same tokens in both. What a model writes would differ from text to text, so that a decoder's maps
+are those of the texts alone, and an encoder-decoder reads the other text as if it were to write the first one's answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import checkpoints, session
+from core.attention.trace import AttentionMap
+from core.checkpoints.spec import CheckpointSpec
+from core.ui.glossary import terms
+from core.ui.heads.text import PAIRS, Chosen
+
+if TYPE_CHECKING:
+    from core.ui.links import PageState
+
+Pair = tuple[AttentionMap, AttentionMap]
+_READERS = PAIRS | {"permutation-lm"}
+"""Kinds of models that read a text as a whole."""
+
+
+def other_text(found: AttentionMap, read: Chosen, state: PageState) -> Pair | None:
+    """The map and that of another text; None, with a sentence, while there is none that fits.
+
+    Raises:
+        AtlasError: what the other text does not allow, as a sentence.
+    """
+    spec = read.spec
+    text = st.text_input("Other text, of as many tokens", state.text("other"), key=state.key("maps.other"), width=360)
+    state.set(other=text or None)
+    if not text:
+        st.caption("Type the same sentence with one word changed.")
+        return None
+    found = _alone(found, read)
+    if spec.kind == "seq2seq-lm":
+        trace = session.rewritten_trace(spec.slug, text, _task(spec, state), like=read.text)
+        if found.kind != "encoder":
+            st.caption(
+                "The other text is read as if its answer were the one to yours, so that both have the same rows."
+            )
+    else:
+        trace = session.trace(spec.slug, text)
+    other = next(one for one in trace.maps if one.kind == found.kind)
+    for tokens, own in ((other.key_tokens, found.key_tokens), (other.query_tokens, found.query_tokens)):
+        if len(tokens) != len(own):
+            st.warning(
+                f"The other text has {len(tokens)} tokens and this one {len(own)}. Change single words for others that "
+                "are tokens of their own.",
+                icon=":material/info:",
+            )
+            return None
+    return found, replace(other, query_tokens=found.query_tokens, key_tokens=found.key_tokens)
+
+
+def other_model(found: AttentionMap, read: Chosen, state: PageState) -> Pair | None:
+    """The map and that of another model; None, with a sentence, while there is none that fits.
+
+    Raises:
+        AtlasError: what the other model does not allow, as a sentence.
+    """
+    spec = read.spec
+    if spec.kind == "seq2seq-lm":
+        st.caption(
+            "Not for encoder-decoders: each puts a task of its own before your text and cuts both with a vocabulary of "
+            "its own, so that no two read the same tokens. Encoders and decoders can be held against each other."
+        )
+        return None
+    if found.label and found.kind != "encoder":
+        st.caption(
+            terms("The two streams belong to this model alone. Its map “All words known” can be held against others.")
+        )
+        return None
+    kinds = _READERS if spec.kind in _READERS else {spec.kind}
+    others = {one.slug: one for one in checkpoints.available() if one.ready and one.kind in kinds and one != spec}
+    wanted = state.text("with")
+    slug = st.selectbox(
+        "With", list(others), index=list(others).index(wanted) if wanted in others else None,
+        format_func=lambda slug: others[slug].name, key=state.key("maps.with"), placeholder="Choose a model", width=260,
+    )  # fmt: skip
+    state.set(**{"with": slug})
+    if slug is None:
+        st.caption("Models that cut the text into the same tokens, in as many layers and heads, can be compared.")
+        return None
+    trace = session.trace(slug, read.text, read.second or None)
+    return _alone(found, read), next(one for one in trace.maps if one.kind == found.kind)
+
+
+def _alone(found: AttentionMap, read: Chosen) -> AttentionMap:
+    """A decoder's map over the text without what it wrote after it; others as they are."""
+    if read.spec.kind != "causal-lm":
+        return found
+    alone = session.trace(read.spec.slug, read.text).decoder
+    assert alone is not None
+    if len(alone.key_tokens) < len(found.key_tokens):
+        st.caption("Over the text alone: what the model writes after it differs.")
+    return alone
+
+
+def _task(spec: CheckpointSpec, state: PageState) -> str:
+    from core.language.tasks import tasks
+
+    return state.text("task") or tasks(session.checkpoint(spec.slug))[0].slug

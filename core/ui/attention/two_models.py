@@ -1,0 +1,117 @@
+"""The difference of two models over one text: head by head, by their means, or one head of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import checkpoints, session
+from core.attention import combine
+from core.attention.trace import AttentionMap
+from core.checkpoints.spec import CheckpointSpec
+from core.errors import InputUnusable
+from core.ui.heads.text import PAIRS, Chosen
+
+if TYPE_CHECKING:
+    from core.ui.links import PageState
+
+COMPARED = {
+    "all": "Head by head",
+    "layers": "Means of the layers",
+    "mean": "Mean of all heads",
+    "heads": "One head of each",
+}
+_REST = "A weight on a special token belongs to no word, so rows sum to less than one."
+
+
+def two_models(found: AttentionMap, read: Chosen, state: PageState) -> AttentionMap | None:
+    """What ``found``, of the chosen model, has more or less than another; None while none is chosen.
+
+    Reads and writes with, compared, layer1, head1, layer2 and head2.
+
+    Raises:
+        AtlasError: one of them cannot read the text, or their words cannot be told.
+    """
+    spec = read.spec
+    others = {one.slug: one for one in checkpoints.available() if one.ready and one.kind in PAIRS and one != spec}
+    wanted = state.text("with")
+    slug = st.selectbox(
+        "With", list(others), index=list(others).index(wanted) if wanted in others else None,
+        format_func=lambda slug: others[slug].name, key=state.key("maps.with"), placeholder="Choose a model", width=260,
+    )  # fmt: skip
+    state.set(**{"with": slug})
+    if slug is None:
+        return None
+    other = session.trace(slug, read.text, read.second or None).encoder
+    assert other is not None
+    if (found.query_tokens, found.key_tokens) == (other.query_tokens, other.key_tokens):
+        return difference(found, other, state)
+    words = f"{spec.name} and {others[slug].name} cut this text into other tokens, so both are told word by word."
+    shown = difference(_in_words(read, spec), _in_words(read, others[slug]), state)
+    return replace(shown, note=f"{shown.note} {words}")
+
+
+def difference(first: AttentionMap, second: AttentionMap, state: PageState) -> AttentionMap:
+    """What ``first`` has more or less than ``second``, which are of the same tokens, in the way that is chosen."""
+    ways = offered(first, second)
+    wanted = state.text("compared", ways[0])
+    if wanted not in ways:
+        st.warning(
+            f"“{COMPARED[wanted]}” needs as many layers and heads in both; {first.layers} × {first.heads} and "
+            f"{second.layers} × {second.heads} are here. “{COMPARED[ways[0]]}” is shown.",
+            icon=":material/link_off:",
+        )
+        wanted = ways[0]
+    way = str(
+        st.selectbox(
+            "Compared", ways, index=ways.index(wanted), format_func=COMPARED.__getitem__,
+            key=state.key(f"maps.compared.{'.'.join(ways)}"), width=210,
+        )
+    )  # fmt: skip
+    state.set(compared=None if way == ways[0] else way)
+    if way == "heads":
+        first, second = _one(first, state, 1), _one(second, state, 2)
+    elif way == "layers":
+        first, second = combine.mean(first), combine.mean(second)
+    elif way == "mean":
+        first, second = combine.overall(first), combine.overall(second)
+    return combine.difference(first, second)
+
+
+def offered(first: AttentionMap, second: AttentionMap) -> list[str]:
+    """The ways in which two maps can be held against each other, the most telling first."""
+    layers, heads = first.layers == second.layers, first.heads == second.heads
+    return [*(["all"] if layers and heads else []), *(["layers"] if layers else []), "mean", "heads"]
+
+
+def _one(found: AttentionMap, state: PageState, number: int) -> AttentionMap:
+    layer = numbered(state, f"Layer {number}", f"layer{number}", found.layers, 1)
+    head = numbered(state, f"Head {number}", f"head{number}", found.heads, 1)
+    return combine.part(found, layer=layer, head=head)
+
+
+def _in_words(read: Chosen, spec: CheckpointSpec) -> AttentionMap:
+    if read.second.strip():
+        raise InputUnusable(
+            "These models cut the two sentences into other tokens. Word by word one sentence can be compared: empty "
+            "the field of the second."
+        )
+    return replace(session.word_look(spec.slug, read.text, None).found, note=_REST)
+
+
+def numbered(state: PageState, label: str, parameter: str, most: int, usual: int) -> int:
+    """A layer or a head from 0, chosen from a menu that counts from 1."""
+    usual = min(usual, most)
+    key = state.key(f"maps.{parameter}.{most}")
+    value = state.number(parameter, usual)
+    if value > most and key not in st.session_state:
+        st.warning(
+            f"There is no {parameter[:-1]} {value} here: this model has {most}. Number {usual} is shown.",
+            icon=":material/link_off:",
+        )
+    value = value if value <= most else usual
+    chosen = int(st.selectbox(label, range(1, most + 1), index=value - 1, key=key, width=96))
+    state.set(**{parameter: None if chosen == usual else chosen})
+    return chosen - 1

@@ -1,0 +1,14 @@
+"""What every page that lists all systems says of records from which no network can be built; usually nothing."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.anatomy.keep import faults
+from core.ui.page import plain
+
+
+def unbuilt() -> None:
+    """A sentence for each such size: the file, the field and the reason. All others are shown as ever."""
+    for sentence in faults():
+        st.warning(plain(f"Not counted here. {sentence}"), icon=":material/rule:")

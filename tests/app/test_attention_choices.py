@@ -1,0 +1,108 @@
+"""What the sections of the page Attention let one choose stays in the link; what is not there gets a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.attention import bertviz, combine
+from core.attention.trace import AttentionMap
+from core.attention.views import grid
+from core.ui.attention.two_models import offered
+from tests.app.test_attention_page import page, widget
+from tests.app.test_branches import shown
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """How each page of bertviz's was asked for."""
+    asked: list[dict[str, Any]] = []
+    real = bertviz.render
+    monkeypatch.setattr(bertviz, "render", lambda *given, **how: (asked.append(how), real(*given, **how))[1])
+    return asked
+
+
+@pytest.mark.parametrize("view", ["head", "model", "neuron"])
+def test_bertviz_shows_the_chosen_layers_and_heads(
+    checkpoint_dir: Path, drawn: list[dict[str, Any]], view: str
+) -> None:
+    at = page(tab="bertviz", bertviz=view, model="dir-tiny-bert", text="The cat sat.", layers="2", heads="1.9")
+    assert (drawn[-1]["include_layers"], drawn[-1]["include_heads"]) == ([1], [0])
+    assert "There is no head 9 here: this model has 2." in at.warning[0].value
+    widget(at.multiselect, "Layers").set_value([]).run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert not at.warning
+    assert drawn[-1]["include_layers"] is None
+    assert "layers" not in at.query_params
+
+
+def test_pages_can_have_16_bits(checkpoint_dir: Path) -> None:
+    for tab in ("all", "bertviz"):
+        at = page(tab=tab, model="dir-tiny-bert", text="The cat sat.")
+        assert "The same, 16 bits" in [button.proto.label for button in at.get("download_button")]
+    found = AttentionMap("encoder", ("a",), ("a",), np.ones((1, 1, 1, 1), np.float32))
+    assert '"bits":16' in grid.render(found, bits=16)
+
+
+def test_a_layer_or_head_that_is_not_there_is_told(checkpoint_dir: Path) -> None:
+    at = page(tab="all", together="heads", model="dir-tiny-bert", text="The cat sat.", layer1="99", head2="255")
+    told = [warning.value for warning in at.warning]
+    assert told == [
+        "There is no layer 99 here: this model has 2. Number 1 is shown.",
+        "There is no head 255 here: this model has 2. Number 2 is shown.",
+    ]
+    at.run()
+    assert not at.warning
+
+
+@pytest.mark.parametrize("way", ["mean", "heads"])
+@pytest.mark.parametrize("other", ["atlas-distilbert", "atlas-xlm", "atlas-deberta"])
+def test_any_two_encoders_are_compared(other: str, way: str) -> None:
+    at = page(tab="all", together="models", **{"with": other}, compared=way, head2="2")
+    assert not at.warning, [warning.value for warning in at.warning]
+    assert len(at.get("iframe")) == 1
+    assert widget(at.selectbox, "Compared").value == way  # type: ignore[attr-defined]
+    assert "told word by word" in shown(at)
+
+
+def test_head_by_head_needs_as_many() -> None:
+    at = page(tab="all", together="models", model="minilm", **{"with": "atlas-distilbert"}, compared="all")
+    assert "“Head by head” needs as many layers and heads in both" in at.warning[0].value
+    assert len(at.get("iframe")) == 1
+
+
+def test_ways_and_the_mean_of_everything() -> None:
+    weights = np.stack([np.eye(2), np.full((2, 2), 0.5)]).astype(np.float32)
+    two = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights[None])
+    one = combine.part(two, head=0)
+    assert offered(two, two) == ["all", "layers", "mean", "heads"]
+    assert offered(two, one) == ["layers", "mean", "heads"]
+    np.testing.assert_allclose(combine.overall(two).weights[0, 0], [[0.75, 0.25], [0.25, 0.75]])
+
+
+def test_the_sentence_of_grammar_is_in_the_link() -> None:
+    at = page(tab="grammar", model="minilm")
+    box = widget(at.selectbox, "Sentence")
+    assert "sentence" not in at.query_params
+    box.select_index(3).run()  # type: ignore[attr-defined]
+    assert not at.exception
+    kept, chosen = at.query_params["sentence"], widget(at.selectbox, "Sentence").value  # type: ignore[attr-defined]
+    assert kept == chosen
+    again = page(tab="grammar", model="minilm", sentence=kept)
+    assert widget(again.selectbox, "Sentence").value == chosen  # type: ignore[attr-defined]
+    assert "is not among those" in shown(page(tab="grammar", model="minilm", sentence="nonsense"))
+
+
+def test_the_kind_of_attention_is_in_the_link(checkpoint_dir: Path) -> None:
+    at = page(tab="off", model="dir-tiny-t5", map="encoder")
+    assert widget(at.button_group, "Attention").value in ("encoder", ["encoder"])  # type: ignore[attr-defined]
+    assert at.query_params["map"] == "encoder"
+
+
+def test_a_step_without_a_module_says_why() -> None:
+    at = page(tab="block", model="atlas-ctrl", step="embedding-position")
+    assert "No module of CTRL gives this" in shown(at)
+    assert "No module of" not in shown(page(tab="block", model="atlas-ctrl", step="attention-queries"))

@@ -1,0 +1,182 @@
+"""Records that make no network, or point to what is not there: one sentence each, and the rest goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import anatomy, catalogue
+from core.anatomy import keep
+from core.anatomy.build import build_model
+from core.anatomy.sheet import sheet
+from core.catalogue import classes, load
+from core.costs import shape_of
+from core.errors import AtlasError, RecordUnusable
+from core.figures.lineage import family
+
+GPT2 = (load.SYSTEMS / "gpt-2.toml").read_text(encoding="utf-8")
+BERT = (load.SYSTEMS / "bert.toml").read_text(encoding="utf-8")
+CACHES = (load.load_all, keep._live, family, sheet)
+
+
+@pytest.fixture
+def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Path]]:
+    """A catalogue of BERT and a copy of GPT-2, ``gpt-9``, in which words are replaced."""
+
+    def written(*changes: tuple[str, str]) -> Path:
+        text = GPT2.replace('slug = "gpt-2"', 'slug = "gpt-9"').replace('parent = "gpt"\n', "")
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new, 1)
+        (tmp_path / "gpt-9.toml").write_text(text, encoding="utf-8")
+        (tmp_path / "bert.toml").write_text(BERT.replace('parent = "transformer"\n', ""), encoding="utf-8")
+        monkeypatch.setattr(load, "SYSTEMS", tmp_path)
+        for cached in CACHES:
+            cached.cache_clear()
+        return tmp_path
+
+    yield written
+    monkeypatch.undo()
+    for cached in CACHES:
+        cached.cache_clear()
+
+
+def refused() -> str:
+    with pytest.raises(load.BadRecord) as caught:
+        load.load_all()
+    assert isinstance(caught.value, AtlasError)  # the command line and the pages say it as it stands
+    return str(caught.value)
+
+
+def test_a_record_is_not_its_own_parent(records: Callable[..., Path]) -> None:
+    records(("month = ", 'parent = "gpt-9"\nmonth = '))
+    assert refused() == "gpt-9.toml: parent: it is the system itself"
+
+
+def test_parents_in_a_circle_are_found(records: Callable[..., Path]) -> None:
+    folder = records(("month = ", 'parent = "bert"\nmonth = '))
+    bert = (folder / "bert.toml").read_text(encoding="utf-8")
+    (folder / "bert.toml").write_text(bert.replace("month = ", 'parent = "gpt-9"\nmonth = ', 1), encoding="utf-8")
+    assert refused() == "bert.toml: parent: it comes back to bert: bert → gpt-9 → bert"
+
+
+def test_a_live_model_that_is_none_is_refused(records: Callable[..., Path]) -> None:
+    records(('checkpoint = "atlas-gpt-2"', 'checkpoint = "atlas-gpt2"'))
+    assert refused().startswith("gpt-9.toml: live.checkpoint: there is no model named 'atlas-gpt2'; is atlas-gpt-2")
+
+
+def test_a_file_in_another_encoding_is_refused(records: Callable[..., Path]) -> None:
+    folder = records()
+    (folder / "gpt-9.toml").write_bytes(GPT2.encode("utf-16"))
+    assert refused() == "gpt-9.toml: line 1: is not UTF-8 text; save the file as UTF-8"
+    latin = GPT2.replace("“", "é").replace("”", "é").encode("latin-1", "replace")
+    (folder / "gpt-9.toml").write_bytes(latin + b"\n# \xe9\n")
+    assert refused().startswith("gpt-9.toml: line ")
+
+
+def test_a_misspelt_argument_is_told_and_the_other_systems_stay(records: Callable[..., Path]) -> None:
+    records(("n_embd = 1024", "n_emb = 1024"))
+    (said,) = anatomy.faults()
+    assert said.startswith("gpt-9.toml: sizes “medium”.overrides.n_emb: is no argument of GPT2Config; is n_embd meant?")
+    with pytest.raises(RecordUnusable, match="n_emb"):
+        anatomy.tree("gpt-9", "medium")
+    with pytest.raises(RecordUnusable, match="n_emb"):
+        shape_of("gpt-9", "medium")
+    assert set(anatomy.counts("gpt-9")) == {"small", "large", "xl"}
+    assert {entry.slug for entry in family()} >= {"bert", "gpt-9"}
+    assert [row.system.slug for row in sheet()] == ["bert", "gpt-9"]
+    assert "medium: published 355M, not counted" in next(
+        row.cells["parameters"].text for row in sheet() if row.system.slug == "gpt-9"
+    )
+
+
+def test_numbers_that_do_not_go_together_are_told(records: Callable[..., Path]) -> None:
+    records(("n_embd = 1024", "n_embd = 1023"))
+    (said,) = anatomy.faults()
+    assert said.startswith("gpt-9.toml: sizes “medium”.overrides: GPT2LMHeadModel cannot be built from them: Val")
+
+
+@pytest.mark.parametrize(
+    ("architecture", "config", "overrides", "begins"),
+    [
+        ("BertSelfOutput", "BertConfig", {}, "architecture: there is no class named 'BertSelfOutput'"),
+        ("BertModel", "BretConfig", {}, "config: there is no class named 'BretConfig'"),
+        ("CLIPModel", "CLIPConfig", {"text_config": {"hiden_size": 8}}, "overrides.text_config.hiden_size: is no arg"),
+        (
+            "EncoderDecoderModel",
+            "EncoderDecoderConfig",
+            {"encoder": {"config": "BertConfig", "hiden_size": 8}, "decoder": {"config": "BertConfig"}},
+            "overrides.encoder.hiden_size: is no argument of BertConfig; is hidden_size meant?",
+        ),
+    ],
+)
+def test_what_cannot_be_built_begins_with_the_field(
+    architecture: str, config: str, overrides: dict[str, object], begins: str
+) -> None:
+    with pytest.raises(RecordUnusable) as caught:
+        build_model(architecture, config, overrides)
+    assert str(caught.value).startswith(begins)
+
+
+def test_a_tree_that_is_not_kept_is_built_once(records: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    records()
+    first = anatomy.counts("gpt-9")
+    assert first["small"] == 124_439_808
+    import core.anatomy.build
+
+    monkeypatch.setattr(core.anatomy.build, "build_model", None)
+    assert anatomy.counts("gpt-9") == first
+    records(("n_layer = 24", "n_layer = 25"))  # another record of that name is another tree
+    monkeypatch.setattr(core.anatomy.build, "build_model", build_model)
+    assert anatomy.counts("gpt-9")["medium"] > first["medium"]
+
+
+def test_names_of_classes_are_looked_up_without_importing_them() -> None:
+    code = (
+        "import sys; from core.catalogue import classes; "
+        "print(classes.exists('GPT9LMHeadModel'), classes.exists('GPT2LMHeadModel'), classes.exists('ElmoModel'), "
+        "'torch' in sys.modules, 'transformers' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["False", "True", "True", "False", "False"]
+    assert "BertSelfOutput" not in classes.every()
+    assert catalogue.systems()
+
+
+def test_a_page_says_what_cannot_be_built_and_shows_the_other_sizes(records: Callable[..., Path]) -> None:
+    records(("n_embd = 1024", "n_emb = 1024"))
+
+    def page() -> None:
+        from core.ui.tree.panel import tree_panel
+        from core.ui.unbuilt import unbuilt
+
+        unbuilt()
+        tree_panel("gpt-9", size="medium", node=None, drawing=None, key="tree")
+
+    app = AppTest.from_function(page, default_timeout=120).run()
+    assert not app.exception
+    assert len(app.warning) == 2
+    assert all("n_emb: is no argument of GPT2Config" in one.value.replace("\\", "") for one in app.warning)
+    assert [option.split(" ")[0] for option in app.selectbox[0].options] == ["small", "large", "xl"]
+
+
+def test_no_page_goes_on_with_a_record_that_is_refused(records: Callable[..., Path]) -> None:
+    records(('checkpoint = "atlas-gpt-2"', 'checkpoint = "atlas-gpt2"'))
+
+    def page() -> None:
+        import streamlit as st
+
+        from core.ui.page import header
+
+        header("Home", "What is here.")
+        st.markdown("never drawn")
+
+    app = AppTest.from_function(page, default_timeout=120).run()
+    assert not app.exception
+    assert "gpt-9.toml: live.checkpoint" in app.error[0].value.replace("\\", "")
+    assert "never drawn" not in [one.value for one in app.markdown]
