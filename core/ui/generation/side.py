@@ -85,7 +85,8 @@ def side_by_side(view: GenerationView) -> None:
     with st.container(horizontal=True):
         parts = [part for card, steps in zip(shown, texts, strict=True)
                  for part in (heading(card.name), inked(begun, steps, colour, look, room="0"))]  # fmt: skip
-        save_html("One beginning under several rules", parts, "side-by-side", state.key("side.html"))
+        scale = "" if colour == "none" else f"<p>Colours: {colour}, from the ground at 0 bits to 12 bits and more.</p>"
+        save_html("One beginning under several rules", [*parts, scale], "side-by-side", state.key("side.html"))
     _measures(shown, found, state)
     steps_expander([card.name for card in shown], texts, key=state.key("steps"))
     _explain()

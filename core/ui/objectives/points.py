@@ -93,8 +93,9 @@ def points(state: PageState) -> None:
     _number(kind, loss, count, len(angles))
     left, right = st.columns([1, 1], gap="large")
     with left:
-        _circle(kind, angles, loss, count, state)
+        picture = _circle(kind, angles, loss, count, state)
         _buttons(kind, angles, loss, count, state)
+        save_svg(picture, "points", state.key("points.svg"))
     with right:
         _maps(kind, loss, count, state)
     formula, symbols, paper, said = TEXTS[kind]
@@ -159,7 +160,8 @@ def _slopes(loss: Loss) -> NDArray[np.float64]:
     return np.concatenate(loss.slopes)
 
 
-def _circle(kind: str, angles: Sequence[int], loss: Loss, count: int, state: PageState) -> None:
+def _circle(kind: str, angles: Sequence[int], loss: Loss, count: int, state: PageState) -> str:
+    """Draw the circle; returns it as an SVG file."""
     slopes = _slopes(loss)
     most = float(np.abs(slopes).max(initial=0.0))
     pulls = -slopes / most * _ARROW if most > 1e-6 else np.zeros_like(slopes)
@@ -183,9 +185,17 @@ def _circle(kind: str, angles: Sequence[int], loss: Loss, count: int, state: Pag
         made, ties, keys, key=_slot(kind, count, state).replace("angles", "circle"),
         label="Points on a circle; each can be turned with the arrow keys",
     )  # fmt: skip
+    return _saved(made, ties, keys, kind, angles, loss)
+
+
+def _saved(
+    made: Sequence[Point], ties: Sequence[tuple[int, int]], keys: Sequence[Key], kind: str, angles: Sequence[int],
+    loss: Loss,
+) -> str:  # fmt: skip
+    """The circle as an SVG file."""
     theme = "dark" if st.context.theme.type == "dark" else "light"
     label = f"{LOSSES[kind]}: points on a circle at {', '.join(f'{angle}°' for angle in angles)}; loss {loss.value:.3f}"
-    save_svg(circle_svg(made, ties, keys, label, theme), "points", state.key("points.svg"))
+    return circle_svg(made, ties, keys, label, theme)
 
 
 def _names(kind: str, count: int) -> list[str]:
