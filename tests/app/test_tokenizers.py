@@ -130,6 +130,27 @@ def test_a_pasted_text_is_learnt(kind: str) -> None:
     assert protos(at, "plotly_chart")
 
 
+@pytest.mark.parametrize(
+    ("query", "word", "there"),
+    [
+        ({"below": "pieces"}, "counts", "The ids give back"),
+        ({"below": "readers"}, "pieces", "Whole words are those"),
+        ({"tab": "train", "learning": "learnt"}, "how", "It began with"),
+        ({"tab": "train", "learning": "how"}, "sizes", "learnt"),
+    ],
+)
+def test_the_view_below_is_in_the_link(query: dict[str, str], word: str, there: str) -> None:
+    name = list(query)[-1]
+    at = opened(**query)
+    assert not at.exception
+    assert there in shown(at)
+    (views,) = [one for one in at.button_group if one.label == "What stands below"]
+    at = views.set_value(word).run()
+    assert not at.exception
+    kept = at.query_params.get(name, "")
+    assert (kept[0] if isinstance(kept, list) else kept) == ("" if word in ("counts", "sizes") else word)
+
+
 def test_noise_again_draws_anew() -> None:
     at = opened(tab="noise", noise="drop", rate="40")
     before = html_of(at)

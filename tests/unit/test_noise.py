@@ -7,17 +7,17 @@ import pytest
 from core.errors import OutOfRange
 from core.language.damage import damage
 from core.language.edits import changed, distance, error_rate
-from core.language.noise import MOST, NOISES, RATES, drawn, noisy
+from core.language.noise import KINDS, MOST, NOISES, PUBLISHED, RATES, drawn, noisy
 
 TEXT = "An owl, I know, sleeps in the old Barn."
 
 
-@pytest.mark.parametrize("kind", [kind for kind in NOISES if kind in RATES])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind in RATES])
 def test_rate_nought_changes_nothing(kind):
     assert noisy(TEXT, kind, 0.0, seed=3) == TEXT
 
 
-@pytest.mark.parametrize("kind", NOISES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_seed_decides(kind):
     assert noisy(TEXT, kind, seed=5) == noisy(TEXT, kind, seed=5)
     assert (len({noisy(TEXT * 5, kind, seed=seed) for seed in range(8)}) > 1) is (kind not in ("upper", "antspeak"))
@@ -38,6 +38,19 @@ def test_what_each_kind_does_at_its_limit():
 def test_repetitions_are_as_frequent_as_stated_and_one_to_three():
     out = noisy("abcdefgh" * 2000, "repeat", seed=0)
     assert len(out) / 16000 == pytest.approx(1 + 0.2 * 2, abs=0.02)
+
+
+def test_a_mutation_adds_drops_or_replaces_equally_often_by_letters_of_the_text():
+    text = "abcdefgh" * 2000
+    assert PUBLISHED["mutate"] == PUBLISHED["drop"] == 0.1
+    assert set(noisy(text, "mutate", 1.0, seed=1)) == set("abcdefgh")
+    alone = [noisy("x", "mutate", 1.0, seed=seed) for seed in range(600)]
+    assert set(alone) == {"xx", "", "x"}
+    assert all(140 < alone.count(one) < 260 for one in ("xx", "", "x"))
+    out = noisy(text, "mutate", 0.1, seed=0)
+    assert len(out) == pytest.approx(len(text), rel=0.01)
+    assert "mutate" not in NOISES
+    assert {drawn("an owl", seed)[1] for seed in range(300)} == set(NOISES)
 
 
 def test_no_other_noise_and_no_other_rate():

@@ -14,12 +14,13 @@ from core.tokenizers.text import whole
 from core.ui.calculators.parts import take_away
 from core.ui.glossary import told
 from core.ui.tables import Row, Table, table
-from core.ui.tokenizers.parts import choose_shown, cut_once, label, one_of, text_box
+from core.ui.tokenizers.parts import choose_shown, cut_once, inner, label, one_of, text_box
 from core.ui.tokenizers.runs import block, draw
 
 if TYPE_CHECKING:
     from core.ui.tokenizers.frame import TokenizersView
 
+BELOW = {"counts": "The counts", "pieces": "Every piece of one", "readers": "Which model reads what"}
 _HEADINGS = ("Tokeniser", "Vocabulary", "Tokens", "Characters a token", "Bytes a token", "What comes back")
 
 
@@ -41,12 +42,12 @@ def beside(view: TokenizersView) -> None:
         "**Notice** where a word breaks, which tokenisers answer with an unknown token, and that only those over bytes "
         "give every text back as it was."
     )
-    numbers, pieces, about = st.tabs(["The counts", "Every piece of one", "Which model reads what"])
-    with numbers:
+    seen = inner(state, "below", BELOW, "counts")
+    if seen == "counts":
         _counts(view, cuts)
-    with pieces:
+    elif seen == "pieces":
         _pieces(view, cuts)
-    with about:
+    else:
         _readers(view)
 
 

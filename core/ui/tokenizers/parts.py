@@ -52,6 +52,19 @@ def choose_shown(state: PageState, found: Sequence[Known], usual: Sequence[str] 
     return tuple(one for one in found if one.slug in chosen)
 
 
+def inner(state: PageState, name: str, options: Mapping[str, str], first: str) -> str:
+    """Which of several views stands below; the link keeps it as ``name``.
+
+    :param options: what each is called, by its word in the link.
+    """
+    chosen = st.segmented_control(
+        "What stands below", list(options), default=state.text(name, first), required=True, key=state.key(name),
+        format_func=options.__getitem__, label_visibility="collapsed",
+    )  # fmt: skip
+    state.set(**{name: chosen})
+    return str(chosen)
+
+
 def label(one: Known) -> str:
     """A tokeniser on a menu: its kind and the first model that has it."""
     return FAMILIES[one.family] if not one.readers else f"{FAMILIES[one.family]}: {one.name}"

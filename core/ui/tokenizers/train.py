@@ -16,7 +16,7 @@ from core.tokenizers.train import MOST_TEXT, Kind, Piece, Trained, train, words_
 from core.ui.calculators.parts import dark, take_away
 from core.ui.glossary import told
 from core.ui.links import within
-from core.ui.tokenizers.parts import formula_of
+from core.ui.tokenizers.parts import formula_of, inner
 from core.ui.tokenizers.runs import draw, run
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 KINDS = {"bpe": "BPE", "wordpiece": "WordPiece", "unigram": "Unigram"}
 _MOST_TEST = 300
+BELOW = {"sizes": "The sentence at each size", "learnt": "What was learnt, in order", "how": "How"}
 _STEPS = 5
 _POINTS = 24
 
@@ -64,12 +65,12 @@ def training(view: TokenizersView) -> None:
         "**Notice** what comes first: endings and small words, since they occur most. The text it learnt from keeps "
         "shrinking, the test sentence soon stops: a small vocabulary has learnt this text and not the language."
     )
-    grown, learnt, how = st.tabs(["The sentence at each size", "What was learnt, in order", "How"])
-    with grown:
+    seen = inner(state, "learning", BELOW, "sizes")
+    if seen == "sizes":
         _at_each_size(found, sentence, size)
-    with learnt:
+    elif seen == "learnt":
         _learnt(state, found, size)
-    with how:
+    else:
         _how(found)
 
 
