@@ -44,7 +44,7 @@ def tree(slug: str, size: str | None = None) -> ModuleNode:
     return found
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _live(slug: str, name: str, built_of: str) -> ModuleNode | str:
     """A tree that is not kept, or why there is none; ``built_of`` makes another record of that name another tree."""
     from core.anatomy.build import module_tree

@@ -85,6 +85,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "sentence": Choice(),
         "together": Choice(None, ("all", "mean", "maximum", "rollout", "flow", "heads", "layers", "texts", "models")),
         "with": Choice(),
+        "open": Integers(high=256, most=2),
         "compared": Choice(None, ("all", "layers", "mean", "heads")),
         "other": Text(),
         **{f"{name}{number}": Integer(None, 1, 256) for name in ("layer", "head") for number in (1, 2)},

@@ -11,6 +11,7 @@ import pytest
 from core.attention import bertviz, combine
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
+from core.ui.attention.opened_head import accepted
 from core.ui.attention.two_models import offered
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import shown
@@ -106,3 +107,36 @@ def test_a_step_without_a_module_says_why() -> None:
     at = page(tab="block", model="atlas-ctrl", step="embedding-position")
     assert "No module of CTRL gives this" in shown(at)
     assert "No module of" not in shown(page(tab="block", model="atlas-ctrl", step="attention-queries"))
+
+
+def test_the_head_that_is_open_in_the_grid_is_in_the_link(
+    checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int | None, int | None]] = []
+    real = grid.render
+    monkeypatch.setattr(
+        grid, "render", lambda *given, **how: (asked.append((how["layer"], how["head"])), real(*given, **how))[1]
+    )
+    at = page(tab="all", model="dir-tiny-bert", text="The cat sat.", open="2.1")
+    assert asked == [(1, 0)]
+    at.session_state["attention.1.maps.opened"]["now"] = (1, 2)  # as the frame says it
+    at.run()
+    assert not at.exception
+    assert at.query_params["open"] == "1.2"
+    assert asked[-1] == (1, 0)  # what is drawn already is not drawn anew
+    widget(at.text_input, "Text").set_value("The dog sat.").run()  # type: ignore[attr-defined]
+    assert asked[-1] == (0, 1)
+    at = page(tab="all", model="dir-tiny-bert", text="The cat sat.", open="9.1")
+    assert asked[-1] == (None, None)
+    assert "There is no head “9, 1” here" in at.warning[0].value
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ({"open": [3, 4]}, (3, 4)), ({"open": []}, ()), ({"open": [0, 1]}, None), ({"open": [1]}, None),
+        ({"open": [True, 1]}, None), ({"open": "1.2"}, None), (None, None),
+    ],
+)  # fmt: skip
+def test_only_a_head_is_taken_over(sent: object, expected: object) -> None:
+    assert accepted(sent) == expected

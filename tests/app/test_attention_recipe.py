@@ -41,7 +41,7 @@ QUERIES: dict[str, dict[str, str]] = {
     "a pair": {"model": "dir-tiny-bert", "text": "The cat sat.", "second": "The dog ran.", "layer": "1", "head": "2"},
     "a continued text": {"model": "dir-tiny-gpt2", "text": "The cat", "count": "6", "layer": "1", "head": "1"},
     "a task": {"model": "dir-tiny-t5", "text": "The cat sat.", "map": "encoder", "layer": "1", "head": "1"},
-    "all heads": {"tab": "all", "model": "dir-tiny-bert", "text": "The cat sat.", "together": "mean"},
+    "all heads": {"tab": "all", "model": "dir-tiny-bert", "text": "The cat sat.", "together": "mean", "open": "2.1"},
     "bertviz": {"tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "bertviz": "neuron"},
     "inside a block": {"tab": "block", "model": "dir-tiny-bert", "text": "The cat sat.", "layer": "2", "head": "2"},
     "parts of bertviz": {

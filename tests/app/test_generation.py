@@ -279,3 +279,8 @@ def test_what_comes_next_is_covered_until_it_was_guessed() -> None:
     at = next(b for b in at.button if b.label == "Next token").click().run()
     assert not at.dataframe
     assert at.query_params["step"] in ("10", ["10"])
+
+
+def test_a_step_that_the_text_does_not_have_is_told() -> None:
+    at = opened(tab="step", step="200", length="5")
+    assert any("lies from 1 to" in str(warning.value).replace("\\", "") for warning in at.warning)

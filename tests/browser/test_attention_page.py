@@ -91,6 +91,9 @@ def test_the_picture_of_all_heads_is_saved_by_the_browser(visitor: Visitor) -> N
         button.click()
     assert waiting.value.suggested_filename == "attention-all-heads.png"
     assert Path(waiting.value.path()).read_bytes().startswith(b"\x89PNG")
+    frame.get_by_role("button", name="Open this head").click()
+    expect(page).to_have_url(re.compile("open=1.1"))
+    expect(frame.locator("#which")).to_be_visible()
 
 
 def test_a_chart_is_taken_away_as_picture_numbers_and_page(visitor: Visitor, tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from core import catalogue
 from core.anatomy.build import describe
+from core.anatomy.own_elmo import ElmoConfig, ElmoModel
 from core.catalogue.schema import System
 from core.costs import Shape, cache_bytes, forward, keep
 from core.costs.read import read
+from core.costs.recurrent import LETTERS, of_tree
 from core.costs.towers import towers
 
 _BERT = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 97}
@@ -83,6 +85,20 @@ def test_the_operations_of_two_towers_are_those_that_torch_counts(monkeypatch: p
         model(input_ids=_ids(TOKENS), pixel_values=torch.zeros(1, 3, 12, 12))
     cosine = 2 * 16  # the one pair, compared
     assert counter.get_total_flops() - cosine == sum(one.forward.total for one in towers("clip"))
+
+
+def test_the_operations_of_a_word_of_elmo_are_those_that_torch_counts() -> None:
+    model = ElmoModel(ElmoConfig(units=24, d_model=8, num_layers=2, num_highways=1))
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:  # the skeleton has no pass of its own
+        for module in model.modules():
+            if isinstance(module, torch.nn.Conv1d):
+                module(torch.zeros(1, module.in_channels, LETTERS))
+            elif isinstance(module, torch.nn.Linear):
+                module(torch.zeros(1, module.in_features))
+    work = of_tree(describe(model))
+    assert work is not None
+    assert counter.get_total_flops() == work.total
+    assert work.recurrent == 36 * 2 * 24 * 8
 
 
 def _ids(count: int) -> torch.Tensor:

@@ -13,6 +13,8 @@ import pytest
 from core import catalogue
 from core.catalogue import results as data
 from core.catalogue.results import COLUMNS, BadResult, Measure, Result, differences, names, read, tables
+from core.ui.glossary import Linker
+from core.ui.results import rows as drawn
 
 GOOD = {
     "system": "bert", "variant": "", "size": "base", "parameters": "109482240", "counted": "computed here",
@@ -257,3 +259,20 @@ def test_a_papers_table_is_cited_by_facts_and_results_alike() -> None:
     fact = next(fact for fact in catalogue.get("elmo").facts if fact.label == "SQuAD, F1")
     assert catalogue.get("elmo").citation(fact.source).evidence == "paper"
     assert {row.source for row in data.results() if row.table == "elmo-tasks"} == {fact.source}
+
+
+OTHERS = {"adapter-abstract-2", "gpt-3-text", "unilm2-paper"}
+"""Copies of papers that do not say which version they are."""
+
+
+def test_a_paper_or_a_readme_that_was_read_has_its_version() -> None:
+    read = [row for row in data.results() if row.evidence in ("paper", "authors' repository")]
+    assert {row.source for row in read if not row.version} == OTHERS
+    assert sum(not row.version for row in data.results()) <= 345  # of 2,059: notes, lectures and those copies
+
+
+def test_the_table_says_where_no_version_is_stated() -> None:
+    known = {bool(row.version): row for row in data.results() if row.place}
+    assert "version not stated" in str(drawn._row(known[False], Linker()))
+    cell = drawn._row(known[True], Linker())[3]
+    assert cell[1] == f"{known[True].version}, {known[True].place}"

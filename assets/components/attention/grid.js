@@ -271,4 +271,14 @@ function refresh() {
   if (state.open) drawOne();
   else drawAll();
   say();
+  tell();
+}
+
+let told = "";
+/** Say to a page around this one which head is open, so that its link can keep it. */
+function tell() {
+  const open = state.open ? [state.layer + 1, state.head + 1] : [];
+  if (window.parent === window || told === String(open)) return;
+  told = String(open);
+  window.parent.postMessage({ atlas: "grid", open }, "*");
 }

@@ -57,12 +57,20 @@ def allowed(config: Any, n: int) -> Bools:
     return np.stack([mask(pattern, n) for pattern in patterns])[:, None]
 
 
+def sides(config: Any) -> tuple[int | None, ...]:
+    """For each layer of an encoder how many tokens it sees on each side; None for all. Empty without windows."""
+    if config.model_type not in _BOTH_SIDES or "sliding_attention" not in config.layer_types:
+        return ()
+    near = int(config.local_attention) // 2
+    return tuple(near if kind == "sliding_attention" else None for kind in config.layer_types)
+
+
 def around(config: Any, n: int) -> Bools | None:
     """Where an encoder computes weights, (L, 1, n, n); None for everywhere."""
-    if config.model_type not in _BOTH_SIDES or "sliding_attention" not in config.layer_types:
+    reaches = sides(config)
+    if not reaches:
         return None
-    near = int(config.local_attention) // 2
-    patterns = [window(near, near) if kind == "sliding_attention" else full for kind in config.layer_types]
+    patterns = [full if near is None else window(near, near) for near in reaches]
     return np.stack([mask(pattern, n) for pattern in patterns])[:, None]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from core.attention.architectures.causal import attending
+from core.attention.architectures.causal import attending, sides
 from core.attention.trace import Floats
 from core.errors import NoAttentionMatrix
 
@@ -30,7 +30,8 @@ def note(model: Any, weights: Floats) -> str:
     Raises:
         NoAttentionMatrix: these are no weights.
     """
-    return " ".join(filter(None, (_numbered(model.config, len(weights)), _sums(model, weights))))
+    parts = (_numbered(model.config, len(weights)), _windowed(model.config), _sums(model, weights))
+    return " ".join(filter(None, parts))
 
 
 def _numbered(config: Any, count: int) -> str:
@@ -44,6 +45,16 @@ def _numbered(config: Any, count: int) -> str:
     true = _listed([number + 1 for number in numbers])
     own = f"Layers 1 to {count} here are the model's layers {true}" if count > 1 else f"Layer 1 here is layer {true}"
     return f"{own}, of {layers}; the others have no attention matrix."
+
+
+def _windowed(config: Any) -> str:
+    """What the layers of an encoder with windows see."""
+    near = [side for side in sides(config) if side is not None]
+    if not near:
+        return ""
+    layers = len(sides(config))
+    rest = "; the others see the whole text" if len(near) < layers else ""
+    return f"{len(near)} of {layers} layers see {near[0]} tokens on each side and compute nothing beyond{rest}."
 
 
 def _listed(numbers: list[int]) -> str:

@@ -42,6 +42,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
         "together",
         "with",
         "compared",
+        "open",
         "other",
         "layer1",
         "head1",

@@ -17,6 +17,7 @@ from core.attention.views.svg import all_svg, head_svg
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.taken import MOST_LINES
 from core.ui.attention.against import other_model, other_text
+from core.ui.attention.opened_head import opened_head
 from core.ui.attention.two_models import difference, numbered, two_models
 from core.ui.glossary import told
 from core.ui.heads.parts import name
@@ -77,9 +78,9 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     title = f"{spec.name}: {TOGETHER[str(together)]}"
     alone = shown.layers == shown.heads == 1
+    layer, head = (0, 0) if alone else opened_head(shown, (spec.slug, theme, read.text, read.second), state)
     page = grid.render(
-        shown, theme=theme, title=title, difference=_signed(str(together)), layer=0 if alone else None,
-        head=0 if alone else None,
+        shown, theme=theme, title=title, difference=_signed(str(together)), layer=layer, head=head,
     )  # fmt: skip
     st.iframe(
         data_url(page), height=grid.height(shown),

@@ -21,7 +21,7 @@ from core.ui.generation.ink import inked, plainly, theme
 from core.ui.generation.side import number_input
 from core.ui.generation.writing import Page, write_all
 from core.ui.glossary import told
-from core.ui.links import PageState
+from core.ui.links import PageState, within
 from core.ui.page import accent, plain
 from core.ui.saved import save_csv
 from core.ui.tables import Row, Table, table
@@ -54,7 +54,11 @@ def one_step(view: GenerationView) -> None:
     checkpoint = session.checkpoint(view.spec.slug)
     tokens = describe(checkpoint.tokenizer, [step.token.id for step in path])
     slot = state.key(f"step.of.{hash(view.key)}.{card.name}")
-    before = min(st.session_state.get(slot, state.number("step", 1) - 1), len(path) - 1)
+    wanted, seen = state.number("step", 1), state.key("step.seen")
+    if seen not in st.session_state:  # later, another text may simply be shorter
+        wanted = within(state, "Step", wanted, 1, len(path))
+    st.session_state[seen] = True
+    before = min(int(st.session_state.get(slot, wanted - 1)), len(path) - 1)
     if hidden:
         at = before
         shown = _guessed(view, card, path, at)

@@ -17,6 +17,7 @@ from core.ui.tables import Cell, Link, Part, Row, Table, table
 
 _HEADINGS = ("Whose", "Data set and split", "Figure", "Paper", "Read in")
 _WIDTHS = (24, 22, 15, 19, 20)
+UNSTATED = "version not stated"
 
 
 def result_table(rows: Sequence[Result], caption: str) -> None:
@@ -50,7 +51,7 @@ def _row(row: Result, linker: Linker) -> Row:
         _whose(row, linker),
         (linker.rich(measure.dataset), measure.split if measure.split != "not stated" else "split not stated"),
         (figure, linker.rich(what)),
-        (paper(row.paper), ", ".join(part for part in (row.version, row.place) if part)),
+        (paper(row.paper), ", ".join(part for part in (row.version or UNSTATED, row.place) if part)),
         (_source(row.source), *[f"also {_source(key)}" for key in row.also], row.evidence),
     )
 
