@@ -46,7 +46,7 @@ def test_one_step_is_chosen_by_its_token_and_cut_by_a_rule(visitor: Visitor) -> 
     expect(page.get_by_role("figure", name=re.compile("Surprise of each token and the entropy"))).to_be_visible()
     page.get_by_text("The bars as a table").click()
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save as CSV").click()
+        page.get_by_test_id("stExpanderDetails").get_by_role("button", name="Save as CSV").first.click()
     assert saved.value.suggested_filename == "generation-step.csv"
 
 

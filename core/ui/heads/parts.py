@@ -222,7 +222,12 @@ def downloads(
                 key=f"{key}.{view}",
                 on_click="ignore",
             )
-        st.checkbox("16 bits", key=f"{key}.bits", help="Pages with each number in 65,536 steps, of twice the size")
+        st.checkbox(
+            "16 bits",
+            key=f"{key}.bits",
+            persist_state="page",
+            help="Pages with each number in 65,536 steps, of twice the size",
+        )
     st.caption(
         "The camera above the heat map saves it as PNG. The pages are bertviz's views; each is one file that works "
         "without a network. The npz file holds the weights of all layers and heads as 32-bit numbers, the pages hold "

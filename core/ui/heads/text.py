@@ -103,8 +103,8 @@ def _count(spec: CheckpointSpec, state: PageState, *, vectors: bool) -> int:
     if vectors and _forgets(spec):
         return int(
             st.selectbox(
-                "Continue by", (0,), format_func=lambda n: f"{n} tokens", key=state.key("heads.count.none"), width=130,
-                disabled=True,
+                "Continue by", (0,), index=0, format_func=lambda n: f"{n} tokens", width=130, disabled=True,
+                key=state.key("heads.count.none"),
                 help="This model reads what it writes token by token, with a memory that goes along; its queries and "
                 "keys can be shown over a text alone",
             )
