@@ -68,8 +68,8 @@ REST = """
     subtree: true, childList: true, characterData: true, attributeFilter: ["data-test-script-state"],
   });
   addEventListener("keydown", (event) => {
-    if (event.key === "Enter") start = performance.now();
-  }, { capture: true, once: true });
+    if (event.key === "Enter") start ??= performance.now();
+  }, { capture: true });
   window.listening = true;
 })
 """
