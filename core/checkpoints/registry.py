@@ -6,7 +6,9 @@ Nothing is listed by name here: a folder below ``assets/checkpoints`` with a car
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,16 +100,30 @@ def _ready_first(specs: list[CheckpointSpec]) -> tuple[CheckpointSpec, ...]:
     return tuple(sorted(specs, key=lambda spec: not spec.ready))
 
 
-def _bundled() -> list[CheckpointSpec]:
+def _bundled() -> tuple[CheckpointSpec, ...]:
     """MiniLM, whose base is a package, and every complete folder of ``assets/checkpoints``."""
     root = bundled_root()
+    return _bundled_as(root, _state(root), package.find_package())
+
+
+def _state(root: Path) -> frozenset[tuple[str, int, int]]:
+    """Name, time and size of every file in a folder of ``root``: every run asks, and few ever find a change."""
+    folders = [entry.path for entry in os.scandir(root) if entry.is_dir()] if root.is_dir() else []
+    files = [(file.path, file.stat()) for folder in folders for file in os.scandir(folder)]
+    return frozenset((path, found.st_mtime_ns, found.st_size) for path, found in files)
+
+
+@lru_cache(maxsize=8)
+def _bundled_as(
+    root: Path, _files: frozenset[tuple[str, int, int]], _package: package.Package | None
+) -> tuple[CheckpointSpec, ...]:
     specs = [_minilm()]
     for folder in sorted(root.iterdir()) if root.is_dir() else []:
         if folder.name != MINILM and (folder / "card.toml").is_file():
             spec = _bundled_folder(folder)
             if spec is not None:
                 specs.append(spec)
-    return specs
+    return tuple(specs)
 
 
 def _minilm() -> CheckpointSpec:
