@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core import checkpoints, session
+from core import session
 from core.attention.trace import AttentionMap
 from core.checkpoints.spec import CheckpointSpec
+from core.ui.attention.two_models import another
 from core.ui.glossary import terms
 from core.ui.heads.text import PAIRS, Chosen
 
@@ -79,17 +80,11 @@ def other_model(found: AttentionMap, read: Chosen, state: PageState) -> Pair | N
         )
         return None
     kinds = _READERS if spec.kind in _READERS else {spec.kind}
-    others = {one.slug: one for one in checkpoints.available() if one.ready and one.kind in kinds and one != spec}
-    wanted = state.text("with")
-    slug = st.selectbox(
-        "With", list(others), index=list(others).index(wanted) if wanted in others else None,
-        format_func=lambda slug: others[slug].name, key=state.key("maps.with"), placeholder="Choose a model", width=260,
-    )  # fmt: skip
-    state.set(**{"with": slug})
-    if slug is None:
-        st.caption("Models that cut the text into the same tokens, in as many layers and heads, can be compared.")
+    other = another(spec, kinds, state)
+    if other is None:
+        st.caption("Models that cut the text into the same tokens can be compared.")
         return None
-    trace = session.trace(slug, read.text, read.second or None)
+    trace = session.trace(other.slug, read.text, read.second or None)
     return _alone(found, read), next(one for one in trace.maps if one.kind == found.kind)
 
 

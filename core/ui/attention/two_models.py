@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -35,22 +36,28 @@ def two_models(found: AttentionMap, read: Chosen, state: PageState) -> Attention
         AtlasError: one of them cannot read the text, or their words cannot be told.
     """
     spec = read.spec
-    others = {one.slug: one for one in checkpoints.available() if one.ready and one.kind in PAIRS and one != spec}
+    chosen = another(spec, PAIRS, state)
+    if chosen is None:
+        return None
+    other = session.trace(chosen.slug, read.text, read.second or None).encoder
+    assert other is not None
+    if (found.query_tokens, found.key_tokens) == (other.query_tokens, other.key_tokens):
+        return difference(found, other, state)
+    words = f"{spec.name} and {chosen.name} cut this text into other tokens, so both are told word by word."
+    shown = difference(_in_words(read, spec), _in_words(read, chosen), state)
+    return replace(shown, note=f"{shown.note} {words}")
+
+
+def another(spec: CheckpointSpec, kinds: Collection[str], state: PageState) -> CheckpointSpec | None:
+    """The menu of the models of some kinds beside ``spec``; None while none is chosen. Reads and writes with."""
+    others = {one.slug: one for one in checkpoints.available() if one.ready and one.kind in kinds and one != spec}
     wanted = state.text("with")
     slug = st.selectbox(
         "With", list(others), index=list(others).index(wanted) if wanted in others else None,
         format_func=lambda slug: others[slug].name, key=state.key("maps.with"), placeholder="Choose a model", width=260,
     )  # fmt: skip
     state.set(**{"with": slug})
-    if slug is None:
-        return None
-    other = session.trace(slug, read.text, read.second or None).encoder
-    assert other is not None
-    if (found.query_tokens, found.key_tokens) == (other.query_tokens, other.key_tokens):
-        return difference(found, other, state)
-    words = f"{spec.name} and {others[slug].name} cut this text into other tokens, so both are told word by word."
-    shown = difference(_in_words(read, spec), _in_words(read, others[slug]), state)
-    return replace(shown, note=f"{shown.note} {words}")
+    return None if slug is None else others[slug]
 
 
 def difference(first: AttentionMap, second: AttentionMap, state: PageState) -> AttentionMap:
