@@ -166,5 +166,6 @@ def _about(entry: Entry, slug: str, names: dict[str, str], live: bool) -> str:
     name = names.get(slug, slug)
     said = entry.relative if live and entry.relative else entry.notes.get(slug, entry.about)
     if not live:
-        return f"Cut by the tokeniser of {name}. {said}"
+        ask = f" “Ask {name}, a relative” shows what the same places cost it." if entry.relative else ""
+        return f"Cut by the tokeniser of {name}. {said}{ask}"
     return f"Cut and answered by {name}. {said}"
