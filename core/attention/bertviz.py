@@ -1,9 +1,9 @@
 """bertviz's head, model and neuron view, each as one page that needs no network and runs nothing but its own scripts.
 
-The views are the scripts of the installed bertviz package (Jesse Vig, 2019, arXiv:1906.05714), unchanged; d3 and jQuery
-come from ``assets/vendor``. What differs from bertviz's own output is how they get their data:
+The views are the scripts of the installed bertviz package (Jesse Vig, 2019, arXiv:1906.05714), unchanged; d3, jQuery
+and require.js come from ``assets/vendor``. What differs from bertviz's own output is how they get their data:
 
-* no script comes from a CDN, and require.js, whose work is to load others, is replaced by a few lines;
+* no script comes from a CDN: require.js finds the two that it is asked for on the page;
 * numbers travel as bytes (`core.attention.views.packed`), because bertviz draws them as opacity and a screen has 256
   steps of that; as JSON text with 17 digits the same numbers need more than ten times the space;
 * tokens travel as JSON and are drawn as text: a token cannot become markup (`core.attention.views.page`);
@@ -35,7 +35,8 @@ from core.settings import ASSETS
 
 __all__ = ["MAX_LINES", "Carried", "Theme", "View", "carries", "data_url", "height", "render", "shown_tokens"]
 
-_LIBRARIES = ("d3-5.7.0/d3.min.js", "jquery-3.7.1/jquery.min.js")
+_LIBRARIES = ("d3-5.7.0/d3.min.js", "jquery-3.7.1/jquery.min.js", "requirejs-2.3.6/require.js")
+"""require.js comes last, so that the others offer themselves to the page and not to it (d3's module has no name)."""
 _VIEWS: dict[View, str] = {"head": "head_view.js", "model": "model_view.js", "neuron": "neuron_view.js"}
 _HINTS: dict[View, str] = {
     "head": "Lines run from a token (left) to the tokens it looks at (right); the stronger, the more weight. Point at "
@@ -68,7 +69,7 @@ def render(
     """A complete HTML page that shows ``trace``.
 
     Layers, heads and tokens count from 0 here and from 1 on the page. 12 layers and 12 heads of 128 tokens make a page
-    of 3.5 MB (10⁶ bytes), of 256 tokens 13 MB; queries and keys of 64 numbers add 3.1 MB for every 128 tokens. With 16
+    of 3.6 MB (10⁶ bytes), of 256 tokens 13 MB; queries and keys of 64 numbers add 3.1 MB for every 128 tokens. With 16
     bits the numbers take twice that.
 
     Args:

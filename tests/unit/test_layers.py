@@ -1,4 +1,4 @@
-"""What only reads stays light: each test starts a fresh Python and looks at what it has imported afterwards.
+"""What only reads stays light: a fresh Python runs it and looks at what it has imported afterwards.
 
 The arrows between the layers are import-linter's contracts in ``pyproject.toml``; what it cannot see is an import that
 happens inside a function, or one that a library makes.
@@ -114,17 +114,55 @@ VIEWS = {
 def imported_by(code: str) -> set[str]:
     """The top-level modules that a fresh Python has after running ``code``."""
     ending = "\nimport json, sys\nprint('\\n' + json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    return set(json.loads(fresh(code + ending)))
+
+
+def fresh(code: str) -> str:
+    """The last line that a fresh Python writes."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ATLAS_")}
     done = subprocess.run(
-        [sys.executable, "-c", code + ending], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    return set(json.loads(done.stdout.splitlines()[-1]))
+    return done.stdout.splitlines()[-1]
+
+
+_ONE_BY_ONE = """
+import json, sys, traceback
+before, found = set(), {{}}
+for what, code in {reads!r}.items():
+    try:
+        exec(code, {{}})
+        failure = ""
+    except Exception:
+        failure = traceback.format_exc()
+    now = {{name.split('.')[0] for name in sys.modules}}
+    found[what] = [failure, sorted(now - before)]
+    before = now
+print(json.dumps(found))
+"""
+
+
+def brought(reads: dict[str, str]) -> dict[str, tuple[str, set[str]]]:
+    """How each ended (nothing, or a traceback), and the top-level modules that it brought and none before it had.
+
+    All in one fresh Python: to start one for each would take longer than what they do.
+    """
+    done = fresh(_ONE_BY_ONE.format(reads=reads))
+    return {what: (failure, set(names)) for what, (failure, names) in json.loads(done).items()}
+
+
+@pytest.fixture(scope="module")
+def reading() -> dict[str, tuple[str, set[str]]]:
+    """What each of `READS` brought."""
+    return brought(READS)
 
 
 @pytest.mark.parametrize("what", READS)
-def test_what_reads_imports_neither_torch_nor_streamlit(what: str) -> None:
-    assert imported_by(READS[what]) & {*HEAVY, "streamlit"} == set()
+def test_what_reads_imports_neither_torch_nor_streamlit(what: str, reading: dict[str, tuple[str, set[str]]]) -> None:
+    failure, names = reading[what]
+    assert not failure, failure
+    assert names & {*HEAVY, "streamlit"} == set()
 
 
 def test_every_figure_module_is_light() -> None:
@@ -161,3 +199,6 @@ def test_pages_and_views_that_only_read_never_import_torch() -> None:
 
 def test_the_probe_sees_what_is_imported() -> None:
     assert imported_by("import scipy") & HEAVY == {"scipy"}  # the quickest of them
+    found = brought({"light": "import tomllib", "heavy": "import scipy", "again": "import scipy", "wrong": "1 / 0"})
+    assert [names & HEAVY for _, names in found.values()] == [set(), {"scipy"}, set(), set()]
+    assert ["ZeroDivisionError" in failure for failure, _ in found.values()] == [False, False, False, True]

@@ -1,10 +1,9 @@
-// What bertviz's scripts ask for, given before they run: require.js, and their parameters as PYTHON_PARAMS (head and
-// model view) or window.bertviz_params (neuron view). Where a map is longer than a view can draw, a window of it is
-// shown: bertviz reads the map anew whenever its own menu "filter" changes, so the window is cut just before that.
-const require = { config() {} };
-function requirejs(names, use) {
-  use(...names.map((name) => ({ jquery: window.jQuery, d3: window.d3 })[name]));
-}
+// What bertviz's scripts ask for, given before they run: the modules that require.js is asked for, which are on the page
+// already, and their parameters as PYTHON_PARAMS (head and model view) or window.bertviz_params (neuron view). Where a
+// map is longer than a view can draw, a window of it is shown: bertviz reads the map anew whenever its own menu "filter"
+// changes, so the window is cut just before that.
+define("jquery", () => window.jQuery);
+define("d3", () => window.d3);
 const PYTHON_PARAMS = JSON.parse(document.getElementById("data").textContent);
 window.bertviz_params = PYTHON_PARAMS;
 
@@ -114,8 +113,8 @@ window.bertviz_params = PYTHON_PARAMS;
     });
   }
 
-  // What bertviz leaves to be mended once it has drawn.
-  document.addEventListener("DOMContentLoaded", () => {
+  // What bertviz leaves to be mended once it has drawn: require.js serves in turn, and bertviz has asked by then.
+  const drawn = () => {
     if (!document.body.classList.contains("neuron")) return;
     const picture = document.getElementById("vis");
     const mend = () => {
@@ -129,5 +128,6 @@ window.bertviz_params = PYTHON_PARAMS;
     }
     new MutationObserver(mend).observe(picture, { childList: true });
     mend();
-  });
+  };
+  document.addEventListener("DOMContentLoaded", () => requirejs(["d3"], drawn));
 }
