@@ -86,9 +86,9 @@ def named(name: str, field: str = "architecture") -> Any:
 
     if hasattr(transformers, name):
         return getattr(transformers, name)
-    from core.anatomy import own, own_dalle, own_elmo, own_transformer
+    from core.anatomy import own, own_dalle, own_elmo, own_transformer, own_transformer_xl
 
-    modules = (own, own_dalle, own_elmo, own_transformer)
+    modules = (own, own_dalle, own_elmo, own_transformer, own_transformer_xl)
     found = next((getattr(module, name) for module in modules if hasattr(module, name)), None)
     if found is None:
         raise RecordUnusable(f"{field}: there is no class named {name!r} in transformers or in core/anatomy/own*.py.")

@@ -168,9 +168,9 @@ def _side(slug: str, size: str | None, root: ModuleNode, alone: bool) -> Side:
     chosen, system = size_of(slug, size), catalogue.get(slug)
     name = f"{system.name} {chosen.name}"
     stated = [int(number) if number.isdigit() else 0 for number in shape(chosen)[0].split(" + ")]
-    found = []
+    found, held = [], pieces(root)
     for at, stack in enumerate(stacks(root)):
-        stored = _stored(pieces(root), stack.slug)
+        stored = _stored(held, stack.slug)
         told = stated[at] if at < len(stated) else 0
         # a configuration that says less than the tree holds counts something else (the layers of one half)
         found.append(Layers(stack.name, stored, max(stored, told)))

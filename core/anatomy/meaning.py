@@ -108,10 +108,12 @@ def parts() -> tuple[Part, ...]:
 
 def stacks(root: ModuleNode) -> tuple[Stack, ...]:
     """The stacks of a network: two where siblings of the known names stand side by side, else one."""
+    # stacks stand at the root or one step below it
+    near = [("", root), *((child.name, child) for child in root.children)]
     for row in _data()["stacks"]:
-        for path, node, _ in root.walk():
+        for path, node in near:
             below = {child.name for child in node.children if child.cls != "NoneType"}
-            if path.count(".") < 1 and below >= set(row["children"]):
+            if below >= set(row["children"]):
                 start = f"{path}." if path else ""
                 return tuple(
                     Stack(f"{start}{child}", name, kind)
@@ -130,6 +132,7 @@ def pieces(root: ModuleNode) -> tuple[Piece, ...]:
     return tuple(_pieces(root, "", (("", root.cls),), 1, both if len(both) > 1 else (), None))
 
 
+@lru_cache(maxsize=4096)  # some forty ways in a tree, and layers of one class have the same in every tree
 def meaning(steps: tuple[Step, ...], tensor: str = "") -> Part:
     """The part that a module, or one of its tensors, means; the root is the first step, without a name."""
     names = [*steps, (tensor, "")] if tensor and tensor not in _PLAIN else list(steps)

@@ -2,7 +2,8 @@
 
 Adapter-BERT (Houlsby et al., 2019): BERT with an adapter between the dense layer of each sub-layer and its norm, as the
 authors' code has it. What runs here is `core.checkpoints.adapters`, where adapters lie beside the encoder, by task.
-ELMo, DALL-E and the Transformer of 2017 have files of their own: `own_elmo`, `own_dalle`, `own_transformer`.
+ELMo, DALL-E, the Transformer of 2017 and Transformer-XL have files of their own: `own_elmo`, `own_dalle`,
+`own_transformer`, `own_transformer_xl`.
 
 mT5 (Xue et al., 2020) scores the vocabulary with a matrix of its own. transformers ties it to the token vectors
 whatever the configuration says, and so counts V x d_model too few.

@@ -5,6 +5,7 @@ transformers takes unknown keyword arguments without a word, so a misspelt field
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -110,3 +111,19 @@ def test_masks_of_dall_e_as_appendix_b_has_them() -> None:
     assert [mask_kind(i, 64) for i in range(1, 7)] == ["row", "column", "row", "row", "row", "column"]
     assert [i for i in range(1, 65) if mask_kind(i, 64) == "convolutional"] == [64]
     assert sum(mask_kind(i, 64) == "column" for i in range(1, 64)) == len(range(2, 64, 4)) == 16
+
+
+def test_a_transformer_xl_for_words_counts_what_its_authors_code_makes() -> None:
+    overrides = {
+        "vocab_size": 100, "cutoffs": [20, 60], "div_val": 4, "d_model": 16, "n_layer": 2, "n_head": 2, "d_head": 8,
+        "d_inner": 24,
+    }  # fmt: skip
+    words = 20 * 16 + 40 * 4 + 40 * 1
+    widened = 16 * 16 + 4 * 16 + 1 * 16
+    layer = 3 * 16 * 16 + 16 * 16 + 16 * 16 + 2 * 16 + (16 * 24 + 24) + (24 * 16 + 16) + 2 * 16
+    scores = 100 + (2 * 16 + 2) + 16 * 16  # a bias for each word, an entry for each rarer bin, the first bin's matrix
+    build = partial(build_model, "TransformerXLModel", "TransformerXLConfig")
+    assert _count(build(overrides)) == words + widened + 2 * (layer + 2 * 16) + scores
+    assert _count(build(overrides | {"untie_r": False})) == words + widened + 2 * layer + 2 * 16 + scores
+    one_table = 100 * 16 + 100 + (2 * 16 + 2)
+    assert _count(build(overrides | {"div_val": 1})) == one_table + 2 * (layer + 2 * 16)

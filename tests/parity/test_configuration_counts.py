@@ -10,25 +10,24 @@ import pytest
 from core import anatomy, catalogue
 from core.anatomy.build import build_model, describe
 from core.anatomy.roles import by_role
-from core.costs import shape_of
 from core.costs.blueprint import tree, used
+from core.costs.left_out import no_editor
 from core.costs.start import start
+from core.errors import OutOfRange
 
 
 def _sizes() -> list[tuple[str, str]]:
-    """Every size that is a stack of attention layers."""
-    found = []
-    for system in catalogue.systems():
-        for size in system.sizes:
-            shape = shape_of(system.slug, size.name)
-            if shape is not None and shape.main.heads:
-                found.append((system.slug, size.name))
-    return found
+    """Every size that is a stack of attention layers over one table of words."""
+    return [(s.slug, size.name) for s in catalogue.systems() for size in s.sizes if not no_editor(s.slug, size.name)]
 
 
 def test_what_the_editor_refuses_has_no_attention_layers_or_two_towers() -> None:
     held = {slug for slug, _ in _sizes()}
     assert {s.slug for s in catalogue.systems() if s.sizes} - held == {"elmo", "clip", "mamba"}
+    words = [size.name for size in catalogue.get("transformer-xl").sizes if size.architecture == "TransformerXLModel"]
+    assert not {("transformer-xl", name) for name in words} & set(_sizes())
+    with pytest.raises(OutOfRange, match="cuts its vocabulary into bins"):
+        start("transformer-xl", words[0])
 
 
 @pytest.mark.parametrize(("slug", "size"), _sizes())
