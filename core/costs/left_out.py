@@ -16,18 +16,25 @@ def left_out(slug: str, size: str | None = None) -> str:
         return "" if shape.stack("decoder") else "There is no key-value cache: an encoder reads the whole text at once."
     if shape is not None:
         return (
-            "Activations are not computed: the formula counts what layers of attention keep for the way back, and "
-            "these layers have none. In place of keys and values, each layer keeps "
+            "In place of keys and values, each layer keeps "
             f"{shape.main.constant:,} numbers of the text before, however long it is."
         )
     if towers(slug, size):
         return "There is no key-value cache: both towers read all they are given at once."
     if word_work(slug, size):
-        return (
-            "Activations are not computed: the formula counts what layers of attention keep for the way back, and "
-            "LSTMs have none. There is no key-value cache: an LSTM hands on a state of one size, however long the text."
-        )
+        return "There is no key-value cache: an LSTM hands on a state of one size, however long the text."
     return "Activations, cache and operations are not computed: the network is of a kind that the formulas lack."
+
+
+def no_editor(slug: str, size: str | None = None) -> str:
+    """Why the parameters of a size cannot be edited; empty where they can."""
+    if size_of(slug, size).architecture == "TransformerXLModel":
+        name = f"{catalogue.get(slug).name} {size_of(slug, size).name}"
+        return (
+            f"{name} cuts its vocabulary into bins with scores of their own, and the editor sets up one table of "
+            "words. Its memory, its cache and what its training costs can be computed; choose another size to edit."
+        )
+    return no_stack(slug, size)
 
 
 def no_stack(slug: str, size: str | None = None) -> str:

@@ -96,7 +96,7 @@ def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> Stack:
         cross=cross,
         spans=_spans(config, side, layers),
         kept=kept,
-        memory=int(getattr(config, "mem_len", 0) or 0) if getattr(config, "attn_type", "") == "uni" else 0,
+        memory=int(getattr(config, "mem_len", 0) or 0) if _remembers(config) else 0,
     )
 
 
@@ -159,3 +159,8 @@ def _need(config: Any, names: tuple[str, ...]) -> Any:
     if found is None:
         raise AttributeError(f"{type(config).__name__} has none of {', '.join(names)}")
     return found
+
+
+def _remembers(config: Any) -> bool:
+    """Whether keys of an earlier segment are looked at: in a Transformer-XL, built of XLNet's class or of ours."""
+    return getattr(config, "attn_type", "") == "uni" or config.model_type == "transformer-xl"

@@ -11,6 +11,13 @@ letters, and what follows the letters is multiplied once a word:
     2 · Σ f · w · e · (n - w + 1)  +  2 · (weights of highways and projection)
 
 Sigmoids, sums and the largest of the places are left out. Nothing here grows with the length of the text.
+
+For the way back an LSTM keeps of each word what came in (d) and the projected state before it (d), its four gates
+(4 c), the cell, the cell bent, and that times the last gate (3 c), with 16 bits a number:
+
+    2 · 2 · L · (2 d + 7 c)    bytes
+
+What the letters keep is left out, as the embeddings of other networks are.
 """
 
 from __future__ import annotations
@@ -41,6 +48,17 @@ class WordWork:
 def word_work(slug: str, size: str | None = None) -> WordWork | None:
     """What one word costs; None for a network without LSTMs."""
     return of_tree(anatomy.tree(slug, size))
+
+
+def kept_by_word(root: ModuleNode) -> float:
+    """Bytes that all LSTMs of a tree keep of one word for the way back; 0 for a tree without them."""
+    kept = 0
+    for _, node, copies in root.walk():
+        if "LSTM" in node.cls:
+            projected, units = next(child.tensors[0][1] for child in node.children if child.name == "projection")
+            came = next(child.tensors[0][1][1] for child in node.children if child.name == "from_input")
+            kept += copies * (came + projected + 7 * units)
+    return 2.0 * kept
 
 
 def of_tree(root: ModuleNode) -> WordWork | None:

@@ -13,7 +13,7 @@ from core.anatomy.node import ModuleNode
 from core.anatomy.sizes import size_of
 from core.costs.configuration import Configuration, Head, Positions
 from core.costs.keep import shape_of
-from core.costs.left_out import no_stack
+from core.costs.left_out import no_editor
 from core.costs.shape import Shape
 from core.errors import OutOfRange
 
@@ -52,12 +52,13 @@ _MEANINGS = (
 def start(slug: str, size: str | None = None) -> Configuration:
     """The editor's first values for a published size.
 
-    Raises :class:`core.errors.OutOfRange` for a network that is not one stack of attention layers, and what the
-    catalogue raises for names that it lacks.
+    Raises :class:`core.errors.OutOfRange` for a network that is not one stack of attention layers over one table of
+    words, and what the catalogue raises for names that it lacks.
     """
     chosen, shape = size_of(slug, size), shape_of(slug, size)
-    if shape is None or not shape.main.heads:
-        raise OutOfRange(no_stack(slug, chosen.name))
+    refusal = no_editor(slug, chosen.name)
+    if refusal or shape is None:
+        raise OutOfRange(refusal)
     root = anatomy.tree(slug, chosen.name)
     style = next((name for begin, name in _STYLES if chosen.architecture.startswith(begin)), "bert")
     if style == "deberta-3" and _named(root, "conv"):

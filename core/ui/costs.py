@@ -14,8 +14,9 @@ from core.costs.cache import kept_by_one_token
 from core.costs.differences import differences
 from core.costs.flops import TRAINING
 from core.costs.known import formulas
-from core.costs.left_out import left_out, no_stack
-from core.costs.recurrent import LETTERS, word_work
+from core.costs.left_out import left_out, no_editor
+from core.costs.recurrent import LETTERS, kept_by_word, word_work
+from core.costs.selective import kept_by_token, states_by_token
 from core.costs.towers import towers
 from core.figures.numbers import in_bytes, in_operations, percent, short
 from core.ui.calculators.parts import formula, usual_length
@@ -66,6 +67,14 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
                 f"{text}, 16 bits; {kept[1]} with scores computed again, {kept[2]} with whole layers", "activations",
             )
         )  # fmt: skip
+    elif selective := kept_by_token(root):
+        found.append(
+            Line(
+                "Activations", f"{in_bytes(selective)} a token",
+                f"{in_bytes(length * selective)} for {text}, 16 bits, the states computed again; kept they would be "
+                f"{in_bytes(states_by_token(root))} a token more", "kept",
+            )
+        )  # fmt: skip
     if shape.stack("decoder") is not None:
         all_of_it = in_bytes(cache_bytes(shape, length, source=length))
         found.append(
@@ -114,7 +123,12 @@ def _by_word(slug: str, size: str) -> list[Line]:
     work = word_work(slug, size)
     if work is None:
         return []
+    kept = kept_by_word(anatomy.tree(slug, size))
     return [
+        Line(
+            "Activations", f"{in_bytes(kept)} a word",
+            f"16 bits, of the LSTMs alone; {in_bytes(512 * kept)} for a text of 512 words", "kept",
+        ),
         Line(
             "Operations for a word", in_operations(work.total),
             f"forward, at any length of the text; {in_operations(work.recurrent)} of them in the LSTMs, "
@@ -133,7 +147,7 @@ def computed_table(system: System, size: str) -> None:
         ]
     wanted: dict[str, links.Value] = {"system": system.slug, "size": None if size == system.default_size.name else size}
     href = base_path() + links.url("calculators", wanted)
-    if not no_stack(system.slug, size):
+    if not no_editor(system.slug, size):
         rows.append(("With other numbers", Link("change them in the calculators", href), ""))
     table(
         Table(
