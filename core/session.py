@@ -52,11 +52,13 @@ def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
 
 
 @st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
-def trace(slug: str, text: str, text_b: str | None = None, *, vectors: bool = False) -> AttentionTrace:
-    """Attention of checkpoint ``slug`` over ``text``, with a second sentence for an encoder."""
+def trace(
+    slug: str, text: str, text_b: str | None = None, *, vectors: bool = False, adapters: str | None = None
+) -> AttentionTrace:
+    """Attention of ``slug`` over ``text``, with a second sentence for an encoder, through the adapters of a task."""
     from core.attention.capture import capture
 
-    return capture(checkpoint(slug), text, text_b, vectors=vectors)
+    return capture(checkpoint(slug), text, text_b, vectors=vectors, adapters=adapters)
 
 
 @st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
@@ -79,7 +81,7 @@ def rewritten_trace(
 
 @st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
 def word_look(slug: str, text: str, task: str | None) -> WordLook:
-    """How ``slug`` looks over ``text``, word by word; ``task`` is for an encoder-decoder."""
+    """How ``slug`` looks over ``text``, word by word; ``task`` is for an encoder-decoder, or adapters."""
     from core.attention.beside import look
 
     return look(checkpoint(slug), text, task)

@@ -1,4 +1,4 @@
-"""A tiny random encoder with the files of its package, a corpus for four tasks, and a recipe that trains on it."""
+"""A tiny random encoder with the files of its package, adapters on it, a corpus for four tasks, and a recipe for it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from core.checkpoints.adapters import AdapterBert
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.training.recipe import Recipe, SourceFile
 from tests import tiny, tinycorpus
 
@@ -73,3 +75,19 @@ def trunk(folder: Path) -> Path:
     BertModel(config, add_pooling_layer=False).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def checkpoint(folder: Path) -> Checkpoint:
+    """Random adapters for the four tasks on the encoder of :func:`trunk`, which is written to ``folder``."""
+    from transformers import AutoTokenizer, BertModel
+
+    trunk(folder)
+    encoder = BertModel.from_pretrained(folder, add_pooling_layer=False, attn_implementation="eager")
+    torch.manual_seed(1)
+    model: Any = AdapterBert(encoder, {name: len(told["answers"]) for name, told in TASKS.items()}, 3)
+    with torch.no_grad():
+        for value in model.tasks.parameters():
+            value.add_(0.3 * torch.randn_like(value))
+    model.config.adapter_tasks = TASKS
+    spec = CheckpointSpec("x", "X", None, "encoder", "adapters", "bundled", "-", "-", True, max_positions=48)
+    return Checkpoint(model.eval(), AutoTokenizer.from_pretrained(folder), spec)

@@ -68,7 +68,7 @@ def look(checkpoint: Checkpoint, text: str, task: str | None = None) -> WordLook
     """Run ``checkpoint`` over ``text``.
 
     Args:
-        task: what an encoder-decoder is asked to do; no other model looks at it.
+        task: what an encoder-decoder is asked to do, or whose adapters run; no other model looks at it.
 
     Raises:
         InputUnusable: its tokeniser does not say where its tokens stand.
@@ -80,7 +80,9 @@ def look(checkpoint: Checkpoint, text: str, task: str | None = None) -> WordLook
     if checkpoint.spec.kind == "seq2seq-lm" and task is not None:
         return _both_sides(checkpoint, clean(text, MAX_CHARS), task, words)
     typed = clean(text, MAX_CHARS)
-    trace = capture(checkpoint, typed, target=typed if checkpoint.spec.kind == "seq2seq-lm" else None)
+    kind = checkpoint.spec.kind
+    target, adapters = (typed if kind == "seq2seq-lm" else None), (task if kind == "adapters" else None)
+    trace = capture(checkpoint, typed, target=target, adapters=adapters)
     found, tokens = trace.encoder or trace.decoder, tokenise(checkpoint, typed)
     if found is None or len(tokens) != len(found.key_tokens):
         raise NoAttentionMatrix(f"The attention of {checkpoint.spec.name} is not over the tokens of the sentence.")

@@ -47,28 +47,32 @@ def capture(
     target: str | None = None,
     *,
     vectors: bool = False,
+    adapters: str | None = None,
 ) -> AttentionTrace:
     """Every attention weight of ``checkpoint`` over ``text``.
 
     ``text_b`` is a second sentence for an encoder. ``target`` is what an encoder-decoder is made to write; without it,
     its own greedy output is used. With ``vectors`` the maps have their queries and keys, for which the model runs once
-    more. The shared model is not changed.
+    more. ``adapters`` is the task whose adapters run, of a model that has some; by default none do. The shared model is
+    not changed.
 
     Raises:
         InputEmpty: there is no text, or no token is left of it.
         InputTooLong: more tokens than the model has positions or than :data:`MAX_TOKENS`.
         NoAttentionMatrix: the architecture, or this mode of it, computes no attention matrix, or its queries and keys
             are not known.
+        OutOfRange: there are no adapters for this task.
     """
     import torch
 
     from core.attention.architectures.vectors import attach
+    from core.language.adapters import through
 
     kind = checkpoint.spec.kind
     refuse(checkpoint.model.config.model_type)
     if kind in ("causal-lm", "seq2seq-lm"):
         _refuse_switching(checkpoint.model)
-    with torch.inference_mode():
+    with torch.inference_mode(), through(checkpoint, adapters):
         if kind == "seq2seq-lm":
             return _encoder_decoder(checkpoint, text, target, vectors=vectors)
         inputs = _tokenise(checkpoint, text, None if kind == "causal-lm" else text_b)

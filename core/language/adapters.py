@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, OutOfRange
 from core.language.limits import check_length
 from core.language.text import clean
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MAX_CHARS = 1_000
 _END = re.compile(r"(?<=[.!?…])[\"'”’)]?\s+(?![a-z])")
@@ -34,6 +38,16 @@ class TaskInfo:
     """Numbers that its adapters, norms and head have."""
     trained_alone: int
     """Numbers of its head alone."""
+
+
+class Asked(NamedTuple):
+    """One text as a task is asked about it."""
+
+    task: TaskInfo
+    read: str
+    """The text that is asked about, or the part of it."""
+    inputs: dict[str, Tensor]
+    """One row, named as the encoder takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +105,52 @@ def without_mark(text: str) -> str:
     return bare
 
 
-def judge(checkpoint: Checkpoint, text: str, task: str) -> TaskVerdict:
-    """What the task's adapters and its head alone say of ``text``, or of what the task asks about.
+def through(checkpoint: Checkpoint, task: str | None, twin: Any = None) -> AbstractContextManager[None]:
+    """Within the block a pass of the model, or of a twin, goes through the adapters of ``task``; through none for None.
+
+    With a ``twin`` through the twin's own modules of them, so that they can be looked at.
+
+    :raises OutOfRange: the checkpoint has no such task.
+    """
+    if task is None:
+        return nullcontext()
+    from core.checkpoints.adapters import running
+
+    model: Any = twin or checkpoint.model
+    return running(model.tasks[_known(checkpoint, task).slug])
+
+
+def _known(checkpoint: Checkpoint, task: str) -> TaskInfo:
+    known = {info.slug: info for info in tasks(checkpoint)}
+    if task not in known:
+        raise OutOfRange(f"There are no adapters for “{task[:40]}” here. Choose one of: {', '.join(known)}.")
+    return known[task]
+
+
+def prepare(checkpoint: Checkpoint, text: str, task: str) -> Asked:
+    """``text``, or of it what the task asks about, as the encoder takes it.
 
     :raises OutOfRange: the checkpoint has no such task.
     :raises InputEmpty: the text has no readable character.
     :raises InputTooLong: the text has more characters or tokens than fit.
     """
-    import torch
-
-    known = {info.slug: info for info in tasks(checkpoint)}
-    if task not in known:
-        raise OutOfRange(f"There are no adapters for “{task[:40]}” here. Choose one of: {', '.join(known)}.")
-    info = known[task]
+    info = _known(checkpoint, task)
     cleaned = clean(text, MAX_CHARS)
     read = without_mark(cleaned) if info.without_mark else cleaned
     given = checkpoint.tokenizer(read, return_tensors="pt", return_token_type_ids=True, verbose=False)
     check_length(checkpoint, int(given["input_ids"].shape[1]))
+    return Asked(info, read, {name: given[name] for name in ("input_ids", "token_type_ids", "attention_mask")})
+
+
+def judge(checkpoint: Checkpoint, text: str, task: str) -> TaskVerdict:
+    """What the task's adapters and its head alone say of ``text``, or of what the task asks about.
+
+    :raises OutOfRange, InputEmpty, InputTooLong: as :func:`prepare`.
+    """
+    import torch
+
     model: Any = checkpoint.model
-    inputs = {name: given[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
+    info, read, inputs = prepare(checkpoint, text, task)
     with torch.inference_mode():
         found = model.answer(inputs, task, watch=True)
         alone = model.answer_alone(inputs, task)

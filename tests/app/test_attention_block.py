@@ -154,12 +154,16 @@ def test_the_lens_has_a_text_of_its_own() -> None:
     assert title(at) == "Weights"  # the block is still there
 
 
-def test_a_model_that_predicts_no_word_has_a_block_and_no_lens() -> None:
+def test_a_model_whose_head_reads_all_tokens_has_a_block_and_no_lens() -> None:
     at = page(model="atlas-adapter-bert")
     assert not at.warning
     assert title(at) == "Weights"
-    assert "predicts no word" in shown(at)
-    assert "the adapters of this model add nothing" in shown(at)
+    assert "reads all tokens together, and the lens reads one" in shown(at)
+    assert "norms are those of the task" in shown(at)
+    at = page(model="atlas-adapter-bert", task="question", step="feed-forward-adapter-up", layer="2")
+    assert not at.warning
+    assert title(at) == "Adapter: up"
+    assert formula(at) == "H W_u + b_u"
 
 
 @pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)

@@ -96,6 +96,16 @@ def test_a_host_without_measurements_is_told_what_to_run(checkpoint_dir: Path, m
     assert "python -m core heads SLUG" in every().info[0].value
 
 
+def test_every_bundled_row_has_an_effect_and_what_differs_is_said() -> None:
+    at = every(models="atlas-adapter-bert,atlas-xlnet", score="effect")
+    table = at.dataframe[0].value
+    assert len(table) == 144
+    assert table["bits lost"].notna().all()
+    assert "the answers to all its tasks" in shown(at)
+    assert "in the content stream alone" in shown(at)
+    assert "in the content stream alone" not in shown(every(models="minilm"))
+
+
 def test_models_without_measurements_are_named(checkpoint_dir: Path) -> None:
     assert "Not measured: " in shown(every())
 

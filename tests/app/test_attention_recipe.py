@@ -50,6 +50,7 @@ QUERIES: dict[str, dict[str, str]] = {
     "a kind that is off": {"tab": "off", "model": "dir-tiny-t5", "asked": "The cat sat.", "map": "encoder"},
     "a sentence of grammar": {"tab": "grammar", "relation": "det", "sentence": "atlas-002"},
     "heads that are off": {"tab": "off", "model": "dir-tiny-bert", "asked": "The [MASK] sat.", "off": "e1-1,e2-2"},
+    "a task of adapters": {"tab": "off", "model": "atlas-adapter-bert", "task": "genre", "off": "e1-5"},
     "every head": {"tab": "every", "score": "effect", "least": "0.2", "kind": "cross"},
     "side by side": {
         "tab": "beside",
@@ -78,6 +79,11 @@ def test_a_recipe_spells_the_usual_text_out(saved: list[bytes]) -> None:
     settings = json.loads(saved[-1])["settings"]
     assert settings["text"] == "The cat that the dog chased sat on the mat because it was tired."
     assert (settings["layer"], settings["head"], settings["view"]) == (1, 3, "heat")
+
+
+def test_a_recipe_spells_out_whose_adapters_run(saved: list[bytes]) -> None:
+    page(tab="off", model="atlas-adapter-bert")
+    assert json.loads(saved[-1])["settings"]["task"] == "words"
 
 
 def test_a_text_too_long_for_a_link_travels_in_a_recipe(checkpoint_dir: Path, saved: list[bytes]) -> None:

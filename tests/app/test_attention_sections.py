@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.attention.trace import AttentionMap
+from core.attention.views import grid
 from tests.app.test_branches import NASTY, opened, shown
 
 MODELS = ("dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird")
@@ -59,9 +62,58 @@ def test_a_text_without_a_mask_is_told_what_would_work(checkpoint_dir: Path) -> 
     assert at.text_input[0].value == "no mask here"
 
 
-def test_a_model_that_predicts_no_word_says_so() -> None:
+def test_a_model_with_adapters_answers_by_its_task() -> None:
     at = page(tab="off", model="atlas-adapter-bert")
-    assert "predicts no word" in at.warning[0].value
+    assert not at.warning
+    assert "**Have two neighbouring words changed places?**" in shown(at)
+    assert set(at.dataframe[0].value["best answer after"]) == {"swapped"}
+    assert len(at.dataframe[0].value) == 72
+    assert widget(at.multiselect, "Off").value == ["e4-7"]  # type: ignore[attr-defined]
+    assert "“swapped” goes from 97 % to " in shown(at)
+    words = at.dataframe[0].value["bits lost"].max()
+    widget(at.selectbox, "Task").set_value("genre").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert at.query_params["task"] == "genre"
+    assert "**Where does the sentence come from?**" in shown(at)
+    assert at.dataframe[0].value["bits lost"].max() != words
+    again = page(tab="off", model="atlas-adapter-bert", task="genre", asked="The soup was cold and tasted of nothing.")
+    assert {"story", "conversation"} <= set(again.dataframe[0].value["best answer after"])
+    bare = page(tab="off", model="atlas-adapter-bert", task="question", asked="?!")
+    assert "nothing before the mark" in bare.warning[0].value
+
+
+def test_maps_are_drawn_through_the_adapters_of_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[AttentionMap] = []
+    real = grid.render
+    monkeypatch.setattr(grid, "render", lambda found, **more: (drawn.append(found), real(found, **more))[1])
+    at = page(tab="all", model="atlas-adapter-bert")
+    assert widget(at.selectbox, "Adapters for").value == "none"  # type: ignore[attr-defined]
+    widget(at.selectbox, "Adapters for").set_value("genre").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert at.query_params["task"] == "genre"
+    bare, genre = drawn[0], drawn[-1]
+    assert (bare.weights[0] == genre.weights[0]).all(), "the first layer reads what all tasks read"
+    assert abs(bare.weights[1] - genre.weights[1]).max() > 0.001
+    widget(at.selectbox, "Adapters for").set_value("none").run()  # type: ignore[attr-defined]
+    assert "task" not in at.query_params
+    assert widget(page(model="atlas-adapter-bert", task="genre").selectbox, "Adapters for").value == "genre"  # type: ignore[attr-defined]
+    other = page(tab="all", model="atlas-adapter-bert", task="genre", together="models", **{"with": "minilm"})
+    assert not other.warning
+    difference = drawn[-1].weights
+    page(tab="all", model="minilm")
+    np.testing.assert_allclose(difference, genre.weights - drawn[-1].weights, atol=1e-6)
+
+
+def test_a_head_of_two_streams_is_off_in_both_or_in_one() -> None:
+    at = page(tab="off", model="atlas-xlnet", off="d4-1")
+    assert not at.warning
+    assert "the answer loses **0.00 bits**" in shown(at)
+    assert set(at.dataframe[0].value["attention"]) == {"Both streams", "Content stream", "Query stream"}
+    assert len(at.dataframe[0].value) == 72
+    other = page(tab="off", model="atlas-xlnet", off="q4-1,c1-1", map="query")
+    assert widget(other.multiselect, "Off").value == ["q4-1"]  # type: ignore[attr-defined]
+    assert "“c1-1”, which this model has not" in shown(other).replace("\\", "")
+    assert "Layer 4" in [button.label for button in other.button]
 
 
 @pytest.mark.parametrize("tab", ["off", "all", "bertviz"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,12 @@ from core.attention.ablation.gates import Gates, Head, heads_of
 from core.attention.ablation.question import Reader, Where, ask
 from core.attention.architectures.layout import places
 from core.attention.capture import capture
+from core.attention.inside.lens import lens
+from core.checkpoints.adapters import running
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputUnusable, OutOfRange
-from tests import tinyfamilies
+from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
+from core.language.adapters import judge
+from tests import tinyadapters, tinyfamilies
 from tests.tinyfamilies import MASKED, PLAIN, answer_of, text_for
 
 
@@ -28,9 +32,11 @@ def mutilated(checkpoint: Checkpoint, off: set[Head]) -> Any:
     if model.config.model_type == "albert":  # its layers share one module, so that the copy gets one for each
         model = copy.deepcopy(tinyfamilies.make("albert", num_hidden_groups=3).model)
         state = checkpoint.model.state_dict()
-        state = checkpoint.model.state_dict()
         model.load_state_dict({name: state[re.sub(r"groups\.\d", "groups.0", name)] for name in model.state_dict()})
     for kind, layer, head in off:
+        if checkpoint.spec.kind == "permutation-lm":
+            in_streams(model.transformer.layer[layer], kind, head)
+            continue
         place = places(Checkpoint(model, checkpoint.tokenizer, checkpoint.spec))[kind][layer]
         if not place.names.out:
             model.get_submodule(place.module).o[:, head] = 0
@@ -43,6 +49,21 @@ def mutilated(checkpoint: Checkpoint, off: set[Head]) -> Any:
     return model
 
 
+def in_streams(layer: Any, kind: str, head: int) -> None:
+    """From now on XLNet's ``layer`` has attention of its own for each stream, one or both of which lacks ``head``."""
+    if not hasattr(layer, "two"):
+        layer.two = torch.nn.ModuleList((copy.deepcopy(layer.rel_attn), copy.deepcopy(layer.rel_attn)))
+
+        def both(*given: Any, **more: Any) -> Any:
+            content, query = (one(*given, **more) for one in layer.two)
+            return content[0], query[1], *content[2:]
+
+        layer.rel_attn.forward = both
+    for one, stream in zip(layer.two, ("decoder", "query"), strict=True):
+        if kind in ("encoder", stream):
+            one.o[:, head] = 0
+
+
 @pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
 def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
     checkpoint = tinyfamilies.make(name)
@@ -50,6 +71,8 @@ def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
     every = heads_of(checkpoint)
     last_of_each = {head.kind: head for head in every}
     off = [set(), {every[1]}, set(last_of_each.values()), set(every), {head for head in every if head.layer == 1}]
+    if name == "xlnet":
+        off += [{Head("decoder", 0, 1)}, {Head("query", 1, 0)}, {Head("decoder", 0, 0), Head("query", 0, 1)}]
     reader = Reader(question)
     gates = Gates(reader.model, checkpoint)
     gates.shut(off)
@@ -103,6 +126,104 @@ def test_only_kept_heads_run() -> None:
     assert found == switch_off(checkpoint, PLAIN, rest)
     assert found.off == tuple(rest)
     assert switch_off(checkpoint, PLAIN).bits == 0.0
+
+
+def test_streams_run_through_the_same_heads() -> None:
+    """Off in both is off in each, and what the content stream becomes in the last layer is read by nothing."""
+    xlnet = tinyfamilies.make("xlnet")
+    kinds = {kind: heads_of(xlnet, kind) for kind in ("encoder", "decoder", "query")}  # type: ignore[arg-type]
+    assert {kind: len(heads) for kind, heads in kinds.items()} == {"encoder": 4, "decoder": 4, "query": 4}
+    both = switch_off(xlnet, MASKED, [Head("encoder", 0, 1)])
+    apart = switch_off(xlnet, MASKED, [Head("decoder", 0, 1), Head("query", 0, 1)])
+    assert both.after.tokens == apart.after.tokens
+    assert both.bits == pytest.approx(apart.bits, rel=1e-3, abs=3e-6)
+    effects = {effect.head: effect for effect in rank(xlnet, MASKED)}
+    for head in (0, 1):
+        assert effects[Head("decoder", 1, head)].bits == pytest.approx(0.0, abs=3e-6)
+        assert effects[Head("query", 1, head)].bits == pytest.approx(effects[Head("encoder", 1, head)].bits)
+    assert max(effects[Head("decoder", 0, head)].bits for head in (0, 1)) > 1e-4
+    sharp = [effects[Head(kind, 0, 0)].sharpness for kind in kinds]  # type: ignore[arg-type]
+    assert sharp[0] == sharp[1] != sharp[2]
+    assert None not in sharp
+    # to keep a head in one stream is not to switch it off in both, and to keep it in both is to keep it in each
+    one = switch_off(xlnet, MASKED, keep=[Head("query", 0, 1)])
+    assert {head for head in one.off if head[1:] == (0, 1)} == {Head("decoder", 0, 1)}
+    all_of_it = switch_off(xlnet, MASKED, keep=[Head("encoder", 0, 1)])
+    assert not {head for head in all_of_it.off if head[1:] == (0, 1)}
+    assert len(all_of_it.off) == 9
+
+
+@pytest.mark.parametrize("task", tinyadapters.TASKS)
+def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them(task: str, tmp_path: Path) -> None:
+    checkpoint = tinyadapters.checkpoint(tmp_path)
+    question = ask(checkpoint, PLAIN, Where(task=task))
+    every = heads_of(checkpoint)
+    off = [set(), {every[1]}, {every[0], every[2]}, set(every)]
+    reader = Reader(question)
+    gates = Gates(reader.model, checkpoint)
+    gates.shut(off)
+    found = reader.answers(len(off))
+    text = PLAIN.rstrip(".") if task == "question" else PLAIN
+    for row, heads in enumerate(off):
+        model = mutilated(checkpoint, heads)
+        with torch.inference_mode():
+            answer = model.answer(checkpoint.tokenizer(text, return_tensors="pt"), task).logits[0].log_softmax(-1)
+        torch.testing.assert_close(found[row], answer, atol=1e-5, rtol=1e-4)
+    assert (found - found[0]).abs().max() > 2e-4, "nothing was switched off"
+    whole = judge(checkpoint, PLAIN, task)
+    assert found[0].exp().tolist() == pytest.approx(whole.adapted, rel=1e-4)
+    one = switch_off(checkpoint, PLAIN, [every[1]], where=Where(task=task))
+    assert {change.token for change in one.changes} == set(whole.task.answers)
+    assert one.before.tokens[0] == whole.answer
+    effect = next(effect for effect in rank(checkpoint, PLAIN, where=Where(task=task)) if effect.head == every[1])
+    assert effect.bits == pytest.approx(one.bits, abs=1e-6)
+
+
+def test_adapters_are_asked_for_the_first_task_and_refuse_in_sentences(tmp_path: Path) -> None:
+    checkpoint = tinyadapters.checkpoint(tmp_path)
+    question = ask(checkpoint, PLAIN)
+    assert (question.task, question.answers, question.place) == ("sentiment", ("negative", "positive"), 0)
+    assert question.tokens[:2] == ("[CLS]", "the")
+    with pytest.raises(OutOfRange, match="no adapters for “speech”"):
+        rank(checkpoint, PLAIN, where=Where(task="speech"))
+    with pytest.raises(InputEmpty):
+        switch_off(checkpoint, " ")
+    with pytest.raises(InputTooLong, match="48"):
+        switch_off(checkpoint, "cat " * 60)
+    with pytest.raises(InputUnusable, match="reads all tokens together"):
+        lens(checkpoint, PLAIN)
+
+
+def test_maps_and_sharpness_of_adapters_are_those_of_the_run_through_them(tmp_path: Path) -> None:
+    """The second layer reads what the first one's adapters wrote, so its maps differ from task to task."""
+    checkpoint = tinyadapters.checkpoint(tmp_path)
+    model: Any = checkpoint.model
+    given = checkpoint.tokenizer(PLAIN, return_tensors="pt")
+    torch.manual_seed(0)
+    with torch.no_grad():  # as it is drawn, all maps are all but even
+        for parameter in model.trunk.parameters():
+            parameter.normal_(0.0, 0.3)
+    with torch.inference_mode():
+        bare = model.trunk(**given, output_attentions=True).attentions[1][0]
+        for task in ("genre", "words"):
+            with running(model.tasks[task]):
+                own = model.trunk(**given, output_attentions=True).attentions[1][0]
+            drawn = capture(checkpoint, PLAIN, vectors=True, adapters=task).encoder
+            assert drawn is not None
+            np.testing.assert_allclose(drawn.weights[1], own.numpy(), atol=1e-6)
+            assert drawn.queries is not None
+            again = torch.tensor(drawn.queries[1] @ drawn.keys[1].swapaxes(-1, -2)) / 8**0.5  # type: ignore[index]
+            torch.testing.assert_close(again.softmax(-1), own, atol=1e-5, rtol=1e-4)
+            expected = sharpness(own, None)
+            assert not torch.allclose(expected, sharpness(bare, None), atol=1e-3)
+            effects = {effect.head: effect for effect in rank(checkpoint, PLAIN, where=Where(task=task))}
+            for head in (0, 1):
+                assert effects[Head("encoder", 1, head)].sharpness == pytest.approx(float(expected[head]), abs=1e-5)
+    without = capture(checkpoint, PLAIN).encoder
+    assert without is not None
+    np.testing.assert_allclose(without.weights[1], bare.numpy(), atol=1e-6)
+    with pytest.raises(OutOfRange, match="no adapters for “speech”"):
+        capture(checkpoint, PLAIN, adapters="speech")
 
 
 def test_the_shared_model_is_as_before() -> None:

@@ -17,9 +17,11 @@ from core.attention.capture import capture
 from core.attention.inside.block import Block, block, inputs_of
 from core.attention.inside.blueprint import TABLE
 from core.attention.inside.steps import Step
-from core.checkpoints.adapters import AdapterBert
+from core.attention.inside.wiring import wires
+from core.checkpoints.adapters import AdapterBert, running
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+from core.language.fill_mask import prepare
 from tests import tinyfamilies
 
 TEXT = "The cat sat on the mat and looked at the dog."
@@ -160,15 +162,15 @@ def test_reformers_two_streams_are_those_of_its_pass() -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_norms_are_the_models_own(name: str) -> None:
-    """A norm put on the sum by hand is the norm's step where norms stand behind; else the next part reads it."""
+    """A norm put by hand on the step that it is drawn to read is the norm's step."""
     checkpoint = made(name)
     side = "encoder" if "encoder" in places(checkpoint) else "decoder"
     found = block(checkpoint, TEXT, 1, side)
-    for one, after in zip(found.steps, found.steps[1:], strict=False):
-        if after.name in ("norm", "final norm"):
+    for after, wire in zip(found.steps, wires(found.steps), strict=True):
+        if after.name in ("norm", "output norm", "final norm"):
             module: Any = checkpoint.model.get_submodule(after.path)
             with torch.inference_mode():
-                expected = module(torch.tensor(one.values)).numpy()
+                expected = module(torch.tensor(found.steps[wire.of[0]].values)).numpy()
             np.testing.assert_allclose(after.values, expected, atol=1e-4, rtol=1e-4)
 
 
@@ -214,6 +216,24 @@ def test_what_is_particular_is_there() -> None:
     assert "square" in of(llama, "attention", "norm").note
     gate, inner, active = (of(llama, "feed-forward", key).values for key in ("gate", "inner", "activation"))
     np.testing.assert_allclose(gate / (1 + np.exp(-gate)) * inner, active, atol=1e-5)
+    qwen3 = block(made("qwen3"), TEXT, 1)
+    norm: Any = made("qwen3").model.model.layers[1].self_attn.k_norm
+    raw, normed, turned = (
+        of(qwen3, "attention", name).values for name in ("keys", "keys, normed", "keys, turned")
+    )  # fmt: skip
+    sizes = np.sqrt((raw**2).mean(-1, keepdims=True) + norm.variance_epsilon)
+    np.testing.assert_allclose(normed, norm.weight.numpy() * raw / sizes, atol=1e-5)
+    np.testing.assert_allclose((turned[::2] ** 2).sum(-1), (normed**2).sum(-1), rtol=1e-4)
+    names = [{one.name for one in block(made("smollm3"), TEXT, layer).steps} for layer in (0, 1)]
+    assert names[0] - names[1] == {"queries, turned", "keys, turned", "token"}
+    gemma = block(made("gemma"), TEXT, 0)
+    first, token = of(gemma, "attention", "norm"), of(gemma, "embedding", "token")
+    weight = made("gemma").model.model.layers[0].input_layernorm.weight.numpy()
+    sizes = np.sqrt((token.values**2).mean(-1, keepdims=True) + 1e-6)
+    assert r"(1 + \gamma)" in first.formula
+    np.testing.assert_allclose(first.values, (1 + weight) * token.values / sizes, atol=1e-4)
+    ids = made("gemma").tokenizer(TEXT)["input_ids"]
+    np.testing.assert_allclose(token.values, 4 * made("gemma").model.model.embed_tokens.weight[ids].numpy(), rtol=1e-5)
     terms = {one.name for one in block(made("deberta-v2"), TEXT, 0).steps if one.name.startswith("scores: ")}
     assert terms == {"scores: content to content", "scores: content to position", "scores: position to content"}
     assert "b^Q" not in of(block(made("t5"), TEXT, 0), "attention", "queries").formula
@@ -224,7 +244,7 @@ def test_what_is_particular_is_there() -> None:
     assert np.isfinite(local[-1]).sum() == 4
     assert "language" in {one.name for one in block(made("xlm"), TEXT, 0).steps}
     assert block(made("deberta-v2-conv"), TEXT, 0).steps[-1].name == "convolution"
-    for name in ("ctrl", "marian"):
+    for name in ("ctrl", "marian", "gemma"):
         assert r"\sqrt w" in of(block(made(name), TEXT, 0), "embedding", "token").formula
     albert = made("albert")
     ones = [block(albert, TEXT, layer) for layer in (0, 2)]
@@ -241,6 +261,37 @@ def test_an_encoder_with_adapters_is_its_trunk_where_no_task_runs() -> None:
     for one, other in zip(found.steps, expected.steps, strict=True):
         np.testing.assert_allclose(one.values, other.values, atol=1e-6)
     assert found.steps[-1].path == "trunk.encoder.layer.1.output.output.LayerNorm"
+
+
+def test_the_adapters_of_a_task_stand_in_its_block() -> None:
+    plain = made("bert")
+    model = AdapterBert(copy.deepcopy(plain.model.bert), {"mood": 2, "order": 3}, 4).eval().requires_grad_(False)
+    torch.manual_seed(1)
+    for value in model.tasks.parameters():
+        value.add_(0.1 * torch.randn_like(value))
+    model.config.adapter_tasks = {
+        name: {"name": name, "question": "?", "answers": ["a"], "form": "whole"} for name in model.tasks
+    }
+    adapted = Checkpoint(model, plain.tokenizer, dataclasses.replace(plain.spec, kind="adapters"))
+    ids = torch.tensor([prepare(adapted, TEXT).ids])
+    with running(model.tasks["order"]):
+        after = model.trunk(input_ids=ids, output_hidden_states=True).hidden_states
+    for layer in range(len(after) - 1):
+        found = block(adapted, TEXT, layer, where=Where(task="order"))
+        np.testing.assert_allclose(found.steps[-1].values, after[layer + 1][0], atol=1e-5)
+        for part, number in (("attention", 2 * layer), ("feed-forward", 2 * layer + 1)):
+            own = model.tasks["order"].adapters[number]
+            before = of(found, part, "projected" if part == "attention" else "outer").values
+            added = own.update(torch.from_numpy(before.copy())).numpy()
+            np.testing.assert_allclose(of(found, part, "adapter: up").values, added, atol=1e-5)
+            np.testing.assert_allclose(of(found, part, "adapted").values, before + added, atol=1e-5)
+            assert of(found, part, "adapter: down").shape == (len(before), 4)
+            hang = wires(found.steps)
+            at = found.steps.index(of(found, part, "adapted"))
+            assert [found.steps[i].name for i in hang[at].of] == [found.steps[at - 4].name, "adapter: up"]
+            assert [found.steps[i].name for i in hang[at + 1].of][-1] == "adapted"
+    with pytest.raises(OutOfRange, match="no adapters for"):
+        block(adapted, TEXT, 0, where=Where(task="weather"))
 
 
 def test_a_decoder_reads_as_much_of_its_output_as_it_is_told() -> None:

@@ -7,10 +7,11 @@ import pytest
 from core import anatomy, checkpoints
 from core.attention.architectures.layout import places
 from core.attention.inside.block import block
-from core.attention.inside.modules import node_of, step_of
+from core.attention.inside.modules import node_of, size_for, step_of
 from core.attention.inside.wiring import slug
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import NoAttentionMatrix
+from tests import tinyfamilies
 
 TEXTS = {"causal-lm": "The old man went", "seq2seq-lm": "The cat sleeps."}
 MODELS = [spec.slug for spec in checkpoints.available() if spec.source in ("bundled", "package") and spec.ready]
@@ -98,3 +99,24 @@ def test_the_norm_after_the_last_block_is_that_of_the_last_layer() -> None:
     found = step_of(checkpoints.get("atlas-gpt-2"), "transformer.ln_f", near=2)
     assert found is not None
     assert (found.layer, found.slug) == (None, "end-final-norm")
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "size"),
+    [
+        ("gemma", "gemma", None),
+        ("gemma2", "gemma", "2-2B"),
+        ("qwen3", "qwen", None),
+        ("qwen2", "qwen", "2-0.5B"),
+        ("deberta-v2", "deberta", None),
+        ("mistral", "mistral", None),
+    ],
+)
+def test_a_models_steps_are_looked_for_in_a_tree_with_blocks_like_its_own(
+    name: str, system: str, size: str | None
+) -> None:
+    checkpoint = tinyfamilies.make(name)
+    found = block(checkpoint, tinyfamilies.PLAIN, 1)
+    assert size_for(system, found.type) == size
+    root = anatomy.tree(system, size)
+    assert [step.name for step in found.steps if step.path and node_of(root, step.path) is None] == []

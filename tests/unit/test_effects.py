@@ -17,6 +17,7 @@ from core.attention.roles import rolefiles
 from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError, InputUnusable
 from core.settings import ASSETS
+from tests import tinyadapters
 
 BUNDLED = sorted(path.parent.name for path in bundled_root().glob("*/card.toml"))
 
@@ -41,7 +42,7 @@ def test_each_kind_is_asked_what_it_can_answer() -> None:
         "replaced-token": "The rider put a saddle on the soup.",
         "seq2seq-lm": "The rider put a saddle on the horse.",
     }
-    assert texts("adapters") == ()
+    assert texts("adapters") == texts("seq2seq-lm")
 
 
 @pytest.mark.parametrize(("slug", "asked"), [("bert", "The cat sat on the [MASK]."), ("gpt2", "The cat sat on the")])
@@ -60,9 +61,28 @@ def test_bits_are_those_of_one_text_after_the_other(checkpoint_dir: Path, slug: 
         assert bits == pytest.approx([found[head] for found in expected])
 
 
+def test_adapters_are_asked_under_each_of_their_tasks(tmp_path: Path) -> None:
+    checkpoint = tinyadapters.checkpoint(tmp_path)
+    lost = measure(checkpoint, ["The cat sat on the mat.", "?", "The dog ran."])
+    # “?” has nothing before its mark, so that one of the four tasks cannot be asked about it
+    expected = [
+        {effect.head: effect.bits for effect in rank(checkpoint, text, where=Where(task=task))}
+        for text, tasks in (
+            ("The cat sat on the mat.", tinyadapters.TASKS),
+            ("?", ("sentiment", "genre", "words")),
+            ("The dog ran.", tinyadapters.TASKS),
+        )
+        for task in tasks
+    ]
+    assert len(expected) == 11
+    assert {head: pytest.approx(bits) for head, bits in lost.items()} == {
+        head: [found[head] for found in expected] for head in heads_of(checkpoint)
+    }
+
+
 def test_a_model_that_cannot_be_asked_is_told_with_the_reason(checkpoint_dir: Path) -> None:
     checkpoint = checkpoints.load("dir-tiny-bert")
-    with pytest.raises(InputUnusable, match="predicts no word"):
+    with pytest.raises(InputUnusable, match="none of 0 texts"):
         measure(checkpoint, [])
     with pytest.raises(InputUnusable, match=r"none of 1 texts: There is no mask"):
         measure(checkpoint, ["no gap here"])
@@ -102,13 +122,23 @@ def test_one_refused_model_does_not_stop_the_others(
 
 
 @pytest.mark.parametrize("slug", BUNDLED)
-def test_every_bundled_model_that_predicts_words_was_measured(slug: str) -> None:
+def test_every_bundled_model_was_measured(slug: str) -> None:
     spec = checkpoints.get(slug)
     found = rolefiles.effects(slug)
-    if not texts(spec.kind):  # predicts no word
-        assert not found
-        return
-    kinds = {head.kind for head in found}
-    assert kinds == ({"encoder", "decoder", "cross"} if spec.kind == "seq2seq-lm" else kinds)
-    assert all(0 < effect.texts <= 20 and 0 <= effect.mean <= effect.largest for effect in found.values())
-    assert Head(next(iter(kinds)), 0, 0) in found
+    kinds = {
+        "seq2seq-lm": {"encoder", "decoder", "cross"},
+        "permutation-lm": {"encoder", "decoder", "query"},
+        "causal-lm": {"decoder"},
+    }.get(spec.kind, {"encoder"})
+    assert {head.kind for head in found} == kinds
+    most = 20 * (len(spec.tasks) if spec.kind == "adapters" else 1)
+    assert all(0 < effect.texts <= most and 0 <= effect.mean <= effect.largest for effect in found.values())
+    assert all(Head(kind, 0, 0) in found for kind in kinds)  # type: ignore[arg-type]
+
+
+def test_after_the_last_layer_nothing_reads_the_content_stream() -> None:
+    found = rolefiles.effects("atlas-xlnet")
+    last = max(head.layer for head in found)
+    for head in (head for head in found if head.layer == last):
+        alone = {"decoder": 0.0, "query": found[head._replace(kind="encoder")].mean}
+        assert found[head].mean == alone.get(head.kind, found[head].mean)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 
 import numpy as np
 import pytest
+from transformers import AutoConfig
 
 from core import checkpoints
 from core.attention.roles import everyhead, rolefiles
 from core.attention.roles.everyhead import COLUMNS, EFFECT, GRAMMAR, SCORES, HeadRow, chosen, rows, to_csv
 from core.attention.roles.rolefiles import Counted, Effect
+from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError
 from core.figures.every_head import Dots, depth_dots, means
 
@@ -75,11 +78,46 @@ def test_every_bundled_head_has_its_row() -> None:
     )
     assert all(row.roles for row in every), "every head has its places"
     assert {row.slug for row in every if row.attention == "query"} == {"atlas-xlnet"}
-    # The answers of the one are tasks, and the streams of the other come in turns.
-    assert {row.slug for row in every if row.effect is None} == {"atlas-adapter-bert", "atlas-xlnet"}
     for row in every:
         assert set(row.roles) <= SCORES.keys()
         assert row.beyond is None or row.beyond > 0
+
+
+BUNDLED = sorted(path.parent.name for path in bundled_root().glob("*/card.toml"))
+PLACES = {"encoder": {"previous", "next", "self", "first"}, "decoder": {"previous", "self", "first"},
+          "cross": {"same place", "last", "first"}, "query": {"previous", "first"}}  # fmt: skip
+"""Scores that every head of a kind of attention can have."""
+
+
+@pytest.mark.parametrize("slug", BUNDLED)
+def test_no_row_of_a_bundled_model_lacks_its_places_or_its_effect(slug: str) -> None:
+    every = rows([checkpoints.get(slug)])
+    assert every
+    for row in every:
+        assert set(row.roles) >= PLACES[row.attention] | {"spread"}, row
+        assert row.effect is not None, row
+        assert row.effect.texts > 0
+    assert Counter(row.attention for row in every) == expected_heads(slug), "as many as the configuration says"
+    read = list(csv.DictReader(io.StringIO(to_csv(every).decode())))
+    assert all(line["mean bits lost"] and line["spread"] for line in read)
+
+
+def expected_heads(slug: str) -> dict[str, int]:
+    """Heads by kind of attention, by the model's configuration."""
+    config = AutoConfig.from_pretrained(bundled_root() / slug, local_files_only=True)
+    kind = checkpoints.get(slug).kind
+    if kind != "seq2seq-lm":
+        own = ("encoder", "decoder", "query") if kind == "permutation-lm" else ("encoder",)
+        count = config.num_hidden_layers * config.num_attention_heads
+        return dict.fromkeys(("decoder",) if kind == "causal-lm" else own, count)
+    read, write = (getattr(config, half, config) for half in ("encoder", "decoder"))
+    layers = next(
+        getattr(write, name)
+        for name in ("decoder_layers", "num_decoder_layers", "num_hidden_layers")
+        if getattr(write, name, None)
+    )
+    written = layers * getattr(write, "decoder_attention_heads", write.num_attention_heads)
+    return {"encoder": read.num_hidden_layers * read.num_attention_heads, "decoder": written, "cross": written}
 
 
 def test_a_damaged_file_is_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:

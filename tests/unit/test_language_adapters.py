@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from core.checkpoints.adapters import AdapterBert
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, OutOfRange
 from core.figures.adapters import update_alt, update_bars, update_rows
 from core.language.adapters import judge, swap_seconds, tasks, without_mark
@@ -20,18 +18,7 @@ from tests import tinyadapters
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
     """Random adapters for four tasks on the tiny encoder."""
-    from transformers import AutoTokenizer, BertModel
-
-    folder: Path = tinyadapters.trunk(tmp_path_factory.mktemp("package"))
-    trunk = BertModel.from_pretrained(folder, add_pooling_layer=False, attn_implementation="eager")
-    model: Any = AdapterBert(trunk, {name: len(told["answers"]) for name, told in tinyadapters.TASKS.items()}, 3)
-    torch.manual_seed(1)
-    with torch.no_grad():
-        for value in model.tasks.parameters():
-            value.add_(0.3 * torch.randn_like(value))
-    model.config.adapter_tasks = tinyadapters.TASKS
-    spec = CheckpointSpec("x", "X", None, "encoder", "adapters", "bundled", "-", "-", True, max_positions=48)
-    return Checkpoint(model.eval(), AutoTokenizer.from_pretrained(folder), spec)
+    return tinyadapters.checkpoint(tmp_path_factory.mktemp("package"))
 
 
 def test_probabilities_and_updates_are_the_models_own(checkpoint: Checkpoint) -> None:

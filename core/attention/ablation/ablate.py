@@ -21,10 +21,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.attention.ablation.gates import Gates, Head, check, heads_of
+from core.attention.ablation.gates import Gates, Head, check, heads_of, together
 from core.attention.ablation.question import Question, Reader, Where, ask, best, names
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
+from core.language.adapters import through
 from core.language.types import MaskPrediction
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class HeadEffect:
     answer: str
     """The best answer without the head."""
     sharpness: float | None
-    """Of its attention to this text; None where the architecture has no map."""
+    """Of its attention to this text, that of the content stream where it is off in two; None without a map."""
 
 
 def switch_off(
@@ -89,7 +90,8 @@ def switch_off(
 
     Args:
         off: heads to switch off; `heads_of` gives those of a layer.
-        keep: the only heads that stay on, of all kinds; ``off`` is switched off of these, too.
+        keep: the only heads that stay on, of all kinds; ``off`` is switched off of these, too. One that XLNet keeps in
+            a stream does not go off in both.
         where: which answer is meant.
         k: answers to report.
 
@@ -103,7 +105,8 @@ def switch_off(
     gates = Gates(reader.model, checkpoint)
     every = heads_of(checkpoint)
     check({*off, *(keep or ())}, every)
-    shut = {*off, *(() if keep is None else (head for head in every if head not in keep))}
+    kept = set(every) if keep is None else together(checkpoint, keep)
+    shut = {*off, *(head for head in every if head not in kept)}
     gates.shut([(), shut])
     before, after = reader.answers(2)
     first, second = best(question, before, k), best(question, after, k)
@@ -190,14 +193,15 @@ def _sharpness(question: Question) -> dict[Head, float]:
     from core.attention.architectures.vectors import each
 
     try:
-        found = each(question.checkpoint, question.inputs)
+        with through(question.checkpoint, question.task):
+            found = each(question.checkpoint, question.inputs)
     except NoAttentionMatrix:
         return {}
     return {
-        Head(place.kind, place.layer, head): float(value)
+        Head(own, place.layer, head): float(value)
         for kind, layers in found.items()
-        if kind != "query"
         for place, seen in layers
         if seen.weights is not None
+        for own in {kind, kind if kind == "query" else place.kind}
         for head, value in enumerate(sharpness(seen.weights, seen.seen))
     }

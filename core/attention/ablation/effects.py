@@ -8,12 +8,18 @@ every kind read the same sentences, each in the way it can answer:
     one that finds wrong words    the sentence with the wrong word; the answer is whether the most suspicious is wrong
     an encoder-decoder            the sentence with the right word, for the first of its tasks; the answer is the third
                                   token of its output, whose beginning is often the same for every source
+    one with adapters             the sentence with the right word, under each of its tasks; the answers are their
+                                  classes. Heads that matter to one task hardly matter to another, so that none of them
+                                  could stand for all
 
 The bits are those of `core.attention.ablation.ablate`, so a head's mean is how much worse the answers become without
-this one head, all others being on. Twenty texts tell heads that matter often from those that never do, and no more than
-that.
+this one head, all others being on. An XLNet has three numbers for each head: off in both streams (``encoder``), in the
+content stream alone (``decoder``), in the query stream alone (``query``). Nothing reads what the content stream has
+after the last layer, so that heads off there alone cost nothing. Twenty texts tell heads that matter often from those
+that never do, and no more than that.
 
-One tidy file for each model, ``effects/SLUG.csv``; layers and heads count from 1 in it:
+One tidy file for each model, ``effects/SLUG.csv``; layers and heads count from 1 in it, and texts as often as they are
+asked about:
 
     attention, layer, head, texts, mean bits, largest bits
 """
@@ -34,6 +40,7 @@ from core.attention.roles.headroles import OUTPUT, Row, keep
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint, Kind
 from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, OutOfRange
+from core.language.adapters import tasks
 
 TEXTS = OUTPUT / "texts.tsv"
 FOLDER = "effects"
@@ -65,32 +72,39 @@ def sentences() -> tuple[Sentence, ...]:
 
 
 def texts(kind: Kind) -> tuple[str, ...]:
-    """The set as a model of this kind is asked; empty for one that gives no answer to a sentence."""
+    """The set as a model of this kind is asked."""
     asked: Mapping[Kind, Callable[[Sentence], str]] = {
         "masked-lm": lambda one: one.gap,
         "permutation-lm": lambda one: one.gap,
         "causal-lm": lambda one: one.gap.partition(GAP)[0].rstrip(),
         "replaced-token": lambda one: one.gap.replace(GAP, one.odd),
         "seq2seq-lm": lambda one: one.gap.replace(GAP, one.right),
+        "adapters": lambda one: one.gap.replace(GAP, one.right),
     }
-    return tuple(asked[kind](one) for one in sentences()) if kind in asked else ()
+    return tuple(asked[kind](one) for one in sentences())
+
+
+def answers(checkpoint: Checkpoint) -> tuple[Where, ...]:
+    """Which answers to each text are meant."""
+    if checkpoint.spec.kind == "adapters":
+        return tuple(Where(task=task.slug) for task in tasks(checkpoint))
+    return (Where(step=STEP),)
 
 
 def measure(checkpoint: Checkpoint, texts: Sequence[str], done: Callable[[], object] = lambda: None) -> Lost:
     """Every head's bits over ``texts``; one that the model cannot be asked is left out. ``done`` follows each text.
 
     Raises:
-        InputUnusable: the model is asked nothing, or none of the texts can be asked, with the last reason why.
+        InputUnusable: none of the texts can be asked, with the last reason why.
         NoAttentionMatrix: it is not known where the architecture's heads are.
     """
-    if not texts:
-        raise InputUnusable(f"{checkpoint.spec.name} predicts no word, so there is no answer that could lose anything.")
     lost: Lost = {}
     reason = ""
     for text in texts:
         try:
-            for effect in rank(checkpoint, text, where=Where(step=STEP)):
-                lost.setdefault(effect.head, []).append(effect.bits)
+            for where in answers(checkpoint):
+                for effect in rank(checkpoint, text, where=where):
+                    lost.setdefault(effect.head, []).append(effect.bits)
         except (InputEmpty, InputTooLong, InputUnusable, OutOfRange) as error:
             reason = str(error)
         done()

@@ -6,6 +6,9 @@ which is the same as zeros in the rows of :math:`W_O` that head h would meet (Mi
 a layer with all heads off the bias :math:`b_O` is left, and what goes past the attention. Every row of a batch has
 gates of its own, so that one pass tries as many choices as it has rows.
 
+XLNet's two streams run through the same heads, so there are three ways to be without one: in both streams (the kind
+``encoder``), in the content stream alone (``decoder``) or in the query stream alone (``query``), as its maps are named.
+
 Legend: R rows, H heads, n tokens, d width of a head.
 """
 
@@ -23,8 +26,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+STREAMS: tuple[MapKind, ...] = ("decoder", "query")
+"""The content stream and the query stream."""
+
+
 class Head(NamedTuple):
-    """One head of a model; layer and head from 0. An encoder-decoder has three kinds, every other model one."""
+    """One head of a model; layer and head from 0. Encoder-decoders and XLNets have three kinds, other models one."""
 
     kind: MapKind
     layer: int
@@ -32,18 +39,40 @@ class Head(NamedTuple):
 
 
 def heads_of(checkpoint: Checkpoint, kind: MapKind | None = None, layer: int | None = None) -> tuple[Head, ...]:
-    """All heads of a checkpoint, of a kind of attention, of a layer; encoder, decoder, cross, from below.
+    """All heads of a checkpoint, of a kind of attention, of a layer; encoder, decoder, cross or query, from below.
 
     Raises:
         NoAttentionMatrix: it is not known where the architecture's heads are.
     """
     return tuple(
-        Head(place.kind, place.layer, head)
-        for found in places(checkpoint).values()
-        for place in found
-        if kind in (None, place.kind) and layer in (None, place.layer)
-        for head in range(place.heads)
+        Head(its_kind, its_layer, head)
+        for (its_kind, its_layer), heads in _counts(checkpoint).items()
+        if kind in (None, its_kind) and layer in (None, its_layer)
+        for head in range(heads)
     )
+
+
+def _counts(checkpoint: Checkpoint) -> dict[tuple[MapKind, int], int]:
+    """How many heads each layer has, by kind and layer."""
+    found = {(place.kind, place.layer): place.heads for layers in places(checkpoint).values() for place in layers}
+    if checkpoint.spec.kind == "permutation-lm":
+        found |= {(stream, layer): heads for stream in STREAMS for (_, layer), heads in found.items()}
+    return found
+
+
+def together(checkpoint: Checkpoint, heads: Collection[Head]) -> set[Head]:
+    """``heads`` with those that would be off, at least in part, if one of them was: XLNet's in both streams and in one.
+
+    Raises:
+        NoAttentionMatrix: as :func:`heads_of`.
+    """
+    if checkpoint.spec.kind != "permutation-lm":
+        return set(heads)
+    return {
+        Head(kind, layer, head)
+        for own, layer, head in heads
+        for kind in ((own, "encoder") if own in STREAMS else (own, *STREAMS))
+    }
 
 
 def check(heads: Collection[Head], every: Collection[Head]) -> None:
@@ -60,7 +89,7 @@ class Gates:
 
     def __init__(self, model: Any, checkpoint: Checkpoint) -> None:
         every = places(checkpoint).values()
-        self._heads = {(place.kind, place.layer): place.heads for found in every for place in found}
+        self._heads = _counts(checkpoint)
         self._shut: dict[tuple[MapKind, int], Tensor] = {}  # (R, H) ones and zeros
         self._calls: dict[str, int] = {}
         by_path: dict[str, list[Place]] = {}
@@ -75,14 +104,18 @@ class Gates:
         if shared[0].names.out:
             module.register_forward_pre_hook(lambda _, given: (self._gated(given[0], self._next(path, shared)),))
             return
-        # XLNet projects inside a method, for both of its streams; heads are an axis of what it is given
-        project = module.post_attention
+        # XLNet projects inside a method, once for each of its streams; heads are an axis of what it is given
+        project, own = module.post_attention, shared[0]
+        asking: list[Tensor | None] = [None]  # what came into the query stream
 
         def gated(came: Tensor, mixed: Tensor, residual: bool = True) -> Tensor:
-            gate = self._shut.get((shared[0].kind, shared[0].layer))
-            after: Tensor = project(came, mixed if gate is None else mixed * gate[None, :, :, None], residual)
+            for kind in {own.kind, "query" if came is asking[0] else "decoder"}:
+                if (gate := self._shut.get((kind, own.layer))) is not None:  # type: ignore[arg-type]
+                    mixed = mixed * gate[None, :, :, None]
+            after: Tensor = project(came, mixed, residual)
             return after
 
+        module.register_forward_pre_hook(lambda _, given: asking.__setitem__(0, given[1]))
         module.post_attention = gated
 
     def _next(self, path: str, shared: Sequence[Place]) -> Place:

@@ -1,7 +1,10 @@
-"""What a model is asked, and its answer: a hidden word, the next word, a word of the output, or which word is wrong.
+"""What a model is asked, and its answer: a hidden word, the next one, one of the output, which is wrong, or a class.
 
 Whatever changes a model and wants to know what that does to its answer asks here: :func:`ask` prepares a text as the
 demo of its kind does, a :class:`Reader` is a twin that gives the answer's probabilities, for one row or for many.
+
+A model with adapters answers with the classes of a task, which its head reads from the mean state of all tokens.
+Whoever runs it to look inside does so within `core.language.adapters.through`, with the task's adapters in the encoder.
 
 Legend: R rows, n tokens, V possible answers.
 """
@@ -18,7 +21,7 @@ from core.attention.capture import MAX_TOKENS
 from core.attention.tokens import labels
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
-from core.language import permuted, translate
+from core.language import adapters, permuted, translate
 from core.language.decode import banned_ids
 from core.language.fill_mask import MaskedText, prepare
 from core.language.generate import prompt_ids
@@ -45,7 +48,7 @@ class Where:
     step: int = 0
     """Which token of an encoder-decoder's output, from 0; those before it are the model's own."""
     task: str | None = None
-    """What an encoder-decoder is asked to do; by default the first of its tasks."""
+    """What an encoder-decoder is asked to do, or whose adapters run; by default the first of a model's tasks."""
     code: str | None = None
     """The control code that a text is continued under."""
 
@@ -58,11 +61,15 @@ class Question:
     inputs: dict[str, Tensor]
     """One row, named as the forward pass takes it."""
     place: int
-    """Where the answer is read among ``tokens``."""
+    """Where the answer is read among ``tokens``; 0 where it is read from all of them."""
     tokens: tuple[str, ...]
     """Labels of what is read on the side that answers: the decoder's, of an encoder-decoder."""
     source: tuple[str, ...] = ()
     """Labels of what an encoder-decoder's encoder reads."""
+    answers: tuple[str, ...] = ()
+    """What the answers are called; empty where they are the tokens of the vocabulary."""
+    task: str | None = None
+    """Whose adapters run; None for a model without."""
 
 
 def ask(checkpoint: Checkpoint, text: str, where: Where | None = None) -> Question:
@@ -70,8 +77,8 @@ def ask(checkpoint: Checkpoint, text: str, where: Where | None = None) -> Questi
 
     Raises:
         InputEmpty, InputTooLong: nothing readable, or more tokens than the model or `MAX_TOKENS` allows.
-        InputUnusable: no mask, or a model that predicts no token.
-        OutOfRange: a position or a step that is not there.
+        InputUnusable: there is no mask to fill.
+        OutOfRange: a position or a step that is not there, or adapters.
         UnknownTask: the checkpoint does not offer it.
     """
     where = where or Where()
@@ -85,9 +92,7 @@ def ask(checkpoint: Checkpoint, text: str, where: Where | None = None) -> Questi
         case "seq2seq-lm":
             asked = _written(checkpoint, text, where)
         case "adapters":
-            raise InputUnusable(
-                f"{checkpoint.spec.name} sorts texts and predicts no word. Choose a model that predicts words."
-            )
+            asked = _sorted(checkpoint, text, where)
     check_size(checkpoint, max(len(asked.tokens), len(asked.source)))
     return asked
 
@@ -136,7 +141,14 @@ def _judged(checkpoint: Checkpoint, text: str, where: Where) -> Question:
     ordinary = [i for i, token in enumerate(judged.after) if not token.special] or list(range(len(ids)))
     place = max(ordinary, key=judged.verdicts.__getitem__) if where.position is None else where.position
     _check(place, len(ids))
-    return Question(checkpoint, {"input_ids": torch.tensor([ids])}, place, labels(checkpoint.tokenizer, ids))
+    given = {"input_ids": torch.tensor([ids])}
+    return Question(checkpoint, given, place, labels(checkpoint.tokenizer, ids), answers=VERDICTS)
+
+
+def _sorted(checkpoint: Checkpoint, text: str, where: Where) -> Question:
+    task, _, given = adapters.prepare(checkpoint, text, where.task or adapters.tasks(checkpoint)[0].slug)
+    read = labels(checkpoint.tokenizer, given["input_ids"][0].tolist())
+    return Question(checkpoint, given, 0, read, answers=task.answers, task=task.slug)
 
 
 def _continued(checkpoint: Checkpoint, text: str, where: Where) -> Question:
@@ -182,7 +194,8 @@ class Reader:
         kind = question.checkpoint.spec.kind
         self._banned = banned_ids(self.model) if kind in ("causal-lm", "seq2seq-lm") else []
         self._judges = kind == "replaced-token"
-        if "target_mapping" not in question.inputs and self.type not in ("longformer", "reformer"):
+        at_one_place = question.task is None and "target_mapping" not in question.inputs
+        if at_one_place and self.type not in ("longformer", "reformer"):
             self.trunk.register_forward_hook(self._only_there)
         if hasattr(self.model, "sentence"):  # `core.checkpoints.sentence_head`, which reads the same text in every row
             self.model.sentence.register_forward_pre_hook(lambda _, given: (given[0][:1], given[1][:1], given[2]))
@@ -236,6 +249,8 @@ class Reader:
             from core.efficiency.longformer import states as windowed
 
             found = self.model.lm_head(windowed(self.model, ids)[:, place] if states is None else states)
+        elif self.question.task is not None:
+            found = self.model.answer(given, self.question.task).logits
         else:
             logits = run(self.model, given).logits
             found = logits if self._judges else logits[:, 0]
@@ -263,6 +278,6 @@ def best(question: Question, logs: Tensor, k: int) -> MaskPrediction:
 
 def names(question: Question, ids: Sequence[int]) -> tuple[str, ...]:
     """What answers are called."""
-    if question.checkpoint.spec.kind == "replaced-token":
-        return tuple(VERDICTS[i] for i in ids)
+    if question.answers:
+        return tuple(question.answers[i] for i in ids)
     return tuple(label(question.checkpoint.tokenizer, i) for i in ids)

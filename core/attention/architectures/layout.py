@@ -3,14 +3,15 @@
 Whoever looks inside an attention, or switches a head of it off, finds the modules through :func:`places`. A name is
 written from the trunk of the model, with ``{i}`` for the layer; ALBERT, whose layers share modules, counts groups, too.
 A projection that makes several things at once is followed by the part that is meant: ``c_attn:0/3``, or
-``in_proj:0/3h`` where each head's part is cut for itself.
+``in_proj:0/3h`` where each head's part is cut for itself, or ``qkv_proj:0/3g`` where heads share keys and values, whose
+parts are then narrower than that of the queries.
 
 A Reformer's layers differ: those that hash have one projection for queries and keys, local ones have two.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core.attention.architectures.without import refuse
@@ -20,13 +21,15 @@ from core.errors import NoAttentionMatrix
 
 Score = Literal[
     "plain", "biased", "causal", "local", "turned", "paired", "disentangled", "two-stream", "windowed", "blocks",
-    "hashed",
+    "hashed", "capped",
 ]  # fmt: skip
 Scale = Literal["root", "one", "own"]
 
 
 ADAPTERS = "bert with adapters"
 """The type of `core.checkpoints.adapters.AdapterBert`, whose configuration is that of its trunk."""
+_WITHIN = {"opt": "decoder."}
+"""The part of a trunk that holds all of it, and that the head's model calls in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Attends:
     """What the configuration calls the number of heads."""
     note: str = ""
     """What is unusual about queries and keys, as a sentence."""
+    norms: str = ""
+    """The norms of queries and keys, below ``module``; a model that lacks them at its settings has none."""
 
 
 def _bert(name: str = "attention", put: str = "output", **more: Any) -> Attends:
@@ -61,6 +66,9 @@ _TURNED = "Queries and keys are shown after the turn by their positions."
 _LLAMA = Attends(
     "layers.{i}.self_attn", "layers.{i}.self_attn.o_proj", "q_proj k_proj v_proj", "turned", note=_TURNED
 )  # fmt: skip
+_QWEN3 = replace(
+    _LLAMA, norms="q_norm k_norm", note="Queries and keys are shown after their norms and the turn by their positions."
+)
 _UNSCALED = "Nothing is divided by the root of the width: the product of query and key is the score itself"
 
 
@@ -145,6 +153,12 @@ TABLE: dict[str, dict[str, Attends]] = {
         )
     },
     "gptj": {"decoder": Attends("h.{i}.attn", "h.{i}.attn.out_proj", "q_proj k_proj v_proj", "paired", note=_TURNED)},
+    "gpt_neox": {
+        "decoder": Attends(
+            "layers.{i}.attention", "layers.{i}.attention.dense",
+            "query_key_value:0/3h query_key_value:1/3h query_key_value:2/3h", "turned", note=_TURNED,
+        )
+    },
     "ctrl": {"decoder": Attends("h.{i}.multi_head_attention", "h.{i}.multi_head_attention.dense", "Wq Wk Wv")},
     "reformer": {
         "decoder": Attends(
@@ -152,9 +166,23 @@ TABLE: dict[str, dict[str, Attends]] = {
             note="In layers that hash a key is its query brought to one length. Who meets whom is decided by buckets.",
         )
     },
+    "opt": {
+        "decoder": Attends("layers.{i}.self_attn", "layers.{i}.self_attn.out_proj", "q_proj k_proj v_proj")
+    },
     "llama": {"decoder": _LLAMA},
     "mistral": {"decoder": _LLAMA},
     "qwen2": {"decoder": _LLAMA},
+    "qwen3": {"decoder": _QWEN3},
+    "gemma": {"decoder": _LLAMA},
+    "smollm3": {"decoder": replace(_LLAMA, note=f"{_TURNED[:-1]}, in the layers that turn them.")},
+    "olmo2": {"decoder": _QWEN3},
+    "olmo3": {"decoder": _QWEN3},
+    "gemma2": {"decoder": replace(_LLAMA, score="capped", scale="own")},
+    "gemma3_text": {"decoder": replace(_QWEN3, scale="own")},
+    "phi": {
+        "decoder": replace(_LLAMA, out="layers.{i}.self_attn.dense", norms="q_layernorm k_layernorm")
+    },
+    "phi3": {"decoder": replace(_LLAMA, parts="qkv_proj:0/3g qkv_proj:1/3g qkv_proj:2/3g")},
     "t5": _T5,
     "mt5": _T5,
     "bart": _BART,
@@ -211,7 +239,7 @@ def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
     if checkpoint.spec.kind == "adapters":
         return (Stack("encoder", ADAPTERS, config, "trunk."),)
     name = model.base_model_prefix
-    prefix = f"{name}." if hasattr(model, name) else ""
+    prefix = (f"{name}." if hasattr(model, name) else "") + _WITHIN.get(config.model_type, "")
     if getattr(config, "is_encoder_decoder", False):
         return tuple(Stack(kind, config.model_type, config, prefix) for kind in ("encoder", "decoder"))  # type: ignore[arg-type]
     return (Stack("decoder" if checkpoint.spec.kind == "causal-lm" else "encoder", config.model_type, config, prefix),)

@@ -3,7 +3,8 @@ r"""Rotary positions (Su et al. 2021): pairs of a vector's numbers are turned by
 .. math:: \begin{pmatrix} x' \\ y' \end{pmatrix} = \begin{pmatrix} \cos & -\sin \\ \sin & \cos \end{pmatrix}
     \begin{pmatrix} x \\ y \end{pmatrix}
 
-Which two numbers make a pair differs: the i-th and the (i + d/2)-th (LLaMA, ModernBERT), or neighbours (GPT-J).
+Which two numbers make a pair differs: the i-th and the (i + r/2)-th (LLaMA, ModernBERT), or neighbours (GPT-J). All
+numbers of a head are turned, r = d, or the first r of them (GPT-J, GPT-NeoX, Phi).
 
 Legend: H heads, n tokens, d width of a head, r how many of its numbers are turned.
 """
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
 
 
 def halves(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """(H, n, d) turned in pairs of the i-th and the (i + d/2)-th number; ``cos`` and ``sin`` are (n, d)."""
+    """(H, n, d) turned in pairs of the i-th and the (i + r/2)-th number; ``cos`` and ``sin`` are (n, r)."""
     import torch
 
-    one, other = vectors.chunk(2, dim=-1)
-    return vectors * cos + torch.cat((-other, one), dim=-1) * sin
+    width = sin.shape[-1]
+    first = vectors[..., :width]
+    one, other = first.chunk(2, dim=-1)
+    return torch.cat((first * cos + torch.cat((-other, one), dim=-1) * sin, vectors[..., width:]), dim=-1)
 
 
 def neighbours(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

@@ -8,7 +8,11 @@ biased          :math:`q_i \cdot k_j + b_{j-i}`, a number for the bucket of the 
 causal          as plain, where the module itself hides what comes later (GPT: Radford et al. 2018)
 local           :math:`q_i \cdot k_j`, in every other layer for the last tokens only (GPT-Neo: Black et al. 2021)
 turned          :math:`R_i q_i \cdot R_j k_j / \sqrt d`, pairs of numbers turned by an angle that grows with the
-                position (Su et al. 2021), where several heads may share a key (Ainslie et al. 2023)
+                position (Su et al. 2021), of all or the first numbers of a head, where several heads may share a key
+                (Ainslie et al. 2023), and queries and keys may be normed first (Henry et al. 2020); some layers of
+                some models do not turn them (Kazemnejad et al. 2023)
+capped          as turned, with :math:`c \tanh(s / c)` in place of a score s, which keeps it between -c and c
+                (Bello et al. 2016; Gemma 2: Riviere et al. 2024)
 paired          as turned, but pairs of neighbours, and only the first numbers of a head (GPT-J)
 disentangled    content and distance by themselves: `core.attention.architectures.disentangled`
 two-stream      content, distance, segment, with biases: `core.attention.architectures.relative`
@@ -55,6 +59,10 @@ class Attended:
     factor: float
     """What the product of query and key was multiplied by."""
     mixed: Tensor | None = None  # (Q, w), as it enters the output's projection
+    cap: float | None = None
+    """What the terms are held within: ``c * tanh(term / c)``."""
+    before_norm: tuple[Tensor, Tensor] | None = None
+    """(H, Q, d) queries and (fewer heads, K, d) keys before norms of their own."""
     before_turn: tuple[Tensor, Tensor] | None = None
     """(H, Q, d) queries and (fewer heads, K, d) keys before positions turned them."""
     shared: bool = False
@@ -100,6 +108,10 @@ def attended(watch: Watch, place: Place, count: int = 0, *, asking: bool = False
     made = [_made(watch, place, name, count) for name in place.names.parts.split()]
     width = made[0].shape[-1] // place.heads
     query, key, value = (_split(vectors, width) for vectors in made)
+    before_norm = None
+    if norms := _norms(watch, place):
+        before_norm = query, key
+        query, key = (_normed(norm, vectors) for norm, vectors in zip(norms, before_norm, strict=True))
     factor = {"root": width**-0.5, "one": 1.0}.get(place.names.scale) or float(_module(watch, place).scaling)
     met = Attended(
         query,
@@ -110,6 +122,7 @@ def attended(watch: Watch, place: Place, count: int = 0, *, asking: bool = False
         call.back[-1][0] if call.back[-1] is not None else None,
         factor,
         _row(next(iter(watch.calls(place.path(place.names.out))[count].given.values()))),
+        before_norm=before_norm,
     )
     return _FINISHED[place.names.score](met, call, watch, place)
 
@@ -124,10 +137,14 @@ def _made(watch: Watch, place: Place, name: str, count: int) -> Tensor:
     whole = _row(watch.calls(f"{place.module}.{name}")[count].back)
     if not part:
         return whole
-    number, parts = (int(n) for n in part.removesuffix("h").split("/"))
+    number, parts = (int(n) for n in part.rstrip("gh").split("/"))
     if part.endswith("h"):
         cut: Tensor = whole.unflatten(-1, (place.heads, -1)).chunk(parts, dim=-1)[number].flatten(-2)  # type: ignore[no-untyped-call]
         return cut
+    if part.endswith("g"):
+        heads = (place.heads, *[int(place.stack.config.num_key_value_heads)] * (parts - 1))
+        width = whole.shape[-1] // sum(heads)
+        return whole[..., width * sum(heads[:number]) : width * sum(heads[: number + 1])]
     return whole.chunk(parts, dim=-1)[number]
 
 
@@ -139,6 +156,20 @@ def _row(tensor: Tensor) -> Tensor:
 def _split(vectors: Tensor, width: int) -> Tensor:
     """(n, w) to (H, n, d)."""
     return vectors.reshape(len(vectors), -1, width).transpose(0, 1)
+
+
+def _norms(watch: Watch, place: Place) -> list[Any]:
+    """The norms of queries and keys; empty where the model has none."""
+    own = _module(watch, place)
+    return [getattr(own, name) for name in place.names.norms.split() if getattr(own, name, None) is not None]
+
+
+def _normed(norm: Any, vectors: Tensor) -> Tensor:
+    """(H, n, d) every head's vectors through the same norm, or all heads' numbers through one (OLMo 2)."""
+    if norm.weight.shape[-1] == vectors.shape[-1]:
+        normed: Tensor = norm(vectors)
+        return normed
+    return _split(norm(vectors.transpose(0, 1).flatten(1)), vectors.shape[-1])
 
 
 def _spread(vectors: Tensor, heads: int) -> Tensor:
@@ -171,8 +202,17 @@ def _local(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
 
 
 def _turned(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    if not getattr(_module(watch, place), "use_rope", True):
+        return replace(met, key=_spread(met.key, place.heads), value=_spread(met.value, place.heads))
     cos, sin = (part[0] for part in call.given["position_embeddings"])
     return _after_turn(met, lambda vectors: rotary.halves(vectors, cos, sin))
+
+
+def _capped(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    turned, cap = _turned(met, call, watch, place), _module(watch, place).attn_logit_softcapping
+    if not cap:
+        return turned
+    return replace(turned, terms={"content": (turned.terms["content"] / cap).tanh() * cap}, cap=float(cap))
 
 
 def _paired(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
@@ -293,6 +333,7 @@ _FINISHED: dict[Score, Callable[[Attended, Call, Watch, Place], Attended]] = {
     "causal": _local,
     "local": _local,
     "turned": _turned,
+    "capped": _capped,
     "paired": _paired,
     "disentangled": _disentangled,
     "windowed": _windowed,

@@ -27,6 +27,7 @@ from core.checkpoints.spec import Checkpoint
 from core.language.segments import SEGMENT, read, remembers
 
 _SHARED = "Several heads share a key; it is shown once for each of them."
+_CAPPED = "The score is not their product, but that brought between -{0:g} and {0:g} by a hyperbolic tangent."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,14 +61,16 @@ def vectors(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, 
     found: dict[MapKind, Vectors] = {}
     for kind, layers in each(checkpoint, inputs).items():
         names = layers[0][0].names
-        shared = layers[0][1].before_turn is not None and len(layers[0][1].before_turn[1]) < layers[0][0].heads
+        shared = any(seen.before_turn is not None and len(seen.before_turn[1]) < place.heads for place, seen in layers)
+        cap = layers[0][1].cap
+        notes = (names.note, _SHARED if shared else "", _CAPPED.format(cap) if cap else "")
         found[kind] = Vectors(
             kind,
             _stacked([seen.query for _, seen in layers]),
             _stacked([seen.key for _, seen in layers]),
             tuple(seen.factor for _, seen in layers),
-            all(len(seen.terms) == 1 for _, seen in layers) and names.score != "windowed",
-            " ".join(part for part in (names.note, _SHARED if shared else "") if part),
+            all(len(seen.terms) == 1 for _, seen in layers) and names.score != "windowed" and cap is None,
+            " ".join(part for part in notes if part),
         )
     return found
 

@@ -1,6 +1,6 @@
 r"""Inside the block: one forward pass of one layer, tensor by tensor, in the order of its architecture.
 
-    after   X ← norm(X + attention(X)),  X ← norm(X + feed-forward(X))
+    after   X ← norm(X + attention(X)),  X ← norm(X + feed-forward(X))      (what a task adds: `inside.adapter`)
     before  X ← X + attention(norm(X)),  X ← X + feed-forward(norm(X))
 
 The first block begins with the embedding and what it is the sum of; the last one ends with the norm that follows all
@@ -12,13 +12,14 @@ Legend: n tokens, w hidden width; further axes stand with each step (`core.atten
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.attention.ablation.question import Where, check_size
 from core.attention.architectures.layout import Place, places
 from core.attention.architectures.scores import attended, look
 from core.attention.architectures.watch import Watch, drawn, private
+from core.attention.inside import adapter as adapters
 from core.attention.inside.blueprint import of
 from core.attention.inside.embedding import embedding
 from core.attention.inside.steps import Part, Scene, Step, attention, exists, feed_forward, module_of, norm, step
@@ -26,6 +27,7 @@ from core.attention.tokens import labels
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
 from core.language import translate
+from core.language.adapters import through
 from core.language.fill_mask import prepare
 from core.language.generate import prompt_ids
 from core.language.langs import own_language
@@ -45,6 +47,8 @@ Side = Literal["encoder", "decoder"]
 class Block:
     """One layer over one text."""
 
+    type: str
+    """Of the side, as the tables of architectures write it."""
     side: Side
     layer: int
     layers: int
@@ -61,11 +65,11 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
 
     Args:
         side: of an encoder-decoder; other models have one.
-        where: the task and how many tokens of the output a decoder reads (all, up to `MAX_WRITTEN`, at step 0), or the
-            control code.
+        where: the task and how many tokens of the output a decoder reads (all, up to `MAX_WRITTEN`, at step 0), the
+            task whose adapters run (none by default), or the control code.
 
     Raises:
-        OutOfRange: no such layer or side.
+        OutOfRange: no such layer or side, no adapters for the task.
         NoAttentionMatrix: the architecture's blocks are not known here.
         InputEmpty, InputTooLong, InputUnusable, UnknownTask: in sentences, as usual.
     """
@@ -88,13 +92,15 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     count = sum(1 for before in own[:layer] if before.module == place.module)
     crossing = found["cross"][layer] if side == "decoder" and "cross" in found else None
     watch = Watch(private(checkpoint))
-    scene = Scene(watch, plan, place, count)
-    _look(scene, crossing)
-    drawn(watch, inputs)
+    task = where.task if where and checkpoint.spec.kind == "adapters" else None
+    with through(checkpoint, task, watch.model):
+        scene = Scene(watch, plan, place, count, task)
+        _look(scene, crossing)
+        drawn(watch, inputs)
     with torch.inference_mode():
         steps = tuple(_steps(scene, crossing, last=layer == len(own) - 1, inputs=inputs))
     reads = names["decoder_input_ids"] if side == "decoder" and crossing else names["input_ids"]
-    return Block(side, layer, len(own), reads, names["input_ids"] if crossing else (), steps)
+    return Block(place.stack.type, side, layer, len(own), reads, names["input_ids"] if crossing else (), steps)
 
 
 def inputs_of(checkpoint: Checkpoint, text: str, where: Where) -> dict[str, Tensor]:
@@ -126,13 +132,15 @@ def _look(scene: Scene, crossing: Place | None) -> None:
     if crossing is not None:
         look(watch, crossing)
     names = [
-        *(path for sub, path in plan.subs if sub != "cross" or crossing is not None),
+        *(path for sub, path in (*plan.subs, *plan.ends) if sub != "cross" or crossing is not None),
         *plan.inner, *plan.gate, plan.outer, *(path for _, path in (*plan.embed, *plan.after)),
-        *(name for name in (plan.final, plan.more) if name),
+        *(name for name in (plan.final, plan.more, plan.widen, plan.narrow) if name),
     ]  # fmt: skip
     paths = [module_of(place.path(name)) for name in names]
     if plan.streams == 2 and place.layer > 0:  # what the layer before handed on in its first stream
         paths.append(place.stack.prefix + plan.subs[1][1].format(i=place.layer - 1))
+    if scene.task is not None:
+        paths += adapters.modules(scene.task, place.layer)
     watch.on(*(path for path in paths if exists(watch.model, path)))
 
 
@@ -151,22 +159,32 @@ def _steps(scene: Scene, crossing: Place | None, *, last: bool, inputs: dict[str
             continue
         part: Part = {"attend": "attention", "cross": "cross-attention", "feed": "feed-forward"}[sub]  # type: ignore[assignment]
         path = place.path(name)
-        if plan.before and not (plan.parallel and sub == "feed"):
+        shared = plan.parallel and sub == "feed" and name == plan.subs[0][1]
+        if plan.before and name and not shared:
             yield norm(scene, part, path)
         if sub == "feed":
             yield from (made := tuple(feed_forward(scene)))
         else:
             at = crossing if sub == "cross" and crossing is not None else place
             yield from (made := tuple(attention(scene, part, at, attended(scene.watch, at, scene.count))))
+        own = adapters.paths(scene.task, place.layer)[sub] if scene.task is not None else ""
+        if own:
+            yield from (made := tuple(adapters.adapter(scene, part, own, path.rpartition(".")[0], _tensor(made[-1]))))
+        if end := dict(plan.ends).get(sub):
+            yield (normed := norm(scene, part, place.path(end), "output norm", "Y"))
+            made = (normed,)
         stream = stream + _tensor(made[-1])
         if plan.parallel and sub != "feed":
             continue
         if plan.parallel:
-            yield step(part, "residual", "X + Y_A + Y_F", stream, note="Both parts read the same norm, and are added.")
+            read = "the same norm" if shared else "what came in, each through a norm of its own"
+            yield step(part, "residual", "X + Y_A + Y_F", stream, note=f"Both parts read {read}, and are added.")
         else:
             yield step(part, "residual", "X + Y", stream, note="What came in goes past and is added.")
         if not plan.before:
-            yield (normed := norm(scene, part, path))
+            # a task's norm stands in the tree where the encoder's does
+            normed = replace(norm(scene, part, f"{own}.norm"), path=path) if own else norm(scene, part, path)
+            yield normed
             stream = _tensor(normed)
     more = scene.existing((plan.more,)) if plan.more and place.layer == 0 else ""
     if more:
@@ -179,8 +197,10 @@ def _steps(scene: Scene, crossing: Place | None, *, last: bool, inputs: dict[str
             note="Beside the first block, of what came into it.",
             path=more,
         )
-    if last and plan.final:
+    if last and plan.final and exists(scene.watch.model, place.path(plan.final)):
         yield norm(scene, "end", place.path(plan.final), "final norm")
+    if last and plan.narrow and (path := scene.existing((plan.narrow,))):
+        yield step("end", "narrowed", "X W", scene.out(path), note="To the width that the head reads.", path=path)
 
 
 def _reversible(scene: Scene, *, last: bool) -> Iterator[Step]:
@@ -224,6 +244,6 @@ def _input(scene: Scene) -> Tensor:
     place = scene.place
     if not place.names.parts:
         return scene.first(scene.watch.calls(place.module)[scene.count].given["h"])
-    if scene.plan.before:
-        return scene.into(place.path(scene.plan.subs[0][1]))
+    if scene.plan.before and (first := scene.plan.subs[0][1]):
+        return scene.into(place.path(first))
     return scene.into(f"{place.module}.{place.names.parts.split()[0].partition(':')[0]}")

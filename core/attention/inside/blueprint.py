@@ -5,8 +5,12 @@ A block is a few sub-layers, each with a way past it and a norm. Where the norm 
     after   x ← norm(x + sub(x))     the original Transformer, BERT and its relatives, GPT, BART, XLNet
     before  x ← x + sub(norm(x))     GPT-2, T5, LLaMA, M2M-100, ModernBERT; one more norm follows the last block
 
-In GPT-J both parts read the same norm, and what they make is added at once: x ← x + attention(norm(x)) +
-feed-forward(norm(x)).
+In Gemma 2 and 3 what a sub-layer made has a norm, too: x ← x + norm(sub(norm(x))), in OLMo 2 that alone: x ← x +
+norm(sub(x)).
+
+In GPT-J and Phi both parts read the same norm, and what they make is added at once: x ← x + attention(norm(x)) +
+feed-forward(norm(x)). In GPT-NeoX each has a norm of its own, and the configuration says whether they are added at
+once.
 
 A Reformer has two streams, of which each sub-layer reads one and adds to the other:
 
@@ -22,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core.attention.architectures.layout import ADAPTERS, Place
+from core.attention.architectures.layout import ADAPTERS, Place, Stack
 from core.errors import NoAttentionMatrix
 
 Sub = Literal["attend", "cross", "feed"]
@@ -34,9 +38,10 @@ class Blueprint:
     """One side of an architecture."""
 
     before: bool
-    """Whether norms stand before their sub-layers."""
+    """Whether norms stand with their sub-layers, and not behind the sum."""
     subs: tuple[tuple[Sub, str], ...]
-    """The sub-layers in order, each with its norm; what a model has not (``cross`` without an encoder) is left out."""
+    """The sub-layers in order, each with its norm, or "" for none (OLMo 2); what a model has not (``cross`` without an
+    encoder) is left out."""
     inner: tuple[str, ...]
     """The first projection of the feed-forward part, under the names that it may have."""
     outer: str
@@ -53,8 +58,18 @@ class Blueprint:
     """The setting that multiplies vectors of tokens by the root of the width; ``always`` where it needs none."""
     final: str = ""
     """The norm after the last block."""
+    from_one: bool = False
+    """Whether the factors of the norms are counted from one: what is learnt is added to it (Gemma)."""
     parallel: bool = False
-    """Whether attention and feed-forward part read the same norm, and are added together."""
+    """Whether attention and feed-forward part both read what came in, by one norm or two, and are added together."""
+    ends: tuple[tuple[Sub, str], ...] = ()
+    """Norms of what sub-layers made, before it is added (Gemma 2, OLMo 2)."""
+    widen: str = ""
+    """A projection of the tokens' vectors to the width of the blocks, before the sum (OPT)."""
+    narrow: str = ""
+    """A projection behind the last norm, to the width that the head reads (OPT)."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """(Field of this entry, setting that decides it), where models of a type differ."""
     streams: int = 1
     """2 where attention adds to one stream and the feed-forward part to another (Reformer)."""
     more: str = ""
@@ -134,6 +149,17 @@ _LLAMA = Blueprint(
     embed=(("token", "embed_tokens"),),
     final="norm",
 )
+_PHI3 = replace(
+    _LLAMA, inner=("layers.{i}.mlp.gate_up_proj:1/2",), gate=("layers.{i}.mlp.gate_up_proj:0/2",)
+)  # fmt: skip
+_GEMMA2 = replace(
+    _LLAMA,
+    subs=(("attend", "layers.{i}.input_layernorm"), ("feed", "layers.{i}.pre_feedforward_layernorm")),
+    ends=(("attend", "layers.{i}.post_attention_layernorm"), ("feed", "layers.{i}.post_feedforward_layernorm")),
+    activation="hidden_activation",
+    from_one=True,
+)
+_OLMO2 = replace(_GEMMA2, subs=(("attend", ""), ("feed", "")), activation="hidden_act", from_one=False)
 _REFORMER = "encoder.layers.{i}"
 _ALBERT = "encoder.albert_layer_groups.{group}.albert_layers.{inner}"
 _GPT2 = Blueprint(
@@ -222,6 +248,17 @@ TABLE: dict[str, dict[str, Blueprint]] = {
             parallel=True,
         )
     },
+    "gpt_neox": {
+        "decoder": Blueprint(
+            before=True,
+            subs=(("attend", "layers.{i}.input_layernorm"), ("feed", "layers.{i}.post_attention_layernorm")),
+            inner=("layers.{i}.mlp.dense_h_to_4h",),
+            outer="layers.{i}.mlp.dense_4h_to_h",
+            embed=(("token", "embed_in"),),
+            final="final_layer_norm",
+            settings=(("parallel", "use_parallel_residual"),),
+        )
+    },
     "ctrl": {
         "decoder": Blueprint(
             before=True,
@@ -245,9 +282,42 @@ TABLE: dict[str, dict[str, Blueprint]] = {
             streams=2,
         )
     },
+    "opt": {
+        "decoder": Blueprint(
+            before=True,
+            subs=(("attend", "layers.{i}.self_attn_layer_norm"), ("feed", "layers.{i}.final_layer_norm")),
+            inner=("layers.{i}.fc1",),
+            outer="layers.{i}.fc2",
+            embed=(("token", "embed_tokens"), ("position", "embed_positions")),
+            activation="activation_function",
+            final="final_layer_norm",
+            widen="project_in",
+            narrow="project_out",
+            settings=(("before", "do_layer_norm_before"),),
+        )
+    },
     "llama": {"decoder": _LLAMA},
     "mistral": {"decoder": _LLAMA},
     "qwen2": {"decoder": _LLAMA},
+    "qwen3": {"decoder": _LLAMA},
+    "gemma": {"decoder": replace(_LLAMA, from_one=True)},
+    "smollm3": {"decoder": _LLAMA},
+    "olmo2": {"decoder": _OLMO2},
+    "olmo3": {"decoder": _OLMO2},
+    "gemma2": {"decoder": _GEMMA2},
+    "gemma3_text": {"decoder": _GEMMA2},
+    "phi": {
+        "decoder": Blueprint(
+            before=True,
+            subs=(("attend", "layers.{i}.input_layernorm"), ("feed", "layers.{i}.input_layernorm")),
+            inner=("layers.{i}.mlp.fc1",),
+            outer="layers.{i}.mlp.fc2",
+            embed=(("token", "embed_tokens"),),
+            final="final_layernorm",
+            parallel=True,
+        )
+    },
+    "phi3": {"decoder": _PHI3},
     "t5": {side: _t5(side) for side in _SIDES},
     "mt5": {side: _t5(side) for side in _SIDES},
     "bart": {side: _bart(side) for side in _SIDES},
@@ -269,4 +339,14 @@ def of(place: Place) -> Blueprint:
             f"The blocks of a model of the type “{place.stack.type[:40]}” cannot be shown step by step here. Models of "
             f"these types can: {', '.join(sorted(TABLE))}."
         )
-    return found
+    decided: dict[str, Any] = {field: bool(getattr(place.stack.config, name)) for field, name in found.settings}
+    return replace(found, **decided)
+
+
+def narrowing(model: Any, stack: Stack) -> str:
+    """The whole path of the projection behind the last norm, or "" where a model has none."""
+    plan = TABLE.get(stack.type, {}).get(stack.kind)
+    if plan is None or not plan.narrow:
+        return ""
+    trunk = model.get_submodule(stack.prefix.rstrip("."))
+    return "" if getattr(trunk, plan.narrow, None) is None else stack.prefix + plan.narrow

@@ -45,7 +45,8 @@ def embedding_of(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> tuple[Ste
     plan = of(place)
     watch = Watch(private(checkpoint))
     scene = Scene(watch, plan, place, 0)
-    paths = [place.path(path) for _, path in (*plan.embed, *plan.after)]
+    names = [*(path for _, path in (*plan.embed, *plan.after)), *([plan.widen] if plan.widen else [])]
+    paths = [place.path(name) for name in names]
     watch.on(*(path for path in paths if exists(watch.model, path)))
     watch.length = int(inputs["input_ids"].shape[1])
     by_layer(checkpoint, watch.model, inputs, "encoder")
@@ -67,6 +68,9 @@ def embedding(scene: Scene, length: int) -> Iterator[Step]:
         if name == "token" and _scaled(scene, path):
             formula = rf"\sqrt w\, {formula}"
             values = values * values.shape[-1] ** 0.5 if plan.scale else values
+        if name == "token" and plan.widen and (wider := scene.existing((plan.widen,))):
+            formula, values, path = f"{formula} W", scene.out(wider), wider
+            note = f"{note} A matrix brings it to the width of the blocks."
         parts.append(step("embedding", name, formula, values.expand(length, -1), note=note, path=path))
     yield from parts
     if len(parts) > 1:

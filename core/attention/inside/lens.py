@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 from core.attention.ablation.question import Question, Reader, Where, ask, best
 from core.attention.architectures.layout import stacks
 from core.attention.architectures.watch import private
-from core.attention.inside.blueprint import TABLE
+from core.attention.inside.blueprint import TABLE, narrowing
 from core.attention.inside.states import by_layer as by_layer_of
+from core.attention.inside.steps import exists
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.fill_mask import HEADS
@@ -117,6 +118,11 @@ def states(question: Question) -> Tensor:
     import torch
 
     checkpoint, place = question.checkpoint, question.place
+    if question.task is not None:
+        raise InputUnusable(
+            f"The head of {checkpoint.spec.name} reads all tokens together, and the lens reads one. Choose a model "
+            "that predicts words."
+        )
     model = private(checkpoint)
     stack = stacks(checkpoint)[-1]
     plan = TABLE.get(stack.type, {}).get(stack.kind)
@@ -125,10 +131,13 @@ def states(question: Question) -> Tensor:
     found = by_layer_of(checkpoint, model, question.inputs)
     # XLNet's query stream, which answers, has a row for each target and no others
     found = found[:, 0 if "target_mapping" in question.inputs else place]
-    if plan is not None and plan.final:
+    if plan is not None and plan.final and exists(model, stack.prefix + plan.final):
         with torch.inference_mode():
             norm: Any = model.get_submodule(stack.prefix + plan.final)
             if plan.streams == 2:
                 return norm(found)  # type: ignore[no-any-return]
             found = torch.cat((norm(found[:-1]), found[-1:]))  # what transformers gives last has been through it
+    if narrow := narrowing(model, stack):
+        with torch.inference_mode():
+            found = model.get_submodule(narrow)(found)
     return found

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from core import catalogue
 from core.anatomy import tree
 from core.anatomy.node import ModuleNode
 from core.anatomy.sizes import size_of
@@ -60,6 +61,16 @@ def node_of(root: ModuleNode, path: str) -> str | None:
     return None
 
 
+def size_for(system: str, kind: str) -> str | None:
+    """The size of a system whose blocks are those of a model type, where it has several sorts; None for its usual one.
+
+    Gemma's record has sizes of the first version and of the second, whose blocks have other norms.
+    """
+    sizes = sorted(catalogue.get(system).sizes, key=lambda size: not size.default)
+    alike = [size for size in sizes if kind in _types(size.config)]
+    return alike[0].name if alike and not alike[0].default else None
+
+
 def step_of(spec: CheckpointSpec, node: str, size: str | None = None, near: int | None = None) -> Shown | None:
     """The step of a live model that shows what the node of its system's tree gives; None where none does.
 
@@ -89,7 +100,7 @@ def _shown(system: str, size: str | None, kind: str) -> dict[str, dict[int | Non
                     if _resolve(root, _layer(pattern).format(**numbers), side if halves else "") is None:
                         break
                     continue  # a layer of another kind, as a Reformer has
-                at = None if slug.startswith("end-final") else layer
+                at = None if slug.startswith(("end-final", "end-narrowed")) else layer
                 found.setdefault(node, {}).setdefault(at, Shown(side, at, slug))
     return found
 
@@ -104,9 +115,14 @@ def _type(config: str, kind: str) -> str:
     """The model type of a configuration's class, as the tables write it."""
     if kind == "adapters":
         return ADAPTERS
+    return next(_types(config), "")
+
+
+def _types(config: str) -> Iterator[str]:
+    """The model types with the blocks of a configuration's class, its own first."""
     plain = re.sub(r"[-_]", "", config.removesuffix("Config").lower())
     # DeBERTa's versions have the same blocks, but for one matrix that makes queries, keys and values in the first
-    return next((name for name in blueprint.TABLE if re.sub(r"[-_]", "", name) in (plain, f"{plain}v2")), "")
+    return (name for name in blueprint.TABLE if re.sub(r"[-_]", "", name) in (plain, f"{plain}v2"))
 
 
 def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str]]:
@@ -119,14 +135,25 @@ def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str
     for sub, norm in plan.subs:
         if sub == "cross" and not crosses:
             continue
-        yield norm, f"{parts[sub]}-norm"
+        if norm:
+            yield norm, f"{parts[sub]}-norm"
         attends = layout.TABLE[name].get("cross" if sub == "cross" else side)  # type: ignore[call-overload]
         if sub != "feed" and attends is not None:
             yield from _attends(attends, parts[sub])
+        if name == ADAPTERS:
+            end = f"{norm.rpartition('.')[0]}.adapter"
+            below = {".down": "adapter-down", ".activation": "adapter-bent", ".up": "adapter-up", "": "adapted"}
+            for path, told in below.items():
+                yield end + path, f"{parts[sub]}-{told}"
+    yield from ((norm, f"{parts[sub]}-output-norm") for sub, norm in plan.ends)
     for slug, names in (("inner", plan.inner), ("gate", plan.gate), ("outer", (plan.outer,))):
         yield from ((module_of(path), f"feed-forward-{slug}") for path in names)
     if plan.final:
         yield plan.final, "end-final-norm"
+    if plan.widen:
+        yield plan.widen, "embedding-token"
+    if plan.narrow:
+        yield plan.narrow, "end-narrowed"
     if plan.more:
         yield plan.more, "end-convolution"
 

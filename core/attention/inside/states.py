@@ -1,18 +1,19 @@
 """The states of every token after every layer, as each architecture has them.
 
 Entry 0 is what comes into the first block; the last one has been through the norm that follows all blocks, where there
-is one. A Reformer's two streams stand side by side.
+is one, but not through the matrix behind it that some OPTs have. A Reformer's two streams stand side by side.
 
 Legend: L layers, n tokens, w width (twice that of a stream in a Reformer).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.attention.architectures.layout import Place, places, stacks
 from core.attention.architectures.watch import Watch, run
+from core.attention.inside.blueprint import narrowing
 from core.checkpoints.spec import Checkpoint
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def by_layer(
         if stack.type == "longformer":
             return _windowed(model, places(checkpoint)["encoder"], inputs)
         if checkpoint.spec.kind != "seq2seq-lm":
-            kept = run(model.base_model, inputs, output_hidden_states=True).hidden_states
+            kept = _in_one_width(model, narrowing(model, stack), inputs)
         elif side == "encoder":
             read = {name: inputs[name] for name in ("input_ids", "attention_mask") if name in inputs}
             kept = run(model.get_encoder(), read, output_hidden_states=True).hidden_states
@@ -49,6 +50,14 @@ def by_layer(
         if "target_mapping" in inputs:  # XLNet gives both streams by turns
             kept = kept[1::2]
         return torch.stack([state[0] for state in kept])
+
+
+def _in_one_width(model: Any, narrow: str, inputs: Mapping[str, Any]) -> Sequence[Tensor]:
+    """States of a trunk that is all of a model; what the projection ``narrow`` gives is left for what it read."""
+    watch = Watch(model)
+    watch.on(*([narrow] if narrow else []))
+    kept: Sequence[Tensor] = run(model.base_model, inputs, output_hidden_states=True).hidden_states
+    return (*kept[:-1], watch.calls(narrow)[-1].given["input"]) if narrow else kept
 
 
 def _windowed(model: Any, layers: tuple[Place, ...], inputs: Mapping[str, Any]) -> Tensor:

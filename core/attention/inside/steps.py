@@ -75,6 +75,8 @@ class Scene:
     """The block's own attention."""
     count: int
     """Which call of the block's modules, where layers share them."""
+    task: str | None = None
+    """Whose adapters run; None where none do."""
 
     def module(self, path: str) -> Any:
         """The module at a whole path."""
@@ -138,7 +140,7 @@ def attention(scene: Scene, part: Part, place: Place, met: Attended) -> Iterator
     names = [f"{place.module}.{name.partition(':')[0]}" for name in place.names.parts.split()] or [place.module] * 3
     read = ("X", "Z", "Z") if crossing else ("X", "X", "X")
     split = "Cut into heads."
-    own = (met.before_turn or (met.query, met.key)), met.value
+    own = (met.before_norm or met.before_turn or (met.query, met.key)), met.value
     shown = (own[0][0], own[0][1], own[1])
     for letter, name, source, values, path in zip(
         "QKV", ("queries", "keys", "values"), read, shown, names, strict=True
@@ -148,9 +150,11 @@ def attention(scene: Scene, part: Part, place: Place, met: Attended) -> Iterator
         if letter == "Q" and not place.names.parts:
             bias = " + u"
         note = "From what the encoder made of its text." if source == "Z" else split
-        if letter == "V" and met.before_turn is not None and len(met.before_turn[1]) < place.heads:
+        if letter != "Q" and len(values) == place.heads and _share(place):
             note = "Several heads share these; they are shown once for each head."
         yield step(part, name, f"{letter} = {source} W^{letter}{bias}", values, HEADS, note, path)
+    if met.before_norm is not None:
+        yield from _normed(scene, part, place, met)
     if met.before_turn is not None:
         yield from _turned(part, place, met)
     if met.at is not None:
@@ -161,6 +165,11 @@ def attention(scene: Scene, part: Part, place: Place, met: Attended) -> Iterator
             )  # fmt: skip
     yield from _scored(part, place, met)
     yield from _mixed(scene, part, place, met)
+
+
+def _share(place: Place) -> bool:
+    """Whether several heads share keys and values."""
+    return getattr(place.stack.config, "num_key_value_heads", None) not in (None, place.heads)
 
 
 def _projected(part: Part, place: Place, met: Attended) -> Iterator[Step]:
@@ -180,13 +189,24 @@ def _projected(part: Part, place: Place, met: Attended) -> Iterator[Step]:
 GLOBALS = {"Q": "query_global", "K": "key_global", "V": "value_global"}
 
 
+def _normed(scene: Scene, part: Part, place: Place, met: Attended) -> Iterator[Step]:
+    query, key = met.before_turn or (met.query, met.key)
+    formulas = r"\bar q_i = \mathrm{norm}(q_i)", r"\bar k_j = \mathrm{norm}(k_j)"
+    norms = [f"{place.module}.{name}" for name in place.names.norms.split()]
+    for name, formula, values, path in zip(("queries", "keys"), formulas, (query, key), norms, strict=True):
+        single = scene.module(path).weight.shape[-1] == values.shape[-1]
+        note = "Each head's vectors by themselves." if single else "All heads' numbers together."
+        yield step(part, f"{name}, normed", formula, values, HEADS, note, path)
+
+
 def _turned(part: Part, place: Place, met: Attended) -> Iterator[Step]:
     assert met.before_turn is not None
     shared = len(met.before_turn[1]) < place.heads
     turn = "Pairs of numbers are turned by an angle that grows with the position."
     once = " Several heads share a key; it is shown once for each head." if shared else ""
-    yield step(part, "queries, turned", r"\tilde q_i = R_i\, q_i", met.query, HEADS, turn)
-    yield step(part, "keys, turned", r"\tilde k_j = R_j\, k_j", met.key, HEADS, turn + once)
+    bar = "" if met.before_norm is None else r"\bar "
+    yield step(part, "queries, turned", rf"\tilde q_i = R_i\, {bar}q_i", met.query, HEADS, turn)
+    yield step(part, "keys, turned", rf"\tilde k_j = R_j\, {bar}k_j", met.key, HEADS, turn + once)
 
 
 TERMS = {
@@ -221,8 +241,11 @@ def _scored(part: Part, place: Place, met: Attended) -> Iterator[Step]:
             yield step(part, f"scores: {name}", formula, values, MAPS, note)
         product = r"\text{the sum of the terms}"
     total = sum(met.terms.values(), start=torch.zeros_like(next(iter(met.terms.values()))))
-    yield step(part, "scores", f"S = {product}", total, MAPS, path=place.module)
+    note = ""
+    if met.cap is not None:
+        product, note = rf"c \tanh({product} / c)", f"c is {met.cap:g}: no score is further from 0."
     seen = torch.ones_like(total[:1], dtype=torch.bool) if met.seen is None else met.seen
+    yield step(part, "scores", f"S = {product}", total, MAPS, note, place.module)
     mask = torch.zeros_like(total[: len(seen)]).masked_fill(~seen, -torch.inf)
     told = (
         "Every token sees every other."
@@ -269,14 +292,16 @@ def feed_forward(scene: Scene) -> Iterator[Step]:
     yield step(part, "outer", f"Y = H W_2{scene.bias(outer, 'b_2')}", scene.out(outer), path=outer)
 
 
-def norm(scene: Scene, part: Part, path: str, name: str = "norm") -> Step:
-    """What a norm gave."""
+def norm(scene: Scene, part: Part, path: str, name: str = "norm", of: str = "X") -> Step:
+    """What a norm gave; ``of`` is the letter of what it read."""
     own = scene.module(path)
+    factor = r"(1 + \gamma)" if scene.plan.from_one else r"\gamma"
     if not hasattr(own, "weight"):
         formula, note = "X", "No norm stands here: the embedding ends with one."
     elif hasattr(own, "bias"):
-        formula = r"\gamma \odot \frac{X - \mu}{\sqrt{\sigma^2 + \epsilon}}"
+        formula = ("" if own.weight is None else rf"{factor} \odot ") + r"\frac{X - \mu}{\sqrt{\sigma^2 + \epsilon}}"
         formula, note = formula + ("" if own.bias is None else r" + \beta"), "Layer norm."
     else:
-        formula, note = r"\gamma \odot X / \sqrt{\tfrac{1}{w} \sum_i X_i^2 + \epsilon}", "Norm by the root mean square."
-    return step(part, name, formula, scene.out(path), note=note, path=path)
+        formula = rf"{factor} \odot X / \sqrt{{\tfrac{{1}}{{w}} \sum_i X_i^2 + \epsilon}}"
+        note = "Norm by the root mean square."
+    return step(part, name, formula.replace("X", of), scene.out(path), note=note, path=path)

@@ -63,10 +63,10 @@ def wires(steps: Sequence[Step]) -> tuple[Wire, ...]:
 
 
 def norm_first(steps: Sequence[Step]) -> bool:
-    """Whether norms stand before the parts that read them, and not after the sums."""
+    """Whether norms stand inside the parts, and not on the stream after the sums."""
     for step in steps:
-        if step.part not in ("embedding", "end") and step.name in ("norm", "residual"):
-            return step.name == "norm"
+        if step.part not in ("embedding", "end") and step.name in ("norm", "output norm", "residual"):
+            return step.name != "residual"
     return False
 
 
@@ -148,13 +148,16 @@ def _attention(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, boo
         return tuple(read), "" if read else "how far apart the tokens stand", False
     more = [names[other] for other in names if other.startswith("global ")]
     of = {
-        "queries, turned": (names.get("queries", i),),
-        "keys, turned": (names.get("keys", i),),
+        "queries, normed": (names.get("queries", i),),
+        "keys, normed": (names.get("keys", i),),
+        "queries, turned": (names.get("queries, normed", names.get("queries", i)),),
+        "keys, turned": (names.get("keys, normed", names.get("keys", i)),),
         ONE_LENGTH: (names.get("queries", i),),
         "scores": (
             tuple(names[other] for other in names if other.startswith("scores: ")) or (query, key, *more[:2])
         ),
         "weights": (names.get("scores", i), names.get("mask", i)),
+        "adapted": (names.get("projected", i), i - 1),
         "mix": (names.get("values", i), names.get("weights", i), *more[2:]),
     }  # fmt: skip
     return of.get(name, (i - 1,)), "", False
@@ -165,6 +168,8 @@ def _feed_forward(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, 
         return _attention(i, step, met)
     if step.name in ("gate", "inner"):
         return (met.source,), "", False
+    if step.name == "adapted":
+        return (met.names["outer"], i - 1), "", False
     if step.name == "activation" and "gate" in met.names:
         return (met.names["gate"], met.names["inner"]), "", False
     return (i - 1,), "", False

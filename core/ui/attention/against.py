@@ -48,7 +48,7 @@ def other_text(found: AttentionMap, read: Chosen, state: PageState) -> Pair | No
                 "The other text is read as if its answer were the one to yours, so that both have the same rows."
             )
     else:
-        trace = session.trace(spec.slug, text)
+        trace = session.trace(spec.slug, text, adapters=read.adapters)
     other = next(one for one in trace.maps if one.kind == found.kind)
     for tokens, own in ((other.key_tokens, found.key_tokens), (other.query_tokens, found.query_tokens)):
         if len(tokens) != len(own):

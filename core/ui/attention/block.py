@@ -95,7 +95,7 @@ def _controls(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> As
     st.session_state.setdefault(slot, state.text("text", samples[0]))
     refused: list[str] = []
     with row:
-        task = task_menu(spec, state) if spec.kind == "seq2seq-lm" else None
+        task = task_menu(spec, state) if spec.kind in ("seq2seq-lm", "adapters") else None
         text = st.text_input("Text", key=slot, persist_state="page", help="Of a long text, you choose a part") or ""
         sample_menu(samples, slot, state)
         side = _side(sides, spec, state, refused)
@@ -103,7 +103,7 @@ def _controls(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> As
     for sentence in refused:
         _refuse(sentence)
     state.set(text=None if text == samples[0] else text)
-    text = text_part(spec, state, text, task=task or "", segment=True)
+    text = text_part(spec, state, text, task=task or "" if spec.kind == "seq2seq-lm" else "", segment=True)
     return Asked(text, task, side, layer, found[side][layer].names.score in _SPARSE)
 
 
@@ -171,7 +171,7 @@ def _words(found: Block, spec: CheckpointSpec) -> None:
         )
     told(f"**Notice** {what}")
     if spec.kind == "adapters":
-        noted("No task is chosen here, so the adapters of this model add nothing: the block is its encoder’s own.")
+        noted("The adapters and the norms are those of the task; all else is the encoder that tasks share.")
     if spec.kind == "permutation-lm":
         st.caption("This is the stream that knows every token. A second one, which guesses hidden words, is not shown.")
     if found.source:

@@ -10,7 +10,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core import anatomy, catalogue
-from core.attention.inside.modules import node_of
+from core.attention.inside.modules import node_of, size_for
 from core.attention.inside.steps import MAPS, Step
 from core.attention.inside.told import told
 from core.attention.inside.wiring import Wire
@@ -219,7 +219,8 @@ def _tree_link(step: Step, found: Block, spec: CheckpointSpec) -> None:
     if spec.system is None:
         return
     system = catalogue.get(spec.system)
-    node = node_of(anatomy.tree(system.slug), step.path)
+    size = size_for(system.slug, found.type)
+    node = node_of(anatomy.tree(system.slug, size), step.path)
     if node is None and step.path:
         st.caption(f"No module of {plain(system.name)} gives this: it is a table that is computed, not learned.")
     if node is not None:
@@ -227,8 +228,11 @@ def _tree_link(step: Step, found: Block, spec: CheckpointSpec) -> None:
             f"pages/{system.branch}.py",
             label=plain(f"In the module tree of {system.name}: {node}"),
             icon=":material/account_tree:",
-            query_params={"system": system.slug, "tab": "tree", "node": node, "layer": str(found.layer + 1)},
-        )
+            query_params={
+                "system": system.slug, "tab": "tree", "node": node, "layer": str(found.layer + 1),
+                **({} if size is None else {"size": size}),
+            },
+        )  # fmt: skip
 
 
 def _table(shown: Shown) -> Table:

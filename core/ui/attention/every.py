@@ -18,7 +18,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.attention import Theme
 from core.figures.every_head import SHAPES, Dots, depth_dots
 from core.figures.taken import of_records
-from core.ui.glossary import told
+from core.ui.glossary import noted, told
 from core.ui.heads.parts import KINDS
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain
 from core.ui.tables import Link, Table, table
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 NAMES = {name: name.capitalize() for name in ROLES} | {GRAMMAR: "Grammar", EFFECT: "Effect"}
 ANY = "any"
 USUAL = "previous"
+_OTHERWISE = {
+    "adapters": "The places and the grammar of {} are those of its encoder before any adapters. Its effects are over "
+    "the answers to all its tasks.",
+    "permutation-lm": "Both streams of {} run through the same heads. The effect beside “Encoder” is that of a head "
+    "off in both, beside “Decoder” in the content stream alone, beside “Query stream” in that alone.",
+}
+"""What is said of models of a kind whose rows mean something else."""
 HIGHEST = 5
 """Rows of the small table."""
 _NOTICE = {
@@ -69,6 +76,10 @@ def every_head(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
     st.markdown(f"**Notice** {_halves(scored)} {_NOTICE.get(score, '')}")
     _highest(score, scored)
     _whole_table(score, found, every, state)
+    shown = {row.slug for row in found}
+    for spec in specs:
+        if spec.slug in shown and spec.kind in _OTHERWISE:
+            noted(_OTHERWISE[spec.kind].format(plain(spec.name)))
     unmeasured = [spec.name for spec in specs if spec.slug not in {row.slug for row in every}]
     if unmeasured:
         st.caption(f"Not measured: {plain(', '.join(unmeasured))}.")

@@ -13,7 +13,7 @@ from core.figures import lens as figures
 from core.figures.attention import Theme
 from core.figures.predictions import percent
 from core.figures.taken import Numbers
-from core.ui.attention.off import ASKED, SAMPLES
+from core.ui.attention.asked import ASKED, SAMPLES
 from core.ui.glossary import noted, plain_terms, told
 from core.ui.heads.part import text_part
 from core.ui.page import accent, plain
@@ -36,7 +36,8 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
     st.subheader("What each layer would already answer", anchor=False)
     if spec.kind == "adapters":
         st.markdown(
-            f"{plain(spec.name)} sorts texts and predicts no word, so there is no answer to read off its layers."
+            f"The head of {plain(spec.name)} reads all tokens together, and the lens reads one. Models that predict "
+            "words have what each of their layers would answer here."
         )
         return
     sample = SAMPLES.get(spec.kind, SAMPLES["masked-lm"])

@@ -78,7 +78,9 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     title = f"{spec.name}: {TOGETHER[str(together)]}"
     alone = shown.layers == shown.heads == 1
-    layer, head = (0, 0) if alone else opened_head(shown, (spec.slug, theme, read.text, read.second), state)
+    layer, head = (
+        (0, 0) if alone else opened_head(shown, (spec.slug, theme, read.text, read.second, read.adapters), state)
+    )
     page = grid.render(
         shown, theme=theme, title=title, difference=_signed(str(together)), layer=layer, head=head,
     )  # fmt: skip

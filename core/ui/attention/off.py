@@ -16,9 +16,9 @@ from core.figures import effects
 from core.figures.attention import Theme
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.figures.taken import Numbers, of_grids
+from core.ui.attention.asked import SAMPLES, SHARED, kinds_of, question_of
 from core.ui.glossary import told
 from core.ui.heads.part import text_part
-from core.ui.heads.parts import KINDS
 from core.ui.heads.text import task_menu
 from core.ui.page import accent, plain
 from core.ui.takeaway import take_away
@@ -28,21 +28,7 @@ if TYPE_CHECKING:
     from core.attention.ablation.gates import Head
     from core.ui.links import PageState
 
-SAMPLES = {
-    "masked-lm": "The cat that the dog chased sat on the [MASK] because it was tired.",
-    "replaced-token": "The king sat on his throne and wore a golden potato on his head.",
-    "causal-lm": "The old man went to the river. The old man sat down. The old man",
-    "seq2seq-lm": "The cat sleeps on the chair.",
-}
-SAMPLES["permutation-lm"] = SAMPLES["masked-lm"]
-ASKED = {
-    "masked-lm": "What stands in place of the first mask",
-    "permutation-lm": "What stands in place of the first mask",
-    "replaced-token": "Whether the most suspicious token was replaced",
-    "causal-lm": "Which token comes next",
-    "seq2seq-lm": "Which token the output begins with",
-}
-_LETTERS = {"e": "encoder", "d": "decoder", "c": "cross"}
+_LETTERS = {"e": "encoder", "d": "decoder", "c": "cross", "q": "query"}
 
 
 def switch_off(spec: CheckpointSpec, state: PageState) -> None:
@@ -53,7 +39,7 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
     """
     sample = SAMPLES.get(spec.kind, SAMPLES["masked-lm"])
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        task = task_menu(spec, state) if spec.kind == "seq2seq-lm" else None
+        task = task_menu(spec, state) if spec.kind in ("seq2seq-lm", "adapters") else None
         text = st.text_input("Text", state.text("asked", sample), key=state.key(f"off.text.{spec.kind}"), max_chars=600)
     state.set(asked=None if text == sample else text)
     text = text_part(spec, state, text, task=task or "", segment=True, name="asked-window", answered=True)
@@ -61,8 +47,9 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
         ranked = session.head_effects(spec.slug, text, task)
     every = {effect.head: effect for effect in ranked}
     kinds: list[str] = list(
-        dict.fromkeys(head.kind for head in sorted(every, key=lambda head: "edc".index(head.kind[0])))
+        dict.fromkeys(head.kind for head in sorted(every, key=lambda head: "edcq".index(head.kind[0])))
     )
+    titles = kinds_of(spec)
     slot = state.key(f"off.heads.{spec.slug}")
     if slot not in st.session_state:
         asked = state.words(
@@ -76,7 +63,7 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
             st.warning(
                 plain(
                     f"The link switches off “{', '.join(strange)[:60]}”, which this model has not. Its heads are "
-                    f"written like {_code(example)}: {KINDS[example.kind].lower()}, layer {example.layer + 1}, head "
+                    f"written like {_code(example)}: {titles[example.kind].lower()}, layer {example.layer + 1}, head "
                     f"{example.head + 1}."
                 ),
                 icon=":material/link_off:",
@@ -90,8 +77,8 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
         _grid(ranked, kind, off, slot, spec, state)
         _buttons(ranked, kind, off, slot, state)
     with right:
-        _answers(found, spec, state)
-    codes = {_code(head): f"{KINDS[head.kind] + ', ' if len(kinds) > 1 else ''}layer {head.layer + 1}, head "
+        _answers(found, spec, state, task)
+    codes = {_code(head): f"{titles[head.kind] + ', ' if len(kinds) > 1 else ''}layer {head.layer + 1}, head "
              f"{head.head + 1}" for head in sorted(every)}  # fmt: skip
     st.multiselect(
         "Off", list(codes), format_func=codes.__getitem__, key=slot, persist_state="page", placeholder="no head is off"
@@ -104,11 +91,11 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
         "The bits are what the answer loses on this text, and on no other."
     )
     _sharp(ranked, kind, spec, state)
-    _table(ranked, len(kinds) > 1)
+    _table(ranked, titles if len(kinds) > 1 else None)
 
 
-def _answers(found: Ablation, spec: CheckpointSpec, state: PageState) -> None:
-    st.markdown(f"**{ASKED[spec.kind]}**")
+def _answers(found: Ablation, spec: CheckpointSpec, state: PageState, task: str | None) -> None:
+    st.markdown(f"**{plain(question_of(spec, task))}**")
     tokens = [change.token for change in found.changes][:8]
     before, after = ([getattr(change, name) for change in found.changes][:8] for name in ("before", "after"))
     st.plotly_chart(
@@ -159,7 +146,7 @@ def _grid(
         f"{strongest.head.head + 1}: {strongest.bits:.2f}. The table below has all of them.",
     )  # fmt: skip
     _away(
-        key, spec, f"effects-{kind}", f"{KINDS[kind]}: bits that the answer loses without each head",
+        key, spec, f"effects-{kind}", f"{kinds_of(spec)[kind]}: bits that the answer loses without each head",
         f"Layers down, heads across. Off: {', '.join(_code(head) for head in off) or 'none'}.",
         partial(of_grids, {"bits lost": bits}),
     )  # fmt: skip
@@ -225,9 +212,9 @@ def _away(chart: str, spec: CheckpointSpec, what: str, title: str, told: str, nu
     take_away(chart, f"{spec.slug}-{what}", title=f"{spec.name}: {title}", told=told, numbers=numbers)
 
 
-def _table(ranked: tuple[HeadEffect, ...], several: bool) -> None:
+def _table(ranked: tuple[HeadEffect, ...], titles: dict[str, str] | None) -> None:
     rows: list[dict[str, object]] = [
-        ({"attention": KINDS[effect.head.kind]} if several else {})
+        ({"attention": titles[effect.head.kind]} if titles else {})
         | {
             "layer": effect.head.layer + 1,
             "head": effect.head.head + 1,
@@ -262,8 +249,9 @@ def _kind(kinds: list[str], state: PageState, spec: CheckpointSpec) -> str:
     usual, wanted = "cross" if "cross" in kinds else kinds[0], state.text("map")
     kind = str(
         st.segmented_control(
-            "Attention", kinds, format_func=lambda kind: KINDS[kind], default=wanted if wanted in kinds else usual,
+            "Attention", kinds, format_func=kinds_of(spec).__getitem__, default=wanted if wanted in kinds else usual,
             required=True, key=state.key(f"off.kind.{spec.slug}"),
+            help=SHARED if spec.kind == "permutation-lm" else None,
         )
     )  # fmt: skip
     state.set(map=None if kind == usual else kind)

@@ -12,9 +12,9 @@ from core.checkpoints.digests import revision_of, weights_of
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.links import Value
+from core.ui.attention.asked import SAMPLES
 from core.ui.attention.beside import TEXT
 from core.ui.attention.frame import OF_ALL, AttentionView
-from core.ui.attention.off import SAMPLES
 from core.ui.heads.samples import samples
 from core.ui.heads.text import CONTINUED
 from core.ui.links import take_up
@@ -61,7 +61,8 @@ def explicit(view: AttentionView) -> dict[str, Value]:
         view.section, {}
     )
     if spec.tasks and view.section in ("heads", "all", "bertviz", "block", "off"):
-        usual |= {"task": spec.tasks[0]} if spec.kind == "seq2seq-lm" else {}
+        asked = spec.kind == "seq2seq-lm" or (spec.kind == "adapters" and view.section in ("off", "block"))
+        usual |= {"task": spec.tasks[0]} if asked else {}
     return {name: value if value is not None else usual.get(name) for name, value in (usual | values).items()}
 
 

@@ -44,7 +44,7 @@ def two_models(found: AttentionMap, read: Chosen, state: PageState) -> Attention
     if (found.query_tokens, found.key_tokens) == (other.query_tokens, other.key_tokens):
         return difference(found, other, state)
     words = f"{spec.name} and {chosen.name} cut this text into other tokens, so both are told word by word."
-    shown = difference(_in_words(read, spec), _in_words(read, chosen), state)
+    shown = difference(_in_words(read, spec, read.adapters), _in_words(read, chosen), state)
     return replace(shown, note=f"{shown.note} {words}")
 
 
@@ -99,13 +99,13 @@ def _one(found: AttentionMap, state: PageState, number: int) -> AttentionMap:
     return combine.part(found, layer=layer, head=head)
 
 
-def _in_words(read: Chosen, spec: CheckpointSpec) -> AttentionMap:
+def _in_words(read: Chosen, spec: CheckpointSpec, adapters: str | None = None) -> AttentionMap:
     if read.second.strip():
         raise InputUnusable(
             "These models cut the two sentences into other tokens. Word by word one sentence can be compared: empty "
             "the field of the second."
         )
-    return replace(session.word_look(spec.slug, read.text, None).found, note=_REST)
+    return replace(session.word_look(spec.slug, read.text, adapters).found, note=_REST)
 
 
 def numbered(state: PageState, label: str, parameter: str, most: int, usual: int) -> int:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from core.ui.links import PageState
 
 CONTINUATIONS = (0, 6, 12, 24, 48)
+NONE = "none"
+"""The entry of the menu of adapters that adds nothing."""
 CONTINUED = 12
 """How many tokens follow where nobody has chosen."""
 PAIRS = frozenset({"masked-lm", "replaced-token", "adapters"})
@@ -35,6 +37,8 @@ class Chosen:
     text: str
     """Of a long text the part that was chosen."""
     second: str
+    adapters: str | None = None
+    """The task whose adapters run."""
 
     def trace(self, *, vectors: bool = False) -> AttentionTrace:
         """Run the model; with ``vectors``, queries and keys are kept.
@@ -44,7 +48,7 @@ class Chosen:
         """
         with st.spinner("Running the model"):
             if self.second:
-                return session.trace(self.spec.slug, self.text, self.second, vectors=vectors)
+                return session.trace(self.spec.slug, self.text, self.second, vectors=vectors, adapters=self.adapters)
             return self.run(self.text, vectors=vectors)
 
 
@@ -85,7 +89,7 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, 
     state.set(text=None if text == samples[0] else text)
     ahead = int(run.keywords.get("count", 0))
     part = text_part(spec, state, text, second=second, ahead=ahead, task=state.text("task"))
-    return Chosen(spec, run, part, second)
+    return Chosen(spec, run, part, second, run.keywords.get("adapters"))
 
 
 def _what_to_run(spec: CheckpointSpec, state: PageState, *, vectors: bool) -> partial[AttentionTrace]:
@@ -95,6 +99,8 @@ def _what_to_run(spec: CheckpointSpec, state: PageState, *, vectors: bool) -> pa
     if spec.kind == "seq2seq-lm":
         task = task_menu(spec, state)
         return partial(session.rewritten_trace, spec.slug, task=task)
+    if spec.kind == "adapters":
+        return partial(session.trace, spec.slug, adapters=adapters_menu(spec, state))
     return partial(session.trace, spec.slug)
 
 
@@ -128,10 +134,15 @@ def _forgets(spec: CheckpointSpec) -> bool:
 
 
 def task_menu(spec: CheckpointSpec, state: PageState) -> str:
-    """What an encoder-decoder is asked to do."""
+    """What an encoder-decoder is asked to do, or whose adapters run."""
+    from core.language import adapters
     from core.language.tasks import tasks
 
-    labels = {task.slug: task.label for task in tasks(session.checkpoint(spec.slug))}
+    checkpoint = session.checkpoint(spec.slug)
+    if spec.kind == "adapters":
+        labels = {task.slug: task.name for task in adapters.tasks(checkpoint)}
+    else:
+        labels = {task.slug: task.label for task in tasks(checkpoint)}
     wanted = state.text("task")
     task = st.selectbox(
         "Task", list(labels), index=list(labels).index(wanted) if wanted in labels else 0,
@@ -139,6 +150,21 @@ def task_menu(spec: CheckpointSpec, state: PageState) -> str:
     )  # fmt: skip
     state.set(task=None if task == next(iter(labels)) else task)
     return str(task)
+
+
+def adapters_menu(spec: CheckpointSpec, state: PageState) -> str | None:
+    """The task whose adapters run; None for the encoder as it is for all of them."""
+    from core.language.adapters import tasks
+
+    labels = {task.slug: task.name for task in tasks(session.checkpoint(spec.slug))}
+    wanted = state.text("task")
+    task = st.selectbox(
+        "Adapters for", [NONE, *labels], index=1 + list(labels).index(wanted) if wanted in labels else 0,
+        format_func=lambda task: labels.get(task, "no task"), key=state.key(f"heads.adapters.{spec.slug}"), width=180,
+        help="Without a task nothing is added, and the attention is that of the encoder that all tasks share",
+    )  # fmt: skip
+    state.set(task=None if task == NONE else task)
+    return None if task == NONE else str(task)
 
 
 def sample_menu(samples: Sequence[str], slot: str, state: PageState) -> None:
