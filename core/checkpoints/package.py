@@ -32,14 +32,25 @@ class Package:
 def find_package() -> Package | None:
     """The installed package, or None."""
     try:
-        version = metadata.version(NAME)
         spec = find_spec(_MODULE)
-    except (metadata.PackageNotFoundError, ValueError):
+    except ValueError:
         return None
     if spec is None or spec.origin is None:
         return None
-    folder = Path(spec.origin).parent / "model"
-    return Package(folder, version) if (folder / "model.safetensors").is_file() else None
+    try:
+        state = (Path(spec.origin).parent / "model" / "model.safetensors").stat()
+    except OSError:
+        return None
+    return _package(spec.origin, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=8)
+def _package(origin: str, mtime_ns: int, size: int) -> Package | None:
+    """The package whose module is the file ``origin``, remembered for the state of its weights: every run asks."""
+    try:
+        return Package(Path(origin).parent / "model", metadata.version(NAME))
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def verified_weights() -> Path:

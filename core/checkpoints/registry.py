@@ -218,16 +218,22 @@ def published() -> tuple[CheckpointSpec, ...]:
     """The published checkpoints that the catalogue names, fetched or not. No other id is ever used."""
     from core import catalogue
 
-    return tuple(
-        _published(system, entry, entry.kind)
+    entries = [
+        (system, entry, entry.kind)
         for system in catalogue.systems()
         for entry in system.hub
         if entry.kind in ("masked-lm", "causal-lm", "seq2seq-lm", "permutation-lm")
+    ]
+    held = hub_cache.held([entry.id for _, entry, _ in entries])
+    return tuple(
+        _fetched(_published(system, entry, kind)) if entry.id in held else _published(system, entry, kind)
+        for system, entry, kind in entries
     )
 
 
 def _published(system: System, entry: HubCheckpoint, kind: Kind) -> CheckpointSpec:
-    spec = CheckpointSpec(
+    """An entry of the catalogue as it is before it was fetched."""
+    return CheckpointSpec(
         slug=entry.short_name.lower(),
         name=entry.short_name,
         system=system.slug,
@@ -238,7 +244,11 @@ def _published(system: System, entry: HubCheckpoint, kind: Kind) -> CheckpointSp
         location=entry.id,
         ready=False,
     )
-    found = hub_cache.fetched(entry.id, kind)
+
+
+def _fetched(spec: CheckpointSpec) -> CheckpointSpec:
+    """The same with what its files say, where the cache has them whole."""
+    found = hub_cache.fetched(spec.location, spec.kind)
     if found is None:
         return spec
     return replace(

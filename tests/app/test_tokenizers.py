@@ -173,23 +173,20 @@ def test_mt5_leads_and_byt5_comes_last() -> None:
     assert drawn.index(">mT5<") < drawn.index(">XLM-R<") < drawn.index(">ByT5<")
 
 
-@pytest.mark.parametrize("name", NASTY)
-def test_whatever_is_typed_gets_answers_or_sentences_and_is_kept(name: str) -> None:
-    text = NASTY[name]
-    for section, label in (
-        ("beside", "Your text"),
-        ("steps", "A word"),
-        ("train", "Learns from"),
-        ("noise", "Your text"),
-    ):
-        at = opened(tab=section)
+@pytest.mark.parametrize(
+    ("section", "label"),
+    [("beside", "Your text"), ("steps", "A word"), ("train", "Learns from"), ("noise", "Your text")],
+)
+def test_whatever_is_typed_gets_answers_or_sentences_and_is_kept(section: str, label: str) -> None:
+    at = opened(tab=section)
+    for name, text in NASTY.items():  # one after the other, as a visitor would
         box(at, label).set_value(text).run()
-        assert not at.exception, section
-        assert box(at, label).value == text
-        assert "<script>" not in html_of(at)
-        assert at.warning or "tk-run" in html_of(at), section
+        assert not at.exception, name
+        assert box(at, label).value == text, name
+        assert "<script>" not in html_of(at), name
+        assert at.warning or "tk-run" in html_of(at), name
         if name in ("nothing", "very long"):
-            assert len(at.warning) == 1, section
+            assert len(at.warning) == 1, name
 
 
 @pytest.mark.parametrize("method", ["bpe", "wordpiece", "unigram"])
