@@ -1,8 +1,9 @@
 """Where names stand, so that none covers another: text widths, boxes, and a greedy search around each point.
 
 A name is tried beside its point and then on wider and wider rings; the first free place is taken, the most crowded
-points choosing first. From a distance on, a thin line leads from the name to its point. The search is greedy, so it may
-fail in a picture that is too small: the caller then makes it higher, or leaves the name out.
+points choosing first. From a distance on, a thin line leads from the name to its point. The search is greedy: where a
+name is left over, all choose anew and that one first. It may still fail in a picture that is too small: the caller then
+makes it higher, or leaves the name out.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _WIDTHS = (
 _OF = {letter: width for width, letters in _WIDTHS for letter in letters}
 _RINGS = (0, 14, 26, 40, 56, 74, 94, 118, 144)
 _TURNS = 16
+_TRIES = 3
 LEADS = 10
 """Pixels between a point and its name beyond which a line joins them."""
 
@@ -81,11 +83,24 @@ class Point:
 
 def place(points: Sequence[Point], bounds: Box) -> tuple[Box | None, ...]:
     """A box for every name, none on another nor on a marker; None where no place was free."""
+    near = [sum(abs(p.x - q.x) < 90 and abs(p.y - q.y) < 40 for q in points) for p in points]
+    order = sorted(range(len(points)), key=lambda i: (-near[i], points[i].x))
+    best = found = _placed(points, bounds, order)
+    for _ in range(_TRIES):
+        if None not in found:
+            break
+        order.sort(key=lambda i: found[i] is not None)
+        found = _placed(points, bounds, order)
+        best = min(best, found, key=lambda boxes: boxes.count(None))
+    return tuple(best)
+
+
+def _placed(points: Sequence[Point], bounds: Box, order: Sequence[int]) -> list[Box | None]:
+    """A box for every name, chosen in this order."""
     taken = [Box(p.x - p.r - 1, p.y - p.r - 1, 2 * p.r + 2, 2 * p.r + 2) for p in points]
     leads: list[tuple[float, float, float, float]] = []
     found: list[Box | None] = [None] * len(points)
-    near = [sum(abs(p.x - q.x) < 90 and abs(p.y - q.y) < 40 for q in points) for p in points]
-    for i in sorted(range(len(points)), key=lambda i: (-near[i], points[i].x)):
+    for i in order:
         point, names = points[i], [box for box in found if box]
         for box in _free(point, taken, bounds):
             line = (*box.nearest(point.x, point.y), point.x, point.y)
@@ -97,7 +112,7 @@ def place(points: Sequence[Point], bounds: Box) -> tuple[Box | None, ...]:
             if led:
                 leads.append(line)
             break
-    return tuple(found)
+    return found
 
 
 def _free(point: Point, taken: Sequence[Box], bounds: Box) -> list[Box]:

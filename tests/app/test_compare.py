@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,15 @@ def test_a_link_restores_filters_columns_order_and_pins() -> None:
     order = [system.slug for system in catalogue.systems() if system.year >= 2019]
     assert rows(at) == len(order)
     assert sheet.index('Sources of GPT-3"') < sheet.index('Sources of GPT-2"')
+
+
+def test_a_term_is_linked_where_it_stands_first_in_the_pinned_systems_or_in_the_table() -> None:
+    at = opened(pins="bert,gpt-2")
+    pinned = next(proto.body for proto in protos(at, "html") if 'class="atlas-pins"' in proto.body)
+    linked = re.findall(r'href="/glossary\?term=([\w-]+)"', pinned)
+    assert linked
+    everywhere = re.findall(r"/glossary\?term=([\w-]+)", html_of(at))
+    assert all(everywhere.count(term) == 1 for term in linked)
 
 
 def test_two_pins_lead_to_their_trees() -> None:

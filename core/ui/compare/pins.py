@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from core.anatomy.sheet import COLUMNS, SheetRow
@@ -17,6 +17,7 @@ _STYLE = """<style>
 .atlas-pins small{display:block;font-size:.8rem;font-weight:400;opacity:.8}
 .atlas-pins mark{color:inherit;background:color-mix(in srgb,#E69F00 24%,transparent);text-decoration:underline 2px;
   text-underline-offset:.2em;border-radius:.15rem;padding:0 .1em}
+.atlas-pins a{color:inherit;text-decoration:underline dotted 1px;text-underline-offset:.2em}
 .atlas-pins .same td{opacity:.78}
 @media (max-width:640px){
   .atlas-pins thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
@@ -29,20 +30,20 @@ _STYLE = """<style>
 </style>"""
 
 
-def pins_html(rows: Sequence[SheetRow], columns: Sequence[str]) -> str:
-    """Two systems or more, a column each, the properties as rows."""
+def pins_html(rows: Sequence[SheetRow], columns: Sequence[str], write: Callable[[str], str] = escape) -> str:
+    """Two systems or more, a column each, the properties as rows; ``write`` makes HTML of a cell's words."""
     names = [row.system.name for row in rows]
     width = 84 / len(rows)
     cols = '<col style="width:16%">' + f'<col style="width:{width:.2f}%">' * len(rows)
     head = "<th></th>" + "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    body = "".join(_property(column.slug, column.heading, rows) for column in COLUMNS if column.slug in columns)
+    body = "".join(_property(column.slug, column.heading, rows, write) for column in COLUMNS if column.slug in columns)
     return (
         f'{_STYLE}<table class="atlas-pins"><caption>{escape(" and ".join(names))}, property by property</caption>'
         f"<colgroup>{cols}</colgroup><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 
 
-def _property(slug: str, heading: str, rows: Sequence[SheetRow]) -> str:
+def _property(slug: str, heading: str, rows: Sequence[SheetRow], write: Callable[[str], str]) -> str:
     cells = [row.cells[slug] for row in rows]
     texts = [cell.text for cell in cells]
     same = len(set(texts)) == 1
@@ -52,7 +53,7 @@ def _property(slug: str, heading: str, rows: Sequence[SheetRow]) -> str:
         others = [other.text for place, other in enumerate(cells) if place != at and other.lines]
         # nothing stands out against an empty cell, and a missing text has no words to mark
         runs = marked(cell.text, others) if cell.lines and others and not same else ((cell.text, False),)
-        text = "".join(f"<mark>{escape(run)}</mark>" if new else escape(run) for run, new in runs)
+        text = "".join(f"<mark>{write(run)}</mark>" if new else write(run) for run, new in runs)
         evidence = f"<small>{escape(cell.evidence)}</small>" if cell.evidence else ""
         shown.append(f'<td data-h="{escape(row.system.name)}">{text}{evidence}</td>')
     state = ' class="same"' if same else ""

@@ -15,6 +15,7 @@ from core.ui.compare.sheet import sheet_html
 from core.ui.glossary import linking, told
 from core.ui.links import PageState, take_up
 from core.ui.page import BRANCH_TITLES, base_path, plain
+from core.ui.tables import inline
 
 _ALL = "all"
 _AGE = "age"
@@ -159,9 +160,10 @@ def _beside(state: PageState, pinned: Sequence[SheetRow], columns: Sequence[str]
     *first, last = (row.system.name for row in pinned)
     names = f"{', '.join(first)} and {last}"
     st.subheader(plain(f"Side by side: {names}"), anchor=False)
-    st.html(pins_html(pinned, [slug for slug in columns if slug != "name"]))
+    with linking("pins") as linker:
+        st.html(pins_html(pinned, [slug for slug in columns if slug != "name"], lambda text: inline(linker.rich(text))))
     other = "the other has not" if len(pinned) == 2 else "none of the others has"
-    st.caption(f"Underlined: words that {other}. What nobody found in a text is not compared.")
+    st.caption(f"Shaded: words that {other}. What nobody found in a text is not compared.")
     if len(pinned) == 2:
         left, right = (row.system.slug for row in pinned)
         wanted = {**state.values, "tab": "trees", "left": left, "right": right}
