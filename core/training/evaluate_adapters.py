@@ -48,11 +48,15 @@ def adapters(checkpoint: Checkpoint, corpus: Path | None) -> Found:
     return found
 
 
-def written(checkpoint: Checkpoint, rows: list[list[str]], answers: list[str]) -> Iterable[dict[str, Any]]:
-    """A batch for each row (task, answer, text), as `measured` gives them."""
-    for _, answer, text in rows:
-        given = checkpoint.tokenizer(text, return_tensors="pt", return_token_type_ids=True)
-        yield {**given, "answers": torch.tensor([answers.index(answer)])}
+def written(
+    checkpoint: Checkpoint, rows: list[list[str]], answers: list[str], *, at_once: int = 16
+) -> Iterable[dict[str, Any]]:
+    """Batches of rows (task, answer, text) of like length, as `measured` gives them."""
+    order = sorted(rows, key=lambda row: len(row[2]))
+    for part in (order[at : at + at_once] for at in range(0, len(order), at_once)):
+        texts = [text for _, _, text in part]
+        given = checkpoint.tokenizer(texts, return_tensors="pt", padding=True, return_token_type_ids=True)
+        yield {**given, "answers": torch.tensor([answers.index(answer) for _, answer, _ in part])}
 
 
 @torch.inference_mode()

@@ -60,17 +60,25 @@ def _some(grouped: dict[str, list[str]]) -> dict[str, list[str]]:
 
 def _directions(checkpoint: Checkpoint, grouped: dict[str, dict[str, list[str]]]) -> dict[str, float]:
     found: dict[str, float] = {}
+    made_of: dict[tuple[str, ...], list[str]] = {}
+
+    def made(task: str, texts: list[str]) -> list[str]:
+        """Translations, each text once: on the way through English stands what its own direction had to make."""
+        key = (task, *texts)
+        if key not in made_of:
+            made_of[key] = translate(checkpoint, task, texts)
+        return made_of[key]
+
     for task in DIRECTIONS:
         texts, references = list(grouped[task]), list(grouped[task].values())
         if not texts:
             continue
-        ways = {task: translate(checkpoint, task, texts)}
+        ways = {task: made(task, texts)}
         source, target = task.split("-")
         if "en" not in (source, target):
-            english = translate(checkpoint, f"{source}-en", texts)
-            ways[f"{task} through English"] = translate(checkpoint, f"en-{target}", english)
-        for way, made in ways.items():
-            found |= {f"{way} {name}": value for name, value in measures.translation(made, references).items()}
+            ways[f"{task} through English"] = made(f"en-{target}", made(f"{source}-en", texts))
+        for way, outputs in ways.items():
+            found |= {f"{way} {name}": value for name, value in measures.translation(outputs, references).items()}
     return found
 
 

@@ -29,18 +29,18 @@ def respell(checkpoint: Checkpoint, corpus: Path | None) -> Found:
 
 def respelt(checkpoint: Checkpoint, texts: list[str]) -> dict[str, float]:
     """Greedy answers: what is exact after each noise, the error rates before and after, what is right and stays so."""
-
-    def answers(given: list[str]) -> list[str]:
-        return measures.rewrite(checkpoint.model, checkpoint.tokenizer, given, beams=1, longest=160)
-
+    ways = {kind: [noisy(text, kind, seed=seed) for seed, text in enumerate(texts)] for kind in NOISES}
+    # all at once, so that texts of one length are read together whatever their noise
+    every = [text for given in (*ways.values(), texts) for text in given]
+    answers = measures.rewrite(checkpoint.model, checkpoint.tokenizer, every, beams=1, rows=64, longest=160)
+    count = len(texts)
     found: dict[str, float] = {}
-    for kind in NOISES:
-        given = [noisy(text, kind, seed=seed) for seed, text in enumerate(texts)]
-        made = answers(given)
+    for number, (kind, given) in enumerate(ways.items()):
+        made = answers[number * count : (number + 1) * count]
         found[f"{kind} exact after"] = 100 * sum(a == b for a, b in zip(made, texts, strict=True)) / len(texts)
         found[f"{kind} CER before"] = error_rate(given, texts)
         found[f"{kind} CER after"] = error_rate(made, texts)
-    kept = answers(texts)
+    kept = answers[-count:]
     found["left untouched"] = 100 * sum(a == b for a, b in zip(kept, texts, strict=True)) / len(texts)
     means = ("exact after", "CER before", "CER after")
     return {name: sum(found[f"{kind} {name}"] for kind in NOISES) / len(NOISES) for name in means} | found

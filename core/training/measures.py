@@ -42,19 +42,21 @@ def read_table(path: Path) -> list[list[str]]:
 
 
 @torch.inference_mode()
-def cloze(model: Any, tokenizer: Any, rows: Sequence[tuple[str, Sequence[str]]]) -> Numbers:
+def cloze(model: Any, tokenizer: Any, rows: Sequence[tuple[str, Sequence[str]]], *, at_once: int = 25) -> Numbers:
     """Over (sentence with one ``[MASK]``, accepted answers), in percent: right first guesses, right ones among the
     first five, and first guesses that repeat a word of the sentence.
     """
     first = near = repeats = 0
-    for sentence, answers in rows:
-        encoded = tokenizer(sentence, return_tensors="pt").to(model.device)
-        place = int((encoded["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0])
-        best = model(**encoded).logits[0, place].topk(5).indices.tolist()
-        words = tokenizer.convert_ids_to_tokens(best)
-        first += words[0] in answers
-        near += any(word in answers for word in words)
-        repeats += best[0] in encoded["input_ids"][0].tolist()
+    order = sorted(rows, key=lambda row: len(row[0]))
+    for part in (order[at : at + at_once] for at in range(0, len(order), at_once)):
+        given = tokenizer([sentence for sentence, _ in part], return_tensors="pt", padding=True).to(model.device)
+        places = (given["input_ids"] == tokenizer.mask_token_id).int().argmax(1)
+        guesses = model(**given).logits[torch.arange(len(part)), places].topk(5).indices.tolist()
+        for (_, answers), ids, best in zip(part, given["input_ids"].tolist(), guesses, strict=True):
+            words = tokenizer.convert_ids_to_tokens(best)
+            first += words[0] in answers
+            near += any(word in answers for word in words)
+            repeats += best[0] in ids
     shares = {"top-1": first, "top-5": near, "first guess repeats a word": repeats}
     return {name: 100 * count / len(rows) for name, count in shares.items()}
 

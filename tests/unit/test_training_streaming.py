@@ -237,7 +237,7 @@ def chunks(folder: Path) -> None:
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, make: Callable[[Path], None]) -> None:
     write_corpus(tmp_path / "small", 400)
     peaks = []
-    for size in (1000, 4000):
+    for size in (500, 2000):
         folder = write_corpus(tmp_path / str(size), size)
         if not peaks:
             make(write_corpus(tmp_path / "first", 400, seed=1))  # imports and tables that are made once
@@ -245,8 +245,8 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, make: Callable[[Pa
         make(folder)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    little, much = (sum(path.stat().st_size for path in (tmp_path / str(size)).glob("*.t*")) for size in (1000, 4000))
-    assert peaks[1] - peaks[0] < 0.2 * (much - little)  # lists of the tokens would take some seven times the text
+    little, much = (sum(path.stat().st_size for path in (tmp_path / str(size)).glob("*.t*")) for size in (500, 2000))
+    assert peaks[1] - peaks[0] < 0.3 * (much - little)  # lists of the tokens would take some seven times the text
 
 
 def test_tallies_are_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
