@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -112,6 +115,28 @@ def test_the_order_is_the_links_until_another_text() -> None:
     assert "order" not in at.query_params
     at.text_area[0].set_value("a b c").run()
     assert not at.exception
+
+
+def test_the_row_of_the_order_names_what_is_asked_once_it_was_shown() -> None:
+    at = page(objective="permutation", text="one two three four five six", cover="yes", k="3")
+    assert row_of(at).count('"text": "▢"') == 2
+    widget(at.button, "Show").click().run()  # type: ignore[attr-defined]
+    assert "▢" not in row_of(at)
+
+
+def row_of(at: AppTest) -> str:
+    """What the browser is sent for the row of tokens."""
+    found: list[str] = []
+
+    def walk(node: Any) -> None:
+        for child in getattr(node, "children", {}).values():
+            walk(child)
+        if getattr(node, "type", None) == "bidi_component" and node.proto.component_name == "atlas_order_row":
+            found.append(json.dumps(json.loads(node.proto.json)["tokens"], ensure_ascii=False))
+
+    walk(at._tree)
+    (row,) = found
+    return row
 
 
 @pytest.mark.parametrize("order", ["0.0.1", "5.4", "x", "9.8.7"])

@@ -25,6 +25,11 @@ def given(slug: str, text: str, seed: int, options: Mapping[str, int | str]) -> 
     return Given(slug, clean(text, MAX_CHARS), seed, options, lambda part: cut(slug, part), vocabulary, frame)
 
 
+def question(entry: str, asked: Given) -> tuple[object, ...]:
+    """What a guess belongs to: the text and the settings, without what is chosen in the picture itself."""
+    return entry, asked.slug, asked.text, asked.seed, sorted(asked.options.items())
+
+
 @st.cache_data(max_entries=256, ttl=3600.0, show_spinner=False)
 def cut(slug: str, text: str) -> tuple[Token, ...]:
     """The pieces of ``text`` without tokens of the format."""

@@ -20,7 +20,7 @@ from core.ui.objectives.answer_bars import answer_bars
 from core.ui.objectives.below import below
 from core.ui.objectives.entries import ENTRIES
 from core.ui.objectives.entry import Entry, Given, Stage
-from core.ui.objectives.given import given, style
+from core.ui.objectives.given import given, question, style
 from core.ui.objectives.guess import label_of, targets_judge
 from core.ui.objectives.hide import asking, judges, open_targets
 from core.ui.objectives.hide import covered as hide
@@ -54,15 +54,15 @@ def objective(state: PageState) -> None:
         text = _text(entry, state)
     with sentences():
         asked = given(slug, text, seed, options)
+        guessed = question(entry.slug, asked)
         if entry.ask is not None:
             asked = replace(asked, options={**options, **entry.ask(asked, state)})
         stages = entry.build(asked)
         answers = entry.answer(slug, stages, seed) if entry.answer and live else ()
-        question = (entry.slug, slug, asked.text, seed, sorted(options.items()))
         label, choices = label_of(stages)
         long = len(open_targets(asking(stages).example)) > _FEW
         covered = not uncovered(
-            state, question, label, targets_judge(asked, stages), choices=choices, on=hidden,
+            state, guessed, label, targets_judge(asked, stages), choices=choices, on=hidden,
             most=SENTENCE_CHARS if long else MAX_CHARS,
         )  # fmt: skip
         # While covered one stage is enough, if another one tells which places of it were chosen.

@@ -11,10 +11,12 @@ import streamlit as st
 from core.figures.orders import masks, masks_alt, masks_table
 from core.language.orders import ranks
 from core.objectives import permutation
+from core.ui.demos.cover import was_shown
 from core.ui.glossary import told
 from core.ui.links import PageState, instead
 from core.ui.objectives import live_pairs
 from core.ui.objectives.entry import Entry, Given, Number, Stage
+from core.ui.objectives.given import question
 from core.ui.objectives.hide import BLANK
 from core.ui.objectives.order_row import order_row
 from core.ui.page import accent
@@ -47,7 +49,8 @@ def _ask(given: Given, state: PageState) -> Mapping[str, int | str]:
 
     asked = permutation.asked(count, given.number("k")) if count else 0
     st.markdown("**The order**: drag a token, or choose it and move it with the arrow keys")
-    later = st.session_state[slot][count - asked :] if state.text("cover") == "yes" else ()
+    covered = state.text("cover") == "yes" and not was_shown(state, question("permutation", given))
+    later = st.session_state[slot][count - asked :] if covered else ()
     shown = [replace(t, text=BLANK, piece=BLANK) if at in later else t for at, t in enumerate(given.tokens)]
     st.session_state[slot] = order_row(
         shown, st.session_state[slot], asked, key=state.key("permutation.row"), accent="decoder",
