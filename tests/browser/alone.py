@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import BrowserContext, Page, ViewportSize
 
 from core.attention.views.page import data_url
-from tests.browser.conftest import WAIT_MS
 
 
-def open_alone(chromium: Browser, html: str, **window: Any) -> tuple[Page, list[str]]:
+def open_alone(bare: BrowserContext, html: str, viewport: ViewportSize | None = None) -> tuple[Page, list[str]]:
     """The page as the app shows it, from a ``data:`` address; and what it asked for, complained of, or put up."""
-    page = chromium.new_page(**window)
-    page.set_default_timeout(WAIT_MS)
+    page = bare.new_page()
+    if viewport:
+        page.set_viewport_size(viewport)
     trouble: list[str] = []
     page.on("request", lambda request: None if request.url.startswith("data:") else trouble.append(request.url))
     page.on("pageerror", lambda error: trouble.append(str(error)))

@@ -2,37 +2,52 @@
 
 All journeys belong to one group, so that parallel workers leave them together. A wait is never a pause: it ends with
 what it waits for, and has most of a minute because the machine may be slow.
+
+To load a page costs Chromium a second or more, to go to another view of a page that is loaded a third of that. So
+journeys share a tab, and none may rest on what another left: :meth:`Visitor.open` goes on in the open session where
+that reads the link afresh, and loads the page elsewhere. After a journey that failed, the tab is another.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Frame,
+    Locator,
     Page,
     Request,
+    TimeoutError,
+    ViewportSize,
     WebError,
+    WebSocket,
     expect,
     sync_playwright,
 )
 
+from tests import tiny
+
 ROOT = Path(__file__).parents[2]
 WAIT_MS = int(os.environ.get("BROWSER_WAIT_MS", "45000"))
+TELEPHONE: ViewportSize = {"width": 400, "height": 800}
+LAPTOP: ViewportSize = {"width": 1280, "height": 720}
+FAILED = pytest.StashKey[bool]()
 HERE = ("127.0.0.1", "localhost")
 # Streamlit's client looks for its server below the page's path first, and finds it one step up.
 PROBES = ("/_stcore/health", "/_stcore/host-config")
@@ -54,23 +69,51 @@ async ([html, css, js, data]) => {
 STANDS = """
 () => document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")?.checkVisibility()
   && [...document.querySelectorAll("h1")].some((title) => title.checkVisibility())
+  && !document.querySelector("[data-stale=true]")
 """
-"""True when the script has run and its page is drawn."""
-GO = """
-(path) => new Promise((done) => {
-  const app = document.querySelector("[data-testid=stApp]");
-  let begun = false;
-  const observer = new MutationObserver(() => {
-    if (app.dataset.testScriptState !== "notRunning") begun = true;
-    else if (begun) { observer.disconnect(); done(); }
+"""True when the script has run and its page is drawn, without anything of the run before."""
+LEAVE = r"""
+(path) => {
+  const own = new RegExp(`^st-key-${location.pathname.split("/").at(-1)}-\d+-`);
+  const names = [...document.querySelectorAll("[class*=st-key-]")].flatMap((one) => [...one.classList]);
+  window.left = new Set(names.filter((name) => own.test(name)));
+  window.begun = false;
+  window.patience = performance.now() + 5000;
+  window.runs?.disconnect();
+  window.runs = new MutationObserver((changes) => {
+    window.begun ||= changes.length > 0;
   });
-  observer.observe(app, { attributeFilter: ["data-test-script-state"] });
+  const attributeFilter = ["data-test-script-state"];
+  window.runs.observe(document.body, { subtree: true, attributeFilter });
   history.pushState({}, "", path);
   dispatchEvent(new PopStateEvent("popstate"));
-})
+}
 """
-"""Goes to a path and waits until a run has begun and ended."""
+"""Goes to a path as Back does. Notes that a run begins, and which widgets stood: keys hold the state's number."""
+ARRIVED = f"""
+() => ({STANDS})() && ![...window.left].some((name) => document.getElementsByClassName(name).length)
+  && (window.left.size || window.begun || performance.now() > window.patience)
+"""
+"""True when the page stands and no widget of the view before does.
+
+Where that had no widgets, a run must have begun since then; one too short to be seen is given five seconds.
+"""
 expect.set_options(timeout=WAIT_MS)
+
+
+HOSTILE = (
+    "</script><script>struck=1</script>",
+    "<!--<script>struck=1",
+    "-->]]><script>struck=1</script>",
+    "\"'><svg/onload=struck=1>",
+    "<img/src=x/onerror=struck=1>",
+    "`${struck=1}`",
+    "[x](javascript:struck=1)",
+    "<a/href=javascript:struck=1>y</a>",
+    "$\\href{javascript:struck=1}{z}$",
+    "<b>bold</b>",
+)
+"""What the vocabulary of one model, ``dir-strange``, holds beside words."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -115,9 +158,29 @@ def running_app(checkpoints: Path, folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def server(tiny_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One app for all journeys but those that begin with a start of their own."""
-    with running_app(tiny_root, tmp_path_factory.mktemp("server")) as address:
+def models(tiny_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny models, and beside them a BERT into whose vocabulary hostile tokens were put."""
+    import torch
+    from transformers import BertConfig, BertForMaskedLM
+
+    root = tmp_path_factory.mktemp("models") / "checkpoints"
+    shutil.copytree(tiny_root, root)
+    torch.manual_seed(0)
+    tokenizer = tiny.wordpiece_tokenizer()
+    assert tokenizer.add_tokens(list(HOSTILE)) == len(HOSTILE)
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=64, pad_token_id=0,
+    )  # fmt: skip
+    BertForMaskedLM(config).eval().save_pretrained(root / "strange")
+    tokenizer.save_pretrained(root / "strange")
+    return root
+
+
+@pytest.fixture(scope="session")
+def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One app for all journeys but the one that begins with a start of its own."""
+    with running_app(models, tmp_path_factory.mktemp("server")) as address:
         yield address
 
 
@@ -151,24 +214,68 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+class Tab:
+    """A tab of the browser, and which views the session in it has shown."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.page = context.new_page()
+        self.shown: set[tuple[str, str]] = set()
+        self.size: ViewportSize | None = None
+        self.page.on("framenavigated", self._note)
+
+    def _note(self, frame: Frame) -> None:
+        if frame == self.page.main_frame:
+            self.shown.add(_view(frame.url))
+
+    def load(self, url: str) -> None:
+        """Load a page, which begins a session."""
+        self.shown.clear()
+        self.size = self.page.viewport_size
+        self.page.goto(url)
+
+    def fresh_for(self, path: str) -> bool:
+        """Whether the session that is open would read a link afresh, and no run of it is under way.
+
+        A session keeps a page's widgets while its query is the same, and a link without one finds the view that was
+        left.
+        """
+        place, query = _view(path)
+        known = (place, query) in self.shown if query else any(place == other for other, _ in self.shown)
+        return bool(self.shown) and not known and self.size == self.page.viewport_size and self.page.evaluate(STANDS)
+
+
+def _view(url: str) -> tuple[str, str]:
+    """A page's path, and its query however it is written."""
+    parts = urlsplit(url)
+    return parts.path, urlencode(sorted(parse_qsl(parts.query)))
+
+
 @dataclass
 class Visitor:
     """A person with a browser window: where they go, what they see, and what their browser asked for."""
 
-    context: BrowserContext
-    page: Page
+    tab: Tab
     address: str
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
 
     def open(self, path: str) -> Page:
-        """Go to a path of the app, as by a link from outside, and wait until the page stands."""
-        self.page.goto(self.address + path)
+        """Go to a view that this session has not shown, and wait until the page stands: a link read afresh.
+
+        Where a link would not be read afresh, or the window has another width than its page was loaded in, or the app
+        is at work, the page is loaded; else :meth:`go` does in a third of the time.
+        """
+        return self.go(path) if self.tab.fresh_for(path) else self.arrive(path)
+
+    def arrive(self, path: str) -> Page:
+        """Load a path of the app, as by a link from outside, in a new session."""
+        self.tab.load(self.address + path)
         return self.settle()
 
     def go(self, path: str) -> Page:
-        """Go to a path as Back does, in the session that is open: nothing is loaded anew, so it takes half the time."""
-        self.page.evaluate(GO, path)
+        """Go to a path as Back does, in the session that is open: nothing is loaded anew."""
+        self.page.evaluate(LEAVE, path)
+        self.page.wait_for_function(ARRIVED, polling=50)
         return self.settle()
 
     def settle(self) -> Page:
@@ -176,6 +283,16 @@ class Visitor:
         self.page.wait_for_function(STANDS, polling=50)  # ``expect`` looks twice a second; every frame would be dear
         assert self.page.get_by_test_id("stException").count() == 0, "the page shows an exception"
         return self.page
+
+    @property
+    def page(self) -> Page:
+        """What the tab shows."""
+        return self.tab.page
+
+    @property
+    def context(self) -> BrowserContext:
+        """The window, with room for more tabs."""
+        return self.tab.page.context
 
     @property
     def query(self) -> str:
@@ -192,10 +309,45 @@ class Visitor:
         return [p.geturl() for p in parts if p.scheme not in ("data", "blob", "about") and p.hostname not in HERE]
 
 
+def pick(box: Locator, option: str | re.Pattern[str]) -> None:
+    """Take an option of one of Streamlit's menus. Its list closes where the page moves under it, and is opened anew."""
+    wanted = box.page.get_by_role("option", name=option, exact=isinstance(option, str))
+    end = time.monotonic() + WAIT_MS / 1000
+    while True:
+        box.focus()
+        if wanted.count() == 0:
+            box.press("ArrowDown")
+        try:
+            wanted.click(timeout=3000)
+        except TimeoutError:
+            if time.monotonic() > end:
+                raise
+        else:
+            return
+
+
+@pytest.fixture(scope="session")
+def bare(chromium: Browser) -> Iterator[BrowserContext]:
+    """A window for what stands alone, without the app. Its first tab stays open, as in the other `window`."""
+    context = chromium.new_context(viewport=LAPTOP)
+    context.set_default_timeout(WAIT_MS)
+    context.new_page()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def empty(bare: BrowserContext) -> Iterator[Page]:
+    """A tab with nothing in it."""
+    page = bare.new_page()
+    yield page
+    page.close()
+
+
 @pytest.fixture(scope="session")
 def window(chromium: Browser) -> Iterator[BrowserContext]:
     """A laptop's window with reduced motion; all journeys share its cache, which saves each a second of compiling."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
+    context = chromium.new_context(viewport=LAPTOP, reduced_motion="reduce")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.set_default_timeout(WAIT_MS)
     context.new_page()  # stays open: then a journey's page is a tab, and no window that loads parts of Chromium's own
@@ -204,10 +356,11 @@ def window(chromium: Browser) -> Iterator[BrowserContext]:
 
 
 @contextmanager
-def visiting(context: BrowserContext, address: str) -> Iterator[Visitor]:
-    """A visitor with a fresh tab, whose journey must end without complaints."""
+def visiting(tab: Tab, address: str) -> Iterator[Visitor]:
+    """A visitor with a tab, whose journey must end without complaints."""
+    context = tab.page.context
     before = context.pages
-    person = Visitor(context, context.new_page(), address)
+    person = Visitor(tab, address)
 
     def asked(request: Request) -> None:
         person.requests.append(request.url)
@@ -220,10 +373,14 @@ def visiting(context: BrowserContext, address: str) -> Iterator[Visitor]:
     def failed(error: WebError) -> None:
         person.complaints.append(str(error.error))
 
+    def connected(socket: WebSocket) -> None:
+        person.requests.append(socket.url)
+
     context.on("request", asked)
     context.on("console", said)
     context.on("weberror", failed)
-    person.page.on("websocket", lambda socket: person.requests.append(socket.url))
+    tab.page.on("websocket", connected)
+    tab.page.bring_to_front()  # a tab behind another draws nothing
     try:
         yield person
     finally:
@@ -233,22 +390,72 @@ def visiting(context: BrowserContext, address: str) -> Iterator[Visitor]:
         context.remove_listener("request", asked)
         context.remove_listener("console", said)
         context.remove_listener("weberror", failed)
+        tab.page.remove_listener("websocket", connected)
     assert person.strangers() == []
     assert person.complaints == []
+
+
+@contextmanager
+def new_tab(context: BrowserContext) -> Iterator[Tab]:
+    """A tab that is closed in the end."""
+    tab = Tab(context)
+    try:
+        yield tab
+    finally:
+        tab.page.close()
 
 
 @pytest.fixture(scope="session")
 def warm(window: BrowserContext, server: str) -> str:
     """The address of an app that has loaded torch, which no journey waits for: that may take long on a busy machine."""
-    with visiting(window, server) as person:
-        person.page.goto(f"{server}/encoder?model=dir-tiny-bert")
-        expect(person.page.get_by_role("group", name="Tokens of the sentence")).to_be_visible(timeout=6 * WAIT_MS)
+    with new_tab(window) as tab, visiting(tab, server) as person:
+        tab.load(f"{server}/encoder?model=dir-tiny-bert")
+        expect(tab.page.get_by_role("group", name="Tokens of the sentence")).to_be_visible(timeout=6 * WAIT_MS)
         person.settle()
     return server
 
 
+@pytest.fixture(scope="session")
+def tabs() -> Iterator[dict[str, Tab]]:
+    """The tabs that journeys share one after the other: a laptop's and a telephone's."""
+    tabs: dict[str, Tab] = {}
+    yield tabs
+    for tab in tabs.values():
+        tab.page.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember that a journey failed: its tab may stand anywhere."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
+
+
+@contextmanager
+def sharing(request: pytest.FixtureRequest, size: ViewportSize) -> Iterator[Visitor]:
+    """A visitor in the tab that journeys with a window of this size share; after one that failed it is another."""
+    window, tabs, name = request.getfixturevalue("window"), request.getfixturevalue("tabs"), str(size["width"])
+    address = request.getfixturevalue("warm")
+    if name not in tabs:
+        tabs[name] = Tab(window)
+    if tabs[name].page.viewport_size != size:
+        tabs[name].page.set_viewport_size(size)
+    with visiting(tabs[name], address) as person:
+        yield person
+    if request.node.stash[FAILED]:
+        tabs.pop(name).page.close()
+
+
 @pytest.fixture
-def visitor(window: BrowserContext, warm: str) -> Iterator[Visitor]:
-    """A visitor of the app that all journeys share."""
-    with visiting(window, warm) as person:
+def visitor(request: pytest.FixtureRequest) -> Iterator[Visitor]:
+    """A visitor with a laptop, of the app that all journeys share."""
+    with sharing(request, LAPTOP) as person:
+        yield person
+
+
+@pytest.fixture
+def telephone(request: pytest.FixtureRequest) -> Iterator[Visitor]:
+    """A visitor of the same app with a telephone."""
+    with sharing(request, TELEPHONE) as person:
         yield person

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from core.attention.inside.steps import Step
 from core.attention.inside.wiring import wires
@@ -23,11 +22,9 @@ def data_of(found: list[Step], chosen: str, count: int = 0) -> dict[str, Any]:
 
 
 @pytest.fixture
-def alone(chromium: Browser) -> Iterator[Page]:
-    page = chromium.new_page(viewport={"width": 420, "height": 700})
-    page.goto("about:blank")
-    yield page
-    page.close()
+def alone(empty: Page) -> Page:
+    empty.set_viewport_size({"width": 420, "height": 700})
+    return empty
 
 
 def mount(page: Page, data: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from core.attention import bertviz
 from core.attention.tokens import short
@@ -77,19 +77,19 @@ def _look(page: Page, view: str) -> list[str]:
     ],
 )
 def test_hostile_tokens_are_drawn_as_text(
-    chromium: Browser, view: str, render: Callable[[], str], columns: int
+    bare: BrowserContext, view: str, render: Callable[[], str], columns: int
 ) -> None:
     html = render()
     # Nothing that ends the data, turns a line round or breaks it is in the file as such.
     assert not {"\u2028", "\u2029", "\u202e", "\u2066", "\x00", "\x1b"} & set(html)
-    assert html.count("</script>") == (2 if view == "grid" else 5)
-    page, trouble = open_alone(chromium, html)
+    assert html.count("</script>") == (2 if view == "grid" else 6)
+    page, trouble = open_alone(bare, html)
     shown = _look(page, view)
     assert shown == [short(token, columns) for token in TOKENS]
     assert shown[5].startswith("<img src=")
     assert shown[11].startswith("‹u+202e›")
     assert page.evaluate("typeof struck") == "undefined"
-    assert page.evaluate("({}).struck === undefined && document.scripts.length") == (2 if view == "grid" else 5)
+    assert page.evaluate("({}).struck === undefined && document.scripts.length") == (2 if view == "grid" else 6)
     assert page.locator("img, iframe, object, embed, link, b, [onload], [onerror]").count() == 0
     expect(page).to_have_title(TOKENS[1])
     page.wait_for_load_state("networkidle")
@@ -97,16 +97,16 @@ def test_hostile_tokens_are_drawn_as_text(
     page.close()
 
 
-def test_names_from_right_to_left_leave_the_picture_where_it_is(chromium: Browser) -> None:
+def test_names_from_right_to_left_leave_the_picture_where_it_is(bare: BrowserContext) -> None:
     """Hebrew is drawn as it is read; the labels beside it keep their places."""
     tokens = ("one", "שלום", "two")
     found = AttentionMap("encoder", tokens, tokens, np.full((1, 1, 3, 3), 1 / 3, np.float32))
-    page, trouble = open_alone(chromium, bertviz.render(AttentionTrace("x", encoder=found)))
+    page, trouble = open_alone(bare, bertviz.render(AttentionTrace("x", encoder=found)))
     boxes = [page.locator("#left text").nth(i).bounding_box() for i in range(3)]
     rights = [box["x"] + box["width"] for box in boxes if box]
     assert max(rights) - min(rights) < 2
     page.close()
-    page, more = open_alone(chromium, grid.render(found))
+    page, more = open_alone(bare, grid.render(found))
     places = page.locator("#shaded bdi").evaluate_all("all => all.map((one) => one.getBoundingClientRect().left)")
     assert places == sorted(places)
     assert trouble + more == []

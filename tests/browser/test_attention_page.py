@@ -9,15 +9,14 @@ from xml.etree import ElementTree
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import WAIT_MS, Visitor
+from tests.browser.conftest import WAIT_MS, Visitor, pick
 
 TINY = "dir-tiny-bert,dir-tiny-gpt2,dir-tiny-t5"
 
 
 def chosen(page: Page, label: str, option: str) -> None:
-    """Take an option of one of Streamlit's menus."""
-    page.get_by_role("combobox", name=label).first.click()
-    page.get_by_role("option", name=option, exact=True).click()
+    """Take an option of the menu of that name."""
+    pick(page.get_by_role("combobox", name=label).first, option)
 
 
 def test_from_the_table_of_all_heads_to_one(visitor: Visitor) -> None:

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visitor
+from tests.browser.conftest import Visitor, pick
 
 
 def test_a_network_is_changed_kept_in_the_link_and_taken_away(visitor: Visitor) -> None:
@@ -29,16 +29,11 @@ def test_a_network_is_changed_kept_in_the_link_and_taken_away(visitor: Visitor) 
     expect(page).to_have_url(re.compile("drawing=tree"))
 
 
-def test_from_no_to_yes_at_400_pixels(visitor: Visitor) -> None:
-    visitor.page.set_viewport_size({"width": 400, "height": 800})
-    page = visitor.open("/calculators?tab=fit&system=llama&device=l4&bits=32")
+def test_from_no_to_yes_at_400_pixels(telephone: Visitor) -> None:
+    page = telephone.open("/calculators?tab=fit&system=llama&device=l4&bits=32")
     expect(page.get_by_role("heading", name=re.compile("^No: 28.0 GB"))).to_be_visible()
-    # by keyboard: a list that a click opens while the page is still scrolling to it closes again
-    visitor.settle()
-    bits = page.get_by_role("combobox", name="Bits of a weight")
-    bits.focus()
-    bits.press("ArrowDown")
-    page.get_by_role("option", name="16", exact=True).click()
+    telephone.settle()
+    pick(page.get_by_role("combobox", name="Bits of a weight"), "16")
     expect(page.get_by_role("heading", name=re.compile("^Yes: 14.6 GB"))).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 

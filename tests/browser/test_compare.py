@@ -68,14 +68,13 @@ def test_from_a_tree_to_its_parents_and_back(visitor: Visitor) -> None:
     expect(page).to_have_url(re.compile("/encoder.*system=distilbert"))
 
 
-def test_nothing_is_cut_off_at_400_pixels(visitor: Visitor) -> None:
-    visitor.page.set_viewport_size({"width": 400, "height": 800})
-    page = visitor.open("/compare")
+def test_nothing_is_cut_off_at_400_pixels(telephone: Visitor) -> None:
+    page = telephone.open("/compare")
     for path in ("/compare?pins=bert,gpt-2", "/compare?tab=trees&left=bert&right=t5"):
-        visitor.go(path)
+        telephone.open(path)
         wide = page.get_by_test_id("stMain").evaluate("main => main.scrollWidth - main.clientWidth")
         assert wide <= 0
-    visitor.go("/compare?any=wordpiece")
+    telephone.open("/compare?any=wordpiece")
     card = page.get_by_role("row", name=re.compile("^BERT 2018"))
     expect(card.get_by_role("cell", name=re.compile("BooksCorpus"))).to_be_hidden()
     card.get_by_role("checkbox", name="All properties of BERT", exact=True).check()

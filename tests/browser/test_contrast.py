@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, ViewportSize, expect
+from playwright.sync_api import BrowserContext, Locator, expect
 
-from tests.browser.conftest import WAIT_MS, Visitor, visiting
+from tests.browser.conftest import TELEPHONE, Tab, Visitor, new_tab, visiting
 
 CONTRAST = """
 (element) => {
@@ -33,7 +33,11 @@ CONTRAST = """
 """WCAG's contrast of a text with the first opaque ground below it, opacities on the way included."""
 
 
-TELEPHONE: ViewportSize = {"width": 400, "height": 900}
+SCHEME = """
+() => [matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
+  getComputedStyle(document.querySelector("[data-testid=stApp]")).colorScheme]
+"""
+"""The theme that was wished for, and the one that the app has."""
 PATIENCE = 15.0
 """Seconds in which what is drawn may come to rest: while a run goes on, Streamlit lets what it replaces fade."""
 
@@ -53,30 +57,25 @@ def comes_true(shown: Locator, condition: str) -> None:
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])
-def themed(request: pytest.FixtureRequest, chromium: Browser) -> Iterator[BrowserContext]:
-    """A telephone's window in one theme and then in the other."""
-    context = chromium.new_context(viewport=TELEPHONE, reduced_motion="reduce", color_scheme=request.param)
-    context.set_default_timeout(WAIT_MS)
-    yield context
-    context.close()
+def themed(request: pytest.FixtureRequest, window: BrowserContext) -> Iterator[Tab]:
+    """A telephone's tab in one theme and then in the other."""
+    with new_tab(window) as tab:
+        tab.page.set_viewport_size(TELEPHONE)
+        tab.page.emulate_media(color_scheme=request.param)
+        yield tab
 
 
 @pytest.fixture
-def reader(themed: BrowserContext, warm: str) -> Iterator[Visitor]:
+def reader(themed: Tab, warm: str) -> Iterator[Visitor]:
     """A visitor with a telephone in either theme."""
     with visiting(themed, warm) as person:
         yield person
 
 
-@pytest.fixture
-def narrow(visitor: Visitor) -> Visitor:
-    """A visitor with a telephone, where the theme does not matter."""
-    visitor.page.set_viewport_size(TELEPHONE)
-    return visitor
-
-
 def test_small_print_and_titles_of_axes_can_be_read_in_both_themes(reader: Visitor) -> None:
     page = reader.open("/vectors?tab=places&kind=linear")
+    wished, shown = page.evaluate(SCHEME)
+    assert shown == wished
     caption = page.get_by_test_id("stCaptionContainer").last
     readable(caption.locator("p").last)
     readable(caption.get_by_role("link").last)
@@ -91,8 +90,8 @@ def test_letters_on_the_accent_can_be_read_in_both_themes(reader: Visitor) -> No
     readable(page.locator("[data-tag]:visible span").first)
 
 
-def test_a_long_link_to_a_page_breaks_on_a_telephone(narrow: Visitor) -> None:
-    page = narrow.open("/decoder?system=gpt-4&tab=tree")
+def test_a_long_link_to_a_page_breaks_on_a_telephone(telephone: Visitor) -> None:
+    page = telephone.open("/decoder?system=gpt-4&tab=tree")
     link = page.get_by_test_id("stMain").get_by_test_id("stPageLink-NavLink").first
     assert "GPT-3" in link.inner_text()
     line = link.locator("p")
@@ -100,8 +99,8 @@ def test_a_long_link_to_a_page_breaks_on_a_telephone(narrow: Visitor) -> None:
     comes_true(line, "(text) => text.getClientRects()[0].right <= window.innerWidth")
 
 
-def test_a_long_formula_breaks_on_a_telephone(narrow: Visitor) -> None:
-    page = narrow.open("/vectors?tab=places&kind=rotary")
+def test_a_long_formula_breaks_on_a_telephone(telephone: Visitor) -> None:
+    page = telephone.open("/vectors?tab=places&kind=rotary")
     formula = page.locator(".katex-display").first
     expect(formula).to_be_visible()
     comes_true(
@@ -111,8 +110,8 @@ def test_a_long_formula_breaks_on_a_telephone(narrow: Visitor) -> None:
     )
 
 
-def test_a_row_of_choices_breaks_on_a_telephone(narrow: Visitor) -> None:
-    page = narrow.open("/tokenizers?tab=steps")
+def test_a_row_of_choices_breaks_on_a_telephone(telephone: Visitor) -> None:
+    page = telephone.open("/tokenizers?tab=steps")
     for name in ("BPE joins", "WordPiece matches", "Unigram weighs"):
         choice = page.get_by_role("radio", name=name)
         expect(choice).to_be_visible()

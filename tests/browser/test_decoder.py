@@ -65,8 +65,3 @@ def test_sampling_settings_come_from_the_link_and_give_the_same_text(visitor: Vi
 def test_beam_search_shows_its_hypotheses(visitor: Visitor) -> None:
     page = visitor.open(link(strategy="beam", beams=3))
     expect(page.get_by_text("best first", exact=False).first).to_be_visible()
-
-
-def test_heads_reach_over_prompt_and_generated_tokens(visitor: Visitor) -> None:
-    page = visitor.open(link(tab="heads"))
-    expect(page.get_by_role("figure", name="Heat map of layer")).to_be_visible()

@@ -103,14 +103,3 @@ def test_what_was_typed_is_never_run_inside_the_heads(visitor: Visitor) -> None:
     page = visitor.open(f"/decoder?{urlencode(query)}")
     expect(page.frame_locator("iframe").locator("svg").get_by_text("<", exact=True).first).to_be_visible()
     assert page.evaluate("window.hacked") is None
-
-
-def test_a_link_opens_a_text_under_a_task_and_another_is_swapped_in(visitor: Visitor) -> None:
-    text = "He opened the door and looked into room the."
-    query = {"system": "adapter-bert", "model": "atlas-adapter-bert", "task": "words", "text": text}
-    page = visitor.open(f"/encoder?{urlencode(query)}")
-    expect(page.get_by_text("Have two neighbouring words changed places?")).to_be_visible()
-    expect(page.get_by_role("textbox", name="A sentence or two")).to_have_value(text)
-    page.get_by_role("radio", name="Kind of text").click()
-    expect(page.get_by_text("Where does the sentence come from?")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"task=genre"))

@@ -25,14 +25,14 @@ PAGES = {
 
 
 def test_home_opens(visitor: Visitor) -> None:
-    page = visitor.open("/")
+    page = visitor.arrive("/")
     expect(page.get_by_role("heading", level=1)).to_have_text("Transformer Atlas")
     assert visitor.requests
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_each_page_opens_by_its_path(visitor: Visitor, path: str) -> None:
-    page = visitor.open(path)
+    page = visitor.arrive(path)
     expect(page.get_by_text("Page not found")).to_have_count(0)
     expect(page).to_have_title(f"{PAGES[path]} · Transformer Atlas")
     expect(page.get_by_test_id("stAlertContentError")).to_have_count(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from core.attention import combine
 from core.attention.trace import AttentionMap
@@ -36,8 +36,8 @@ def _pixel(page: Page, row: int, column: int) -> list[int]:
     )
 
 
-def test_walked_by_keyboard(chromium: Browser) -> None:
-    page, trouble = open_alone(chromium, grid.render(_map(), title="A <b>title</b>"))
+def test_walked_by_keyboard(bare: BrowserContext) -> None:
+    page, trouble = open_alone(bare, grid.render(_map(), title="A <b>title</b>"))
     expect(page.get_by_role("heading", level=1)).to_have_text("A <b>title</b>")
     said = page.get_by_role("status")
     expect(said).to_contain_text("Layer 1, head 1. Strongest: ")
@@ -68,8 +68,8 @@ def test_walked_by_keyboard(chromium: Browser) -> None:
     page.close()
 
 
-def test_pointed_at(chromium: Browser) -> None:
-    page, trouble = open_alone(chromium, grid.render(_map(), theme="dark"))
+def test_pointed_at(bare: BrowserContext) -> None:
+    page, trouble = open_alone(bare, grid.render(_map(), theme="dark"))
     box = page.evaluate("overview.boxes[5]")
     page.locator("#all").click(position={"x": box["x"] + 9, "y": box["y"] + 9})
     expect(page.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
@@ -92,10 +92,10 @@ def test_pointed_at(chromium: Browser) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_not_computed_is_not_zero(chromium: Browser, theme: grid.Theme) -> None:
+def test_not_computed_is_not_zero(bare: BrowserContext, theme: grid.Theme) -> None:
     zeros = np.tri(8, dtype=np.float32)[None, None] * np.array([1.0] + [0.0] * 7, np.float32)
     found = AttentionMap("decoder", TOKENS, TOKENS, zeros)
-    page, trouble = open_alone(chromium, grid.render(found, theme=theme))
+    page, trouble = open_alone(bare, grid.render(found, theme=theme))
     back = {"light": [255, 255, 255], "dark": [18, 22, 27]}[theme]
     assert _pixel(page, 5, 2) == back
     assert _pixel(page, 2, 5) != back
@@ -105,10 +105,10 @@ def test_not_computed_is_not_zero(chromium: Browser, theme: grid.Theme) -> None:
     page.close()
 
 
-def test_differences_have_a_colour_for_each_sign(chromium: Browser) -> None:
+def test_differences_have_a_colour_for_each_sign(bare: BrowserContext) -> None:
     found = _map()
     signed = combine.difference(combine.part(found, layer=1, head=2), combine.part(found, layer=0, head=0))
-    page, trouble = open_alone(chromium, grid.render(signed))
+    page, trouble = open_alone(bare, grid.render(signed))
     red, _, blue = _pixel(page, 3, 2)
     assert red > blue + 60  # more than before: orange
     red, _, blue = _pixel(page, 3, 0)
@@ -121,8 +121,8 @@ def test_differences_have_a_colour_for_each_sign(chromium: Browser) -> None:
     page.close()
 
 
-def test_sixteen_bits_have_more_decimals(chromium: Browser) -> None:
-    page, trouble = open_alone(chromium, grid.render(_map(), layer=1, head=2, bits=16))
+def test_sixteen_bits_have_more_decimals(bare: BrowserContext) -> None:
+    page, trouble = open_alone(bare, grid.render(_map(), layer=1, head=2, bits=16))
     page.locator("#one").press("ArrowDown")
     expect(page.get_by_role("status")).to_contain_text("looks most at “\u2068[CLS]\u2069” 0.7500")
     assert trouble == []
@@ -130,10 +130,10 @@ def test_sixteen_bits_have_more_decimals(chromium: Browser) -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 1), (1, 3), (2, 3)])
-def test_each_head_has_its_own_gaps(chromium: Browser, shape: tuple[int, int]) -> None:
+def test_each_head_has_its_own_gaps(bare: BrowserContext, shape: tuple[int, int]) -> None:
     allowed = np.random.default_rng(0).random((*shape, 8, 8)) < 0.5
     found = AttentionMap("encoder", TOKENS, TOKENS, _map().weights, allowed=allowed)
-    page, trouble = open_alone(chromium, grid.render(found))
+    page, trouble = open_alone(bare, grid.render(found))
     told = page.evaluate(
         "Array.from({ length: 2 * 3 * 8 * 8 }, (_, i) => computed(Math.floor(i / 64), Math.floor((i % 64) / 8), i % 8))"
     )
@@ -142,8 +142,8 @@ def test_each_head_has_its_own_gaps(chromium: Browser, shape: tuple[int, int]) -
     page.close()
 
 
-def test_special_tokens_can_be_hidden(chromium: Browser) -> None:
-    page, trouble = open_alone(chromium, grid.render(_map(), layer=1, head=2))
+def test_special_tokens_can_be_hidden(bare: BrowserContext) -> None:
+    page, trouble = open_alone(bare, grid.render(_map(), layer=1, head=2))
     said = page.get_by_text("the rows that are left no longer sum to one")
     expect(said).to_be_hidden()
     page.get_by_label("Hide special tokens").check()
@@ -159,8 +159,8 @@ def test_special_tokens_can_be_hidden(chromium: Browser) -> None:
     page.close()
 
 
-def test_one_scale_for_all_heads(chromium: Browser) -> None:
-    page, trouble = open_alone(chromium, grid.render(_map(), layer=1, head=2))
+def test_one_scale_for_all_heads(bare: BrowserContext) -> None:
+    page, trouble = open_alone(bare, grid.render(_map(), layer=1, head=2))
     own = _pixel(page, 3, 2)
     expect(page.locator("#high")).to_have_text("0.75")
     page.get_by_label("One scale for all heads").check()
@@ -170,9 +170,9 @@ def test_one_scale_for_all_heads(chromium: Browser) -> None:
     page.close()
 
 
-def test_it_fits_a_phone(chromium: Browser) -> None:
+def test_it_fits_a_phone(bare: BrowserContext) -> None:
     found = AttentionMap("encoder", TOKENS, TOKENS, np.repeat(np.repeat(_map().weights, 6, 0), 4, 1))
-    page, trouble = open_alone(chromium, grid.render(found), viewport={"width": 400, "height": 800})
+    page, trouble = open_alone(bare, grid.render(found), viewport={"width": 400, "height": 800})
     width = "document.documentElement.scrollWidth"
     assert page.evaluate(width) == 400
     assert page.evaluate("document.getElementById('all').offsetWidth <= 400 - 24")
@@ -185,10 +185,10 @@ def test_it_fits_a_phone(chromium: Browser) -> None:
     page.close()
 
 
-def test_the_picture_follows_the_keys(chromium: Browser) -> None:
+def test_the_picture_follows_the_keys(bare: BrowserContext) -> None:
     """Twelve layers do not fit a low window; the chosen head is scrolled to, below the sentence."""
     found = AttentionMap("encoder", TOKENS, TOKENS, np.repeat(_map().weights, 6, 0))
-    page, trouble = open_alone(chromium, grid.render(found), viewport={"width": 800, "height": 500})
+    page, trouble = open_alone(bare, grid.render(found), viewport={"width": 800, "height": 500})
     page.locator("#all").press("PageDown")
     expect(page.get_by_role("status")).to_contain_text("Layer 12, head 1.")
     bottom = page.evaluate("by('all').getBoundingClientRect().top + overview.boxes[33].y + overview.boxes[33].height")

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visitor
+from tests.browser.conftest import Visitor, pick
 
 
 def test_what_a_model_is_asked(visitor: Visitor) -> None:
@@ -23,8 +23,7 @@ def test_what_a_model_is_asked(visitor: Visitor) -> None:
     page.get_by_text("Guess first", exact=True).click()
     expect(picture).to_contain_text("original")
     visitor.settle()
-    page.get_by_role("combobox", name=re.compile("Objective")).click()
-    page.get_by_role("option", name=re.compile("^Next token")).click()
+    pick(page.get_by_role("combobox", name=re.compile("Objective")), re.compile("^Next token"))
     expect(page).to_have_url(re.compile("objective=causal"))
     expect(page.get_by_role("img", name=re.compile("^Next token"))).to_be_visible()
     visitor.settle()  # until then the box of the objective before stands there, too
@@ -32,9 +31,8 @@ def test_what_a_model_is_asked(visitor: Visitor) -> None:
     expect(page.get_by_role("figure", name=re.compile("Who may look at whom"))).to_be_visible()
 
 
-def test_the_picture_wraps_on_a_telephone(visitor: Visitor) -> None:
-    page = visitor.open("/objectives?objective=epochs&epoch=13")
-    page.set_viewport_size({"width": 400, "height": 800})
+def test_the_picture_wraps_on_a_telephone(telephone: Visitor) -> None:
+    page = telephone.open("/objectives?objective=epochs&epoch=13")
     expect(page.get_by_role("figure", name=re.compile("^static masks"))).to_be_visible()
     box = page.get_by_role("img", name=re.compile("^Masks over epochs")).bounding_box()
     assert box is not None

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from core.ui.objectives import circle, order_row
 from tests.browser.conftest import MOUNT, Visitor
 
 
 @pytest.fixture
-def page(chromium: Browser) -> Iterator[Page]:
-    page = chromium.new_page(viewport={"width": 800, "height": 700})
-    page.goto("about:blank")
-    yield page
-    page.close()
+def page(empty: Page) -> Page:
+    empty.set_viewport_size({"width": 800, "height": 700})
+    return empty
 
 
 def row_data(*words: str, order: list[int], asked: int = 2) -> dict[str, Any]:

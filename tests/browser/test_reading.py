@@ -65,21 +65,15 @@ def test_the_drawing_of_a_tree_is_in_its_link(visitor: Visitor) -> None:
     expect(page.get_by_role("tree")).to_be_visible()
 
 
-def test_facts_name_their_sources(visitor: Visitor) -> None:
-    page = visitor.open("/encoder?system=roberta&tab=facts")
-    expect(page.get_by_text("Liu et al.", exact=False).first).to_be_visible()
-
-
 WORDS = ("/sources", "/sources?tab=citations", "/glossary?term=rotary-positions", "/search?q=bert")
 
 
-def test_pages_fit_a_telephone(visitor: Visitor) -> None:
-    visitor.page.set_viewport_size({"width": 400, "height": 800})
+def test_pages_fit_a_telephone(telephone: Visitor) -> None:
     trees = ("/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree")
     others = ("/timeline", "/attention", "/attention?tab=grammar", "/zoo", "/zoo?tab=curves", "/about")
-    page = visitor.open("/")
+    page = telephone.page
     for path in ("/", *trees, *others, *WORDS):
-        visitor.go(path)
-        expect(page).to_have_url(visitor.address + path)
+        telephone.open(path)
+        expect(page).to_have_url(telephone.address + path)
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, path

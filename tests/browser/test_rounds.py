@@ -64,9 +64,8 @@ def test_a_demo_hides_its_answer(visitor: Visitor) -> None:
     expect(page.get_by_role("figure", name=re.compile("^Guesses for mask 1: paris"))).to_be_visible()
 
 
-def test_the_round_fits_a_telephone(visitor: Visitor) -> None:
-    page = visitor.open("/objectives?tab=rounds&kind=order")
-    page.set_viewport_size({"width": 400, "height": 800})
+def test_the_round_fits_a_telephone(telephone: Visitor) -> None:
+    page = telephone.open("/objectives?tab=rounds&kind=order")
     _asked(page, 0)
     page.get_by_role("button", name="B came first").click()
     expect(page.get_by_text(re.compile("^Written:"))).to_be_visible()

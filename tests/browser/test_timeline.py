@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from core.figures.lineage import Entry, family, line_of
 from core.ui.timeline import picture
@@ -39,11 +38,10 @@ def data_of(shown: tuple[Entry, ...] = FAMILY, axis: str = "branch", **more: Any
 
 
 @pytest.fixture
-def alone(chromium: Browser) -> Iterator[Page]:
-    page = chromium.new_page(viewport={"width": 960, "height": 800}, reduced_motion="reduce")
-    page.goto("about:blank")
-    yield page
-    page.close()
+def alone(empty: Page) -> Page:
+    empty.set_viewport_size({"width": 960, "height": 800})
+    empty.emulate_media(reduced_motion="reduce")
+    return empty
 
 
 def mount(page: Page, data: dict[str, Any]) -> None:
@@ -115,9 +113,8 @@ def test_playing_with_reduced_motion_shows_year_after_year_and_can_be_stopped(al
     assert 2018 * 12 < moved["until"] < LAST
 
 
-def test_playing_runs_to_the_end_and_begins_again(chromium: Browser) -> None:
-    page = chromium.new_page(viewport={"width": 960, "height": 800})
-    page.goto("about:blank")
+def test_playing_runs_to_the_end_and_begins_again(empty: Page) -> None:
+    page = empty
     mount(page, data_of(until=LAST - 6))
     page.get_by_role("button", name="Play").click()
     page.wait_for_function("window.sent.length > 0")
@@ -125,7 +122,6 @@ def test_playing_runs_to_the_end_and_begins_again(chromium: Browser) -> None:
     expect(page.locator(".node.later")).to_have_count(0)
     page.get_by_role("button", name="Play").click()
     expect(page.locator("output")).to_contain_text("2017")
-    page.close()
 
 
 def test_names_are_text_and_never_markup(alone: Page) -> None:

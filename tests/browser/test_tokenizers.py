@@ -44,13 +44,12 @@ def test_the_joins_of_a_word_one_by_one_by_keyboard(visitor: Visitor) -> None:
     expect(page).to_have_url(re.compile("method=unigram"))
 
 
-def test_training_and_sections_at_400_pixels(visitor: Visitor) -> None:
-    visitor.page.set_viewport_size({"width": 400, "height": 800})
-    page = visitor.open("/tokenizers?tab=train&kind=wordpiece")
+def test_training_and_sections_at_400_pixels(telephone: Visitor) -> None:
+    page = telephone.open("/tokenizers?tab=train&kind=wordpiece")
     expect(page.get_by_role("figure", name=re.compile("^Tokens for 100 characters fall"))).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     for section in ("languages", "noise", "share"):
-        visitor.go(f"/tokenizers?tab={section}")
+        telephone.open(f"/tokenizers?tab={section}")
         expect(page.get_by_role("figure").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
 

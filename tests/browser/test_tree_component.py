@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from core import anatomy
 from core.anatomy.node import ModuleNode
@@ -24,11 +23,9 @@ def mount(page: Page, data: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-def page(chromium: Browser) -> Iterator[Page]:
-    page = chromium.new_page(viewport={"width": 800, "height": 700})
-    page.goto("about:blank")
-    yield page
-    page.close()
+def page(empty: Page) -> Page:
+    empty.set_viewport_size({"width": 800, "height": 700})
+    return empty
 
 
 def focused(page: Page) -> str:

@@ -1,4 +1,4 @@
-"""Journeys by words: a search from any page to its place, a term and where it is tried, a correction and its sum."""
+"""Journeys by words: a search from any page to its place, a term and where it is tried."""
 
 from __future__ import annotations
 
@@ -55,29 +55,3 @@ def test_a_term_of_a_page_leads_to_the_glossary_and_from_there_to_where_it_is_tr
     visitor.settle()
     page.get_by_role("link", name=re.compile("^Try: ALBERT")).click()
     expect(page).to_have_url(re.compile("/encoder.system=albert&tab=facts"))
-
-
-def test_letters_and_words_of_the_glossary(visitor: Visitor) -> None:
-    page = visitor.open("/glossary")
-    table = page.get_by_role("table", name="Terms")
-    expect(table.get_by_role("rowheader", name="Ablation")).to_be_visible()
-    page.get_by_role("radio", name="R", exact=True).click()
-    expect(page).to_have_url(re.compile("letter=R"))
-    expect(table.get_by_role("rowheader", name="Ablation")).to_have_count(0)
-    expect(table.get_by_role("rowheader", name="Rotary positions")).to_be_visible()
-
-
-def test_a_correction_by_filter_and_by_link(visitor: Visitor) -> None:
-    page = visitor.open("/sources")
-    table = page.get_by_role("table", name="Corrections")
-    expect(table.get_by_text("124,439,808", exact=False).first).to_be_visible()
-    page.get_by_role("combobox", name="Kind").click()
-    page.get_by_role("option", name=re.compile("^Wrong sum")).click()
-    expect(page).to_have_url(re.compile("kind=arithmetic"))
-    expect(table.get_by_role("rowheader")).to_have_count(1)
-    page = visitor.open("/sources?correction=glue-averages")
-    sums = page.get_by_role("table", name="The computation")
-    expect(sums.get_by_text("80.52")).to_be_visible()
-    page.get_by_role("button", name="All corrections").click()
-    expect(table.get_by_text("124,439,808", exact=False).first).to_be_visible()
-    expect(page).not_to_have_url(re.compile("correction="))

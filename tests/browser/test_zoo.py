@@ -6,15 +6,14 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visitor
+from tests.browser.conftest import Visitor, pick
 
 
 def test_from_the_table_to_a_model_and_back(visitor: Visitor) -> None:
     page = visitor.open("/zoo")
     table = page.get_by_role("table", name="Live models")
     expect(table.get_by_role("rowheader", name="tiny-gpt2")).to_be_visible()
-    page.get_by_role("combobox", name="Branch").click()
-    page.get_by_role("option", name="Decoder", exact=True).click()
+    pick(page.get_by_role("combobox", name="Branch"), "Decoder")
     expect(page).to_have_url(re.compile("branch=decoder"))
     expect(table.get_by_role("rowheader", name="MiniLM")).to_have_count(0)
     page.get_by_role("button", name="Measure on this machine").click()
