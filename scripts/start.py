@@ -218,8 +218,11 @@ def test(arguments: list[str]) -> None:
     # A job in the background of a script ignores this signal, and so would pytest, which inherits that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     say("== pytest, and mypy beside it")
+    # Tests start a hundred processes, and workers share files of tests: each is compiled once, whatever is usual here.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [str(python()), "-m", "pytest", *workers, *arguments]
     with subprocess.Popen([str(folder / "mypy")], cwd=ROOT, stdout=subprocess.PIPE, text=True) as types:  # noqa: SIM117
-        with subprocess.Popen([str(python()), "-m", "pytest", *workers, *arguments], cwd=ROOT) as tests:
+        with subprocess.Popen(command, cwd=ROOT, env=environment) as tests:
             words, _ = types.communicate()
             say(f"\n== mypy\n{words}")
             if types.returncode != 0:
