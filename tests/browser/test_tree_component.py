@@ -67,6 +67,21 @@ def test_closed_layers_open_and_the_choice_is_sent_once(page: Page) -> None:
     assert page.evaluate("window.sent") == ["encoder.layer.0-11.attention"]
 
 
+def test_a_choice_is_not_sent_from_a_page_that_was_left(page: Page) -> None:
+    page.route("http://localhost/**", lambda route: route.fulfill(content_type="text/html", body=""))
+    page.goto("http://localhost/decoder")
+    mount(page, data_of(anatomy.tree("bert", "base")))
+    page.get_by_role("treeitem").first.focus()
+    choose = """leave => {
+      const at = document.activeElement.shadowRoot.activeElement;
+      at.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true, composed: true }));
+      if (leave) history.pushState({}, "", "/encoder?system=bert");
+      return new Promise((later) => setTimeout(() => later(window.sent), 300));
+    }"""
+    assert page.evaluate(choose, False) == ["embeddings"]
+    assert page.evaluate(choose, True) == ["embeddings"]
+
+
 def test_one_tab_stop_and_levels_for_screen_readers(page: Page) -> None:
     mount(page, data_of(anatomy.tree("bert", "base"), selected="encoder.layer.0-11.output"))
     assert page.locator("[role=treeitem][tabindex='0']").count() == 1

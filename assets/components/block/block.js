@@ -116,7 +116,11 @@ function choose(view, row, now) {
   mark(view);
   clearTimeout(view.timer);
   const sent = { step: row.atlas, count: view.count };
-  view.timer = setTimeout(() => view.send("picked", sent), now ? 0 : SEND_AFTER_MS);
+  const page = location.pathname;
+  view.timer = setTimeout(() => {
+    // Who has gone on to another page meanwhile must not be taken back, with that page's query, to this one.
+    if (location.pathname === page) view.send("picked", sent);
+  }, now ? 0 : SEND_AFTER_MS);
 }
 
 function onKey(view, event) {

@@ -81,7 +81,10 @@ function report(state, wait) {
 // What has not left yet survives a drawing anew, which ends with the timer of the drawing before.
 function send(state, wait) {
   clearTimeout(state.timer);
+  const page = location.pathname;
   state.timer = setTimeout(() => {
+    // Who has gone on to another page meanwhile must not be taken back, with that page's query, to this one.
+    if (location.pathname !== page) return;
     const value = state.unsent;
     state.unsent = null;
     state.send("order", value);

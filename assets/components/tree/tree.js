@@ -91,7 +91,11 @@ function choose(view, li, now) {
   focusable(view, li);
   clearTimeout(view.timer);
   const path = li.atlas.node.path;
-  view.timer = setTimeout(() => view.send("node", path), now ? 0 : SEND_AFTER_MS);
+  const page = location.pathname;
+  view.timer = setTimeout(() => {
+    // Who has gone on to another page meanwhile must not be taken back, with that page's query, to this one.
+    if (location.pathname === page) view.send("node", path);
+  }, now ? 0 : SEND_AFTER_MS);
 }
 
 // Scroll the list, and only the list: the page itself stays where it is.
