@@ -99,11 +99,14 @@ def train(
     threads: Annotated[int | None, typer.Option(help="Threads for torch; all if left out.", min=1)] = None,
     output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/checkpoints.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of going on.")] = False,
+    further: Annotated[
+        bool, typer.Option("--further", help="Go on from the bundled checkpoint, where the recipe's tokens have grown.")
+    ] = False,
 ) -> None:
     """Train a checkpoint by its recipe; an interrupted run goes on where it stopped."""
     from core.training.run import cli_train
 
-    print(cli_train(recipe, corpus, minutes=minutes, threads=threads, output=output, fresh=fresh))
+    print(cli_train(recipe, corpus, minutes=minutes, threads=threads, output=output, fresh=fresh, further=further))
 
 
 @app.command()

@@ -13,6 +13,7 @@ from core.training import corpus as corpora
 from core.training import recipe as recipes
 from core.training.evaluate import cli_evaluate
 from core.training.files import StorageError, replacing_folder, room_for
+from core.training.further import take_up
 from core.training.objectives import Objective, build
 from core.training.processes import Alone
 from core.training.recipe import Recipe
@@ -31,6 +32,7 @@ def cli_train(
     state: Path | None = None,
     output: Path | None = None,
     fresh: bool = False,
+    further: bool = False,
 ) -> Path:
     """Trains a recipe to the end of its budget and writes the checkpoint; takes up an interrupted run by itself.
 
@@ -45,6 +47,7 @@ def cli_train(
         state: folder of the training state (default ``var/training/<recipe>``).
         output: folder of the finished checkpoint (default: its place among the bundled ones).
         fresh: start over, dropping the saved state.
+        further: where no state is saved, go on from the bundled checkpoint (`core.training.further`).
 
     Returns:
         The checkpoint's folder.
@@ -63,7 +66,7 @@ def cli_train(
     if threads is not None:
         torch.set_num_threads(threads)
     try:
-        return _train(chosen, corpus, together, state or STATE / recipe, output, fresh)
+        return _train(chosen, corpus, together, state or STATE / recipe, output, fresh, further)
     except (Diverged, Interrupted) as error:
         if together.main:
             raise
@@ -76,7 +79,9 @@ def cli_train(
         together.leave()
 
 
-def _train(recipe: Recipe, corpus: Path, together: Alone, folder: Path, output: Path | None, fresh: bool) -> Path:
+def _train(
+    recipe: Recipe, corpus: Path, together: Alone, folder: Path, output: Path | None, fresh: bool, further: bool
+) -> Path:
     def objective() -> Objective:
         if fresh and together.main and folder.exists():
             shutil.rmtree(folder)
@@ -88,6 +93,8 @@ def _train(recipe: Recipe, corpus: Path, together: Alone, folder: Path, output: 
         together.compare(fingerprint(made))
     trainer = Trainer(recipe, made, folder, processes=together)
     resumed = trainer.resume()
+    if further and not resumed:
+        take_up(trainer, bundled_root() / recipe.slug)
     done = trainer.progress
     if resumed and together.main:
         print(f"Resuming {recipe.slug} at step {done.step:,}, {done.minutes:.1f} minutes in.", flush=True)

@@ -1,0 +1,76 @@
+"""Going on from a finished checkpoint: its weights, its place in the text, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.training.further import FurtherError, adopt, take_up
+from core.training.objectives import Objective, build
+from core.training.recipe import Recipe
+from core.training.trainer import Trainer
+from tests import tinycorpus
+from tests.unit import test_training_decoders as decoders
+from tests.unit import test_training_segments as segments
+
+OPTIMIZER = {"rate": 5e-3, "warmup": 0.1, "bfloat16": False}
+RECIPES = {"llama": decoders.tiny("atlas-llama"), "segments": segments.tiny()}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tinycorpus.write(tmp_path_factory.mktemp("corpus"), books=60)
+
+
+def run(recipe: Recipe, tokens: int, corpus: Path, folder: Path) -> Trainer:
+    """A trainer with this budget, whose objective has random weights."""
+    wanted = dataclasses.replace(recipe, tokens=tokens, optimizer=OPTIMIZER)
+    return Trainer(wanted, build(wanted, corpus, folder / "data"), folder / f"state-{tokens}")
+
+
+def finished(trainer: Trainer, out: Path) -> Path:
+    """The checkpoint of a run that has come to its end, with its curve."""
+    trainer.run(quiet=True, measure_share=0.5)
+    trainer.objective.export(out)
+    (out / "curve.csv").write_bytes((trainer.folder / "curve.csv").read_bytes())
+    return out
+
+
+def loss(objective: Objective) -> float:
+    with torch.no_grad():
+        return float(objective.loss(objective.batch(0)))
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_finished_run_goes_on_with_its_weights_where_its_curve_ends(name: str, corpus: Path, tmp_path: Path) -> None:
+    first = run(RECIPES[name], 2048, corpus, tmp_path)
+    folder = finished(first, tmp_path / "out")
+    then = run(RECIPES[name], 4096, corpus, tmp_path)
+    assert loss(then.objective) != pytest.approx(loss(first.objective), abs=0.1)
+    take_up(then, folder)
+    assert loss(then.objective) == pytest.approx(loss(first.objective), abs=0.005)  # float16
+    assert then.used() == 0.5
+    before = then.progress.batches
+    losses = then.run(quiet=True, measure_share=0.5)
+    assert before + len(losses) == then.progress.batches == 16
+    marks = [row[0] for row in then.progress.curve]
+    assert marks == sorted(marks)
+    assert [row for row in then.progress.curve if row[0] <= 2048] == first.progress.curve
+    assert marks[-1] == then.progress.tokens >= 4096
+
+
+def test_what_cannot_go_on_is_told(corpus: Path, tmp_path: Path) -> None:
+    recipe = RECIPES["llama"]
+    folder = finished(run(recipe, 1024, corpus, tmp_path), tmp_path / "out")
+    with pytest.raises(FurtherError, match="there is nothing to go on with"):
+        take_up(run(recipe, 1024, corpus, tmp_path), folder)
+    with pytest.raises(FurtherError, match="holds no checkpoint"):
+        take_up(run(recipe, 4096, corpus, tmp_path), tmp_path)
+    other = dataclasses.replace(recipe, data=recipe.data | {"vocabulary": 299})
+    with pytest.raises(FurtherError, match="tokeniser"):
+        take_up(run(other, 4096, corpus, tmp_path), folder)
+    with pytest.raises(FurtherError, match="it holds 0"):
+        adopt(torch.nn.Linear(2, 2), folder)
