@@ -121,7 +121,7 @@ class Trainer:
         number = done.batches + processes.rank
         batch = {k: v.to(self.device) for k, v in self.objective.batch(number).items()}
         torch.manual_seed(int(np.random.SeedSequence([self.recipe.seed, 4, number]).generate_state(1)[0]))
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=bool(settings.get("bfloat16", True))):
+        with self._precision():
             loss = self.objective.loss(batch)
         loss.backward()  # type: ignore[no-untyped-call]
         processes.average(self.trained)
@@ -212,10 +212,15 @@ class Trainer:
     def measure(self) -> dict[str, float]:
         """The objective's held-out numbers, in evaluation mode."""
         self.objective.model.eval()
-        with torch.no_grad(), torch.autocast(self.device.type, dtype=torch.bfloat16):
+        with torch.no_grad(), self._precision():
             found = self.objective.measure()
         self.objective.model.train()
         return found
+
+    def _precision(self) -> torch.autocast:
+        """bfloat16 unless the recipe says otherwise: a processor without it takes many times as long."""
+        wanted = bool(self.recipe.optimizer.get("bfloat16", True))
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=wanted)
 
     def note(self, split: str, values: dict[str, float]) -> None:
         """Adds numbers to the learning curve and writes it."""
