@@ -1,9 +1,10 @@
-"""The page table of Transformer Atlas, and nothing else. Start with ``streamlit run app.py``."""
+"""The page table of Transformer Atlas. Start with ``streamlit run app.py``."""
 
 from pathlib import Path
 
 import streamlit as st
 
+from core import garbage
 from core.ui.page import BRANCH_ICONS
 from core.ui.search import search_box
 
@@ -48,3 +49,4 @@ page = st.navigation(
 st.set_page_config(page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas")
 search_box()
 page.run()
+garbage.settle()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from core import checkpoints
+from core import checkpoints, garbage
 from core.checkpoints import memory
 from core.checkpoints.memory import Memory
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
@@ -108,6 +110,21 @@ def test_the_least_recently_used_leaves() -> None:
     shelf.load("b")
     assert shelf.memory.slugs() == ("c", "b")
     assert shelf.reads == ["a", "b", "c", "b"]
+
+
+def test_a_model_that_leaves_is_freed_though_it_was_frozen_in_a_cycle() -> None:
+    shelf = Shelf(a=60, b=60)
+    model: Any = shelf.load("a").model
+    model.parent = model
+    model.part = threading.Event()
+    seen = weakref.ref(model.part)
+    del model
+    garbage.thaw()
+    garbage.settle()
+    shelf.load("b")
+    gc.collect()
+    assert shelf.memory.slugs() == ("b",)
+    assert seen() is None
 
 
 def test_the_budget_is_never_exceeded_by_what_is_kept() -> None:

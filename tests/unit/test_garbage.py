@@ -1,0 +1,53 @@
+"""What is exempt from the collection of garbage, and that a model's cycles are found once it has left."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from core import garbage
+
+
+@pytest.fixture(autouse=True)
+def thawed() -> Iterator[None]:
+    garbage.thaw()
+    yield
+    garbage.thaw()
+
+
+class Ring:
+    """Refers to itself, so that only a collection ends it."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+def test_what_was_imported_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert gc.get_freeze_count() == 0
+    garbage.settle()
+    frozen = gc.get_freeze_count()
+    assert frozen > 10_000
+    kept = [[] for _ in range(1000)]
+    garbage.settle()
+    assert gc.get_freeze_count() <= frozen, "nothing was imported since"
+    for number in range(60):
+        monkeypatch.setitem(sys.modules, f"imported_{number}", types.ModuleType(f"imported_{number}"))
+    garbage.settle()
+    assert gc.get_freeze_count() >= frozen + len(kept)
+
+
+def test_what_was_frozen_in_a_cycle_is_found_after_a_thaw() -> None:
+    ring = Ring()
+    seen = weakref.ref(ring)
+    garbage.settle()
+    del ring
+    gc.collect()
+    assert seen() is not None
+    garbage.thaw()
+    gc.collect()
+    assert seen() is None
