@@ -31,13 +31,13 @@ DRAWN = "[data-testid=stMain] :is([data-testid=stHtml], [data-testid=stPlotlyCha
 """What an answer is drawn in: our own pictures, charts, and sentences."""
 CASES: tuple[str, ...] = (
     *(f"/objectives?objective={objective}" for objective in OBJECTIVES),
-    *(f"/tokenizers?tab={tab}" for tab in ("beside", "steps", "languages", "noise", "train")),
+    *(f"/tokenizers?tab={tab}" for tab in ("beside", "steps", "noise", "train")),
     *(f"/tokenizers?tab=steps&method={method}" for method in ("wordpiece", "unigram")),
     *(f"/generation?tab={tab}" for tab in ("side", "step", "beam", "draft")),
     *(f"/vectors?tab={tab}" for tab in ("word", "sum")),
     *(f"/vectors?tab=places&kind={kind}" for kind in ("relative", "rotary")),
 )
-"""Links. The first text box of the page is the one that is typed into."""
+"""Links. The first text box of the page that holds more than one word is the one that is typed into."""
 STANDS = """
 () => document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")
   && [...document.querySelectorAll("h1")].some((title) => title.checkVisibility())
@@ -46,7 +46,9 @@ REST = """
 (drawn) => new Promise((done) => {
   const app = document.querySelector("[data-testid=stApp]");
   const stands = () => app.dataset.testScriptState === "notRunning";
-  const written = () => [...document.querySelectorAll(drawn)].map((one) => one.textContent).join();
+  const lines = "path[d], image";
+  const strokes = (one) => [...one.querySelectorAll(lines)].map((line) => line.getAttribute("d") ?? line.href.baseVal);
+  const written = () => [...document.querySelectorAll(drawn)].map((one) => one.textContent + strokes(one)).join();
   const before = written();
   let start = null, first = null, rest = null;
   const end = () => { observer.disconnect(); done({ first: first ?? rest, rest }); };
@@ -77,14 +79,17 @@ def answers(page: Page, server: App, path: str) -> tuple[list[dict[str, float]],
     """Milliseconds until the first answer and until rest for each new text; the server's seconds for all."""
     page.goto(server.address + path)
     page.wait_for_function(STANDS)
-    box = page.get_by_test_id("stMain").get_by_role("textbox").first
-    usual = box.input_value()
+    boxes = page.get_by_test_id("stMain").get_by_role("textbox")
+    boxes.first.wait_for()
+    page.wait_for_function(STANDS)
+    box, usual = next((box, text) for box in boxes.all() if " " in (text := box.input_value().strip()))
     many_lines = box.evaluate("box => box.tagName") == "TEXTAREA"
     found, busy = [], 0.0
     for number in range(TEXTS + 1):
         ending = "abcdefgh"[number]
-        # The word in a box of one word grows; a text gets another one.
-        box.fill(f"{usual}{ending}" if " " not in usual else f"{usual} One more {ending * 2}.")
+        # A word more in front, since some sections read no further than two sentences; in front of a bar stands a sense.
+        sense, bar, sentence = usual.rpartition("|") if "|" not in usual else usual.partition("|")
+        box.fill(f"{sense}{bar} {ending * 2} {sentence.strip()}".strip())
         page.evaluate(f"void (window.measured = ({REST})({DRAWN!r}))")
         before = server.processor_seconds()
         box.press("Control+Enter" if many_lines else "Enter")
