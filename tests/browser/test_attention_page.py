@@ -86,6 +86,7 @@ def test_the_picture_of_all_heads_is_saved_by_the_browser(visitor: Visitor) -> N
     frame = page.frame_locator("iframe[title^='All heads']")
     button = frame.get_by_role("button", name="Save this picture (PNG)")
     expect(button).to_be_visible(timeout=4 * WAIT_MS)
+    visitor.settle()
     with page.expect_download() as waiting:
         button.click()
     assert waiting.value.suggested_filename == "attention-all-heads.png"

@@ -25,6 +25,7 @@ def test_a_text_typed_is_cut_at_once_and_travels_in_the_link(visitor: Visitor) -
     expect(page.get_by_role("group", name=re.compile("^Bytes: "))).to_contain_text("‹e7›")
     page.get_by_role("radio", name="Every piece of one").click()
     expect(page.get_by_text("The ids give back", exact=False)).to_be_visible()
+    visitor.settle()
     with page.expect_download() as saved:
         page.get_by_role("button", name="This table (CSV)").last.click()
     assert saved.value.suggested_filename.startswith("atlas-")
