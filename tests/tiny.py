@@ -8,6 +8,7 @@ each kind below a root, named ``tiny-bert``, ``tiny-gpt2``, ``tiny-t5`` and ``ti
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +33,20 @@ def _fast(tokenizer: Any, **special: Any) -> Any:
 
 def wordpiece_tokenizer(positions: int = 64) -> Any:
     """A lower-casing WordPiece tokeniser with BERT's special tokens (ids 0-4: PAD UNK CLS SEP MASK)."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
+    normalizer, cut = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()
+    words = {word for text in SENTENCES for word, _ in cut.pre_tokenize_str(normalizer.normalize_str(text))}
+    letters = sorted({letter for word in words for letter in word})
+    # Listed, not trained: the trainer breaks ties as it likes, and every process would have another vocabulary.
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False, min_frequency=1)
-    tokenizer.train_from_iterator(SENTENCES, trainer)
+    pieces = [*special, *letters, *(f"##{letter}" for letter in letters), *sorted(words - set(letters))]
+    vocabulary = {piece: number for number, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = cut
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.add_special_tokens(special)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -77,7 +83,7 @@ def bytelevel_tokenizer(positions: int = 64) -> Any:
 
 
 def metaspace_tokenizer(positions: int = 64) -> Any:
-    """A Unigram tokeniser in the manner of T5: ids 0-2 are ``<pad> </s> <unk>``, the last ten ``<extra_id_0..9>``."""
+    """A Unigram tokeniser in the manner of T5: ids 0-2 are ``<pad> </s> <unk>``, then ``<extra_id_0..9>``."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
     tokenizer = Tokenizer(models.Unigram())
@@ -87,6 +93,9 @@ def metaspace_tokenizer(positions: int = 64) -> Any:
     special = ["<pad>", "</s>", "<unk>", *extra]
     trainer = trainers.UnigramTrainer(vocab_size=220, special_tokens=special, unk_token="<unk>", show_progress=False)
     tokenizer.train_from_iterator(SENTENCES, trainer)
+    # The trainer's order is another in every process.
+    learnt = [tuple(entry) for entry in json.loads(tokenizer.to_str())["model"]["vocab"]]
+    tokenizer.model = models.Unigram(learnt[: len(special)] + sorted(learnt[len(special) :]), unk_id=2)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
     )
