@@ -18,7 +18,6 @@ import streamlit as st
 from core import links
 from core.links import Value
 from core.settings import MAX_LINK_CHARS
-from core.ui.notices import warned
 from core.ui.page import plain, through_page_table
 
 if TYPE_CHECKING:
@@ -107,7 +106,8 @@ def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -
         st.session_state["links.epoch"] = kept["epoch"]
         st.session_state[slot] = kept
     for sentence in kept["refused"]:
-        warned(f"{sentence} The page shows its usual choice instead.", icon=":material/link_off:")
+        # No links: what such a sentence names are a link's own words (tab, epoch, rotary), as they would be typed.
+        st.warning(plain(f"{sentence} The page shows its usual choice instead."), icon=":material/link_off:")
     return PageState(page, dict(kept["values"]), kept["epoch"], kept["memory"], st.container())
 
 
