@@ -2,8 +2,9 @@
 
 ``terms`` takes Markdown of ours and leaves code, formulas, links and headings alone; ``plain_terms`` takes
 plain text and escapes it; ``rich_terms`` gives the parts of a table's cell, ``linking`` those of a whole table, and
-``kept`` is for a table that is made once for every visitor. What a visitor typed never comes here. One pattern of all
-names is compiled once; which terms a page has linked is forgotten when its header is drawn anew.
+``kept`` is for a table that is made once for every visitor. What a visitor typed comes here only within the “…” of a
+notice (``core.ui.notices``): ``quoting_terms`` escapes it and links nothing in it. One pattern of all names is compiled
+once; which terms a page has linked is forgotten when its header is drawn anew.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from core.ui.tables import Link, Rich
 _SLOT = "glossary.linked"
 _TIP = 150
 _NUMBERS = re.compile(r"\d[\d.,]*")
+_QUOTED = re.compile("“.*”", re.DOTALL)  # as far as the last sign: what was typed may hold both signs itself
+_DOTTED = re.compile(r"(?<!\S)\S*\w\.\w\S*")  # a file or a field of one: tokenizer.json, live.adapters
 _SKIP = r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|!?\[[^\]\n]*\]\([^)\n]*\)|^#[^\n]*|:[a-z]+/[a-z_]+:|https?://\S+"
 
 
@@ -46,6 +49,16 @@ def terms(text: str) -> str:
 def plain_terms(text: str) -> str:
     """``text``, plain and of our own, as Markdown in which nothing but the links has a meaning."""
     return "".join(plain(piece) if found is None else _markdown(piece, found) for piece, found in _pieces(text, text))
+
+
+def quoting_terms(text: str) -> str:
+    """``plain_terms`` for a text of our own with “…” in it, which may be a visitor's: nothing there is a term.
+
+    Neither is the name of a file.
+    """
+    read = _DOTTED.sub(_blank, _QUOTED.sub(_blank, text))
+    pieces = _pieces(text, text, read)
+    return "".join(plain(piece) if found is None else _markdown(piece, found) for piece, found in pieces)
 
 
 def rich_terms(text: str) -> Rich:
@@ -129,13 +142,20 @@ def _title(found: Term) -> str:
     return plain(tip(found).replace('"', "”"))
 
 
-def _pieces(text: str, owner: str) -> Iterator[tuple[str, Term | None]]:
-    """``text`` cut into pieces, each with its term where it is to be a link."""
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found.group())
+
+
+def _pieces(text: str, owner: str, read: str | None = None) -> Iterator[tuple[str, Term | None]]:
+    """``text`` cut into pieces, each with its term where it is to be a link.
+
+    ``read``: as long as ``text``, with blanks for what names no term; nothing else of it is looked at, nor kept.
+    """
     linked: dict[str, str] = st.session_state.setdefault(_SLOT, {})
     owner = _NUMBERS.sub("", owner)  # a line of results is the same line with other numbers
     here: set[str] = set()
     done = 0
-    for start, end, found in _mentions(text):
+    for start, end, found in _mentions(text if read is None else read):
         # the same text drawn again, by a fragment, keeps its links
         if found.slug in here or linked.get(found.slug, owner) != owner:
             continue

@@ -11,6 +11,7 @@ from core.catalogue import glossary
 from core.catalogue.glossary import Place, Term
 from core.ui.glossary import href
 from core.ui.links import PageState, open_page, take_up
+from core.ui.notices import informed
 from core.ui.page import base_path, header, plain
 from core.ui.tables import Cell, Link, Rich, Row, Table, table
 
@@ -79,7 +80,7 @@ def _list(known: tuple[Term, ...], letters: list[str], state: PageState) -> None
         order = search.fitting(query, "Term")
         shown = sorted((found for found in shown if found.name in order), key=lambda found: order.index(found.name))
     if not shown:
-        st.info("No term fits that. Try fewer letters, or choose All.")
+        informed("No term fits that. Try fewer letters, or choose All.")
         return
     rows: list[Row] = [(_name(found), _text(found), _ways(found)) for found in shown]
     table(Table(("Term", "What it means", "See also, and try"), rows, caption="Terms", widths=(22, 50, 28)))

@@ -106,6 +106,7 @@ def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -
         st.session_state["links.epoch"] = kept["epoch"]
         st.session_state[slot] = kept
     for sentence in kept["refused"]:
+        # No links: what such a sentence names are a link's own words (tab, epoch, rotary), as they would be typed.
         st.warning(plain(f"{sentence} The page shows its usual choice instead."), icon=":material/link_off:")
     return PageState(page, dict(kept["values"]), kept["epoch"], kept["memory"], st.container())
 

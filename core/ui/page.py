@@ -81,7 +81,8 @@ def header(title: str, sentence: str, branch: str | None = None) -> None:
 
     Both are ours. The sentence's terms are linked to the glossary, and a new page begins to link from here on.
     """
-    from core.ui.glossary import begin_page, told  # needs `plain` from here
+    from core.ui.glossary import begin_page, told  # both modules need `plain` from here
+    from core.ui.notices import refused
 
     through_page_table()
     begin_page()
@@ -94,22 +95,24 @@ def header(title: str, sentence: str, branch: str | None = None) -> None:
         settings()
     except SettingUnusable as error:
         # Nothing below could find its models; the frame stands, so that the other pages say the same.
-        st.error(plain(str(error)), icon=":material/settings:")
+        refused(str(error), icon=":material/settings:")
         st.stop()
     try:
         systems()
     except BadData as error:
-        st.error("\n\n".join(map(plain, str(error).split("\n"))), icon=":material/rule:")
+        refused(str(error).replace("\n", "\n\n"), icon=":material/rule:")  # a line each
         st.stop()
 
 
 @contextmanager
 def sentences() -> Iterator[None]:
     """Show an :class:`AtlasError` raised inside as a plain sentence; the rest of the page goes on."""
+    from core.ui.notices import warned  # needs `plain` from here
+
     try:
         yield
     except AtlasError as error:
-        st.warning(plain(str(error)), icon=":material/info:")
+        warned(str(error), icon=":material/info:")
 
 
 def plain(text: str) -> str:

@@ -14,6 +14,7 @@ from core.checkpoints.spec import Card, CheckpointSpec
 from core.errors import AtlasError
 from core.figures.learning_curve import learning_curve
 from core.ui.glossary import plain_terms
+from core.ui.notices import warned
 from core.ui.page import accent, plain
 
 SOURCES = {
@@ -155,7 +156,7 @@ def _offer(slug: str) -> None:
         left.markdown(f"`{spec.location}` has been downloaded and runs here.")
         return
     if download is not None and download.state == "failed":
-        st.warning(plain(download.sentence), icon=":material/cloud_off:")
+        warned(download.sentence, icon=":material/cloud_off:")
     plans: dict[str, hub.Plan] = st.session_state.setdefault("picker.plans", {})
     text, button = left.empty(), right.empty()
     if slug not in plans:
@@ -166,7 +167,7 @@ def _offer(slug: str) -> None:
             with st.spinner("Asking the Hub"):
                 plans[slug] = hub.plan(spec)
         except AtlasError as error:
-            st.warning(plain(str(error)), icon=":material/cloud_off:")
+            warned(str(error), icon=":material/cloud_off:")
             return
     stated = plans[slug]
     kept = stated.total_bytes - stated.missing_bytes

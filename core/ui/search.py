@@ -14,6 +14,7 @@ import streamlit as st
 from core.errors import AtlasError
 from core.search import MAX_QUERY, Hit, find
 from core.ui.links import PageState
+from core.ui.notices import informed
 from core.ui.page import plain
 
 MOST = 8
@@ -66,7 +67,9 @@ def _box() -> None:
         return
     try:
         hits = find(query, MOST + 1)
-    except AtlasError as error:  # a file of the catalogue does not fit; the page says so, too
+    except AtlasError as error:
+        # A file of the catalogue does not fit; the page says so, too. No links: here the page has not begun, and the
+        # file may be the glossary.
         st.warning(plain(str(error)))
         return
     if not hits:
@@ -89,11 +92,11 @@ def search_page(state: PageState) -> None:
     )  # fmt: skip
     state.set(q=query.strip() or None)
     if not query.strip():
-        st.info(EMPTY)
+        informed(EMPTY)
         return
     hits = find(query, _MOST_ON_PAGE)
     if not hits:
-        st.info(NOTHING)
+        informed(NOTHING)
         return
     many = f"{len(hits)} places" if len(hits) > 1 else "One place"
     st.caption(f"{many}, the best kind first." if len(hits) < _MOST_ON_PAGE else f"The best {_MOST_ON_PAGE} places.")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from core.anatomy.keep import faults
-from core.ui.page import plain
+from core.ui.notices import warned
 
 
 def unbuilt() -> None:
     """A sentence for each such size: the file, the field and the reason. All others are shown as ever."""
     for sentence in faults():
-        st.warning(plain(f"Not counted here. {sentence}"), icon=":material/rule:")
+        warned(f"Not counted here. {sentence}", icon=":material/rule:")

@@ -12,6 +12,7 @@ from core import checkpoints
 from core.attention.inside.block import block
 from core.attention.inside.wiring import wires
 from tests.app.test_branches import NASTY, opened, shown
+from tests.words import words
 
 
 def page(**query: str) -> AppTest:
@@ -86,7 +87,8 @@ def test_a_head_of_its_own_and_one_that_is_not_there() -> None:
     widget(at.selectbox, "Head").set_value(5).run()  # type: ignore[attr-defined]
     assert "Head 5: mean" in shown(at)
     assert at.query_params["head"] == "5"
-    assert "There is no head 99 here: this step has 6." in page(model="atlas-bert", head="99").warning[0].value
+    asked = page(model="atlas-bert", head="99")
+    assert words(asked.warning[0].value) == "There is no head 99 here: this step has 6. Head 1 is shown."
 
 
 def test_what_a_link_asks_for_in_vain_is_said() -> None:

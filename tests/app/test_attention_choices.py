@@ -15,6 +15,7 @@ from core.ui.attention.opened_head import accepted
 from core.ui.attention.two_models import offered
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import shown
+from tests.words import words
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_bertviz_shows_the_chosen_layers_and_heads(
 ) -> None:
     at = page(tab="bertviz", bertviz=view, model="dir-tiny-bert", text="The cat sat.", layers="2", heads="1.9")
     assert (drawn[-1]["include_layers"], drawn[-1]["include_heads"]) == ([1], [0])
-    assert "There is no head 9 here: this model has 2." in at.warning[0].value
+    assert "There is no head 9 here: this model has 2." in words(at.warning[0].value)
     widget(at.multiselect, "Layers").set_value([]).run()  # type: ignore[attr-defined]
     assert not at.exception
     assert not at.warning
@@ -50,7 +51,7 @@ def test_pages_can_have_16_bits(checkpoint_dir: Path) -> None:
 
 def test_a_layer_or_head_that_is_not_there_is_told(checkpoint_dir: Path) -> None:
     at = page(tab="all", together="heads", model="dir-tiny-bert", text="The cat sat.", layer1="99", head2="255")
-    told = [warning.value for warning in at.warning]
+    told = [words(warning.value) for warning in at.warning]
     assert told == [
         "There is no layer 99 here: this model has 2. Number 1 is shown.",
         "There is no head 255 here: this model has 2. Number 2 is shown.",

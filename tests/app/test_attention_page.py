@@ -101,4 +101,4 @@ def test_without_a_model_it_says_so(
     monkeypatch.setattr(checkpoints, "available", lambda: ())
     use_checkpoints(tmp_path)
     at = page()
-    assert "No live model is installed here." in at.info[0].value
+    assert "No live model is installed here." in words(at.info[0].value)

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
 from tests.app.test_branches import NASTY, opened, shown
+from tests.words import words
 
 MODELS = ("dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird")
 
@@ -58,7 +59,7 @@ def test_a_link_switches_heads_off_and_names_those_that_are_not_there(checkpoint
 
 def test_a_text_without_a_mask_is_told_what_would_work(checkpoint_dir: Path) -> None:
     at = page(tab="off", model="dir-tiny-bert", asked="no mask here")
-    assert "[MASK]" in at.warning[0].value.replace("\\", "")
+    assert "[MASK]" in words(at.warning[0].value)
     assert at.text_input[0].value == "no mask here"
 
 
@@ -140,7 +141,7 @@ def test_maps_made_of_maps(checkpoint_dir: Path, together: str, model: str) -> N
 
 def test_flow_of_a_long_text_points_to_the_rollout(checkpoint_dir: Path) -> None:
     at = page(tab="all", model="dir-tiny-bert", together="flow", text="the cat sat on the mat " * 6)
-    assert "Rollout follows the layers of longer texts" in at.warning[0].value.replace("\\", "")
+    assert "Rollout follows the layers of longer texts" in words(at.warning[0].value)
 
 
 def test_two_texts_of_one_length(checkpoint_dir: Path) -> None:
@@ -152,7 +153,7 @@ def test_two_texts_of_one_length(checkpoint_dir: Path) -> None:
     assert len(at.get("iframe")) == 1
     widget(at.text_input, "Other text, of as many tokens").set_value("The dog sat on it.").run()  # type: ignore[attr-defined]
     assert not at.exception
-    assert "Change single words" in at.warning[0].value.replace("\\", "")
+    assert "Change single words" in words(at.warning[0].value)
 
 
 def test_two_texts_of_a_decoder_without_what_it_writes(checkpoint_dir: Path) -> None:
@@ -161,7 +162,7 @@ def test_two_texts_of_a_decoder_without_what_it_writes(checkpoint_dir: Path) -> 
     assert len(at.get("iframe")) == 1
     assert "Over the text alone" in shown(at)
     at = page(tab="all", model="dir-tiny-gpt2", together="texts", text="The cat.", other="The dog sat down.", count="0")
-    assert "Change single words" in at.warning[0].value.replace("\\", "")
+    assert "Change single words" in words(at.warning[0].value)
     assert "Over the text alone" not in shown(at)
 
 
@@ -183,7 +184,7 @@ def test_models_of_other_kinds_are_held_against_their_like_or_told_why_not(check
     at = page(tab="all", model="dir-tiny-t5", together="models")
     assert "no two read the same tokens" in shown(at)
     at = page(tab="all", model="dir-tiny-gpt2", together="models", **{"with": "atlas-gpt-2"})
-    assert "needs the same tokens" in at.warning[0].value.replace("\\", "")
+    assert "needs the same tokens" in words(at.warning[0].value)
 
 
 def test_the_neuron_view_of_a_model_with_a_memory_opens_over_the_text_alone() -> None:

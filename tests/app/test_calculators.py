@@ -220,7 +220,7 @@ def test_a_link_that_asks_for_the_impossible_gets_sentences() -> None:
 
 def test_a_size_of_another_system_gets_a_sentence() -> None:
     at = opened(system="bert", size="175B")
-    assert "BERT has no size “175B”" in at.warning[0].value.replace("\\", "")
+    assert "BERT has no size “175B”" in words(at.warning[0].value)
     assert "109,482,240 in all" in shown(at)
 
 

@@ -17,6 +17,7 @@ from core.language.generate import prompt_ids
 from core.language.types import Decoding
 from core.ui.generation.frame import FIRST, TEXT
 from tests.app.test_zoo import NASTY, html_of, protos, shown
+from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = ("side", "step", "beam", "cache", "draft")
@@ -169,7 +170,7 @@ def test_the_cache_is_measured_and_kept() -> None:
 
 
 def test_a_model_without_a_cache_or_without_a_draft_gets_a_sentence() -> None:
-    assert "keeps no keys and values" in opened(tab="cache", model="atlas-reformer").warning[0].value.replace("\\", "")
+    assert "keeps no keys and values" in words(opened(tab="cache", model="atlas-reformer").warning[0].value)
     at = opened(tab="draft", model="atlas-gpt-neo")
     assert not at.exception
     assert "Atlas GPT" in at.warning[0].value
@@ -254,11 +255,11 @@ def test_nonsense_in_one_place_leaves_the_others(parameter: str) -> None:
 
 def test_nonsense_in_the_settings_gets_a_sentence() -> None:
     at = opened(stop="x" * 90, length="3")
-    assert "may end a generation" in at.warning[0].value.replace("\\", "")
+    assert "may end a generation" in words(at.warning[0].value)
     at = opened(stop="\n".join("abcdefghijk"), length="3")
-    assert "may end a generation" in at.warning[0].value.replace("\\", "")
+    assert "may end a generation" in words(at.warning[0].value)
     at = opened(model="atlas-t5", task="nowhere", length="3")
-    assert "has no task" in at.warning[0].value.replace("\\", "")
+    assert "has no task" in words(at.warning[0].value)
 
 
 def test_what_comes_next_is_covered_until_it_was_guessed() -> None:
@@ -281,4 +282,4 @@ def test_what_comes_next_is_covered_until_it_was_guessed() -> None:
 
 def test_a_step_that_the_text_does_not_have_is_told() -> None:
     at = opened(tab="step", step="200", length="5")
-    assert any("lies from 1 to" in str(warning.value).replace("\\", "") for warning in at.warning)
+    assert any("lies from 1 to" in words(str(warning.value)) for warning in at.warning)

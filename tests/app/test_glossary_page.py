@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from core.catalogue import glossary
 from core.ui import glossary as ui
 from tests.app.test_zoo import html_of, protos
+from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
 TERMS = glossary.terms()
@@ -139,3 +140,21 @@ def test_texts_that_are_data_have_their_terms_linked_once(page: str, query: dict
     links = re.findall(r"/glossary\?term=([\w-]+)", shown(at) + html_of(at))
     assert len(links) > 1
     assert len(links) == len(set(links))
+
+
+def test_a_notice_links_what_the_page_names_first_in_it_and_nothing_that_was_typed() -> None:
+    at = opened("objectives", tab="masks", pattern="cross.and.causal")
+    assert not at.exception
+    (notice,) = at.warning
+    assert words(notice.value) == (
+        "The link's mask cannot be read. Cross-attention joins two texts. Only padding can be laid over it. "
+        "The usual one is shown."
+    )
+    assert "[Cross\\-attention](/glossary?term=cross-attention " in notice.value
+    assert "[padding](/glossary?term=padding " in notice.value
+    assert shown(at).count("/glossary?term=cross-attention") == 1
+    at = opened("objectives", tab="masks", pattern="softmax <b>")
+    (notice,) = at.warning
+    assert "There is no mask “softmax <b>”. There are: full, causal, " in words(notice.value)
+    assert "“softmax \\<b\\>”" in notice.value
+    assert "/glossary?term=softmax" not in notice.value

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
+from tests.words import words
+
 
 def _panel(layer: int | None, head: int | None, kind: str | None, view: str | None, kinds: str) -> None:
     """Runs inside the app: a made-up trace with 2 layers of 3 heads; layer 2, head 3 looks one token back."""
@@ -57,7 +59,7 @@ def test_menus_change_the_head() -> None:
 
 def test_what_the_model_lacks_is_named_and_passed_over() -> None:
     app = _run(layer=7, head=99, kind="cross", view="nonsense")
-    assert [warning.value for warning in app.warning] == [
+    assert [words(warning.value) for warning in app.warning] == [
         "There is no layer 7 here: this model has 2. Number 2 is shown.",
         "There is no head 99 here: this model has 3. Number 3 is shown.",
     ]

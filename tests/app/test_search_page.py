@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from core.ui.search import EMPTY, NOTHING
 from tests.app.test_zoo import protos, shown
 from tests.unit.test_search import HOSTILE
+from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("home", "encoder", "about", "zoo", "sources", "glossary", "search")
@@ -60,7 +61,7 @@ def test_hostile_queries_get_a_sentence_or_results(text: str) -> None:
     assert not at.exception
     assert "<script>alert" not in shown(at)
     if text.strip() and not found(at):
-        assert NOTHING in shown(at)
+        assert NOTHING in words(shown(at))
 
 
 def test_the_page_shows_what_its_link_asks_for_by_kind() -> None:
@@ -73,12 +74,12 @@ def test_the_page_shows_what_its_link_asks_for_by_kind() -> None:
 
 
 def test_the_page_says_what_to_type_and_that_nothing_fits() -> None:
-    assert EMPTY in shown(opened("search"))
-    assert EMPTY in shown(opened("search", q="   "))
-    assert NOTHING in shown(opened("search", q="zzqqxxyyvv"))
+    assert EMPTY in words(shown(opened("search")))
+    assert EMPTY in words(shown(opened("search", q="   ")))
+    assert NOTHING in words(shown(opened("search", q="zzqqxxyyvv")))
     at = opened("search", q="x" * 10_000)
     assert not at.exception
-    assert at.warning or NOTHING in shown(at)
+    assert at.warning or NOTHING in words(shown(at))
 
 
 def test_what_is_typed_on_the_page_is_in_its_link() -> None:

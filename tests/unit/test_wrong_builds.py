@@ -18,6 +18,7 @@ from core.catalogue import classes, load
 from core.costs import shape_of
 from core.errors import AtlasError, RecordUnusable
 from core.figures.lineage import family
+from tests.words import words
 
 GPT2 = (load.SYSTEMS / "gpt-2.toml").read_text(encoding="utf-8")
 BERT = (load.SYSTEMS / "bert.toml").read_text(encoding="utf-8")
@@ -178,5 +179,5 @@ def test_no_page_goes_on_with_a_record_that_is_refused(records: Callable[..., Pa
 
     app = AppTest.from_function(page, default_timeout=120).run()
     assert not app.exception
-    assert "gpt-9.toml: live.checkpoint" in app.error[0].value.replace("\\", "")
+    assert "gpt-9.toml: live.checkpoint" in words(app.error[0].value)
     assert "never drawn" not in [one.value for one in app.markdown]

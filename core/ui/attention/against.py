@@ -19,6 +19,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.ui.attention.two_models import another
 from core.ui.glossary import terms
 from core.ui.heads.text import PAIRS, Chosen
+from core.ui.notices import warned
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -52,7 +53,7 @@ def other_text(found: AttentionMap, read: Chosen, state: PageState) -> Pair | No
     other = next(one for one in trace.maps if one.kind == found.kind)
     for tokens, own in ((other.key_tokens, found.key_tokens), (other.query_tokens, found.query_tokens)):
         if len(tokens) != len(own):
-            st.warning(
+            warned(
                 f"The other text has {len(tokens)} tokens and this one {len(own)}. Change single words for others that "
                 "are tokens of their own.",
                 icon=":material/info:",

@@ -13,6 +13,7 @@ from core.attention.views.page import Theme, data_url
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.heads.parts import name
 from core.ui.heads.text import text_trace
+from core.ui.notices import warned
 from core.ui.page import plain
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _some(label: str, parameter: str, size: int, slot: str, state: PageState) ->
         lacking = [number for number in asked if not 1 <= number <= size]
         if lacking:
             numbers = ", ".join(map(str, lacking[:8]))
-            st.warning(
+            warned(
                 f"There is no {parameter[:-1]} {numbers} here: this model has {size}. The others are shown.",
                 icon=":material/link_off:",
             )

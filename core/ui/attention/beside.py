@@ -24,6 +24,7 @@ from core.ui.chips import token_chips
 from core.ui.glossary import terms, told
 from core.ui.heads.pictures import saved_as
 from core.ui.heads.text import task_menu
+from core.ui.notices import warned
 from core.ui.page import accent, base_path, plain
 from core.ui.tables import Table, table
 from core.ui.takeaway import take_away
@@ -73,7 +74,7 @@ def beside(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
             try:
                 shown.append(_one(spec, number, text, role, task, word, state))
             except AtlasError as error:
-                st.warning(plain(str(error)), icon=":material/info:")
+                warned(str(error), icon=":material/info:")
     if shown:
         _bars(shown, words, word, state)
         _words(shown)

@@ -18,7 +18,8 @@ from core.ui.glossary import noted, told
 from core.ui.heads import samples as heads_samples
 from core.ui.heads.part import text_part
 from core.ui.heads.text import sample_menu, task_menu
-from core.ui.page import accent, plain, sentences
+from core.ui.notices import warned
+from core.ui.page import accent, sentences
 
 if TYPE_CHECKING:
     from core.attention.inside.block import Block, Side
@@ -146,7 +147,7 @@ def _nearest(wanted: str, slugs: list[str]) -> str:
 
 
 def _refuse(sentence: str) -> None:
-    st.warning(plain(sentence), icon=":material/link_off:")
+    warned(sentence, icon=":material/link_off:")
 
 
 def _words(found: Block, spec: CheckpointSpec) -> None:

@@ -21,6 +21,7 @@ from core.figures import block as figures
 from core.figures.attention import Theme
 from core.figures.taken import of_matrix
 from core.ui.attention.block_list import PARTS, made_of, shape
+from core.ui.notices import warned
 from core.ui.page import accent, plain
 from core.ui.tables import Table, table
 from core.ui.takeaway import take_away
@@ -97,7 +98,7 @@ def _head(step: Step, spec: CheckpointSpec, state: PageState) -> tuple[int, int]
     if slot not in st.session_state:
         wanted = state.number("head", 1)
         if wanted > heads:
-            st.warning(
+            warned(
                 f"There is no head {wanted} here: this step has {heads}. Head 1 is shown.", icon=":material/link_off:"
             )
         st.session_state[slot] = wanted if wanted <= heads else 1

@@ -18,8 +18,9 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.attention import Theme
 from core.figures.every_head import SHAPES, Dots, depth_dots
 from core.figures.taken import of_records
-from core.ui.glossary import noted, told
+from core.ui.glossary import noted, terms, told
 from core.ui.heads.parts import KINDS
+from core.ui.notices import informed
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain
 from core.ui.tables import Link, Table, table
 from core.ui.takeaway import take_away
@@ -60,14 +61,16 @@ def every_head(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
     """
     every = rows(specs)
     if not every:
-        st.info("No model here was measured yet. Its host can run `python -m core heads SLUG` and `effects SLUG`.")
+        st.info(
+            terms("No model here was measured yet. Its host can run `python -m core heads SLUG` and `effects SLUG`.")
+        )
         return
     score, found = _filtered(every, state)
     scored = [(value, row) for row in found if (value := row.score(score)) is not None]
     if scored:
         _picture(score, scored, state)
     else:
-        st.info("No head fits. Lower the number, or choose all branches and models.")
+        informed("No head fits. Lower the number, or choose all branches and models.")
         return
     told(
         "**Try** another score, then a number below which no head is shown. A dot that you click is named below; its "

@@ -16,7 +16,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
 from core.figures.grammar import best_heads
 from core.figures.taken import of_grids, of_records
-from core.ui.glossary import noted, told
+from core.ui.glossary import noted, terms, told
 from core.ui.page import accent, plain
 from core.ui.takeaway import take_away
 
@@ -32,8 +32,10 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
     banks = [name for name in (rolefiles.SHIPPED, rolefiles.UD) if rolefiles.measured(spec.slug, name)]
     if not banks:
         st.info(
-            f"The heads of {plain(spec.name)} were not measured yet. Its host can run "
-            f"`python -m core heads {spec.slug}`; models without a matrix of attention cannot be measured."
+            terms(
+                f"The heads of {plain(spec.name)} were not measured yet. Its host can run "
+                f"`python -m core heads {spec.slug}`; models without a matrix of attention cannot be measured."
+            )
         )
         return
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"

@@ -20,6 +20,7 @@ from core.ui.attention.asked import SAMPLES, SHARED, kinds_of, question_of
 from core.ui.glossary import told
 from core.ui.heads.part import text_part
 from core.ui.heads.text import task_menu
+from core.ui.notices import warned
 from core.ui.page import accent, plain
 from core.ui.takeaway import take_away
 
@@ -60,12 +61,10 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
         strange = [code for code in codes_asked if _head(code) not in every]
         if strange:
             example = ranked[0].head
-            st.warning(
-                plain(
-                    f"The link switches off “{', '.join(strange)[:60]}”, which this model has not. Its heads are "
-                    f"written like {_code(example)}: {titles[example.kind].lower()}, layer {example.layer + 1}, head "
-                    f"{example.head + 1}."
-                ),
+            warned(
+                f"The link switches off “{', '.join(strange)[:60]}”, which this model has not. Its heads are "
+                f"written like {_code(example)}: {titles[example.kind].lower()}, layer {example.layer + 1}, head "
+                f"{example.head + 1}.",
                 icon=":material/link_off:",
             )
     off = tuple(head for code in st.session_state[slot] if (head := _head(code)) in every)

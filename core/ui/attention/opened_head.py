@@ -12,6 +12,7 @@ import streamlit as st
 
 from core.attention.trace import AttentionMap
 from core.attention.views.recipe import SHOWN
+from core.ui.notices import warned
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -54,7 +55,7 @@ def opened_head(shown: AttentionMap, about: tuple[object, ...], state: PageState
     if kept["now"] and not _there(kept["now"], shown):
         if kept["sign"] is None:
             numbers = ", ".join(map(str, kept["now"]))
-            st.warning(
+            warned(
                 f"There is no head “{numbers}” here: “open” takes a layer up to {shown.layers} and a head up to "
                 f"{shown.heads}. All heads are shown.",
                 icon=":material/link_off:",

@@ -18,6 +18,7 @@ from core.ui.attention.frame import OF_ALL, AttentionView
 from core.ui.heads.samples import samples
 from core.ui.heads.text import CONTINUED
 from core.ui.links import take_up
+from core.ui.notices import warned
 from core.ui.page import plain
 
 _SAID = "recipe"
@@ -83,7 +84,7 @@ def _opened(view: AttentionView) -> None:
     try:
         found = recipe.read(file.getvalue(), view.choices)
     except AtlasError as error:
-        st.warning(plain(str(error)), icon=":material/info:")
+        warned(str(error), icon=":material/info:")
         return
     said = ["The recipe is open.", *_differences(found)]
     take_up("attention", found.values, {_SAID: said})

@@ -14,6 +14,7 @@ from core.attention.trace import AttentionMap
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import InputUnusable
 from core.ui.heads.text import PAIRS, Chosen
+from core.ui.notices import warned
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -65,7 +66,7 @@ def difference(first: AttentionMap, second: AttentionMap, state: PageState) -> A
     ways = offered(first, second)
     wanted = state.text("compared", ways[0])
     if wanted not in ways:
-        st.warning(
+        warned(
             f"“{COMPARED[wanted]}” needs as many layers and heads in both; {first.layers} × {first.heads} and "
             f"{second.layers} × {second.heads} are here. “{COMPARED[ways[0]]}” is shown.",
             icon=":material/link_off:",
@@ -114,7 +115,7 @@ def numbered(state: PageState, label: str, parameter: str, most: int, usual: int
     key = state.key(f"maps.{parameter}.{most}")
     value = state.number(parameter, usual)
     if value > most and key not in st.session_state:
-        st.warning(
+        warned(
             f"There is no {parameter[:-1]} {value} here: this model has {most}. Number {usual} is shown.",
             icon=":material/link_off:",
         )

@@ -15,7 +15,7 @@ from core.figures.costs import Growth, cache_lines
 from core.figures.numbers import in_bytes
 from core.ui.calculators.parts import dark, formula, number, pick, take_away
 from core.ui.links import PageState
-from core.ui.page import plain
+from core.ui.notices import warned
 from core.ui.tables import Row, Table, table
 
 FIRST = ("gpt-2 xl", "gpt-neo 2.7B", "llama 7B", "llama 3-8B", "gpt-3 175B")
@@ -80,7 +80,7 @@ def _label(name: str) -> str:
 def _names(state: PageState, known: dict[str, Shape]) -> list[str]:
     asked = state.words("beside")
     if asked is not None and (strange := [name for name in asked if name not in known]):
-        st.warning(plain(f"{', '.join(map(_label, strange))}: an encoder keeps no cache, so it is left out."))
+        warned(f"{', '.join(map(_label, strange))}: an encoder keeps no cache, so it is left out.")
     first = [name for name in FIRST if name in known]
     chosen = st.multiselect(
         "Models", list(known), default=first if asked is None else [name for name in asked if name in known],

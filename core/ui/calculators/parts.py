@@ -20,6 +20,7 @@ from core.costs.left_out import no_stack
 from core.errors import OutOfRange
 from core.ui.glossary import terms
 from core.ui.links import PageState
+from core.ui.notices import warned
 from core.ui.page import plain
 
 OWN = "own"
@@ -68,7 +69,7 @@ def choose_system(state: PageState) -> tuple[str, str]:
     names = [size.name for size in systems[slug].sizes]
     first = systems[slug].default_size.name
     if before[1] and slug == before[0] and before[1] not in names:
-        st.warning(plain(f"{systems[slug].name} has no size “{before[1]}”. It has: {', '.join(names)}."))
+        warned(f"{systems[slug].name} has no size “{before[1]}”. It has: {', '.join(names)}.")
     wanted = before[1] if slug == before[0] and before[1] in names else first
     with right:
         size = st.selectbox("Size", names, index=names.index(wanted), key=state.key(f"size.{slug}"))

@@ -14,6 +14,7 @@ from core.ui.compare.pins import pins_html
 from core.ui.compare.sheet import sheet_html
 from core.ui.glossary import linking, told
 from core.ui.links import PageState, take_up
+from core.ui.notices import informed
 from core.ui.page import BRANCH_TITLES, base_path, plain
 from core.ui.tables import inline
 
@@ -44,7 +45,7 @@ def systems_table(state: PageState) -> None:
     if len(pinned) > 1:
         _beside(state, pinned, columns)
     if not found:
-        st.info(
+        informed(
             f"None of the {len(rows)} systems has all of that. Fewer words in the search, or Reset, bring the others "
             "back."
         )

@@ -14,6 +14,7 @@ from core.figures.numbers import in_words, short
 from core.ui.compare.aligned import aligned_html, words
 from core.ui.glossary import noted, plain_terms
 from core.ui.links import PageState
+from core.ui.notices import informed
 from core.ui.page import plain
 
 START = {"left": "bert", "right": "albert"}
@@ -122,7 +123,7 @@ def _tree(found: Comparison, state: PageState) -> None:
     st.caption("Signs: " + ", ".join(f"{plain(sign)} {plain(words(verdict, found))}"
                                      for verdict, (sign, _) in VERDICTS.items() if verdict in used) + ".")  # fmt: skip
     if rows == "differences" and used == {"same"}:
-        st.info("Not a single part differs. “All parts” shows them.")
+        informed("Not a single part differs. “All parts” shows them.")
         return
     st.html(aligned_html(found, differences_only=rows == "differences"))
     st.markdown(

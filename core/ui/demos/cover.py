@@ -15,6 +15,7 @@ import streamlit as st
 from core.figures.predictions import percent
 from core.language.guesses import MAX_CHARS, among, same_word
 from core.ui.links import PageState
+from core.ui.notices import informed
 from core.ui.page import plain
 
 Judge = Callable[[str], str]
@@ -76,7 +77,7 @@ def beside(state: PageState, slug: str) -> bool:
         _shown(state)[repr(question)] = None
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.info("“Guess first” is on in the demo, and these heads would tell what the model wrote.")
+        informed("“Guess first” is on in the demo, and these heads would tell what the model wrote.")
         st.button("Show the heads", key=state.key("cover.beside"), on_click=show)
     return False
 

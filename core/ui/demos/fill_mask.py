@@ -22,6 +22,7 @@ from core.ui.demos.cover_masks import judge_of, label
 from core.ui.demos.probes import all_probes
 from core.ui.demos.samples import sample_pills
 from core.ui.glossary import noted, told
+from core.ui.notices import warned
 from core.ui.page import accent, plain
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def fill_mask_demo(
         sentence, predictions = _answer(spec.slug, typed, masked)
     except AtlasError as error:
         # What was typed stays in the box, so nothing is lost by the refusal.
-        st.warning(plain(str(error)), icon=":material/info:")
+        warned(str(error), icon=":material/info:")
         _teach(spec)
         return state
     for note in sentence.notes:

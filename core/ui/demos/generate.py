@@ -19,7 +19,7 @@ from core.ui.demos.decoding import decoding_controls, effective, explain_decodin
 from core.ui.demos.samples import sample_pills
 from core.ui.demos.steps import alternatives_panel, beams_table, draw_text, how_it_ended, step_chips, steps_table
 from core.ui.glossary import told
-from core.ui.page import plain
+from core.ui.notices import warned
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -109,11 +109,11 @@ def generate_demo(
             if not forced:
                 raise
             # A link may carry a path through another vocabulary: the rest of the view still holds.
-            st.warning(plain(f"{error} The path that was chosen by hand is left out."), icon=":material/info:")
+            warned(f"{error} The path that was chosen by hand is left out.", icon=":material/info:")
             st.session_state[f"{key}.forced"] = forced = ()
             run = _generate(spec, prompt, decoding, forced, key, branch, covered)
     except AtlasError as error:
-        st.warning(plain(str(error)), icon=":material/info:")
+        warned(str(error), icon=":material/info:")
         explain_decoding()
         return state
     if not run.path:

@@ -13,6 +13,7 @@ from core.figures.memory import saved_alt, saved_bars
 from core.language.guesses import among
 from core.language.tokens import words
 from core.ui.demos.cover import Judge, uncovered
+from core.ui.notices import informed
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _picture(found: Reading, state: PageState) -> None:
     )  # fmt: skip
     later = slice(found.segment, None)
     if not len(saved[later]):
-        st.info(
+        informed(
             f"These {len(saved)} tokens are one segment, so there is nothing to remember. "
             "A longer text, or shorter segments, show the memory at work."
         )

@@ -30,6 +30,7 @@ from core.ui.demos.samples import sample_pills
 from core.ui.demos.steps import alternatives_panel, beams_table, how_it_ended, steps_table
 from core.ui.glossary import plain_terms
 from core.ui.links import PageState
+from core.ui.notices import warned
 from core.ui.page import accent, plain
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
             run, shown = _write(checkpoint, request, given, decoding, state, hidden, original)
     except AtlasError as error:
         # What was typed stays in the box, so nothing is lost by the refusal.
-        st.warning(plain(str(error)), icon=":material/info:")
+        warned(str(error), icon=":material/info:")
         return
     if shown:
         _below(checkpoint, task, request, typed, given, run, decoding, state)
@@ -104,8 +105,8 @@ def _task(offered: tuple[Task, ...], state: PageState) -> Task:
     slugs = [task.slug for task in offered]
     wanted = state.text("task", slugs[0])
     if wanted not in slugs:
-        st.warning(
-            plain(f"This model has no task “{wanted[:40]}”. It offers: {', '.join(slugs)}. The first one is shown."),
+        warned(
+            f"This model has no task “{wanted[:40]}”. It offers: {', '.join(slugs)}. The first one is shown.",
             icon=":material/link_off:",
         )
         wanted = slugs[0]

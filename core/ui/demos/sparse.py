@@ -28,6 +28,7 @@ from core.ui.demos.long_text import (
     theme,
 )
 from core.ui.links import PageState
+from core.ui.notices import warned
 from core.ui.page import plain
 
 
@@ -50,7 +51,7 @@ def sparse_demo(spec: CheckpointSpec, state: PageState) -> None:
         sparsity = Sparsity(block, window, ends, count, seed)
         long = prepare(checkpoint, text)
     except AtlasError as error:
-        st.warning(plain(str(error)), icon=":material/info:")
+        warned(str(error), icon=":material/info:")
         return
     clue = clue_position(checkpoint, long, text) if sample != OWN else None
     _show(checkpoint, long, sparsity, layer - 1, head - 1, clue, state)

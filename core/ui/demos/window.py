@@ -31,6 +31,7 @@ from core.ui.demos.long_text import (
 )
 from core.ui.glossary import terms, told
 from core.ui.links import PageState
+from core.ui.notices import warned
 from core.ui.page import plain
 
 NAME = "Max"
@@ -59,7 +60,7 @@ def window_demo(spec: CheckpointSpec, state: PageState) -> None:
         long = prepare(checkpoint, text, positions)
         global_at = global_positions(checkpoint, long, words, start)
     except AtlasError as error:
-        st.warning(plain(str(error)), icon=":material/info:")
+        warned(str(error), icon=":material/info:")
         return
     clue = clue_position(checkpoint, long, text, NAME) if sample != OWN else None
     left, right = st.columns([1.15, 1], gap="large")

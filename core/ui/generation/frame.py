@@ -14,7 +14,8 @@ from core.language.decoding.rules import ORDER
 from core.language.types import Decoding
 from core.ui.generation.settings import settings_popover
 from core.ui.links import PageState, open_page, sections
-from core.ui.page import BRANCH_TITLES, header, plain
+from core.ui.notices import warned
+from core.ui.page import BRANCH_TITLES, header
 
 if TYPE_CHECKING:
     from core.language.decoding.together import Start
@@ -150,7 +151,7 @@ def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
     """What an encoder-decoder is asked for, None for a decoder; and the text that the page opens with."""
     if spec.kind != "seq2seq-lm":
         if state.text("task"):
-            st.warning(plain(f"{spec.name} goes on with a text and has no tasks."), icon=":material/link_off:")
+            warned(f"{spec.name} goes on with a text and has no tasks.", icon=":material/link_off:")
         state.set(task=None)
         return None, TEXT
     from core.language.tasks import tasks
@@ -160,8 +161,8 @@ def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
     first = next(iter(offered))
     wanted = state.text("task", first)
     if wanted not in offered:
-        st.warning(
-            plain(f"This model has no task “{wanted[:40]}”. It offers: {', '.join(offered)}. The first one is shown."),
+        warned(
+            f"This model has no task “{wanted[:40]}”. It offers: {', '.join(offered)}. The first one is shown.",
             icon=":material/link_off:",
         )
         wanted = first

@@ -30,7 +30,7 @@ from core.ui.generation.tables import minus, steps_expander
 from core.ui.generation.writing import Page, write_all
 from core.ui.glossary import noted, terms, told
 from core.ui.links import PageState, take_up
-from core.ui.page import plain
+from core.ui.notices import warned
 from core.ui.saved import heading, save_csv, save_html
 from core.ui.tables import Row, Table, table
 
@@ -47,7 +47,7 @@ def side_by_side(view: GenerationView) -> None:
     state = view.state
     cards, refused = read_all(state.words("rules"))
     for sentence in refused:
-        st.warning(plain(sentence), icon=":material/link_off:")
+        warned(sentence, icon=":material/link_off:")
     colour, removal = _colour_row(state, cards)
     places, shown, numbers = [], [], []
     for first in range(0, len(cards), 2):

@@ -22,7 +22,8 @@ from core.ui.generation.side import number_input
 from core.ui.generation.writing import Page, write_all
 from core.ui.glossary import told
 from core.ui.links import PageState, within
-from core.ui.page import accent, plain
+from core.ui.notices import warned
+from core.ui.page import accent
 from core.ui.saved import save_csv
 from core.ui.tables import Row, Table, table
 
@@ -93,11 +94,9 @@ def _rule(state: PageState) -> tuple[Rule, float, list[Setting]]:
     changed = rule != before
     wanted = number.start if changed else state.real("value", number.start)
     if not number.low <= wanted <= number.high or (number.whole and wanted != int(wanted)):
-        st.warning(
-            plain(
-                f"{number.name} of {RULES[rule].name} lies from {number.low:g} to {number.high:g}; "
-                f"{number.start:g} is taken."
-            ),
+        warned(
+            f"{number.name} of {RULES[rule].name} lies from {number.low:g} to {number.high:g}; "
+            f"{number.start:g} is taken.",
             icon=":material/link_off:",
         )
         wanted = number.start
@@ -119,8 +118,8 @@ def _first(state: PageState, rule: Rule) -> list[Setting]:
                 raise ValueError
             wanted[name] = value  # type: ignore[index]
         except (KeyError, ValueError):
-            st.warning(
-                plain(f"The link asks for “{word[:40]}” before the rule, which no rule understands. It is left out."),
+            warned(
+                f"The link asks for “{word[:40]}” before the rule, which no rule understands. It is left out.",
                 icon=":material/link_off:",
             )
     chosen: list[Setting] = []

@@ -16,6 +16,7 @@ from core.attention.trace import AttentionMap, AttentionTrace
 from core.errors import NoAttentionMatrix
 from core.ui.heads import parts, pictures
 from core.ui.heads.text import text_trace
+from core.ui.notices import warned
 from core.ui.page import accent as branch_colour
 from core.ui.page import sentences
 
@@ -75,7 +76,7 @@ def heads_view(
         )  # fmt: skip
 
     for sentence in refused:
-        st.warning(sentence, icon=":material/link_off:")
+        warned(sentence, icon=":material/link_off:")
     if chosen_view == "table":
         pictures.table(found, at_layer, at_head, count=4)
     else:

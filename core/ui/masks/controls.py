@@ -14,7 +14,7 @@ from core.attention.masks.words import JOINS, MOST_TERMS, Choice, Join, Term, re
 from core.errors import OutOfRange
 from core.language.text import clean
 from core.ui.links import PageState
-from core.ui.page import plain
+from core.ui.notices import warned
 
 SENTENCE = "The king gave his daughter a golden ring."
 WRITTEN = "Le roi donna une bague à sa fille."
@@ -90,9 +90,7 @@ def _linked(state: PageState) -> Choice:
     try:
         return read(word)
     except OutOfRange as error:
-        st.warning(
-            plain(f"The link's mask cannot be read. {error} The usual one is shown."), icon=":material/link_off:"
-        )
+        warned(f"The link's mask cannot be read. {error} The usual one is shown.", icon=":material/link_off:")
         state.set(pattern=None)
         return read(USUAL)
 
@@ -117,7 +115,7 @@ def _term(slot: int, linked: Choice, before: list[Term], state: PageState) -> Te
     try:
         return Term(kind, numbers)
     except OutOfRange as error:
-        st.warning(plain(f"{error} Shown with its usual settings."), icon=":material/info:")
+        warned(f"{error} Shown with its usual settings.", icon=":material/info:")
         return Term(kind, usual(kind))
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.catalogue.results import COLUMNS, Result, citation, name, paper, results
 from core.ui.links import PageState
-from core.ui.page import plain
+from core.ui.notices import informed, warned
 from core.ui.results.frame import ResultsView, datasets, papers, splits, systems
 from core.ui.results.rows import result_table
 
@@ -37,7 +37,7 @@ def all_figures(view: ResultsView) -> None:
         number = _page(-(-len(kept) // PAGE), wanted, state)
     st.caption(f"{len(kept):,} of {len(found):,} figures. Each line of the file has one figure with its source.")
     if not kept:
-        st.info("No figure fits all four choices. Set one of them back to “all”.")
+        informed("No figure fits all four choices. Set one of them back to “all”.")
         return
     result_table(kept[(number - 1) * PAGE : number * PAGE], caption="Figures as papers print them")
     st.download_button(
@@ -97,7 +97,7 @@ def _page(pages: int, wanted: dict[str, str | None], state: PageState) -> int:
     number = state.number("page", 1)
     if number > max(pages, 1):
         said = f"There are {pages} pages here, so page {number} is not there. The last is shown."
-        st.warning(plain(said), icon=":material/link_off:")
+        warned(said, icon=":material/link_off:")
         number = max(pages, 1)
     if pages > 1:
         number = int(

@@ -8,7 +8,8 @@ from core.catalogue.questions import Case, Question, choices, first, questions, 
 from core.catalogue.results import Measure, Result, differences
 from core.ui.glossary import plain_terms
 from core.ui.links import PageState
-from core.ui.page import base_path, plain
+from core.ui.notices import warned
+from core.ui.page import base_path
 from core.ui.results.frame import ResultsView
 from core.ui.results.pictures import draw
 from core.ui.results.rows import result_table, sentence_with_link, sources_page
@@ -86,7 +87,7 @@ def _measure(case: Case, state: PageState) -> Measure:
 
 
 def _missing(sentence: str) -> None:
-    st.warning(plain(sentence), icon=":material/link_off:")
+    warned(sentence, icon=":material/link_off:")
 
 
 def _ordered(found: tuple[Result, ...], measure: Measure) -> list[Result]:

@@ -14,6 +14,7 @@ from core.catalogue.corrections import Found, Sum, corrections, documents
 from core.errors import AtlasError
 from core.ui.glossary import Linker, kept, plain_terms, told
 from core.ui.links import PageState, take_up
+from core.ui.notices import informed
 from core.ui.page import base_path, plain
 from core.ui.sources.frame import ALL_KINDS, SourcesView, number
 from core.ui.tables import Cell, Link, Rich, Row, Table, drawn, html, table
@@ -36,7 +37,7 @@ def corrections_list(view: SourcesView) -> None:
     count = f"**{len(fitting)}** of {every} corrections" if len(fitting) < every else f"**{every} corrections**"
     told(f"{count}, {computed} of them with a sum that is computed here from the module trees or the figures.")
     if not fitting:
-        st.info("None fits all three choices. Widen one of them.")
+        informed("None fits all three choices. Widen one of them.")
         return
     ids, base = tuple(entry.id for entry in fitting), base_path()
     drawn(kept("sources.corrections", lambda before: _list(ids, base, before)))

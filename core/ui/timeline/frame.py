@@ -9,6 +9,7 @@ import streamlit as st
 from core.catalogue import BRANCHES
 from core.figures.lineage import Entry, family, line_of
 from core.ui.links import PageState, open_page
+from core.ui.notices import informed
 from core.ui.page import BRANCH_TITLES, header, plain
 from core.ui.timeline.picture import picture
 from core.ui.unbuilt import unbuilt
@@ -54,7 +55,7 @@ def timeline_frame() -> TimelineView:
     inside = {entry.slug for entry in line}
     shown = tuple(e for e in everything if not e.branch or e.slug in inside or set(e.branches) & set(branches))
     if not branches:
-        st.info("No branch is chosen. Choose one or more under “Branches”.")
+        informed("No branch is chosen. Choose one or more under “Branches”.")
         shown = ()
     return TimelineView(state, axis, shown, line, _until(state))
 

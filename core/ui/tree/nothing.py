@@ -6,13 +6,13 @@ import streamlit as st
 
 from core import catalogue
 from core.catalogue.schema import System
-from core.ui.glossary import plain_terms
+from core.ui.notices import informed
 from core.ui.page import plain
 
 
 def no_tree(system: System) -> None:
     """Say why there is none, and lead to the nearest forebear that has one."""
-    st.info(plain_terms(system.undisclosed), icon=":material/visibility_off:")
+    informed(system.undisclosed, icon=":material/visibility_off:")
     known = {other.slug: other for other in catalogue.systems()}
     forebear = known.get(system.parent or "")
     while forebear is not None and not forebear.sizes:

@@ -19,6 +19,7 @@ from core.figures import parameters as figures
 from core.figures.numbers import percent, short
 from core.ui.costs import computed_table
 from core.ui.glossary import noted, plain_terms, terms
+from core.ui.notices import warned
 from core.ui.page import plain
 from core.ui.tree.nothing import no_tree
 from core.ui.tree.sizes import compare_sizes
@@ -60,7 +61,7 @@ def tree_panel(
     try:
         chosen = size_of(slug, size)
     except OutOfRange as error:
-        st.warning(plain(str(error)))
+        warned(str(error))
         chosen = size_of(slug)
     counts = anatomy.counts(slug)
     names = list(counts)
@@ -70,7 +71,7 @@ def tree_panel(
         except RecordUnusable as error:
             if not names:
                 raise
-            st.warning(plain(str(error)))
+            warned(str(error))
             chosen = size_of(slug, names[0])
     left, right = st.columns([1, 2.6], vertical_alignment="bottom")
     with left:

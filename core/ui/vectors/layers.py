@@ -16,6 +16,7 @@ from core.figures.vectors import ink
 from core.ui.calculators.parts import take_away
 from core.ui.glossary import noted, told
 from core.ui.heads.pictures import saved_as
+from core.ui.notices import informed
 from core.ui.page import accent, plain
 from core.ui.tables import Table, table
 from core.ui.vectors.frame import VectorsView
@@ -71,7 +72,7 @@ def contextual_layers(view: VectorsView) -> None:
         state.set(less=None if less else "no")
     chosen = _models(view, over == "kept")
     if not chosen:
-        st.info("No model is chosen. Choose one or more under “Models”.")
+        informed("No model is chosen. Choose one or more under “Models”.")
         return
     found = _kept(chosen) if over == "kept" else _own(view, chosen)
     if found:

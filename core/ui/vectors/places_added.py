@@ -13,6 +13,7 @@ from core.figures.vectors import COLOURS
 from core.ui.calculators.parts import take_away
 from core.ui.glossary import told
 from core.ui.heads.pictures import saved_as
+from core.ui.notices import informed
 from core.ui.page import accent
 from core.ui.vectors.frame import VectorsView, model_menu
 from core.vectors.places import FIXED, LEARNED, MOST
@@ -36,7 +37,7 @@ def learned(view: VectorsView) -> None:
     state = view.state
     specs = {slug: view.specs[slug] for slug in LEARNED if slug in view.specs}
     if not specs:
-        st.info("No live model with a learned table of places is installed here.")
+        informed("No live model with a learned table of places is installed here.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         spec = model_menu(view, specs, first="atlas-gpt-2", name="asked")

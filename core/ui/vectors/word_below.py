@@ -14,6 +14,7 @@ from core.figures import vectors as pictures
 from core.ui.calculators.parts import take_away
 from core.ui.glossary import told
 from core.ui.heads.pictures import saved_as
+from core.ui.notices import informed
 from core.ui.page import accent
 from core.ui.tables import Table, table
 from core.vectors.contextual import strangers
@@ -94,7 +95,7 @@ def _distances(state: PageState, spec: CheckpointSpec, made: WordVectors, stop: 
     matrix = between(own, own)
     names = [f"{one.name} {one.line.sense}".strip() for one in made.own.found]
     if len(names) < 2:
-        st.info("Two occurrences have a distance. Add a sentence with the word.")
+        informed("Two occurrences have a distance. Add a sentence with the word.")
         return
     left, right = st.columns([1.55, 1], gap="large")
     with left:

@@ -17,6 +17,7 @@ from core.language.tokens import visible
 from core.language.types import Token
 from core.ui.chips import token_chips
 from core.ui.glossary import told
+from core.ui.notices import warned
 from core.ui.page import accent, plain
 
 Pair = tuple[CheckpointSpec, CheckpointSpec]
@@ -42,7 +43,7 @@ def draw_answers(
         with column:
             _title(spec)
             if isinstance(answer, str):
-                st.warning(plain(answer), icon=":material/info:")
+                warned(answer, icon=":material/info:")
             else:
                 _sentence(spec, answer, words, f"{key}.{side}")
     made = [() if isinstance(answer, str) else pictures(answer, words, hidden) for answer in answers]

@@ -15,6 +15,7 @@ from core.language.text import clean
 from core.ui.chips import token_chips
 from core.ui.demos.samples import sample_pills
 from core.ui.links import PageState
+from core.ui.notices import informed, warned
 from core.ui.page import plain
 from core.ui.zoo.answers import draw_answers
 from core.ui.zoo.covered import answers_uncovered
@@ -41,7 +42,7 @@ def side_by_side(view: ZooView) -> None:
     specs = {model.spec.slug: model.spec for model in view.models if model.spec.kind in KINDS}
     others = [model.spec for model in view.models if model.spec.kind not in KINDS]
     if not specs:
-        st.info("No model here fills masks, continues a text, rewrites or judges one, so there is nothing to compare.")
+        informed("No model here fills masks, continues a text, rewrites or judges one, so there is nothing to compare.")
         return
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -52,7 +53,7 @@ def side_by_side(view: ZooView) -> None:
         hidden = _hidden(text, [left, right], state)
     except AtlasError as error:
         # What was typed stays in the box, so nothing is lost by the refusal.
-        st.warning(plain(str(error)), icon=":material/info:")
+        warned(str(error), icon=":material/info:")
         return
     answers = [_asked(spec, text, hidden, task) for spec in (left, right)]
     if answers_uncovered(state, (left, right), answers, _words(text), hidden, (text, task)):
@@ -103,8 +104,8 @@ def _task(pair: Sequence[CheckpointSpec], state: PageState) -> str | None:
     options = list(labels)
     wanted = state.text("task", options[0])
     if wanted not in options:
-        st.warning(
-            plain(f"There is no task “{wanted[:40]}” here. There are: {', '.join(options)}. The first one is shown."),
+        warned(
+            f"There is no task “{wanted[:40]}” here. There are: {', '.join(options)}. The first one is shown.",
             icon=":material/link_off:",
         )
         wanted = options[0]

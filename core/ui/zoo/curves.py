@@ -9,6 +9,7 @@ import streamlit as st
 from core.checkpoints.listing import Curve, curves, falls
 from core.figures.curves import Line, curves_alt, learning_curves
 from core.ui.links import PageState
+from core.ui.notices import informed, warned
 from core.ui.page import ACCENTS, plain
 from core.ui.tables import Row, Table, table
 from core.ui.zoo.frame import ZooView
@@ -21,7 +22,7 @@ def curves_picture(view: ZooView) -> None:
     """Draw controls, picture and table; reads and writes measure, scale, models and the tokens to compare at."""
     found = curves()
     if not found:
-        st.info("No model that runs here has a learning curve: the models trained with this project bring one.")
+        informed("No model that runs here has a learning curve: the models trained with this project bring one.")
         return
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -29,7 +30,7 @@ def curves_picture(view: ZooView) -> None:
         log = _scale(state)
         lines = _chosen(found, name, state)
     if not lines:
-        st.info("No model is chosen. Choose one or more under “Models”.")
+        informed("No model is chosen. Choose one or more under “Models”.")
         return
     better = "lower is better" if falls(name) else "higher is better"
     # Losses count tokens of different vocabularies: in a row they would say what the sentence below them denies.
@@ -75,8 +76,8 @@ def _measure(found: Sequence[Curve], state: PageState) -> str:
     options = measures(found)
     current = state.text("measure", options[0])
     if current not in options:
-        st.warning(
-            plain(f"No model has a curve of “{current[:40]}”. The measure that most models have is shown."),
+        warned(
+            f"No model has a curve of “{current[:40]}”. The measure that most models have is shown.",
             icon=":material/link_off:",
         )
         current = options[0]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import streamlit as st
-
 from core.checkpoints.listing import ORDERS, Listed, live
 from core.ui.links import PageState, open_page, sections
+from core.ui.notices import informed
 from core.ui.page import BRANCH_TITLES, header
 
 SECTIONS = {"models": "All models", "compare": "Side by side", "curves": "Learning curves"}
@@ -52,7 +51,7 @@ def branches(models: Collection[Listed]) -> list[str]:
 
 def no_models() -> None:
     """Say that nothing runs here, and what would change that."""
-    st.info(
+    informed(
         "No live model is installed here. Trees and facts of every system are complete without one. "
         "“python -m core doctor” says what is missing; About says how a host adds models."
     )

@@ -1,0 +1,26 @@
+"""Notices that are made while a page runs, with their terms linked to the glossary where the page names them first.
+
+Each takes plain text of ours, in which everything is escaped; “…” may hold what a visitor typed, and nothing in it is
+linked. A notice that is Markdown on purpose is drawn with ``terms``.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.ui.glossary import quoting_terms
+
+
+def informed(text: str, icon: str | None = None) -> None:
+    """Say how it stands: nothing is wrong."""
+    st.info(quoting_terms(text), icon=icon)
+
+
+def warned(text: str, icon: str | None = None) -> None:
+    """Say what was not understood or cannot be done; the rest of the page goes on."""
+    st.warning(quoting_terms(text), icon=icon)
+
+
+def refused(text: str, icon: str | None = None) -> None:
+    """Say why nothing more can be shown."""
+    st.error(quoting_terms(text), icon=icon)

@@ -1,0 +1,114 @@
+"""Notices that are made while a page runs: first mentions are links, and what a visitor typed is data."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from core import catalogue, checkpoints
+from core.ui import notices
+from core.ui.glossary import quoting_terms, terms
+from core.ui.page import plain
+from tests.words import words
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page has just begun."""
+    monkeypatch.setattr(st, "session_state", {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "draw"), [("info", notices.informed), ("warning", notices.warned), ("error", notices.refused)]
+)
+def test_each_kind_is_drawn_with_its_icon(
+    kind: str, draw: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[str, str | None]] = []
+    monkeypatch.setattr(st, kind, lambda text, icon: drawn.append((text, icon)))
+    draw("The softmax is <b>steep</b>.", icon=":material/info:")
+    draw("No more.")
+    (text, icon), (again, none) = drawn
+    assert '[softmax](/glossary?term=softmax "Softmax' in text
+    assert text.endswith(" is \\<b\\>steep\\</b\\>\\.")
+    assert (icon, again, none) == (":material/info:", "No more\\.", None)
+
+
+def test_the_first_mention_is_a_link_and_a_second_is_not() -> None:
+    shown = quoting_terms("A softmax, then a softmax.")
+    assert shown.count("/glossary?term=softmax") == 1
+    assert shown.index("/glossary") < shown.index("then")
+    assert "/glossary" not in quoting_terms("Another softmax.")
+    assert "/glossary" not in terms("And a softmax.")
+
+
+def test_drawn_again_by_a_fragment_it_keeps_its_link_and_a_text_before_it_has_the_first() -> None:
+    shown = quoting_terms("Softmax of “a” in 3.")
+    assert "/glossary" in shown
+    assert quoting_terms("Softmax of “a” in 3.") == shown
+    terms("The perplexity.")
+    assert "/glossary" not in quoting_terms("No perplexity.")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "softmax", "a\nsoftmax", "softmax” softmax “softmax", "“softmax", "“softmax” softmax", "$ softmax", "`softmax",
+        "a.b softmax", "[softmax](softmax)", "softmax " * 300,
+    ],
+)  # fmt: skip
+def test_what_is_quoted_is_no_term(typed: str) -> None:
+    shown = quoting_terms(f"There is no “{typed}”, but a softmax.")
+    assert shown.count("/glossary") == 1
+    assert shown.endswith('")\\.')
+    assert words(shown) == f"There is no “{typed}”, but a softmax."
+    st.session_state.clear()
+    assert "/glossary" not in quoting_terms(f"There is no (“{typed}”).")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["<script>alert(1)</script>", "**a** _b_", "[a](https://example.org)", "$x$ `y` :red[z]", '![a](b "c")', "# a"],
+)
+def test_markup_that_a_visitor_typed_stays_escaped(typed: str) -> None:
+    shown = quoting_terms(f"The temperature “{typed}” is no number.")
+    assert shown.count("/glossary") == 1
+    assert shown.endswith(plain(f" “{typed}” is no number."))
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "(adapter.safetensors", "gpt-9.toml: live.adapters"])
+def test_names_of_files_and_fields_are_no_terms(name: str) -> None:
+    assert "/glossary" not in quoting_terms(f"The folder has no {name} here.")
+
+
+def test_names_of_systems_and_models_are_no_terms() -> None:
+    names = {found.name for found in (*catalogue.systems(), *checkpoints.available())}
+    assert len(names) > 60
+    assert [name for name in names if "/glossary" in quoting_terms(f"{name} keeps nothing.")] == []
+
+
+_PLAIN = {
+    "core/ui/links.py": 1,  # names parameters of a link and their values, as they would be typed
+    "core/ui/search.py": 1,  # in the sidebar, where the page has not begun
+}
+
+
+def _past(source: str) -> int:
+    """Calls that draw a notice and do not hand its text to the glossary."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    drawn = [call for call in calls if ast.unparse(call.func) in ("st.info", "st.warning", "st.error", "st.success")]
+    return sum("terms(" not in ast.unparse(call.args[0]) for call in drawn)
+
+
+def test_no_notice_goes_past_the_glossary() -> None:
+    sources = (*(ROOT / "core" / "ui").rglob("*.py"), *(ROOT / "pages").glob("*.py"), ROOT / "app.py")
+    assert len(sources) > 150
+    found = {str(path.relative_to(ROOT)): _past(path.read_text(encoding="utf-8")) for path in sources}
+    assert {path: count for path, count in found.items() if count} == _PLAIN
+    assert _past('st.warning(plain(str(error)))\nst.info(terms("A softmax."))') == 1
