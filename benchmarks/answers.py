@@ -87,7 +87,7 @@ def answers(page: Page, server: App, path: str) -> tuple[list[dict[str, float]],
     found, busy = [], 0.0
     for number in range(TEXTS + 1):
         ending = "abcdefgh"[number]
-        # A word more in front, since some sections read no further than two sentences; in front of a bar stands a sense.
+        # A word more in front, since some sections read no further than two sentences; but behind the sense of a line.
         sense, bar, sentence = usual.rpartition("|") if "|" not in usual else usual.partition("|")
         box.fill(f"{sense}{bar} {ending * 2} {sentence.strip()}".strip())
         page.evaluate(f"void (window.measured = ({REST})({DRAWN!r}))")
