@@ -37,7 +37,7 @@ CASES: tuple[str, ...] = (
     *(f"/vectors?tab={tab}" for tab in ("word", "sum")),
     *(f"/vectors?tab=places&kind={kind}" for kind in ("relative", "rotary")),
 )
-"""Links. The first text box of the page that holds more than one word is the one that is typed into."""
+"""Links. Into the first text box that holds several words is typed; where none does, into the first."""
 STANDS = """
 () => document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")
   && [...document.querySelectorAll("h1")].some((title) => title.checkVisibility())
@@ -82,14 +82,16 @@ def answers(page: Page, server: App, path: str) -> tuple[list[dict[str, float]],
     boxes = page.get_by_test_id("stMain").get_by_role("textbox")
     boxes.first.wait_for()
     page.wait_for_function(STANDS)
-    box, usual = next((box, text) for box in boxes.all() if " " in (text := box.input_value().strip()))
+    held = [(box, box.input_value().strip()) for box in boxes.all()]
+    box, usual = next((pair for pair in held if " " in pair[1]), held[0])
     many_lines = box.evaluate("box => box.tagName") == "TEXTAREA"
     found, busy = [], 0.0
     for number in range(TEXTS + 1):
         ending = "abcdefgh"[number]
         # A word more in front, since some sections read no further than two sentences; but behind the sense of a line.
         sense, bar, sentence = usual.rpartition("|") if "|" not in usual else usual.partition("|")
-        box.fill(f"{sense}{bar} {ending * 2} {sentence.strip()}".strip())
+        new = f"{ending * 2} {sentence.strip()}" if " " in usual else usual + ending
+        box.fill(f"{sense}{bar} {new}".strip())
         page.evaluate(f"void (window.measured = ({REST})({DRAWN!r}))")
         before = server.processor_seconds()
         box.press("Control+Enter" if many_lines else "Enter")
