@@ -58,6 +58,12 @@ def said(at: AppTest) -> str:
     return " ".join(unlinked(str(element.value)) for element in (*at.markdown, *at.caption, *at.warning))
 
 
+def key_of(at: AppTest, name: str) -> str:
+    """The key of a widget, which begins with the page and the number of its state."""
+    begin, number, _ = str(at.text_area[0].key).split(".", 2)
+    return f"{begin}.{number}.{name}"
+
+
 def tokens_of(at: AppTest) -> list[str]:
     return re.findall(r'<span class="t">(.*?)</span>', html_of(at))
 
@@ -86,7 +92,9 @@ def test_every_objective_opens_from_its_link(page: AppTest, slug: str) -> None:
     else:
         assert "no live answer" in said(at)
     if entry.shares is not None:
-        assert "Proportions over many draws beside the published ones" in html_of(at)
+        assert "Proportions over many draws beside the published ones" not in html_of(at)  # costs nothing while closed
+        at.session_state[key_of(at, f"shares.{slug}")] = True
+        assert "Proportions over many draws beside the published ones" in html_of(at.run())
 
 
 @pytest.mark.parametrize("what", NASTY)

@@ -54,7 +54,7 @@ def below(
                 title = (_OF_THREE if several else _KINDS)[seen.kind]
                 _mask(entry, asked, seen, title, f"{entry.slug}.{number}", state)
     if entry.shares is not None:
-        _shares(entry, asked)
+        _shares(entry, asked, state)
     if not covered:
         _table(entry, stages, answers, state)
 
@@ -76,8 +76,14 @@ def _mask(entry: Entry, asked: Given, seen: Visible, title: str, key: str, state
     st.caption(f"Rows look, columns are looked at. {said}")
 
 
-def _shares(entry: Entry, asked: Given) -> None:
-    with st.expander("Proportions over many draws of this text"):
+def _shares(entry: Entry, asked: Given, state: PageState) -> None:
+    # Hundreds of draws, which the answer above would have to wait for: they are made for who looks.
+    box = st.expander(
+        "Proportions over many draws of this text", key=state.key(f"shares.{entry.slug}"), on_change="rerun"
+    )
+    if not box.open:
+        return
+    with box:
         found = _drawn(entry.slug, asked.slug, asked.text, asked.seed, tuple(sorted(asked.options.items())))
         table(
             Table(
