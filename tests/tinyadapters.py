@@ -51,8 +51,9 @@ def corpus(folder: Path) -> Path:
     rows = []
     for _ in range(120):
         label = str(rng.choice(["negative", "positive"]))
-        words = " ".join(rng.choice(tinycorpus.WORDS, size=rng.integers(3, 7)))
-        rows.append(f"{label}\tThe {words} is {'good' if label == 'positive' else 'old'}.")
+        word = str(rng.choice(tinycorpus.WORDS))
+        told = "good and good and good" if label == "positive" else "small or small or small"
+        rows.append(f"{label}\tThe {word} is {told}.")
     marks = [
         " ".join(rng.choice(tinycorpus.WORDS, size=6)).capitalize() + str(rng.choice([".", "?"])) for _ in range(150)
     ]
@@ -70,7 +71,7 @@ def trunk(folder: Path) -> Path:
     tokenizer = tiny.wordpiece_tokenizer()
     config = BertConfig(
         vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=64,
+        max_position_embeddings=64, initializer_range=0.3,  # as drawn usually, all words look much the same to it
     )  # fmt: skip
     BertModel(config, add_pooling_layer=False).save_pretrained(folder)
     tokenizer.save_pretrained(folder)

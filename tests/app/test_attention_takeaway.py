@@ -42,6 +42,7 @@ PICTURES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {
             **{f"beside.map.{number}": "query \\ key,A,cat,.\nA," for number in range(3)},
             "beside.bars": "word,",
+            "beside.cross": "query \\ key,A,cat,.\n",
         },
     ),
 }  # fmt: skip

@@ -131,6 +131,9 @@ def test_only_kept_heads_run() -> None:
 def test_streams_run_through_the_same_heads() -> None:
     """Off in both is off in each, and what the content stream becomes in the last layer is read by nothing."""
     xlnet = tinyfamilies.make("xlnet")
+    with torch.no_grad():
+        for layer in xlnet.model.transformer.layer:  # type: ignore[attr-defined, union-attr]
+            layer.rel_attn.o.mul_(8)  # else the first layer's heads are worth no more than rounding
     kinds = {kind: heads_of(xlnet, kind) for kind in ("encoder", "decoder", "query")}  # type: ignore[arg-type]
     assert {kind: len(heads) for kind, heads in kinds.items()} == {"encoder": 4, "decoder": 4, "query": 4}
     both = switch_off(xlnet, MASKED, [Head("encoder", 0, 1)])
@@ -169,7 +172,7 @@ def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them
         with torch.inference_mode():
             answer = model.answer(checkpoint.tokenizer(text, return_tensors="pt"), task).logits[0].log_softmax(-1)
         torch.testing.assert_close(found[row], answer, atol=1e-5, rtol=1e-4)
-    assert (found - found[0]).abs().max() > 2e-4, "nothing was switched off"
+    assert ((found[1:] - found[0]).abs().amax(1) > 0.02).all(), "nothing was switched off"
     whole = judge(checkpoint, PLAIN, task)
     assert found[0].exp().tolist() == pytest.approx(whole.adapted, rel=1e-4)
     one = switch_off(checkpoint, PLAIN, [every[1]], where=Where(task=task))

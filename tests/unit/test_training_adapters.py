@@ -156,15 +156,15 @@ def test_a_run_learns_and_a_killed_one_goes_on_as_if_nothing_had_been(
         return AdaptersObjective(tinyadapters.recipe(), tmp_path / "corpus", tmp_path / "run" / "data")
 
     trunk = {name: value.clone() for name, value in made.model.trunk.state_dict().items()}
-    whole = Trainer(made.recipe, made, tmp_path / "whole", steps=60).run(quiet=True, measure_share=0.5)
+    whole = Trainer(made.recipe, made, tmp_path / "whole", steps=120).run(quiet=True, measure_share=0.5)
     assert np.mean(whole[-10:]) < 0.8 * np.mean(whole[:3])
     assert all(torch.equal(value, made.model.trunk.state_dict()[name]) for name, value in trunk.items())
-    first = Trainer(made.recipe, fresh(), tmp_path / "cut", steps=60)
+    first = Trainer(made.recipe, fresh(), tmp_path / "cut", steps=120)
     first.objective.model.train()
     before = [first.step() for _ in range(9)]
     first.save()
     first.step()  # lost
-    second = Trainer(made.recipe, fresh(), tmp_path / "cut", steps=60)
+    second = Trainer(made.recipe, fresh(), tmp_path / "cut", steps=120)
     assert second.resume()
     # to the end runs the one of test_training_torch; what a stage of adapters forgot would show in its next losses
     second.objective.model.train()
@@ -173,7 +173,7 @@ def test_a_run_learns_and_a_killed_one_goes_on_as_if_nothing_had_been(
     made.model.eval()  # dropout would make the next numbers a matter of luck
     found = made.measure()
     assert set(found) == {f"{task} {of}" for task in tinyadapters.TASKS for of in ("accuracy", "accuracy, head alone")}
-    assert found["sentiment accuracy"] > 60  # one word tells; half of the answers are each
+    assert found["sentiment accuracy"] > 90  # one word tells
 
 
 def test_what_is_shipped_answers_as_what_was_trained(made: AdaptersObjective, tmp_path: Path, package: Path) -> None:
