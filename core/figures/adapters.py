@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.figures.lay_out import lay_out
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
@@ -28,7 +30,8 @@ def update_bars(updates: Sequence[float], colour: str, *, dark: bool = False) ->
             marker={"color": shade, "pattern": {"shape": pattern, "fgcolor": ink, "solidity": 0.25}},
             hovertemplate=f"layer %{{x}}, after {PLACES[place]}: %{{y:.0%}} of |h|<extra></extra>",
         )  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=280, margin={"l": 0, "r": 0, "t": 48, "b": 4}, bargap=0.3, bargroupgap=0.06, dragmode=False,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink, "size": 13},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from core.figures.attention import Theme, scale
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.language.types import Token
 
 Weights = NDArray[np.float32]
@@ -44,7 +45,8 @@ def heat_map(source: Sequence[Token], target: Sequence[Token], weights: NDArray[
     )  # fmt: skip
     figure.update_xaxes(side="top", title={"text": "read", "standoff": 6}, tickangle=-60, **_ticks(read))
     figure.update_yaxes(autorange="reversed", title={"text": "written", "standoff": 6}, **_ticks(written))
-    figure.update_layout(
+    lay_out(
+        figure,
         height=int(min(860, max(280, 140 + 26 * len(written)))), margin={"l": 8, "r": 8, "t": 8, "b": 8},
         hoverlabel={"font": {"family": _MONO}},
     )  # fmt: skip

@@ -17,6 +17,7 @@ from plotly.colors import sequential
 from core.attention.trace import AttentionMap
 from core.figures.cells import write
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 Theme = Literal["light", "dark"]
 
@@ -57,7 +58,7 @@ def heat_map(found: AttentionMap, layer: int, head: int, theme: Theme = "light")
         )
     )
     if not computed.all():
-        figure.update_layout(plot_bgcolor=_UNSEEN[theme])
+        lay_out(figure, plot_bgcolor=_UNSEEN[theme])
     figure.update_xaxes(side="top", title=_title("key: looked at", theme), **_ticks(found.key_tokens, keys, theme))
     figure.update_xaxes(tickangle=-60 if len(keys) <= _EVERY_LABEL else -90)
     figure.update_yaxes(
@@ -66,7 +67,8 @@ def heat_map(found: AttentionMap, layer: int, head: int, theme: Theme = "light")
         **_ticks(found.query_tokens, queries, theme),
     )
     rows = weights.shape[0]
-    figure.update_layout(
+    lay_out(
+        figure,
         height=int(min(860, max(340, 150 + rows * (24 if rows <= 24 else 16)))),
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         hoverlabel={"font": {"family": _MONO}},
@@ -108,7 +110,8 @@ def overview(found: AttentionMap, layer: int, head: int, theme: Theme = "light",
     corners = [(column * wide - 0.5, row * high - 0.5) for row in range(layers) for column in range(heads)]
     frames = "".join(f"M{x},{y}H{x + columns}V{y + rows}H{x}Z" for x, y in corners)
     x, y = corners[layer * heads + head]
-    figure.update_layout(
+    lay_out(
+        figure,
         shapes=[
             {"type": "path", "path": frames, "line": {"color": "rgba(128,128,128,0.45)", "width": 1}},
             {
@@ -119,7 +122,7 @@ def overview(found: AttentionMap, layer: int, head: int, theme: Theme = "light",
                 "y1": y + rows,
                 "line": {"color": accent, "width": 3},
             },
-        ]
+        ],
     )
     figure.update_xaxes(
         title="head", side="top", tickvals=[c * wide + (columns - 1) / 2 for c in range(heads)],
@@ -131,7 +134,8 @@ def overview(found: AttentionMap, layer: int, head: int, theme: Theme = "light",
         ticktext=[str(r + 1) for r in range(layers)], showgrid=False, zeroline=False, fixedrange=True,
         range=[layers * high - 1.0, -1.0],
     )  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=70 + layers * max(46, min(92, 900 // heads)), margin={"l": 8, "r": 8, "t": 8, "b": 8}, dragmode=False,
         clickmode="event+select",
     )  # fmt: skip
@@ -157,7 +161,7 @@ def score_grid(grid: NDArray[np.float32], meaning: str, theme: Theme = "light") 
     )
     figure.update_xaxes(title="head", side="top", type="category", fixedrange=True)
     figure.update_yaxes(title="layer", autorange="reversed", type="category", fixedrange=True)
-    figure.update_layout(height=110 + 34 * layers, margin={"l": 8, "r": 8, "t": 8, "b": 8})
+    lay_out(figure, height=110 + 34 * layers, margin={"l": 8, "r": 8, "t": 8, "b": 8})
     if heads <= _NUMBERED_HEADS:
         write(figure, [["" if np.isnan(value) else f"{100 * value:.0f}" for value in row] for row in grid])
     return figure

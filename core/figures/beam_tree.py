@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.language.tokens import visible
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def beam_tree(tree: Tree, colour: str, *, dark: bool = False) -> go.Figure:
         {"x": places[()][0], "y": 0, "text": "your text", "showarrow": False, "font": {"color": ink},
          "bgcolor": ground, "borderpad": 2}
     )  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=_ROW * (len(tree.rows) + 1), margin={"l": 2, "r": 2, "t": 2, "b": 2}, showlegend=False, dragmode=False,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", hovermode="closest",
         xaxis={"visible": False, "range": [-0.62, width - 0.38], "fixedrange": True},

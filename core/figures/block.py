@@ -20,6 +20,7 @@ from core.attention.trace import Floats
 from core.attention.views.grid import scale as signed_scale
 from core.figures.attention import Theme, scale
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 MOST_CELLS = 32_768
 MOST_ROWS = 176
@@ -153,7 +154,7 @@ def vectors(values: Floats, tokens: Sequence[str], accent: str, theme: Theme = "
         tickangle=0, col=2,
     )  # fmt: skip
     figure.update_yaxes(autorange="reversed", fixedrange=True, **_ticks(rows, tokens, found.down, theme))
-    figure.update_layout(height=_height(len(rows), 19), bargap=0.25, **_frame(theme))
+    lay_out(figure, height=_height(len(rows), 19), bargap=0.25, **_frame(theme))
     return figure
 
 
@@ -199,7 +200,7 @@ def _map(
         )
     )  # fmt: skip
     if np.isnan(found.values).any():
-        figure.update_layout(plot_bgcolor=_UNSEEN[theme])
+        lay_out(figure, plot_bgcolor=_UNSEEN[theme])
     title = {"standoff": 6, "font": {"color": _TEXT[theme], "size": 12}}
     figure.update_xaxes(
         side="top", title={"text": "key: looked at", **title}, tickangle=-60 if len(across) <= _EVERY_LABEL else -90,
@@ -209,7 +210,7 @@ def _map(
         autorange="reversed", title={"text": "query: looks", **title}, fixedrange=True,
         **_ticks(down, queries, found.down, theme),
     )  # fmt: skip
-    figure.update_layout(height=90 + _height(len(down), 19), **_frame(theme))
+    lay_out(figure, height=90 + _height(len(down), 19), **_frame(theme))
     return figure
 
 

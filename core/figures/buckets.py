@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 Theme = Literal["light", "dark"]
 ACCENT, SECOND, GREY = "#CC79A7", "#0072B2", "#767676"
@@ -55,7 +56,7 @@ def sorted_text(
             )
     figure.update_xaxes(title="place after sorting by bucket", range=[-1, len(order)], showgrid=False)
     figure.update_yaxes(title="place in the text", range=[n, -1], showgrid=False)
-    figure.update_layout(height=430, margin=_QUIET)
+    lay_out(figure, height=430, margin=_QUIET)
     return figure
 
 
@@ -75,7 +76,7 @@ def meetings(shares: NDArray[np.float64], cell: int, *, theme: Theme = "light") 
     figure.update_yaxes(
         title="query: byte that looks", range=[end, 0], scaleanchor="x", constrain="domain", showgrid=False
     )
-    figure.update_layout(height=430, margin=_QUIET)
+    lay_out(figure, height=430, margin=_QUIET)
     return figure
 
 
@@ -97,7 +98,8 @@ def rounds(rows: Sequence[tuple[int, float, float, float]]) -> go.Figure:
         )  # fmt: skip
     figure.update_xaxes(title="rounds of hashing", type="category")
     figure.update_yaxes(tickformat=".0%", range=[0, 1.05])
-    figure.update_layout(
+    lay_out(
+        figure,
         height=330, margin={**_QUIET, "t": 40},
         legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
     )  # fmt: skip
@@ -114,7 +116,7 @@ def reading(lengths: Sequence[int], bits: Sequence[float]) -> go.Figure:
     )  # fmt: skip
     figure.update_xaxes(title="bytes read, the last ones of the text", tickformat=",")
     figure.update_yaxes(title="bits per byte of the last ones")
-    figure.update_layout(height=360, margin=_QUIET)
+    lay_out(figure, height=360, margin=_QUIET)
     return figure
 
 
@@ -132,7 +134,8 @@ def growth(lengths: Sequence[int], full: Sequence[int], hashed: Sequence[tuple[s
         )  # fmt: skip
     figure.update_xaxes(title="tokens in the text", type="log")
     figure.update_yaxes(title="scores of one head", type="log")
-    figure.update_layout(
+    lay_out(
+        figure,
         height=340, margin={**_QUIET, "t": 40},
         legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
     )  # fmt: skip

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from core.anatomy.compare import Comparison
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.numbers import in_words, short
 from core.figures.parameters import ROLE_COLOURS
 
@@ -70,7 +71,8 @@ def butterfly(comparison: Comparison, *, by_part: bool = False) -> go.Figure:
     longest = [max(amounts) + _ROOM * most for amounts in ([bar.left for bar in found], [bar.right for bar in found])]
     figure.update_xaxes(range=[-longest[0], longest[1]], visible=False, fixedrange=True)
     figure.update_yaxes(autorange="reversed", automargin=True, fixedrange=True, ticklabelstandoff=6)
-    figure.update_layout(
+    lay_out(
+        figure,
         barmode="overlay",
         bargap=0.3,
         height=70 + 34 * max(len(found), 3),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.language.bytewise import Cut
 
 
@@ -25,7 +26,8 @@ def token_bars(cuts: Sequence[Cut], colour: str, *, dark: bool = False) -> go.Fi
             hovertemplate=f"%{{y}}, {name}: %{{x}} tokens<extra></extra>",
         )  # fmt: skip
     most = max((max(len(one.clean), len(one.noisy)) for one in cuts), default=1)
-    figure.update_layout(
+    lay_out(
+        figure,
         height=70 + 62 * len(names), margin={"l": 0, "r": 0, "t": 4, "b": 4}, barmode="group", bargap=0.3,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False, font={"color": ink},
         legend={"orientation": "h", "y": 1.15, "x": 0, "traceorder": "normal"},

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -63,7 +64,8 @@ def matrix(
         **axis, tickvals=list(range(len(rows))), ticktext=[label(r) for r in rows], autorange="reversed",
         automargin=True,
     )  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=70 + 40 * len(rows), margin={"l": 0, "r": 0, "t": 30, "b": 0}, font={"color": ink}, dragmode=False,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", annotations=numbers, shapes=frames,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.numbers import in_bytes
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ def held_bars(
     # the legend begins a fixed number of pixels below the plot, whatever the plot's height, with two entries a row
     rows = math.ceil(sum(bool(trace.name) for trace in figure.data) / 2)
     above, plot, below = 30 if limit else 10, 54 + (42 + 20 * max(0, tallest - 1)) * max(2, len(bars)), 56 + 22 * rows
-    figure.update_layout(
+    lay_out(
+        figure,
         barmode="stack", bargap=0.35, height=above + plot + below, margin={"l": 8, "r": 16, "t": above, "b": below},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink}, dragmode=False,
         legend={"orientation": "h", "yanchor": "top", "y": -52 / plot, "x": 0,
@@ -161,7 +163,8 @@ def cache_lines(lines: Sequence[Growth], at: int, *, dark: bool = False) -> go.F
         type="log", title={"text": "key-value cache", "font": {"color": ink}}, tickvals=ticks, automargin=True,
         ticktext=[in_bytes(tick).replace(".00", "").replace(".0", "") for tick in ticks], **axis,
     )  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=430, margin={"l": 8, "r": 16, "t": 12, "b": 8}, plot_bgcolor="rgba(0,0,0,0)", dragmode=False,
         paper_bgcolor="rgba(0,0,0,0)", font={"color": ink},
         legend={"orientation": "h", "yanchor": "top", "y": -0.24, "x": 0, "font": {"color": ink}},
@@ -189,7 +192,8 @@ def hours_bars(
         gridcolor="rgba(128,128,128,0.25)", zeroline=False, tickfont={"color": ink},
     )  # fmt: skip
     figure.update_yaxes(autorange="reversed", automargin=True, fixedrange=True, tickfont={"color": ink})
-    figure.update_layout(
+    lay_out(
+        figure,
         height=110 + 30 * max(2, len(names)), margin={"l": 8, "r": 24, "t": 8, "b": 8}, bargap=0.35, dragmode=False,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink},
     )  # fmt: skip

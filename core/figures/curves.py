@@ -14,6 +14,7 @@ from math import log10
 from typing import TYPE_CHECKING, Any
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -81,7 +82,8 @@ def learning_curves(
         traces.append(_trace(line, number, mixed(accents.get(line.branch, "#767676"), ink, shade)))
         before[line.branch] += 1
     figure = go.Figure(data=traces)
-    figure.update_layout(
+    lay_out(
+        figure,
         height=height, margin={"l": 0, "r": _RIGHT, "t": _TOP, "b": _BOTTOM}, showlegend=False, dragmode=False,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink}, hovermode="closest",
         hoverlabel={"bgcolor": ground, "font": {"color": ink}},

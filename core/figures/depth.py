@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.vectors import ink
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def curves(
     places: dict[str, Any] = {}
     if ticks is not None:
         places = {"tickmode": "array", "tickvals": list(range(len(ticks))), "ticktext": [label(tick) for tick in ticks]}
-    figure.update_layout(
+    lay_out(
+        figure,
         height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, dragmode=False, font={"color": ink(dark)},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", hovermode="x unified" if markers else "closest",
         legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0}, showlegend=len(lines) > 1,

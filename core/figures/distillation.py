@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.predictions import percent
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def soft_bars(
             hovertemplate="%{customdata}: %{x:.4f}<extra>" + name + "</extra>",
         )  # fmt: skip
     widest = max([*teacher, *student, 1e-9])
-    figure.update_layout(
+    lay_out(
+        figure,
         height=_ROW * len(rows) + 40, margin={"l": 0, "r": 14, "t": 4, "b": 4}, bargap=0.25, barmode="group",
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False, font={"color": ink},
         xaxis={"visible": False, "range": [0, widest * 1.3], "fixedrange": True},

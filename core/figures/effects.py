@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.attention import Theme, scale
+from core.figures.lay_out import lay_out
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -57,7 +58,8 @@ def effect_grid(
         )  # fmt: skip
     figure.update_xaxes(title="head", side="top", type="category", fixedrange=True, showgrid=False, ticks="")
     figure.update_yaxes(title="layer", autorange="reversed", type="category", fixedrange=True, showgrid=False, ticks="")
-    figure.update_layout(
+    lay_out(
+        figure,
         height=120 + 34 * layers, margin={"l": 8, "r": 8, "t": 8, "b": 8}, dragmode=False, clickmode="event+select",
         font={"color": _TEXT[theme]},
     )  # fmt: skip
@@ -81,7 +83,8 @@ def sharp_and_idle(
             hovertemplate="%{text}<br>sharpness %{x:.2f}, effect %{customdata:.3f} bits<extra></extra>",
         )
     )  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=320, margin={"l": 8, "r": 8, "t": 8, "b": 8}, font={"color": ink}, dragmode=False,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
         xaxis={"title": "sharpness of its attention", "range": [0, 1.03], "fixedrange": True, "zeroline": False},

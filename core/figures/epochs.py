@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -50,7 +51,8 @@ def grid(asked: Bools, tokens: Sequence[str], colour: str, *, here: int | None =
     figure.update_xaxes(**axis, tickmode="array", tickvals=list(range(len(shown))), ticktext=shown, tickangle=-60)
     ticks = [int(row) for row in rows if int(row) == 1 or int(row) % 10 == 0]
     figure.update_yaxes(**axis, autorange="reversed", tickmode="array", tickvals=ticks, title="epoch")
-    figure.update_layout(
+    lay_out(
+        figure,
         height=110 + 9 * len(rows), margin={"l": 0, "r": 0, "t": 8, "b": 0}, font={"color": ink}, dragmode=False,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
     )  # fmt: skip

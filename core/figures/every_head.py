@@ -10,6 +10,7 @@ import numpy as np
 
 from core.figures.attention import Theme
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -70,7 +71,8 @@ def depth_dots(groups: Sequence[Dots], theme: Theme = "light") -> go.Figure:
         x=x, y=y, mode="lines", line={"color": ink, "width": 3}, name="mean of a quarter", hoverinfo="skip",
     )  # fmt: skip
     highest = max((value for dots in groups for value in dots.score), default=1.0)
-    figure.update_layout(
+    lay_out(
+        figure,
         height=380, margin={"l": 8, "r": 26, "t": 8, "b": 8}, font={"color": ink}, dragmode=False,
         clickmode="event+select", plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": {"size": 13, "color": ink},

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.figures.lay_out import lay_out
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
@@ -47,7 +49,8 @@ def best_heads(
         customdata=[f"{row.best[0] + 1}-{row.best[1] + 1}" for row in rows],
         hovertemplate="head %{customdata}: %{x:.1%}<extra></extra>",
     )  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=_ROW * len(names) + 90, margin={"l": 0, "r": 8, "t": 8, "b": 8}, font={"color": ink},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": {"size": 13, "color": ink}},

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.figures.lay_out import lay_out
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
@@ -32,7 +34,8 @@ def growth_lines(points: Sequence[Point], most: int, colour: str, *, dark: bool 
             hovertemplate="after %{x} tokens: %{y:.1f} ms<extra>" + name + "</extra>", cliponaxis=False,
         )  # fmt: skip
     top = max([1000 * max(p.whole, p.cached) for p in points], default=1.0)
-    figure.update_layout(
+    lay_out(
+        figure,
         height=380, margin={"l": 0, "r": 10, "t": 34, "b": 44}, dragmode=False, font={"color": ink},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
         legend={"orientation": "h", "y": 1.12, "x": 0, "font": {"color": ink}},

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.predictions import percent
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def _own_line(figure: go.Figure, found: Look, ink: str) -> None:
         figure.add_shape(
             type="line", x0=around.value, x1=around.value, xref="x2", y0=0, y1=1, yref="paper", line=dashed
         )
-        figure.update_layout(
+        lay_out(
+            figure,
             xaxis2={
                 "overlaying": "x", "side": "top", "range": [0, 1 / _BARS], "tickvals": [0, 0.5, around.value, 1.0],
                 "ticktext": ["0", "0.5" if abs(around.value - 0.5) > 0.12 else "", f"p = {around.value:g}",
@@ -125,7 +127,8 @@ def surprise_bars(
     )  # fmt: skip
     most = max([row.surprise for row in found.rows] + [entropy])
     _layout(figure, found, names, taken, ink, 1.1 * most)
-    figure.update_layout(
+    lay_out(
+        figure,
         margin={"t": 26, "b": 40},
         height=_ROW * max(1, len(rows)) + 66,
         xaxis={"visible": True, "title": {"text": "surprise in bits", "font": {"color": ink}},
@@ -157,7 +160,8 @@ def _layout(figure: go.Figure, found: Look, names: Sequence[str], taken: int | N
         "tickmode": "array", "tickvals": list(range(len(names))), "ticktext": shown, "fixedrange": True,
         "showgrid": False, "zeroline": False, "automargin": True, "ticks": "", "tickfont": {"size": 14, "color": ink},
     }  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=_ROW * max(1, len(names)) + 40, margin={"l": 0, "r": 4, "t": 24, "b": 4}, showlegend=False,
         barmode="overlay", dragmode=False, plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
         xaxis={"visible": False, "range": [0, right], "fixedrange": True}, yaxis=axis, font={"color": ink},

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from core.checkpoints.curve import Point
+from core.figures.lay_out import lay_out
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
 
@@ -27,7 +28,8 @@ def learning_curve(points: Sequence[Point], measure: str, accent: str) -> go.Fig
             cliponaxis=False,
             hovertemplate="%{x:.2f} M tokens: %{y:.4g}<extra>" + split + "</extra>",
         )
-    figure.update_layout(
+    lay_out(
+        figure,
         height=260,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         showlegend=len(splits) > 1,

@@ -13,6 +13,7 @@ from plotly.subplots import make_subplots
 from core.figures.attention import Theme, scale
 from core.figures.cells import write
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.predictions import percent
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def answers(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
         autorange="reversed", type="category", fixedrange=True, showgrid=False, automargin=True,
         tickfont={"color": _TEXT[theme]},
     )  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=80 + 42 * len(rows), margin={"l": 8, "r": 8, "t": 8, "b": 8}, font={"color": _TEXT[theme]},
         dragmode=False, hoverlabel={"font": {"family": _MONO}},
     )  # fmt: skip
@@ -98,7 +100,7 @@ def path(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
     )
     figure.update_xaxes(fixedrange=True, zeroline=False, showgrid=False)
     figure.update_yaxes(fixedrange=True, zeroline=False, automargin=True)
-    figure.update_layout(height=340, margin={"l": 8, "r": 12, "t": 8, "b": 8}, font=ink, dragmode=False)
+    lay_out(figure, height=340, margin={"l": 8, "r": 12, "t": 8, "b": 8}, font=ink, dragmode=False)
     return figure
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from core.figures.cells import write
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -60,7 +61,7 @@ def seen_map(
     trace = seen_trace(seen, _names(rows), _names(columns), colour, ink(dark)[1], title, dots=dots)
     figure = go.Figure(trace)
     _axes(figure, rows, columns, dark)
-    figure.update_layout(height=110 + min(24 * len(rows), 480))
+    lay_out(figure, height=110 + min(24 * len(rows), 480))
     return figure
 
 
@@ -107,7 +108,7 @@ def levels_map(
         line={"color": ink(dark)[0], "width": 2},
     )  # fmt: skip
     _axes(figure, rows, columns, dark)
-    figure.update_layout(height=130 + min(24 * len(rows), 480))
+    lay_out(figure, height=130 + min(24 * len(rows), 480))
     if few:
         written = [[str(value) if there else "" for value, there in zip(*pair, strict=True)]
                    for pair in zip(levels.tolist(), shown.tolist(), strict=True)]  # fmt: skip
@@ -150,7 +151,7 @@ def growing(
     ]  # fmt: skip
     figure = go.Figure(trace)
     _axes(figure, names, columns, dark)
-    figure.update_layout(height=130 + min(26 * len(names), 420))
+    lay_out(figure, height=130 + min(26 * len(names), 420))
     return figure
 
 
@@ -159,7 +160,8 @@ def _axes(figure: go.Figure, rows: Sequence[str], columns: Sequence[str], dark: 
                             "tickfont": {"size": 12, "color": ink(dark)[0]}}  # fmt: skip
     figure.update_xaxes(**axis, **_ticks(columns), tickangle=-60, side="top")
     figure.update_yaxes(**axis, **_ticks(rows), autorange="reversed", automargin=True)
-    figure.update_layout(
+    lay_out(
+        figure,
         margin={"l": 0, "r": 0, "t": 4, "b": 4}, font={"color": ink(dark)[0]}, plot_bgcolor="rgba(0,0,0,0)",
         paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
     )  # fmt: skip

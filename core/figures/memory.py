@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -35,7 +36,8 @@ def saved_bars(
     )  # fmt: skip
     for begin in range(segment, len(tokens), segment):
         figure.add_vline(x=begin + 0.5, line={"color": ink, "width": 1, "dash": "dot"}, opacity=0.7)
-    figure.update_layout(
+    lay_out(
+        figure,
         height=260, margin={"l": 0, "r": 0, "t": 8, "b": 0}, showlegend=False, bargap=0.0, font={"color": ink},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
         xaxis={"title": "token (dotted: a segment begins)", "fixedrange": True,

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.masks import MARKED_UP_TO, seen_trace
 from core.figures.masks import ink as ink_of
 
@@ -48,7 +49,8 @@ def masks(
             "zeroline": False, "ticks": "", "tickfont": {"size": 12, "color": ink}}  # fmt: skip
     figure.update_xaxes(**axis, tickangle=-60)
     figure.update_yaxes(**axis, autorange="reversed", automargin=True)
-    figure.update_layout(
+    lay_out(
+        figure,
         height=150 + min(26 * count, 700), margin={"l": 0, "r": 0, "t": 28, "b": 0}, font={"color": ink},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
     )  # fmt: skip

@@ -24,6 +24,7 @@ from core.anatomy.roles import (
     by_role,
     role_of,
 )
+from core.figures.lay_out import lay_out
 from core.figures.numbers import in_words, percent, short
 
 ROLE_COLOURS: dict[str, str] = {
@@ -129,7 +130,8 @@ def sizes_bars(networks: Mapping[str, ModuleNode], *, relative: bool = False) ->
         fixedrange=True,
     )
     figure.update_yaxes(autorange="reversed", automargin=True, fixedrange=True, ticklabelstandoff=6)
-    figure.update_layout(
+    lay_out(
+        figure,
         barmode="stack",
         bargap=0.35,
         height=130 + 38 * max(len(labels), 2),
@@ -202,7 +204,7 @@ def _hierarchy(root: ModuleNode, dark: bool) -> dict[str, object]:
 
 
 def _laid_out(figure: go.Figure) -> go.Figure:
-    figure.update_layout(height=HEIGHT, margin={"l": 4, "r": 4, "t": 4, "b": 4})
+    lay_out(figure, height=HEIGHT, margin={"l": 4, "r": 4, "t": 4, "b": 4})
     return figure
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from core.figures.attention import Theme
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 Floats = NDArray[np.float32]
 _GROUND = {"light": "#ffffff", "dark": "#12161b"}
@@ -45,7 +46,8 @@ def score_map(scores: Floats, tokens: Sequence[str], query: int, limit: float, t
     ticks = {"tickfont": {"size": 10 if n > 16 else 12, "color": ink}, "fixedrange": True, "showgrid": False}
     figure.update_xaxes(side="top", tickangle=-90, ticktext=[label(t) for t in tokens], tickvals=names, **ticks)
     figure.update_yaxes(autorange="reversed", ticktext=[label(t) for t in tokens], tickvals=names, **ticks)
-    figure.update_layout(
+    lay_out(
+        figure,
         height=min(620, 110 + 20 * n), margin={"l": 4, "r": 4, "t": 4, "b": 4}, dragmode=False,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
     )  # fmt: skip

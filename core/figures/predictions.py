@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -66,7 +67,8 @@ def guess_bars(
         )  # fmt: skip
     widest = max([*probabilities, *(kept or ()), 1e-9])
     room = 1.32 if kept is None else 1.75  # the numbers stand to the right of the bars
-    figure.update_layout(
+    lay_out(
+        figure,
         height=_ROW * len(rows) + 16, margin={"l": 0, "r": 14, "t": 4, "b": 4}, showlegend=False, bargap=0.2,
         barmode="overlay", plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
         xaxis={"visible": False, "range": [0, (scale or widest) * room], "fixedrange": True},

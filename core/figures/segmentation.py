@@ -12,6 +12,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.predictions import percent
 from core.tokenizers.unigram import Edge
 from core.tokenizers.wordpiece import Try
@@ -54,7 +55,7 @@ def join_tree(leaves: Sequence[str], joins: Sequence[tuple[int, str, int]], *, d
              "hoverinfo": "text"}
         )  # fmt: skip
     figure = go.Figure([{"type": "scatter", **trace} for trace in traces])
-    figure.update_layout(annotations=[_tag(x, y, piece, dark=dark, shift=13) for x, y, piece, _ in marks])
+    lay_out(figure, annotations=[_tag(x, y, piece, dark=dark, shift=13) for x, y, piece, _ in marks])
     rows = max(1, len(joins))
     _letters(figure, leaves, [float(i) for i in range(len(leaves))], ink)
     _frame(figure, dark, height=70 + min(40, max(28, 520 // (rows + 1))) * (rows + 1))
@@ -88,7 +89,7 @@ def tries(word: str, found: Sequence[Try], *, dark: bool = False) -> go.Figure:
         )  # fmt: skip
     _letters(figure, list(word), [i + 0.5 for i in range(len(word))], ink)
     _frame(figure, dark, height=70 + 24 * len(rows))
-    figure.update_layout(barmode="overlay", bargap=0.1)
+    lay_out(figure, barmode="overlay", bargap=0.1)
     figure.update_xaxes(range=[-0.15, len(word) + 0.15])
     figure.update_yaxes(range=[len(rows) + 0.6, 0.4], title={"text": "look"}, nticks=min(12, len(rows) + 1))
     return figure
@@ -134,7 +135,7 @@ def lattice(
          "marker": {"size": 8, "color": ink}}
     )  # fmt: skip
     figure = go.Figure(arcs)
-    figure.update_layout(annotations=[_tag(x, y, piece, dark=dark, strong=mine) for x, y, piece, mine in tags])
+    lay_out(figure, annotations=[_tag(x, y, piece, dark=dark, strong=mine) for x, y, piece, mine in tags])
     _letters(figure, list(text), [i + 0.5 for i in range(len(text))], ink)
     widest = max((edge.end - edge.start for edge in edges), default=1)
     _frame(figure, dark, height=360)
@@ -165,7 +166,8 @@ def _letters(figure: go.Figure, letters: Sequence[str], places: Sequence[float],
 
 def _frame(figure: go.Figure, dark: bool, height: int) -> None:
     ink = _INK[dark]
-    figure.update_layout(
+    lay_out(
+        figure,
         height=height, margin={"l": 8, "r": 8, "t": 8, "b": 34}, showlegend=False, dragmode=False,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink}, hovermode="closest",
         hoverlabel={"bgcolor": _GROUND[dark], "font": {"color": ink, "family": _MONO}},

@@ -17,6 +17,7 @@ from core.efficiency.compare import Answer
 from core.efficiency.cost import Cost
 from core.efficiency.layout import KIND_NAMES
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.numbers import in_words
 
 Theme = Literal["light", "dark"]
@@ -89,7 +90,8 @@ def pattern(
         title={"text": "query: token that looks", "standoff": 6}, range=[end, 0], showgrid=False, zeroline=False,
         scaleanchor="x", constrain="domain",
     )  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=460,
         margin={"l": 8, "r": 84 if marks else 8, "t": 8, "b": 8},
         legend={"orientation": "h", "y": -0.02, "x": 0.5, "xanchor": "center", "yanchor": "top"},
@@ -153,7 +155,8 @@ def cost_curve(costs: Sequence[Cost], here: int, name: str = "sparse") -> go.Fig
     figure.add_vline(x=here, line={"width": 1, "dash": "dot", "color": FULL}, annotation_text="your text")
     figure.update_xaxes(title="tokens in the text", rangemode="tozero", tickformat=",")
     figure.update_yaxes(title="scores of one head", rangemode="tozero")
-    figure.update_layout(
+    lay_out(
+        figure,
         height=360, margin={"l": 8, "r": 8, "t": 30, "b": 8},
         legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
     )  # fmt: skip
@@ -192,7 +195,8 @@ def answers(found: Sequence[Answer]) -> go.Figure:
     top = max((max(answer.sparse, answer.full) for answer in found), default=1.0)
     figure.update_xaxes(range=[0, min(1.15, top * 1.25)], tickformat=".0%", title="probability")
     figure.update_yaxes(tickvals=list(range(len(words))), ticktext=words)
-    figure.update_layout(
+    lay_out(
+        figure,
         height=max(230, 80 + 40 * len(words)), margin={"l": 8, "r": 30, "t": 30, "b": 8}, bargap=0.25,
         legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom", "traceorder": "reversed"},
     )  # fmt: skip

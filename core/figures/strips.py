@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from core.figures.cells import write
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.vectors import ink
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def strips(
         "fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "", "tickfont": {"color": ink(dark)},
         "automargin": True,
     }  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=70 + row_height * len(names) + (20 if across else 0), margin={"l": 8, "r": 8, "t": 8, "b": 8},
         dragmode=False, font={"color": ink(dark)}, plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
         xaxis=axis | _ticks(tops) | {"side": "top", "title": across, "tickangle": 0 if _short(tops) else -60},

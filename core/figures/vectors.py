@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from core.figures.cells import write
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -79,7 +80,8 @@ def plane(points: Sequence[Point], titles: tuple[str, str], *, dark: bool = Fals
         "fixedrange": True, "showgrid": True, "gridcolor": _GRID, "zeroline": False, "showticklabels": False,
         "ticks": "",
     }  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=430, margin={"l": 8, "r": 8, "t": 8, "b": 8}, dragmode=False, font={"color": ink(dark)},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", showlegend=list(groups) != [""],
         legend={"orientation": "h", "y": -0.08, "yanchor": "top", "x": 0, "itemclick": False, "itemdoubleclick": False},
@@ -141,7 +143,8 @@ def cosines(matrix: NDArray[np.floating], names: Sequence[str], *, dark: bool = 
         "tickmode": "array", "tickvals": places, "ticktext": labels, "fixedrange": True, "showgrid": False,
         "ticks": "", "zeroline": False, "tickfont": {"color": ink(dark)},
     }  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=90 + 27 * count, margin={"l": 8, "r": 56, "t": 8, "b": 8}, dragmode=False, font={"color": ink(dark)},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
         xaxis=axis | {"side": "top", "tickangle": -60}, yaxis=axis | {"autorange": "reversed"},

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.predictions import percent
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ def verdict_bars(
         )
     )  # fmt: skip
     figure.add_vline(x=threshold, line={"color": ink, "width": 1, "dash": "dot"}, opacity=0.6)
-    figure.update_layout(
+    lay_out(
+        figure,
         height=_TOKEN * len(rows) + 40, margin={"l": 0, "r": 0, "t": 4, "b": 30}, showlegend=False, bargap=0.2,
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False, font={"color": ink},
         xaxis={"range": [0, 1.14], "fixedrange": True, "tickvals": [0, threshold, 1], "tickformat": ".0%",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy.typing as npt
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +49,8 @@ def visible_map(
         **axis, autorange="reversed", automargin=True, tickvals=list(range(len(rows))) if named else [],
         ticktext=rows if named else [],
     )  # fmt: skip
-    figure.update_layout(
+    lay_out(
+        figure,
         height=(80 if named else 20) + min(12 * len(rows), 220), margin={"l": 0, "r": 0, "t": 8, "b": 0},
         font={"color": ink}, plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
     )  # fmt: skip

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.numbers import in_words, percent
 
 _INK = {False: "#1A1F24", True: "#E8ECF0"}
@@ -57,7 +58,7 @@ def growth(
         )  # fmt: skip
     figure.add_vline(x=size, line={"color": ink, "width": 1.5, "dash": "dot"})
     top = max((y for _, y in (*text, *test)), default=1.0)
-    figure.update_layout(**_layout(dark, 330), legend={"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0})
+    lay_out(figure, **_layout(dark, 330), legend={"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0})
     figure.update_xaxes(
         title={"text": "pieces in the vocabulary", "font": {"color": ink}}, fixedrange=True, zeroline=False,
         gridcolor="rgba(128,128,128,0.18)", tickfont={"color": ink},
@@ -92,7 +93,8 @@ def dots(rows: Sequence[str], series: Sequence[Dots], measure: str, *, dark: boo
             hovertemplate="%{customdata}<extra>" + label(one.name) + "</extra>",
         )  # fmt: skip
     legend_rows = (len(series) + 1) // 2
-    figure.update_layout(
+    lay_out(
+        figure,
         **_layout(dark, 90 + 30 * len(rows) + 20 * legend_rows),
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "xanchor": "left"},
     )  # fmt: skip
@@ -132,7 +134,8 @@ def shares(bars: Sequence[Bar], *, dark: bool = False) -> go.Figure:
         textposition="middle right", textfont={"color": ink, "size": 12}, showlegend=False, cliponaxis=False,
     )  # fmt: skip
     top = max(ends, default=1.0)
-    figure.update_layout(
+    lay_out(
+        figure,
         **_layout(dark, 90 + 24 * len(bars)), barmode="stack",
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "xanchor": "left", "traceorder": "normal"},
     )  # fmt: skip

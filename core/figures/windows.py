@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 from core.figures.predictions import percent
 
 WAYS: tuple[tuple[str, str], ...] = (("#767676", "/"), ("#CC79A7", ""), ("#0072B2", "."), ("#E69F00", "x"))
@@ -29,7 +30,8 @@ def bars(names: Sequence[str], words: Sequence[tuple[str, Sequence[float]]]) -> 
     top = max((max(chances) for _, chances in words), default=1.0)
     figure.update_xaxes(range=[0, min(1.15, top * 1.25)], tickformat=".0%", title="probability")
     figure.update_yaxes(tickvals=list(range(len(ordered))), ticktext=shown)
-    figure.update_layout(
+    lay_out(
+        figure,
         height=max(240, 90 + 62 * len(ordered)), margin={"l": 8, "r": 30, "t": 60, "b": 8}, bargap=0.25,
         legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
     )  # fmt: skip

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from core.figures.attention import Theme
 from core.figures.labels import label
+from core.figures.lay_out import lay_out
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -64,7 +65,8 @@ def word_looks(words: Sequence[str], chosen: int, models: Sequence[Looks], theme
     )  # fmt: skip
     figure.update_xaxes(tickmode="array", tickvals=names, row=len(models), col=1)
     figure.update_yaxes(range=[0, 1.02], tickvals=[0, 0.5, 1], fixedrange=True, tickfont={"color": ink})
-    figure.update_layout(
+    lay_out(
+        figure,
         height=_ROW * len(models) + 90, margin={"l": 8, "r": 8, "t": 26, "b": 8}, barmode="overlay", bargap=0.25,
         dragmode=False, plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink},
     )  # fmt: skip

@@ -17,6 +17,7 @@ from core.attention.heads import MEANING
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
+from core.figures.lay_out import lay_out
 from core.figures.taken import Numbers, of_head
 from core.figures.word_looks import ELSEWHERE, Looks, word_looks
 from core.ui.attention.beside_cross import cross_map
@@ -169,7 +170,7 @@ def _one(
     figure.add_hline(y=word - 0.5, line={"color": colour, "width": 2})
     figure.add_hline(y=word + 0.5, line={"color": colour, "width": 2})
     figure.update_traces(showscale=False)
-    figure.update_layout(height=360)
+    lay_out(figure, height=360)
     figure.update_xaxes(title=None, tickangle=-90)
     figure.update_yaxes(title=None)
     place.plotly_chart(

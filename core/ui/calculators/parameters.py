@@ -11,6 +11,7 @@ from core.costs.blueprint import tree, used
 from core.costs.configuration import Configuration
 from core.costs.start import meaning, start
 from core.figures import parameters as figures
+from core.figures.lay_out import lay_out
 from core.figures.numbers import in_words, percent
 from core.ui.calculators.boxes import boxes
 from core.ui.calculators.parts import choose_system, dark, formula, take_away
@@ -85,7 +86,7 @@ def _use(one: Configuration, note: str) -> None:
 def _bars(yours: ModuleNode, theirs: ModuleNode, name: str, state: PageState) -> None:
     networks = {"yours": yours, name: theirs}
     figure = figures.sizes_bars(networks)
-    figure.update_layout(height=250)
+    lay_out(figure, height=250)
     st.plotly_chart(
         figure, key=state.key("bars"), config={"displayModeBar": False},
         alt=f"Parameters by what they are for: yours {in_words(yours.total)}, {name} {in_words(theirs.total)}. "
@@ -103,7 +104,7 @@ def _picture(state: PageState, yours: ModuleNode) -> None:
         walkable_tree(yours, key=state.key("tree"), selected="", label="Your network, module tree")
         return
     figure = figures.treemap(yours, dark=dark())
-    figure.update_layout(height=400)
+    lay_out(figure, height=400)
     largest = max(figures.legend_rows(yours), key=lambda row: row[2])
     st.plotly_chart(
         figure, key=state.key("treemap"), config={"displayModeBar": False},
