@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from core import garbage
+from core import interpreter
 from core.ui.page import BRANCH_ICONS
 from core.ui.search import search_box
 
@@ -49,4 +49,4 @@ page = st.navigation(
 st.set_page_config(page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas")
 search_box()
 page.run()
-garbage.settle()
+interpreter.settle()

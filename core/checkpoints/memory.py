@@ -2,7 +2,7 @@
 
 Whoever asks first loads; whoever asks meanwhile waits for the same result. When the budget is spent, the model that was
 used least recently leaves. Leaving only drops this module's reference: who still holds the model keeps a valid one.
-What was frozen (`core.garbage`) is thawed then, so that the next collection frees the model.
+What was frozen (`core.interpreter`) is thawed then, so that the next collection frees the model.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Lock
 
-from core import garbage
+from core import interpreter
 from core import settings as configuration
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
 from core.errors import AtlasError, CheckpointUnavailable
@@ -85,7 +85,7 @@ class Memory:
             )
         with self._lock:
             if self._kept.pop(spec.slug, None):
-                garbage.thaw()
+                interpreter.thaw()
             self._make_room(budget - need, keep=0)
         checkpoint = self._read(spec)
         with self._lock:
@@ -97,7 +97,7 @@ class Memory:
     def _make_room(self, budget: int, keep: int) -> None:
         while len(self._kept) > keep and self.bytes_used > budget:
             self._kept.popitem(last=False)
-            garbage.thaw()
+            interpreter.thaw()
 
     @property
     def bytes_used(self) -> int:

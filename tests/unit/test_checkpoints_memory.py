@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from core import checkpoints, garbage
+from core import checkpoints, interpreter
 from core.checkpoints import memory
 from core.checkpoints.memory import Memory
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
@@ -119,8 +119,8 @@ def test_a_model_that_leaves_is_freed_though_it_was_frozen_in_a_cycle() -> None:
     model.part = threading.Event()
     seen = weakref.ref(model.part)
     del model
-    garbage.thaw()
-    garbage.settle()
+    interpreter.thaw()
+    interpreter.settle()
     shelf.load("b")
     gc.collect()
     assert shelf.memory.slugs() == ("b",)

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from core import garbage
+from core import interpreter
 
 
 @pytest.fixture(autouse=True)
 def thawed() -> Iterator[None]:
-    garbage.thaw()
+    interpreter.thaw()
     yield
-    garbage.thaw()
+    interpreter.thaw()
 
 
 class Ring:
@@ -29,25 +29,26 @@ class Ring:
 
 def test_what_was_imported_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert gc.get_freeze_count() == 0
-    garbage.settle()
+    interpreter.settle()
+    assert sys.getswitchinterval() < 0.001
     frozen = gc.get_freeze_count()
     assert frozen > 10_000
     kept = [[] for _ in range(1000)]
-    garbage.settle()
+    interpreter.settle()
     assert gc.get_freeze_count() <= frozen, "nothing was imported since"
     for number in range(60):
         monkeypatch.setitem(sys.modules, f"imported_{number}", types.ModuleType(f"imported_{number}"))
-    garbage.settle()
+    interpreter.settle()
     assert gc.get_freeze_count() >= frozen + len(kept)
 
 
 def test_what_was_frozen_in_a_cycle_is_found_after_a_thaw() -> None:
     ring = Ring()
     seen = weakref.ref(ring)
-    garbage.settle()
+    interpreter.settle()
     del ring
     gc.collect()
     assert seen() is not None
-    garbage.thaw()
+    interpreter.thaw()
     gc.collect()
     assert seen() is None
