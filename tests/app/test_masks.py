@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -207,13 +206,3 @@ def test_the_pages_links_are_understood() -> None:
     for word, _, _ in EXAMPLES:
         assert links.read("objectives", {"tab": "masks", "pattern": word})[1] == ()
         assert not page(pattern=word).warning
-
-
-def test_a_run_is_fast() -> None:
-    at = page(pattern="bigbird", tokens="64", below="reach")
-    spent = []
-    for layers in (3, 4, 3):
-        began = time.perf_counter()
-        widget(at.slider, "Layers").set_value(layers).run()
-        spent.append(time.perf_counter() - began)
-    assert min(spent) < 0.5, spent

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import time
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -166,15 +165,3 @@ def test_the_file_has_every_row_with_sizes_in_full() -> None:
     bert = next(row for row in rows if row["slug"] == "bert")
     assert bert["smallest size (parameters)"] == "109482240"
     assert (bert["year"], bert["month"], bert["parent"]) == ("2018", "10", "transformer")
-
-
-def test_a_run_takes_little_work() -> None:
-    at = page(axis="size")
-    best = min(_seconds(at) for _ in range(3))
-    assert best < 0.15  # of the processor, whatever else the machine does
-
-
-def _seconds(at: AppTest) -> float:
-    start = time.process_time()
-    at.run()
-    return time.process_time() - start

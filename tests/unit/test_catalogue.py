@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -329,20 +328,14 @@ def test_shapes_read_the_same_for_every_naming() -> None:
     assert shape(catalogue.get("elmo").default_size) == ("2", "512", "")
 
 
-def test_reading_everything_takes_milliseconds_and_neither_torch_nor_streamlit() -> None:
+def test_reading_everything_takes_neither_torch_nor_streamlit() -> None:
     code = (
-        "import sys, time; from core import catalogue; t = time.process_time(); catalogue.systems(); "
-        "print(time.process_time() - t, 'torch' in sys.modules, 'streamlit' in sys.modules, 'pandas' in sys.modules)"
+        "import sys; from core import catalogue; catalogue.systems(); "
+        "print('torch' in sys.modules, 'streamlit' in sys.modules, 'pandas' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    seconds, *heavy = done.stdout.split()
-    assert heavy == ["False", "False", "False"]
-    assert float(seconds) < 0.15  # about 0.045 on an idle machine; this one may be busy
+    assert done.stdout.split() == ["False", "False", "False"]
 
 
-def test_the_second_reading_is_free() -> None:
-    catalogue.systems()
-    start = time.process_time()
-    for _ in range(1000):
-        catalogue.systems()
-    assert time.process_time() - start < 0.05
+def test_the_second_reading_is_the_first() -> None:
+    assert catalogue.systems() is catalogue.systems()
