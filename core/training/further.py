@@ -2,8 +2,8 @@
 
 A finished run leaves its weights in float16 and its learning curve, no optimiser. So training goes on with those
 weights and new optimisers, at the tokens, the step and the batch where the curve ends. The rate is what the schedule
-gives at that share of the new budget, and falls to zero from there: what had come to rest is warmed up once more. A
-card of such a checkpoint says so, since one run of the same length would have ended elsewhere.
+gives at that share of the new budget, and falls to zero from there: what had come to rest is warmed up once more. One
+run of the same length would have ended elsewhere, so whoever commits such a checkpoint writes it into its card.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def take_up(trainer: Trainer, folder: Path) -> None:
     """
     try:
         progress = _progress(folder / "curve.csv")
-    except (OSError, ValueError, TypeError, IndexError) as error:
+    except (OSError, KeyError, ValueError, TypeError, IndexError) as error:
         raise FurtherError(f"{folder} holds no checkpoint with a learning curve to go on from.") from error
     recipe = trainer.recipe
     if recipe.tokens <= progress.tokens:

@@ -69,6 +69,9 @@ def test_what_cannot_go_on_is_told(corpus: Path, tmp_path: Path) -> None:
         take_up(run(recipe, 1024, corpus, tmp_path), folder)
     with pytest.raises(FurtherError, match="holds no checkpoint"):
         take_up(run(recipe, 4096, corpus, tmp_path), tmp_path)
+    (tmp_path / "curve.csv").write_text("steps,loss\n3,1.5\n", encoding="utf-8")
+    with pytest.raises(FurtherError, match="holds no checkpoint"):
+        take_up(run(recipe, 4096, corpus, tmp_path), tmp_path)
     other = dataclasses.replace(recipe, data=recipe.data | {"vocabulary": 299})
     with pytest.raises(FurtherError, match="tokeniser"):
         take_up(run(other, 4096, corpus, tmp_path), folder)
