@@ -112,8 +112,10 @@ def _settings(report: Report) -> bool:
         except AtlasError as error:
             report.problems.append(str(error))
     total = _memory_bytes()
-    threads = chosen.threads or os.cpu_count() or 1
-    memory = [f"{chosen.memory_mb:,} MB for loaded models (ATLAS_MEMORY_MB), {threads} threads (ATLAS_THREADS)"]
+    threads = (
+        f"{chosen.threads} for all models" if chosen.threads else f"1 for small models, {os.cpu_count()} for others"
+    )
+    memory = [f"{chosen.memory_mb:,} MB for loaded models (ATLAS_MEMORY_MB)", f"threads: {threads} (ATLAS_THREADS)"]
     if total:
         memory.append(f"{total / 1e6:,.0f} MB in this machine")
         if total / 1e6 < chosen.memory_mb:

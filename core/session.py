@@ -47,8 +47,11 @@ _BLOCKS_KEPT = 8
 def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
     """The loaded checkpoint, or a part of it, shared by all visitors; loaded once, however many ask at a time."""
     from core import checkpoints
+    from core.checkpoints.threads import set_threads
 
-    return checkpoints.load(slug, part)
+    found = checkpoints.load(slug, part)
+    set_threads(found)
+    return found
 
 
 @st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)

@@ -6,7 +6,8 @@ variable                    default    meaning
 ``ATLAS_HUB``               ``off``    ``on`` offers published checkpoints of the Hugging Face Hub for download
 ``ATLAS_CHECKPOINT_DIR``    (none)     a folder of ``save_pretrained`` folders that the host adds
 ``ATLAS_MEMORY_MB``         ``2048``   memory that loaded models may share; least recently used ones leave first
-``ATLAS_THREADS``           (all)      threads that torch may use for one computation
+``ATLAS_THREADS``           (see       threads that torch may use for one computation; where it is not set, one for a
+                            right)     small model and all of the machine's for others (`core.checkpoints.threads`)
 ==========================  =========  ==========================================================================
 """
 
