@@ -170,14 +170,15 @@ def capture_pair(
     with torch.inference_mode():
         outputs = _ran(checkpoint.model, **inputs, output_attentions=True, use_cache=False)
     model = checkpoint.model
-    sources, reads = labels(checkpoint.tokenizer, source), labels(checkpoint.tokenizer, read)
+    sources, target = labels(checkpoint.tokenizer, source), labels(checkpoint.tokenizer, [*prompt, *written])
+    reads = target[: len(read)]
     first = len(prompt) - 1  # the row of the prompt's last token produces the first written one
     crossing = [layer[:, :, first:] for layer in outputs.cross_attentions or () if layer is not None]
     trace = AttentionTrace(
         checkpoint.spec.slug,
         encoder=_map("encoder", model, outputs.encoder_attentions, sources, sources),
         decoder=_map("decoder", model, outputs.decoder_attentions, reads, reads, mask(causal, len(reads))[None, None]),
-        cross=_map("cross", model, crossing, labels(checkpoint.tokenizer, written), sources),
+        cross=_map("cross", model, crossing, target[len(prompt) :], sources),
     )
     return attach(trace, checkpoint, inputs, first) if vectors else trace
 

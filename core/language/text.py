@@ -30,7 +30,8 @@ def clean(text: str, limit: int = MAX_TEXT_CHARS, *, newlines: bool = False) -> 
     :raises InputTooLong: when more than ``limit`` characters are left.
     """
     text = unicodedata.normalize("NFC", _LINE_ENDS.sub("\n", text).replace("\t", " "))
-    text = "".join(c for c in text if _readable(c))
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(c for c in text if _readable(c))
     text = _BLANKS.sub(" ", text if newlines else text.replace("\n", " "))
     if newlines:
         text = _MANY_LINES.sub("\n\n", text.replace(" \n", "\n"))

@@ -11,6 +11,7 @@ Four ways of writing pieces occur, and each says differently where a word begins
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.checkpoints.spec import Checkpoint
@@ -53,6 +54,7 @@ def style(tokenizer: PreTrainedTokenizerBase) -> Style:
     return next((name for piece, name in probes if knows(piece)), "plain")
 
 
+@lru_cache(maxsize=16_384)
 def read_piece(piece: str, kind: Style) -> tuple[str, bool, bool]:
     """``(text, leading space, continuation mark)`` of one piece of the vocabulary.
 
@@ -141,6 +143,8 @@ def visible(text: str) -> str:
     """``text`` with a leading space and everything that leaves no ink drawn, so that a bar's label shows it."""
     if text.startswith(" "):
         text = "␣" + text[1:]
+    if text.isprintable():
+        return text
     return "".join(_DRAWN.get(c) or (c if c.isprintable() else f"‹u+{ord(c):04x}›") for c in text)
 
 

@@ -21,6 +21,8 @@ _SINKS = (
     "Rows sum to less than one: every head has a sink, a learnt number beside the scores that takes a share of the "
     "weight and stands for no token."
 )
+_ROUNDED = 1e-2
+"""How far from one a sum may be that is one but for rounding."""
 _OTHER = "Rows do not sum to one: they run from {low:.2f} to {high:.2f}, as the model gives them."
 
 
@@ -71,7 +73,7 @@ def _sums(model: Any, weights: Floats) -> str:
             "weights: some are negative, and rows do not sum to one. Other types, such as BERT, BART and GPT-2, work."
         )
     sums = one.sum(-1)
-    if np.allclose(sums, 1.0, atol=1e-2):
+    if np.abs(sums - 1.0).max(initial=0.0) <= _ROUNDED:
         return ""
     if any(name.endswith(".sinks") for name, _ in model.named_parameters()):
         return _SINKS
