@@ -20,6 +20,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from core.training import precision
+
 
 class Nearness:
     """Cosines between texts and the words of a vocabulary.
@@ -40,7 +42,7 @@ class Nearness:
 
     def _vectors(self, ids: Tensor, seen: Tensor) -> Tensor:
         """Unit mean vectors (rows, d) of texts (rows, length), of the positions where ``seen`` is 1."""
-        with torch.no_grad(), torch.autocast(ids.device.type, dtype=torch.bfloat16):
+        with torch.no_grad(), precision.mixed(ids.device.type):
             states = self.encoder(input_ids=ids, attention_mask=seen).last_hidden_state
         return functional.normalize((states.float() * seen[..., None]).sum(1), dim=-1)
 

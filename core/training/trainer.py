@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from core.errors import AtlasError
-from core.training import optimizers, schedule, state
+from core.training import optimizers, precision, schedule, state
 from core.training.files import StorageError, write_text
 from core.training.interrupt import Interrupt
 from core.training.objectives import Objective
@@ -218,9 +218,8 @@ class Trainer:
         return found
 
     def _precision(self) -> torch.autocast:
-        """bfloat16 unless the recipe says otherwise: a processor without it takes many times as long."""
-        wanted = bool(self.recipe.optimizer.get("bfloat16", True))
-        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=wanted)
+        """bfloat16 where the device has it, unless the recipe says otherwise."""
+        return precision.mixed(self.device.type, wanted=bool(self.recipe.optimizer.get("bfloat16", True)))
 
     def note(self, split: str, values: dict[str, float]) -> None:
         """Adds numbers to the learning curve and writes it."""
