@@ -61,7 +61,7 @@ ENTRIES = (
         build=_paired,
         models=("atlas-xlm",),
         answer=live_pairs.paired,
-        about="It was trained on English and French sentences alone and in pairs, 12 million tokens of everyday "
+        about="It was trained on English and French sentences alone and in pairs, 16 million tokens of everyday "
         "sentences.",
         settings=(
             Line("second", "The same in French", _FRENCH),
