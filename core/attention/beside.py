@@ -33,7 +33,7 @@ from core.language.tokens import describe, tokenise
 from core.language.tokens import words as word_numbers
 from core.language.types import Decoding, Token
 
-MAX_CHARS = 400
+MAX_CHARS = 600
 MOST_WORDS = 40
 ROLES = ("previous", "next", "self", "same token", "first", "punctuation")
 """What a head may be the strongest at."""
@@ -62,6 +62,15 @@ def words_of(text: str) -> tuple[Word, ...]:
     if len(found) > MOST_WORDS:
         raise InputTooLong(f"This sentence has {len(found)} words and marks; up to {MOST_WORDS} fit side by side.")
     return found
+
+
+def part_of(text: str, first: int, last: int) -> str:
+    """The words and marks ``first`` to ``last`` of ``text``, from 1, as they stand in it; at most `MOST_WORDS`."""
+    cleaned = clean(text)
+    found = split(cleaned)
+    begin = min(max(first, 1), len(found)) - 1
+    end = min(max(last, begin + 1), begin + MOST_WORDS, len(found))
+    return cleaned[found[begin].start : found[end - 1].end]
 
 
 def look(checkpoint: Checkpoint, text: str, task: str | None = None) -> WordLook:

@@ -21,6 +21,7 @@ numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,9 @@ SPECIAL = frozenset(
     {"[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>", "<cls>", "<sep>", "<|endoftext|>", "<unk>", "[UNK]"}
 )  # fmt: skip
 """How the vocabularies of the catalogue write their frame; a trace keeps labels only."""
+
+_LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{2,3}_[A-Z]{2}")
+"""How M2M-100 and mBART write the language that a text opens with."""
 
 SEPARATORS = frozenset({"[SEP]", "</s>", "<sep>", "<|endoftext|>"})
 """Those that stand at the end of a text, or between two."""
@@ -111,13 +115,17 @@ def scores(found: AttentionMap) -> HeadScores:
     sums = HeadSums()
     sums.add(found)
     measured = sums.scores()
-    if "separators" in measured.grids and _marks(found, SPECIAL) == _marks(found, SEPARATORS):
+    if "separators" in measured.grids and _marks(found) == _separators(found):
         del measured.grids["separators"], measured.rows["separators"]
     return measured
 
 
-def _marks(found: AttentionMap, tokens: frozenset[str]) -> list[int]:
-    return [i for i, token in enumerate(found.key_tokens) if i and token in tokens]
+def _marks(found: AttentionMap) -> list[int]:
+    return [i for i, token in enumerate(found.key_tokens) if i and is_special(token)]
+
+
+def _separators(found: AttentionMap) -> list[int]:
+    return [i for i, token in enumerate(found.key_tokens) if i and token in SEPARATORS]
 
 
 def _places(found: AttentionMap) -> dict[str, Where]:
@@ -140,8 +148,8 @@ def _places(found: AttentionMap) -> dict[str, Where]:
         "self": itself,
         "same token": copies & ~itself,
         "first": before & (at == 0),
-        "marks": everywhere & np.isin(at, _marks(found, SPECIAL)),
-        "separators": everywhere & np.isin(at, _marks(found, SEPARATORS)),
+        "marks": everywhere & np.isin(at, _marks(found)),
+        "separators": everywhere & np.isin(at, _separators(found)),
         "punctuation": everywhere & np.array([is_punctuation(token) for token in found.key_tokens], dtype=np.bool_),
     }
     if found.kind == "encoder":
@@ -165,7 +173,7 @@ def _start(found: AttentionMap) -> int:
 
 def _copies(found: AttentionMap) -> Where:
     """(Q, K) where query and key are the same token of the vocabulary, special ones aside."""
-    labels = {label: number for number, label in enumerate(found.key_tokens) if label not in SPECIAL}
+    labels = {label: number for number, label in enumerate(found.key_tokens) if not is_special(label)}
     queries = np.array([labels.get(label, -1) for label in found.query_tokens])
     keys = np.array([labels.get(label, -2) for label in found.key_tokens])
     same: Where = queries[:, None] == keys[None, :]
@@ -202,4 +210,9 @@ def _visible(found: AttentionMap) -> NDArray[np.int64]:
 
 def specials(tokens: Sequence[str]) -> tuple[int, ...]:
     """Where special tokens stand. An unknown word is a word of the text, though its token is on the list."""
-    return tuple(i for i, token in enumerate(tokens) if token in SPECIAL and token not in UNKNOWN)
+    return tuple(i for i, token in enumerate(tokens) if is_special(token) and token not in UNKNOWN)
+
+
+def is_special(token: str) -> bool:
+    """Whether a label is that of a special token: of a frame, or of a language."""
+    return token in SPECIAL or _LANGUAGE.fullmatch(token) is not None

@@ -87,7 +87,7 @@ _STEPS: tuple[tuple[str, str, str, dict[str, str], str], ...] = (
         ":material/scatter_plot:",
         "Follow one word",
         {"tab": "word"},
-        "“Play” in five sentences begins as one vector; layer by layer the sentences pull it apart.",
+        "“Play” in twelve sentences begins as one vector; layer by layer the sentences pull it apart.",
     ),
 )
 """Page, icon, label, query and what one does there."""

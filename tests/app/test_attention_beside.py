@@ -101,3 +101,21 @@ def test_numbers_that_a_model_lacks_are_passed_over(checkpoint_dir: Path) -> Non
     at = beside(beside=TINY, text="The cat sat.", word="40", at="200.200.200.200.200.200")
     assert not at.exception
     assert "**Where “\\.” looks**" in shown(at)
+
+
+def test_of_a_long_text_a_part_stands_side_by_side() -> None:
+    text = "The cat sat on the mat and the dog ran. " * 6  # 66 words and marks
+    at = beside(text=text)
+    assert not at.warning
+    assert "This text has 66 words and marks" in shown(at)
+    assert widget(at.number_input, "to word").value == 40  # type: ignore[attr-defined]
+    assert "window" not in at.query_params
+    widget(at.number_input, "From word").set_value(60).run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert not at.warning
+    assert at.query_params["window"] == "60.66"
+    assert len(at.get("plotly_chart")) == 5
+    for window in ("900.1", "0.0", "7", "66.1"):
+        at = beside(text=text, window=window)
+        assert not at.exception
+        assert not at.warning

@@ -139,9 +139,21 @@ def test_maps_made_of_maps(checkpoint_dir: Path, together: str, model: str) -> N
     assert "**Notice**" in shown(at)
 
 
-def test_flow_of_a_long_text_points_to_the_rollout(checkpoint_dir: Path) -> None:
+def test_of_a_long_text_a_part_flows_and_the_whole_comes_back(checkpoint_dir: Path) -> None:
     at = page(tab="all", model="dir-tiny-bert", together="flow", text="the cat sat on the mat " * 6)
-    assert "Rollout follows the layers of longer texts" in words(at.warning[0].value)
+    assert not at.warning
+    assert len(at.get("iframe")) == 1
+    assert "up to 32 fit here" in shown(at)
+    widget(at.number_input, "From token").set_value(5).run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert at.query_params["window"].startswith("5.")
+    widget(at.selectbox, "Shown").set_value("rollout").run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert "window" not in at.query_params
+    assert "fit here" not in shown(at)
+    widget(at.selectbox, "Shown").set_value("flow").run()  # type: ignore[attr-defined]
+    assert not at.warning
+    assert "up to 32 fit here" in shown(at)
 
 
 def test_two_texts_of_one_length(checkpoint_dir: Path) -> None:

@@ -36,6 +36,16 @@ def test_csv_reads_back() -> None:
     np.testing.assert_allclose(np.array([[float(v) for v in row[1:]] for row in rows[1:]]), WEIGHTS[0, 0], atol=1e-6)
 
 
+def test_what_was_not_computed_is_told_apart_from_zero() -> None:
+    allowed = np.tri(3, dtype=np.bool_)[None, None]
+    found = AttentionMap("decoder", FOUND.query_tokens, FOUND.key_tokens, WEIGHTS, allowed)
+    rows = list(csv.reader(io.StringIO(to_csv(found, 0, 0).decode())))
+    assert rows[1][1:] == ["1.000000", "", ""]
+    assert rows[2][1:] == ["0.250000", "0.750000", ""]
+    kept = np.load(io.BytesIO(to_npz(AttentionTrace("x", decoder=found))), allow_pickle=False)
+    np.testing.assert_array_equal(kept["decoder_computed"], allowed)
+
+
 def test_npz_reads_back_without_pickle() -> None:
     kept = np.load(io.BytesIO(to_npz(AttentionTrace("x", decoder=FOUND))), allow_pickle=False)
     np.testing.assert_array_equal(kept["decoder"], WEIGHTS)

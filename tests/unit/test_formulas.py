@@ -16,6 +16,7 @@ from core.ui.masks.about import SYMBOLS
 from core.ui.objectives.entries import ENTRIES
 from core.ui.objectives.points import TEXTS
 from core.ui.objectives.round_texts import _HOW
+from core.ui.vectors import places_scores
 
 ROOT = Path(__file__).resolve().parents[2]
 GREEK = (
@@ -101,6 +102,12 @@ def test_a_mask_names_its_letters_and_has_a_paper(key: str) -> None:
 def test_points_and_rounds_name_their_letters(texts: tuple[str, ...]) -> None:
     assert not unnamed(texts[0], texts[1])
     assert re.search(r"\d{4}", texts[2])
+
+
+@pytest.mark.parametrize("kind", places_scores.FORMULAS)
+def test_scores_with_distances_name_their_letters(kind: str) -> None:
+    assert not unnamed(places_scores.FORMULAS[kind], places_scores.TOLD[kind])
+    assert re.search(r"arXiv \d{4}\.\d{5}", places_scores.PAPERS[kind])
 
 
 @pytest.mark.parametrize("where", DRAWN)

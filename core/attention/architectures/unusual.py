@@ -38,6 +38,8 @@ def note(model: Any, weights: Floats) -> str:
 
 def _numbered(config: Any, count: int) -> str:
     """Which layers of the model those of the map are, where it has more."""
+    if getattr(config, "is_encoder_decoder", False):  # whose number of layers is the encoder's alone
+        return ""
     layers = int(getattr(config, "num_hidden_layers", count))
     numbers = attending(config) if layers > count else ()
     if layers <= count:

@@ -36,12 +36,16 @@ def top_keys(found: AttentionMap, layer: int, head: int, count: int = 3) -> list
 
 
 def to_csv(found: AttentionMap, layer: int, head: int) -> bytes:
-    """One head as CSV (UTF-8): a header of key tokens, then a query token and its weights in each line."""
+    """One head as CSV (UTF-8): a header of key tokens, then a query token and its weights in each line.
+
+    The cell of a weight that was not computed is empty.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["query \\ key", *found.key_tokens])
-    for token, row in zip(found.query_tokens, found.weights[layer, head], strict=True):
-        writer.writerow([token, *(f"{weight:.6f}" for weight in row)])
+    rows = zip(found.query_tokens, found.weights[layer, head], found.computed(layer, head), strict=True)
+    for token, row, computed in rows:
+        writer.writerow([token, *(f"{one:.6f}" if there else "" for one, there in zip(row, computed, strict=True))])
     return out.getvalue().encode()
 
 
@@ -109,12 +113,17 @@ def step_csv(step: Step, rows: Sequence[str], columns: Sequence[str] | None = No
 
 
 def to_npz(trace: AttentionTrace) -> bytes:
-    """All maps as a compressed numpy archive: for each kind ``<kind>`` (L, H, Q, K) and the tokens of both sides."""
+    """All maps as a compressed numpy archive: for each kind ``<kind>`` (L, H, Q, K) and the tokens of both sides.
+
+    Where some weights were not computed, ``<kind>_computed`` says which were; its shape broadcasts to that of the map.
+    """
     arrays: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
     for found in trace.maps:
         arrays[found.kind] = found.weights
         arrays[f"{found.kind}_queries"] = np.array(found.query_tokens)
         arrays[f"{found.kind}_keys"] = np.array(found.key_tokens)
+        if found.allowed is not None:
+            arrays[f"{found.kind}_computed"] = found.allowed
     out = io.BytesIO()
     np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
     return out.getvalue()

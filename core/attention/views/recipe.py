@@ -54,7 +54,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "off": ("asked", "asked-window", "task", "off", "map"),
     "grammar": ("relation", "treebank", "sentence"),
     "every": ("score", "least", "branch", "kind", "models"),
-    "beside": ("text", "task", "beside", "role", "word", "at"),
+    "beside": ("text", "window", "task", "beside", "role", "word", "at"),
 }  # fmt: skip
 """The parameters that a section shows; a section that is not named here keeps all."""
 _OUTSIDE = ("tab", "model")

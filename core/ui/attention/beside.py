@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from core import links, session
-from core.attention.beside import ROLES, WordLook, strongest, words_of
+from core.attention.beside import MOST_WORDS, ROLES, WordLook, part_of, strongest, words_of
 from core.attention.heads import MEANING
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
@@ -20,6 +20,8 @@ from core.figures import attention as figures
 from core.figures.lay_out import lay_out
 from core.figures.taken import Numbers, of_head
 from core.figures.word_looks import ELSEWHERE, Looks, word_looks
+from core.language.side_by_side import split
+from core.language.text import clean
 from core.ui.attention.beside_cross import cross_map
 from core.ui.chips import token_chips
 from core.ui.glossary import terms, told
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 TEXT = "The cat that the dog chased sat on the mat because it was tired."
 WORD = "it"
 USUAL = "previous"
+_MOST_CHARS = 2_000
 SIDES = {
     "Encoder": ("minilm", frozenset({"masked-lm", "replaced-token", "permutation-lm", "adapters"})),
     "Decoder": ("atlas-gpt-2", frozenset({"causal-lm"})),
@@ -55,7 +58,7 @@ class _Shown:
 
 
 def beside(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
-    """Draw the whole section; reads and writes text, role, word, beside, at and task.
+    """Draw the whole section; reads and writes text, window, role, word, beside, at and task.
 
     Raises:
         AtlasError: no word can be read, or too many.
@@ -66,6 +69,7 @@ def beside(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
     chosen = _models(sides, columns, state)
     with top:
         text, role, task = _what(chosen, state)
+    text = _part(text, state)
     words = [word.text for word in words_of(text)]
     with chips:
         word = _word(words, state)
@@ -123,7 +127,7 @@ def _keep(state: PageState, places: Sequence[int]) -> None:
 
 def _what(chosen: Sequence[CheckpointSpec], state: PageState) -> tuple[str, str, str | None]:
     """The sentence, what the heads are to be strongest at, and the task of an encoder-decoder."""
-    text = st.text_input("Sentence", state.text("text", TEXT), key=state.key("beside.text"), max_chars=600)
+    text = st.text_input("Sentence", state.text("text", TEXT), key=state.key("beside.text"), max_chars=_MOST_CHARS)
     state.set(text=None if text == TEXT else text)
     before = state.text("role", USUAL)
     role = st.selectbox(
@@ -139,6 +143,35 @@ def _what(chosen: Sequence[CheckpointSpec], state: PageState) -> tuple[str, str,
             with st.popover("Task"):
                 task = task_menu(spec, state)
     return text, str(role), task
+
+
+def _part(text: str, state: PageState) -> str:
+    """``text``, or of one with more words than fit the part that two numbers choose."""
+    try:
+        total = len(split(clean(text)))
+    except AtlasError:
+        return text  # whatever reads it says what is wrong
+    if total <= MOST_WORDS:
+        state.set(window=())
+        return text
+    asked = state.integers("window")
+    first, last = asked if len(asked) == 2 else (1, MOST_WORDS)
+    first = min(max(first, 1), total)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        first = int(
+            st.number_input("From word", 1, total, first, 10, key=state.key(f"beside.first.{total}"), width=140)
+        )
+        reach = min(first + MOST_WORDS - 1, total)
+        last = last if first <= last <= reach else reach
+        last = int(
+            st.number_input("to word", first, reach, last, 10, key=state.key(f"beside.last.{total}.{first}"), width=140)
+        )
+        st.caption(
+            f"This text has {total:,} words and marks. The models read words {first:,} to {last:,} of it as a text of "
+            f"their own; up to {MOST_WORDS} fit side by side."
+        )
+    state.set(window=() if (first, last) == (1, MOST_WORDS) else (first, last))
+    return part_of(text, first, last)
 
 
 def _word(words: Sequence[str], state: PageState) -> int:

@@ -62,7 +62,9 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
     Raises:
         AtlasError: what the text or the model does not allow, as a sentence.
     """
-    read = chosen_text(spec, state, pairs=True)
+    # The menu stands below the text, and its answer of this run is known before.
+    flowing = st.session_state.get(state.key("maps.together"), state.text("together")) == "flow"
+    read = chosen_text(spec, state, pairs=True, most=combine.MOST_FOR_FLOW if flowing else None)
     trace = read.trace()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         found = _map(trace, state, spec)

@@ -29,6 +29,7 @@ def text_part(
     segment: bool = False,
     name: str = "window",
     answered: bool = False,
+    most: int | None = None,
 ) -> str:
     """``text``, or where it is too long the part that two numbers choose; reads and writes the parameter ``name``.
 
@@ -38,6 +39,7 @@ def text_part(
         task: what an encoder-decoder is asked to do.
         segment: where a model with a memory reads no more than one segment.
         answered: begin with the part that an answer hangs on: the end of a text that is continued, or the mask.
+        most: tokens that what is drawn can take, where that is less than what a map can.
     """
     from core.language.text import clean
 
@@ -46,15 +48,15 @@ def text_part(
         typed = clean(text, newlines=spec.kind == "causal-lm")
     except AtlasError:
         return text  # whatever reads it says what is wrong
-    most = _most(checkpoint, ahead, segment)
+    fits = _most(checkpoint, ahead, segment, most)
     read, own = _counts(checkpoint, second, task)
-    if most < 1 or read(typed) <= most:
+    if fits < 1 or read(typed) <= fits:
         state.set(**{name: ()})
         return text
-    usual = window(typed, read, own, most)
+    usual = window(typed, read, own, fits)
     if answered and (spec.kind == "causal-lm" or (_MASK in typed and _MASK not in usual.text)):
-        usual = last_window(typed, read, own, most)
-    return _chosen(spec, state, typed, usual, (read, own, most), name)
+        usual = last_window(typed, read, own, fits)
+    return _chosen(spec, state, typed, usual, (read, own, fits), name)
 
 
 def _chosen(
@@ -90,13 +92,14 @@ def _chosen(
     return found.text
 
 
-def _most(checkpoint: Checkpoint, ahead: int, segment: bool) -> int:
+def _most(checkpoint: Checkpoint, ahead: int, segment: bool, drawn: int | None) -> int:
     """The tokens that fit, those around the text included."""
     from core.attention.capture import MAX_TOKENS
     from core.language.limits import max_tokens
     from core.language.segments import SEGMENT, remembers
 
     most = SEGMENT if segment and remembers(checkpoint.model) else MAX_TOKENS
+    most = most if drawn is None else min(most, drawn)
     limit = max_tokens(checkpoint) or most
     if checkpoint.spec.kind == "causal-lm":
         return min(most - ahead, limit - ahead - 1)  # a row is computed when its token is read, one step later

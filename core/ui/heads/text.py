@@ -57,12 +57,15 @@ def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, v
     return chosen_text(spec, state, pairs=pairs, vectors=vectors).trace(vectors=vectors)
 
 
-def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, vectors: bool = False) -> Chosen:
+def chosen_text(
+    spec: CheckpointSpec, state: PageState, *, pairs: bool = False, vectors: bool = False, most: int | None = None
+) -> Chosen:
     """Draw the controls; the text is kept in the state.
 
     Args:
         pairs: offer a second sentence where the model can read one.
         vectors: whether queries and keys will be asked for, which some models keep of a text alone.
+        most: tokens that what is drawn can take; of a longer text, a part is chosen.
 
     Raises:
         AtlasError: whatever the text or the model does not allow, as a sentence.
@@ -88,7 +91,7 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, 
         sample_menu(samples, slot, state)
     state.set(text=None if text == samples[0] else text)
     ahead = int(run.keywords.get("count", 0))
-    part = text_part(spec, state, text, second=second, ahead=ahead, task=state.text("task"))
+    part = text_part(spec, state, text, second=second, ahead=ahead, task=state.text("task"), most=most)
     return Chosen(spec, run, part, second, run.keywords.get("adapters"))
 
 

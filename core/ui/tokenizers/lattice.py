@@ -101,6 +101,11 @@ def _draws(state: PageState, found: Lattice) -> None:
     table(Table(headings, rows, "Cuts drawn by chance", (52, 16, 16, 16), numeric=(1, 2, 3)))
     if len(drawn) > 10:
         st.caption(f"{len(drawn) - 10} more cuts were drawn, each at most {drawn.most_common(11)[-1][1]} times.")
+    raw = [
+        {"cut": _name(path), "drawn": count, "of": _DRAWN, "probability": exp(alpha * path.score - whole)}
+        for path, count in drawn.most_common()
+    ]
+    take_away(state, raw, "cuts-drawn")
 
 
 def _tokens(path: Path) -> list[Token]:

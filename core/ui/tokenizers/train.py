@@ -67,7 +67,7 @@ def training(view: TokenizersView) -> None:
     )
     seen = inner(state, "learning", BELOW, "sizes")
     if seen == "sizes":
-        _at_each_size(found, sentence, size)
+        _at_each_size(state, found, sentence, size)
     elif seen == "learnt":
         _learnt(state, found, size)
     else:
@@ -106,10 +106,10 @@ def _curve(state: PageState, found: Trained, sentence: Sequence[str], size: int,
     )  # fmt: skip
 
 
-def _at_each_size(found: Trained, sentence: Sequence[str], size: int) -> None:
+def _at_each_size(state: PageState, found: Trained, sentence: Sequence[str], size: int) -> None:
     low, high = found.smallest, found.largest
     sizes = sorted({found.nearest(round(low + (high - low) * i / (_STEPS - 1))) for i in range(_STEPS)} | {size})
-    parts = []
+    parts, raw = [], []
     for at in sizes:
         cut = found.cut(sentence, at)
         mark = " · chosen" if at == size else ""
@@ -117,7 +117,13 @@ def _at_each_size(found: Trained, sentence: Sequence[str], size: int) -> None:
             f'<div class="tk"><div class="tk-head"><b>{at:,} pieces</b><span>{sum(map(len, cut))} tokens{mark}</span>'
             f"</div>{_run(cut)}</div>"
         )
+        raw += [
+            {"pieces": at, "word": number, "token": visible(piece.text)}
+            for number, pieces in enumerate(cut, start=1)
+            for piece in pieces
+        ]
     draw(parts)
+    take_away(state, raw, "sizes")
 
 
 def _learnt(state: PageState, found: Trained, size: int) -> None:

@@ -27,23 +27,27 @@ PASSAGE = (
 )
 HEADS = 8
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-_FORMULAS = {
+FORMULAS = {
     "t5": r"s_{ij} = q_i \cdot k_j + b_{h,\,\mathrm{bucket}(j - i)}",
     "deberta-v2": r"s_{ij} = \frac{1}{\sqrt{3d}} \bigl( q_i \cdot k_j + q_i \cdot k^r_{\delta(i,j)} "
     r"+ q^r_{\delta(i,j)} \cdot k_j \bigr)",
     "xlnet": r"s_{ij} = \frac{1}{\sqrt d} \bigl( (q_i + u) \cdot k_j + (q_i + v) \cdot r_{i-j} \bigr)",
 }
-_TOLD = {
-    "t5": "$b$ is a number for each head $h$ and each bucket of distances, learned once and used in every layer; "
+_SCORE = "$s_{ij}$ is the score of query $q_i$ at place $i$ with key $k_j$ at place $j$"
+TOLD = {
+    "t5": f"{_SCORE}, "
+    "$b$ is a number for each head $h$ and each bucket of distances, learned once and used in every layer; "
     "nothing else knows about order. Near distances have a bucket each, far ones share. The score is not divided by "
     "anything.",
-    "deberta-v2": "$q^r$ and $k^r$ are made of a vector for the distance $\\delta(i,j)$, $d$ is the width of a head: "
+    "deberta-v2": f"{_SCORE}. "
+    "$q^r$ and $k^r$ are made of a vector for the distance $\\delta(i,j)$, $d$ is the width of a head: "
     "what a word wants of a distance, and what a distance wants of a word. Both depend on the words, so there is a "
     "spread.",
-    "xlnet": "$r_{i-j}$ is made of the sinusoid of the distance, $u$ and $v$ are vectors that all queries of a head "
+    "xlnet": f"{_SCORE}. "
+    "$r_{i-j}$ is made of the sinusoid of the distance, $u$ and $v$ are vectors that all queries of a head "
     "share, $d$ is the width of a head. $q_i \\cdot r_{i-j}$ depends on the word that asks, so there is a spread.",
 }
-_PAPERS = {
+PAPERS = {
     "t5": "Raffel et al., T5 (2019, [arXiv 1910.10683](https://arxiv.org/abs/1910.10683)). *Read: the paper's text in "
     "a stored copy, and the library's code for the buckets.*",
     "deberta-v2": "He et al., DeBERTa (2020, [arXiv 2006.03654](https://arxiv.org/abs/2006.03654)). *Read: the paper's "
@@ -85,11 +89,11 @@ def relative(view: VectorsView) -> None:
         "**Try** T5, then DeBERTa at several layers. **Notice** heads that want the word before, the word after, or "
         "anything but themselves: positions are what a head looks for, before it has seen a word."
     )
-    st.latex(_FORMULAS[kind])
-    told(_TOLD[kind] + " Shown is the part of the score that is about distance, mean over all pairs of the text.")
+    st.latex(FORMULAS[kind])
+    told(TOLD[kind] + " Shown is the part of the score that is about distance, mean over all pairs of the text.")
     if kind == "t5":
         _buckets(found.reach)
-    st.caption(_PAPERS[kind])
+    st.caption(PAPERS[kind])
 
 
 def _menus(terms: dict[str, ByDistance], kind: str, slug: str, state: PageState) -> tuple[str, int]:
