@@ -69,7 +69,8 @@ def beside(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
     chosen = _models(sides, columns, state)
     with top:
         text, role, task = _what(chosen, state)
-    text = _part(text, state)
+    with chips:
+        text = _part(text, state)
     words = [word.text for word in words_of(text)]
     with chips:
         word = _word(words, state)
