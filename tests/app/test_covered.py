@@ -207,8 +207,11 @@ def test_other_tasks_answers_stay_covered() -> None:
 
 
 def test_hidden_words_of_both_languages_wait_for_a_guess_and_a_new_sentence_is_covered_anew() -> None:
+    at = branch("encoder", system="xlm", model="atlas-xlm")
+    (frame,) = [frame.value for frame in at.dataframe if "stood there" in frame.value]
+    second = frame[(frame["read"] == "both sentences") & (frame["rank"] == 2)]["guess"].iloc[0]
     at = branch("encoder", system="xlm", model="atlas-xlm", cover="yes")
-    at = guessed(at, "Your guess at the first hidden word", "dog")
+    at = guessed(at, "Your guess at the first hidden word", second)
     assert "Wrong: “cat” stood there. Your word is the model's answer 2" in verdicts(at)
     at = at.text_input[0].set_value("The dog sleeps on the chair.").run()
     assert not rows(at, "stood there")
