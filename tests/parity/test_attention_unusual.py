@@ -203,3 +203,12 @@ def test_the_heads_of_generated_text_know_their_windows(monkeypatch: pytest.Monk
     assert found is not None
     np.testing.assert_array_equal(found.weights > 0, computed(found))
     assert not computed(found)[1, 0, -1, 0]
+
+
+def test_a_decoder_that_has_fewer_layers_than_its_encoder_shows_all_of_them() -> None:
+    from core import checkpoints
+
+    checkpoint = checkpoints.load("atlas-byt5")
+    assert checkpoint.model.config.num_layers > checkpoint.model.config.num_decoder_layers
+    trace = capture(checkpoint, "A cat.", target="A cat.")
+    assert [found.note for found in trace.maps] == ["", "", ""]

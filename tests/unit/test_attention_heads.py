@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from core.attention.heads import MEANING, HeadSums, is_punctuation, scores
+from core.attention.heads import MEANING, HeadSums, is_punctuation, scores, specials
 from core.attention.trace import AttentionMap, MapKind
 
 
@@ -153,3 +153,7 @@ def test_a_query_stream_is_scored_from_its_own_places() -> None:
     assert found.grids["previous"][0, 0] == pytest.approx(0.75)
     assert found.grids["first"][0, 0] == pytest.approx(0.5)
     assert found.grids["spread"][0, 0] == pytest.approx(np.log(2) / np.log(3) / 2)
+
+
+def test_the_language_that_a_text_opens_with_is_special() -> None:
+    assert specials(("__en__", "▁The", "en_XX", "cat", "__init__", "</s>", "<unk>")) == (0, 2, 5)

@@ -22,6 +22,7 @@ from core.figures.taken import Numbers, of_head
 from core.figures.word_looks import ELSEWHERE, Looks, word_looks
 from core.language.side_by_side import split
 from core.language.text import clean
+from core.settings import MAX_LINK_CHARS
 from core.ui.attention.beside_cross import cross_map
 from core.ui.chips import token_chips
 from core.ui.glossary import terms, told
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 TEXT = "The cat that the dog chased sat on the mat because it was tired."
 WORD = "it"
 USUAL = "previous"
-_MOST_CHARS = 2_000
 SIDES = {
     "Encoder": ("minilm", frozenset({"masked-lm", "replaced-token", "permutation-lm", "adapters"})),
     "Decoder": ("atlas-gpt-2", frozenset({"causal-lm"})),
@@ -71,8 +71,7 @@ def beside(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
         text, role, task = _what(chosen, state)
     with chips:
         text = _part(text, state)
-    words = [word.text for word in words_of(text)]
-    with chips:
+        words = [word.text for word in words_of(text)]
         word = _word(words, state)
     shown = []
     for number, (spec, column) in enumerate(zip(chosen, columns, strict=True)):
@@ -128,7 +127,7 @@ def _keep(state: PageState, places: Sequence[int]) -> None:
 
 def _what(chosen: Sequence[CheckpointSpec], state: PageState) -> tuple[str, str, str | None]:
     """The sentence, what the heads are to be strongest at, and the task of an encoder-decoder."""
-    text = st.text_input("Sentence", state.text("text", TEXT), key=state.key("beside.text"), max_chars=_MOST_CHARS)
+    text = st.text_input("Sentence", state.text("text", TEXT), key=state.key("beside.text"), max_chars=MAX_LINK_CHARS)
     state.set(text=None if text == TEXT else text)
     before = state.text("role", USUAL)
     role = st.selectbox(
