@@ -6,11 +6,15 @@ with x the text and x̃ what a corruption made of it. The five corruptions are t
 they run over the places of the tokens instead of the tokens, so that every token can be followed to where it went.
 Several together run in a fixed order: sentences change places, the text begins elsewhere, tokens are left out, single
 tokens are hidden, runs are hidden. The large model was trained with two of them, ``permute`` and ``infill``.
+
+A token of the format that somebody typed may move with the text, but is neither left out nor hidden. Runs are then
+drawn within the stretches between such tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import groupby
 
 import numpy as np
 
@@ -33,38 +37,45 @@ def corrupt(
     mask: str = "<mask>",
     begin: str = "<s>",
     end: str = "</s>",
+    special: Collection[str] = (),
 ) -> Example:
     """The damaged text, and the decoder that writes the whole one.
 
     Args:
         sentences: the text as sentences of tokens; none is empty.
         kinds: names of :data:`KINDS`; none of them leaves the text as it is.
+        special: tokens of the format, which are left alone where somebody typed them.
 
     Raises:
-        InputUnusable: no token.
+        InputUnusable: no ordinary token.
         OutOfRange: an unknown kind.
     """
     original = tuple(token for sentence in sentences for token in sentence)
-    if not original:
+    if all(token in special for token in original):
         raise InputUnusable("There is no token to damage. Type a sentence of a few words.")
     strange = next((kind for kind in kinds if kind not in KINDS), None)
     if strange is not None:
         raise OutOfRange(f"There is no corruption called “{strange[:40]}”. Choose among: {', '.join(KINDS)}.")
-    row = [Cell(token, origin=place) for place, token in enumerate(original)]
+    row = [
+        Cell(token, change="special" if token in special else "kept", origin=place)
+        for place, token in enumerate(original)
+    ]
     if "permute" in kinds:
         row = _moved(row, denoise.permute_sentences(_places(sentences), _MASK, rng))
     if "rotate" in kinds:
         row = _moved(row, denoise.rotate([range(len(row))], _MASK, rng))
     if "delete" in kinds:
-        row = [row[place] for place in denoise.delete_tokens([range(len(row))], _MASK, rng)]
+        free = _free(row)
+        left = set(denoise.delete_tokens([free], _MASK, rng))
+        row = [cell for place, cell in enumerate(row) if place in left or place not in free]
     if "mask" in kinds:
-        struck = denoise.mask_tokens([range(len(row))], _MASK, rng)
-        row = [
-            Cell(mask, change="masked", origin=cell.origin) if place == _MASK else cell
-            for cell, place in zip(row, struck, strict=True)
-        ]
+        free = _free(row)
+        struck = denoise.mask_tokens([free], _MASK, rng)
+        for place, now in zip(free, struck, strict=True):
+            if now == _MASK:
+                row[place] = Cell(mask, change="masked", origin=row[place].origin)
     if "infill" in kinds:
-        row = _filled(row, denoise.infill([range(len(row))], _MASK, rng), mask)
+        row = _infilled(row, mask, rng)
     answer = [*(Cell(token, origin=place) for place, token in enumerate(original)), Cell(end, change="special")]
     frame = Cell(begin, change="special"), Cell(end, change="special")
     return written(original, (frame[0], *row, frame[1]), answer, end)
@@ -79,9 +90,27 @@ def _places(sentences: Sequence[Sequence[str]]) -> list[list[int]]:
 def _moved(row: Sequence[Cell], order: Sequence[int]) -> list[Cell]:
     """``row`` in another order; a token that stands elsewhere now is marked."""
     return [
-        row[place] if place == now else Cell(row[place].token, change="moved", origin=row[place].origin)
+        row[place]
+        if place == now or row[place].change == "special"
+        else Cell(row[place].token, change="moved", origin=row[place].origin)
         for now, place in enumerate(order)
     ]
+
+
+def _free(row: Sequence[Cell]) -> list[int]:
+    """Places of the tokens that may be damaged."""
+    return [place for place, cell in enumerate(row) if cell.change != "special"]
+
+
+def _infilled(row: Sequence[Cell], mask: str, rng: np.random.Generator) -> list[Cell]:
+    """``row`` with runs hidden in every stretch without tokens of the format that is long enough to lose one."""
+    stretches = [(fixed, list(part)) for fixed, part in groupby(row, key=lambda cell: cell.change == "special")]
+    longest = max(len(part) for fixed, part in stretches if not fixed)
+    out: list[Cell] = []
+    for fixed, part in stretches:
+        spared = fixed or (len(part) < longest and not round(denoise.INFILLED * len(part)))
+        out += part if spared else _filled(part, denoise.infill([range(len(part))], _MASK, rng), mask)
+    return out
 
 
 def _filled(row: Sequence[Cell], filled: Sequence[int], mask: str) -> list[Cell]:

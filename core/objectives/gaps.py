@@ -17,7 +17,7 @@ copying is learnt, too; by count that hides about as many.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 import numpy as np
@@ -90,6 +90,7 @@ def corrupt(
     mask: str = "[MASK1]",
     begin: str = "<pad>",
     end: str = "</s>",
+    special: Collection[str] = (),
 ) -> Example:
     """The text with gaps, and the decoder that writes the gap sentences.
 
@@ -97,6 +98,7 @@ def corrupt(
         sentences: the text as sentences of tokens.
         chosen: the sentences to take out, where they are known: a tokeniser's pieces are not the words that count.
         left_in: share of the chosen sentences that stays in the input although it is asked, rounded.
+        special: tokens of the format, which stay in the input, unasked, where somebody typed them.
 
     Raises:
         InputUnusable: fewer than two sentences.
@@ -110,12 +112,17 @@ def corrupt(
     answer: list[Cell] = []
     at = 0
     for number, sentence in enumerate(sentences):
-        cells = [Cell(token, origin=at + i, segment=number) for i, token in enumerate(sentence)]
+        cells = [
+            Cell(token, change="special" if token in special else "kept", origin=at + i, segment=number)
+            for i, token in enumerate(sentence)
+        ]
         at += len(cells)
+        asked = [cell for cell in cells if cell.change != "special"]
         if number in chosen:
-            answer += cells
+            answer += asked
         if number in chosen and number not in stay:
             source.append(Cell(mask, change="masked", segment=number, note=f"sentence {number + 1}"))
+            source += [cell for cell in cells if cell.change == "special"]
         else:
             source += [_left(cell) for cell in cells] if number in stay else cells
     last = Cell(end, change="special", segment=len(sentences) - 1)
@@ -124,4 +131,8 @@ def corrupt(
 
 
 def _left(cell: Cell) -> Cell:
-    return Cell(cell.token, change="unchanged", origin=cell.origin, segment=cell.segment)
+    return (
+        cell
+        if cell.change == "special"
+        else Cell(cell.token, change="unchanged", origin=cell.origin, segment=cell.segment)
+    )

@@ -13,11 +13,14 @@ sentinel with what stood there, and a last sentinel that ends it:
 Which runs: the released code (``random_spans_noise_mask`` in t5/data/preprocessors.py of the authors' repository)
 divides the h hidden tokens into s runs of at least one, and the n - h kept ones likewise, all divisions being equally
 likely, and lets them alternate, a kept run first. So a text never begins with a hidden token, and always ends with one.
+
+A token of the format that somebody typed is never hidden: runs are drawn over the others, and one that such a token
+stands in becomes two. A sentinel that was typed is not used again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +60,7 @@ def corrupt(
     sentinel: str = "<extra_id_{}>",
     begin: str = "<pad>",
     end: str = "</s>",
+    special: Collection[str] = (),
 ) -> Example:
     """The input with sentinels, and the decoder's answer.
 
@@ -65,30 +69,33 @@ def corrupt(
         rate: share of the tokens that is hidden.
         mean: tokens in a run, in the mean.
         sentinel: how a sentinel is written, with a place for its number.
+        special: tokens of the format, which are left alone where somebody typed them.
 
     Raises:
-        InputUnusable: fewer than two tokens, or more runs than there are sentinels.
+        InputUnusable: fewer than two ordinary tokens, or more runs than there are sentinels.
     """
     original = tuple(tokens)
-    if len(original) < 2:
+    ordinary = [place for place, token in enumerate(original) if token not in special]
+    if len(ordinary) < 2:
         raise InputUnusable("One token alone cannot be asked from the others. Type a sentence of a few words.")
-    gone = hidden(len(original), rng, rate, mean)
+    gone = np.zeros(len(original), dtype=np.bool_)
+    gone[ordinary] = hidden(len(ordinary), rng, rate, mean)
+    runs = int(np.sum(gone & ~np.roll(gone, 1)))  # the first token is never hidden, so nothing runs over the end
+    marks = [name for name in map(sentinel.format, range(SENTINELS)) if name not in original]
+    if runs + 1 > len(marks):
+        raise InputUnusable(f"{runs} runs need more than the {len(marks)} sentinels there are. Choose longer runs.")
     source: list[Cell] = []
     answer: list[Cell] = []
     number = -1
     for place, token in enumerate(original):
         if not gone[place]:
-            source.append(Cell(token, origin=place))
+            source.append(Cell(token, change="special" if token in special else "kept", origin=place))
             continue
         if not gone[place - 1]:
             number += 1
-            mark = Cell(sentinel.format(number), change="masked", note="sentinel")
+            mark = Cell(marks[number], change="masked", note="sentinel")
             source.append(mark)
             answer.append(mark)
         answer.append(Cell(token, origin=place))
-    if number + 2 > SENTINELS:
-        raise InputUnusable(
-            f"{number + 1} runs need more than the {SENTINELS} sentinels there are. Choose longer runs."
-        )
-    last = (Cell(sentinel.format(number + 1), change="masked", note="sentinel"), Cell(end, change="special"))
+    last = (Cell(marks[runs], change="masked", note="sentinel"), Cell(end, change="special"))
     return written(original, (*source, Cell(end, change="special")), (*answer, *last), begin)

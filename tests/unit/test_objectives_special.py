@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from core import checkpoints
 from core.errors import InputUnusable
-from core.objectives import translation
+from core.objectives import sentinels, translation
 from core.ui.objectives.entries import ENTRIES
 from core.ui.objectives.entry import Entry
 from core.ui.objectives.given import given
+from core.ui.objectives.reordered import _drawn
 from core.ui.objectives.translated import _paired
 
 TEXT = "The king [MASK] ate bread [SEP] and cheese. He [CLS] drank </s> the <special1> wine [MASK] alone."
@@ -24,7 +27,13 @@ HIDES = (
     "replaced",
     "translation",
     "unified",
+    "distillation",
 )
+REWRITES = {
+    "sentinels": [{"rate": 50, "mean": 1}, {"rate": 50, "mean": 10}],
+    "denoise": [{"damage": kinds} for kinds in ("mask", "delete", "infill", "permute,rotate,delete,mask,infill")],
+    "gaps": [{"rate": 70, "choose": "random"}],
+}
 
 
 def options(entry: Entry) -> dict[str, int | str]:
@@ -47,6 +56,59 @@ def test_a_typed_token_of_the_format_is_never_asked(slug: str) -> None:
         for stage in entry.build(asked):
             assert not [cell for cell in stage.example.source if cell.target in marks], seed
     assert specials, "else nothing was tried"
+
+
+@pytest.mark.parametrize(("slug", "settings"), [(slug, one) for slug, some in REWRITES.items() for one in some])
+def test_a_typed_token_of_the_format_stays_in_what_the_encoder_reads(slug: str, settings: dict[str, int | str]) -> None:
+    entry = ENTRIES[slug]
+    for seed in range(12):
+        asked = given(entry.models[0], TEXT, seed, options(entry) | settings)
+        marks = sorted(token.piece for token in asked.tokens if token.special)
+        assert marks, "else nothing was tried"
+        (stage,) = entry.build(asked)
+        cells = [cell for cell in stage.example.source if cell.origin is not None]
+        assert sorted(cell.token for cell in cells if cell.token in marks) == marks, seed
+        if slug != "denoise":  # whose decoder writes the whole text
+            assert not {cell.token for cell in stage.example.decoder[1:]} & set(marks), seed
+
+
+def test_an_order_has_no_typed_token_of_the_format() -> None:
+    """All ordinary tokens are asked, each once: those of the format are known from the start."""
+    entry = ENTRIES["permutation"]
+    asked = given(entry.models[0], TEXT, 5, options(entry) | {"k": 1})
+    order = _drawn(asked)
+    (stage,) = entry.build(replace(asked, options=asked.options | {"order": ".".join(map(str, order))}))
+    found = [cell.token for cell in stage.example.source if cell.target is not None]
+    assert found == [token.piece for token in asked.tokens if not token.special]
+    assert len(order) == len(found) == len(stage.example.order)
+
+
+@pytest.mark.parametrize("slug", ["causal", "prefix"])
+def test_a_decoder_reads_typed_tokens_of_the_format_as_they_are(slug: str) -> None:
+    entry = ENTRIES[slug]
+    asked = given(entry.models[0], "The end.<|endoftext|>A start.", 3, options(entry))
+    assert any(token.special for token in asked.tokens)
+    (stage,) = entry.build(asked)
+    read = [cell.token for cell in stage.example.source if cell.origin is not None]
+    assert read == [token.piece for token in asked.tokens][: len(read)]
+
+
+def test_a_typed_sentinel_is_not_used_again() -> None:
+    tokens = [*"abcdef", "<extra_id_0>", *"ghijkl"]
+    example = sentinels.corrupt(tokens, np.random.default_rng(0), rate=0.5, mean=1.0, special=["<extra_id_0>"])
+    names = [cell.token for cell in example.source if cell.note == "sentinel"]
+    assert names == [f"<extra_id_{number}>" for number in range(1, len(names) + 1)]
+    assert [cell.token for cell in example.source].count("<extra_id_0>") == 1
+
+
+def test_a_run_that_a_typed_token_stands_in_becomes_two() -> None:
+    """Of four ordinary tokens three are hidden in one run, the last ones: the typed token stands among them."""
+    example = sentinels.corrupt(
+        ["a", "b", "[X]", "c", "d"], np.random.default_rng(0), rate=0.75, mean=3.0, special=["[X]"]
+    )
+    assert [cell.token for cell in example.source] == ["a", "<extra_id_0>", "[X]", "<extra_id_1>", "</s>"]
+    targets = [cell.target for cell in example.decoder]
+    assert targets == ["<extra_id_0>", "b", "<extra_id_1>", "c", "d", "<extra_id_2>", "</s>"]
 
 
 @pytest.mark.parametrize("second", ["\u200b\u200d\ufeff", " "])

@@ -24,14 +24,20 @@ from core.ui.page import accent
 _ACCENT = accent("decoder")
 
 
+def _ordinary(given: Given) -> list[int]:
+    """Places of the text's own tokens that are ordered: a typed token of the format is known from the start."""
+    return [place for place, token in enumerate(given.tokens) if not token.special]
+
+
 def _drawn(given: Given) -> tuple[int, ...]:
-    """The order that the seed draws, as places of the text's own tokens."""
-    return tuple(int(i) for i in given.rng().permutation(len(given.tokens)))
+    """The order that the seed draws, as numbers of ordinary tokens."""
+    return tuple(int(i) for i in given.rng().permutation(len(_ordinary(given))))
 
 
 def _ask(given: Given, state: PageState) -> Mapping[str, int | str]:
     """The row of tokens in their order, and buttons for orders with a name."""
-    count = len(given.tokens)
+    tokens = [given.tokens[place] for place in _ordinary(given)]
+    count = len(tokens)
     drawn, linked = _drawn(given), state.integers("order")
     # another text, or another seed, has another order: what was dragged holds for the one it was dragged in
     slot, sign = state.key("permutation.order"), state.key("permutation.sign")
@@ -51,7 +57,7 @@ def _ask(given: Given, state: PageState) -> Mapping[str, int | str]:
     st.markdown("**The order**: drag a token, or choose it and move it with the arrow keys")
     covered = state.text("cover") == "yes" and not was_shown(state, question("permutation", given))
     later = st.session_state[slot][count - asked :] if covered else ()
-    shown = [replace(t, text=BLANK, piece=BLANK) if at in later else t for at, t in enumerate(given.tokens)]
+    shown = [replace(t, text=BLANK, piece=BLANK) if at in later else t for at, t in enumerate(tokens)]
     st.session_state[slot] = order_row(
         shown, st.session_state[slot], asked, key=state.key("permutation.row"), accent="decoder",
         label="Tokens in the order in which they are found",
@@ -67,10 +73,11 @@ def _ask(given: Given, state: PageState) -> Mapping[str, int | str]:
 
 
 def _build(given: Given) -> tuple[Stage, ...]:
-    order = [int(place) + 1 for place in given.word("order").split(".")] if given.word("order") else []
+    ordinary = _ordinary(given)
+    order = [ordinary[int(number)] + 1 for number in given.word("order").split(".")] if given.word("order") else []
     whole = given.framed
     example = permutation.corrupt(
-        whole, np.random.default_rng(given.seed), k=float(given.number("k")), order=order, special=(0, len(whole) - 1)
+        whole, np.random.default_rng(given.seed), k=float(given.number("k")), order=order, special=sorted(given.fixed)
     )
     found = "; ".join(f"{step}. “{whole[place]}”" for step, place in enumerate(example.order[:12], 1))
     more = ", …" if len(example.order) > 12 else ""

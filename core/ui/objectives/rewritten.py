@@ -46,14 +46,14 @@ def _sentences(given: Given) -> list[tuple[str, ...]]:
 def _sentinels(given: Given) -> tuple[Stage, ...]:
     example = sentinels.corrupt(
         [token.piece for token in given.tokens], given.rng(), rate=given.number("rate") / 100,
-        mean=float(given.number("mean")),
+        mean=float(given.number("mean")), special=given.special,
     )  # fmt: skip
     return (Stage(example, note="Each coloured sentinel stands for one run, and the decoder's answer names it again."),)
 
 
 def _denoised(given: Given) -> tuple[Stage, ...]:
     kinds = [kind for kind in given.word("damage").split(",") if kind]
-    example = denoising.corrupt(_sentences(given), given.rng(), kinds)
+    example = denoising.corrupt(_sentences(given), given.rng(), kinds, special=given.special)
     note = "" if kinds else "No corruption is chosen: the decoder copies."
     return (Stage(example, note=note),)
 
@@ -68,7 +68,7 @@ def _chosen(given: Given) -> tuple[list[list[str]], tuple[int, ...], gaps.Choice
 
 
 def _gaps(given: Given) -> tuple[Stage, ...]:
-    return (Stage(gaps.corrupt(_sentences(given), given.rng(), chosen=_chosen(given)[1])),)
+    return (Stage(gaps.corrupt(_sentences(given), given.rng(), chosen=_chosen(given)[1], special=given.special)),)
 
 
 def _scores(given: Given, stages: tuple[Stage, ...]) -> None:
