@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from core.efficiency.layout import Sparsity
     from core.efficiency.timing import Timing
     from core.language.decoding.draft import Drafted
+    from core.language.decoding.draft_bits import RoundBits
     from core.language.decoding.tree import Tree
     from core.language.types import GenerationStep
     from core.vectors.contextual import Measured
@@ -317,6 +318,8 @@ trees: Shelf[Tree] = Shelf(128)
 """Beam searches, by the same."""
 drafts: Shelf[Drafted] = Shelf(128)
 """Texts written with a draft model."""
+draft_bits: Shelf[tuple[RoundBits, ...]] = Shelf(128)
+"""What their tokens are to the large model, in bits."""
 seconds: Shelf[tuple[float, ...]] = Shelf(128)
 """Seconds without a draft, with one, and of the draft alone."""
 

@@ -177,7 +177,7 @@ def _bundled_folder(folder: Path) -> CheckpointSpec | None:
         size_bytes=sum(file.stat().st_size for file in weights),
         max_positions=card.extra.get("max_positions", positions_of(config)),
         tasks=tuple(card.extra.get("tasks", ())),
-        parts=_parts(folder, config, card),
+        parts=_parts(folder, config),
         card=card,
     )
 
@@ -190,8 +190,8 @@ def _weights(kind: Kind | None, config: dict[str, object]) -> tuple[str, ...]:
     return ("model.safetensors", "difference.safetensors")
 
 
-def _parts(folder: Path, config: dict[str, object], card: Card) -> tuple[Part, ...]:
-    """What the folder holds beside its main model, but for what its card withholds because it was not learnt."""
+def _parts(folder: Path, config: dict[str, object]) -> tuple[Part, ...]:
+    """What the folder holds beside its main model."""
     parts: list[Part] = []
     if config.get("architectures") in (["BertForPreTraining"], ["AlbertForPreTraining"]):
         parts.append("pairs")
@@ -199,7 +199,7 @@ def _parts(folder: Path, config: dict[str, object], card: Card) -> tuple[Part, .
         parts.append("generator")
     if (folder / DRAFT / "model.safetensors").is_file():
         parts.append("draft")
-    return tuple(part for part in parts if part not in card.extra.get("withheld", ()))
+    return tuple(parts)
 
 
 def _base_has_head(base: str) -> bool:

@@ -78,6 +78,10 @@ class CheckpointSpec:
     """Further models of the same folder, loaded with ``checkpoints.load(slug, part=...)``."""
     card: Card | None = field(default=None, compare=False, hash=False)
 
+    def offers(self, part: Part) -> bool:
+        """Whether it has this part and learnt what the part is for; what it hardly learnt, its card withholds."""
+        return part in self.parts and (self.card is None or part not in self.card.extra.get("withheld", ()))
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:

@@ -198,6 +198,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "depth": Integer(8, 1, 24),
         "grow": Integer(200, 16, 1000),
         "ahead": Integer(4, 1, 12),
+        "look": Choice("rounds", ("rounds", "surprise", "entropy")),
         "how": Choice("greedy", ("greedy", "sample")),
         "temperature": Real(0.7, 0.1, 3.0),
     },

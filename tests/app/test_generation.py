@@ -188,6 +188,24 @@ def test_drafts_are_accepted_and_refused(how: str) -> None:
     assert "the large model's own" in html_of(at).replace("&#x27;", "'")
 
 
+def test_a_drafted_text_shows_surprise_and_entropy_too() -> None:
+    """The same tokens under every look, each checked one with its bits; only the grounds differ."""
+    looks = {look: opened(tab="draft", length="20", look=look) for look in ("rounds", "surprise", "entropy")}
+    grounds = {}
+    for look, at in looks.items():
+        assert not at.exception
+        spans = re.findall(r'<span title="(round [^"]*)" style="([^"]*)"', html_of(at))
+        assert sum("bits, entropy" in title for title, _ in spans) >= 20
+        assert all("bits, entropy" in title or "dropped" in title for title, _ in spans)
+        grounds[look] = [(title, style) for title, style in spans if "bits, entropy" in title]
+    assert len({tuple(title for title, _ in spans) for spans in grounds.values()}) == 1
+    assert len({tuple(style for _, style in spans) for spans in grounds.values()}) == 3
+    for look in ("surprise", "entropy"):
+        pairs = [(float(re.search(look + r" ([\d.]+) bits", title)[1]), style) for title, style in grounds[look]]  # type: ignore[index]
+        darkest, palest = max(pairs), min(pairs)
+        assert darkest[1].split("background:")[-1] != palest[1].split("background:")[-1]
+
+
 def drafted_text(at: AppTest) -> str:
     """What stands in the text: what was accepted and what is the large model's own."""
     spans = re.findall(r'( ?)<span title="round \d+: ([^"]+)"[^>]*>(.*?)</span>', html_of(at))

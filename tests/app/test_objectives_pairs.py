@@ -167,6 +167,29 @@ def test_the_points_open_filled_and_step_downhill() -> None:
     assert "angles" not in at.query_params
 
 
+def test_again_draws_other_points_and_the_seed_brings_them_back() -> None:
+    at = page(tab="points")
+
+    def loss() -> str:
+        return next(str(element.value) for element in at.markdown if str(element.value).startswith("**L ="))
+
+    usual = loss()
+    widget(at.button, "Again").click().run()  # type: ignore[attr-defined]
+    assert at.query_params["seed"] == "1"
+    assert "angles" not in at.query_params
+    drawn = loss()
+    assert drawn != usual
+    widget(at.button, "Twenty steps").click().run()  # type: ignore[attr-defined]
+    angles = at.query_params["angles"]
+    widget(at.button, "From the start").click().run()  # type: ignore[attr-defined]
+    assert loss() == drawn
+    at = page(tab="points", seed="1")
+    assert loss() == drawn
+    at = page(tab="points", seed="1", angles=angles)
+    assert loss() != drawn
+    assert len(points.start("supervised", 6, 3)) == 12
+
+
 def test_two_pairs_of_a_link_by_hand() -> None:
     """Pairs at 0 and 180 degrees, τ = 1: ln(1 + e^-2) = 0.127."""
     at = page(tab="points", count="2", angles="0.180.0.180", tau="1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -12,6 +13,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.decoding.draft import Drafted, Round, _until, drafted, expected, plain, speed_up
+from core.language.decoding.draft_bits import bits
 from core.language.decoding.rules import penalised
 from core.language.decoding.together import Start, together
 from core.language.decoding.wording import Wording
@@ -67,6 +69,37 @@ def alone(large: Checkpoint, length: int, **rules: Any) -> tuple[GenerationStep,
     begun = Start(tuple(PROMPT), None, None)
     decoding = Decoding(max_new_tokens=length, **rules)
     return tuple(step for _, step in together(large, begun, [decoding]))
+
+
+def test_its_bits_are_those_of_plain_decoding_and_a_refused_token_has_its_own() -> None:
+    """Written tokens against the loop that takes one token at a time; refused ones against one pass up to them."""
+    large = model(3, 24)
+    found = drafted(large, noisy(large, 0.3), PROMPT, 20, ahead=3)
+    rounds = bits(large, PROMPT, found)
+    written = [one for round_ in rounds for one in round_.written]
+    spreads = [step.spread for step in alone(large, 20)]
+    assert [one.surprise for one in written] == pytest.approx([s.surprise for s in spreads if s], abs=1e-4)
+    assert [one.entropy for one in written] == pytest.approx([s.entropy for s in spreads if s], abs=1e-4)
+    before, refused = list(PROMPT), 0
+    for round_, one in zip(found.rounds, rounds, strict=True):
+        assert (one.refused is None) == (round_.accepted == len(round_.drafted))
+        if one.refused is not None:
+            refused += 1
+            read = torch.tensor([[*before, *round_.drafted[: round_.accepted]]])
+            chances = large.model(read).logits[0, -1].softmax(-1)
+            wrong, right = round_.drafted[round_.accepted], round_.written[-1]
+            assert one.refused.surprise == pytest.approx(-math.log2(chances[wrong].item()), abs=1e-4)
+            assert one.refused.surprise >= -math.log2(chances[right].item()), "greedy decoding takes the likeliest"
+        before += round_.written
+    assert refused, "else none was refused"
+
+
+def test_a_text_that_ends_with_an_accepted_token_has_nothing_refused_behind_it() -> None:
+    large = model(0, 24)
+    found = Drafted((Round((5, 6, 7), 2, (5, 6)),))
+    (only,) = bits(large, PROMPT, found)
+    assert len(only.written) == 2
+    assert only.refused is None
 
 
 @pytest.mark.parametrize(

@@ -236,8 +236,10 @@ def test_looking_imports_neither_torch_nor_transformers(tiny_root: Path) -> None
 
 def test_what_a_card_withholds_is_not_offered() -> None:
     """ALBERT's head for the order of segments was trained and lies in its weights, but answers by chance."""
-    assert "pairs" in registry.get("atlas-bert").parts
+    assert registry.get("atlas-bert").offers("pairs")
     spec = registry.get("atlas-albert")
-    assert spec.parts == ()
+    assert spec.parts == ("pairs",)
+    assert not spec.offers("pairs")
+    assert not registry.get("minilm").offers("pairs")
     assert spec.card is not None
     assert spec.card.extra["withheld"] == ["pairs"]

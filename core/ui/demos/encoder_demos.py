@@ -37,7 +37,7 @@ def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
     more = {
         "passes": spec.system == "albert",
         "parts": spec.system == "deberta",
-        "pairs": "pairs" in spec.parts,
+        "pairs": spec.offers("pairs"),
         "translation": spec.system == "xlm",
         "beside": bool(partners_of(spec)),
     }

@@ -12,9 +12,11 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.decoding.wording import Wording
 from core.language.types import Decoding
-from core.ui.generation.draft_text import inked, legend, legend_html
+from core.ui.generation.draft_text import LOOKS, inked, legend, legend_html
 from core.ui.generation.draft_time import settings_of, time_both
 from core.ui.generation.frame import GenerationView, writers
+from core.ui.generation.ink import legend as scale
+from core.ui.generation.ink import theme
 from core.ui.generation.writing import forget, remember
 from core.ui.glossary import plain_terms, told
 from core.ui.saved import save_html
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from core.language.decoding.draft import Drafted
+    from core.language.decoding.draft_bits import RoundBits
+    from core.ui.links import PageState
 
 HOW = {"greedy": "Greedy", "sample": "Sampling"}
 
@@ -66,21 +70,27 @@ def draft_section(view: GenerationView) -> None:
     length = view.common.max_new_tokens if begun.room is None else min(view.common.max_new_tokens, begun.room)
     common = Decoding(penalty=view.common.penalty, no_repeat=view.common.no_repeat, stop=view.common.stop)
     key = (*view.key, length, ahead, heat, view.common.seed if heat is not None else 0, common)
+    look = _look(state)
     place = st.empty()
     legend()
     found = _write(view, key, begun.prompt, (large, small), place)
     if found is None:
         return
-    coloured = [inked(view.text, found, Wording(large.tokenizer)), f"<p>{legend_html()}</p>"]
+    known = _bits(key, large, begun.prompt, found)
+    html = inked(view.text, found, Wording(large.tokenizer), look, known)
+    place.html(html)
+    range_ = "" if look == "rounds" else f"<p>Grounds: {look}, from 0 bits to 12 bits and more.</p>"
+    coloured = [html, f"<p>{legend_html()}</p>", range_]
     save_html(f"{view.spec.name} with a draft", coloured, "draft", state.key("draft.html"))
     _counts(found, ahead)
     told(
         "**Try** 1 and 8 tokens a draft, then sampling at temperature 1.\n\n"
         "**Notice** that the text is the same with every length of a draft under greedy decoding, and that what stands "
-        "behind a refused token is lost: a long draft pays only where its first tokens hold."
+        "behind a refused token is lost: a long draft pays only where its first tokens hold. Under Surprise the "
+        "accepted tokens are mostly the unsurprising ones: a small model is right where the large one is sure."
     )
     time_both(view, key, begun.prompt, (large, small), found, time_it)
-    _rounds(found, Wording(large.tokenizer), state.key("draft.csv"))
+    _rounds(found, known, Wording(large.tokenizer), state.key("draft.csv"))
     _formula()
     card = small.spec.card
     if card is not None:
@@ -118,8 +128,36 @@ def _write(
         known = drafted(*models, prompt, length, ahead=ahead, temperature=heat, seed=seed, common=common, told=draw)
         session.drafts.put(key, known)
         buttons.empty()
-    place.html(inked(view.text, known, wording))
-    return known if known.rounds else None
+    if not known.rounds:
+        place.html(inked(view.text, known, wording))
+        return None
+    return known
+
+
+def _look(state: PageState) -> str:
+    """What the grounds tell, with the scale of it."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        look = str(
+            st.segmented_control(
+                "Colour", list(LOOKS), default=state.text("look", "rounds"), required=True, key=state.key("look"),
+                format_func=LOOKS.__getitem__, label_visibility="collapsed",
+            )
+        )  # fmt: skip
+        scale("none" if look == "rounds" else look, theme())
+    state.set(look=look)
+    return look
+
+
+def _bits(key: tuple[object, ...], large: Checkpoint, prompt: Sequence[int], found: Drafted) -> tuple[RoundBits, ...]:
+    """Surprise and entropy of the text's tokens; kept, since the text stands through many changes of the page."""
+    from core.language.decoding.draft_bits import bits
+
+    at = (*key, len(found.ids))  # a text that was stopped is shorter
+    known = session.draft_bits.get(at)
+    if known is None:
+        known = bits(large, prompt, found)
+        session.draft_bits.put(at, known)
+    return known
 
 
 def _counts(found: Drafted, ahead: int) -> None:
@@ -140,7 +178,7 @@ def _counts(found: Drafted, ahead: int) -> None:
     )
 
 
-def _rounds(found: Drafted, wording: Wording, key: str) -> None:
+def _rounds(found: Drafted, bits: Sequence[RoundBits], wording: Wording, key: str) -> None:
     import pandas as pd
 
     def words(ids: Sequence[int]) -> str:
@@ -148,12 +186,12 @@ def _rounds(found: Drafted, wording: Wording, key: str) -> None:
 
     rows: list[Row] = [
         (str(n), words(one.drafted[: one.accepted]) or "–", words(one.drafted[one.accepted :]) or "–",
-         words(one.written[one.accepted :]) or "–")
-        for n, one in enumerate(found.rounds, 1)
+         words(one.written[one.accepted :]) or "–", " ".join(f"{of.surprise:.1f}" for of in known.written))
+        for n, (one, known) in enumerate(zip(found.rounds, bits, strict=True), 1)
     ]  # fmt: skip
-    headings = ("Round", "Accepted", "Refused or dropped", "The large model's own")
+    headings = ("Round", "Accepted", "Refused or dropped", "The large model's own", "Surprise of what stands, bits")
     with st.expander("Every round as a table"):
-        table(Table(headings, rows, "Rounds of speculative decoding", (10, 34, 34, 22)))
+        table(Table(headings, rows, "Rounds of speculative decoding", (8, 28, 28, 17, 19)))
         frame = pd.DataFrame(rows, columns=list(headings))
         st.download_button(
             "Save as CSV", frame.to_csv(index=False).encode(), "speculative-rounds.csv", "text/csv", key=key,

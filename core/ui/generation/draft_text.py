@@ -1,36 +1,60 @@
-"""A text written with a draft: which tokens were accepted, refused, dropped, and which are the large model's own."""
+"""A text written with a draft: which tokens were accepted, refused, dropped, and which are the large model's own.
+
+The grounds may tell instead how surprising each token is to the large model, or how unsure it was. Lines stay.
+"""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.language.decoding.wording import Wording
-from core.ui.generation.ink import theme
+from core.ui.chips import on_colour
+from core.ui.generation.ink import MOST_BITS, shade, theme
 
 if TYPE_CHECKING:
     from core.language.decoding.draft import Drafted
+    from core.language.decoding.draft_bits import Bits, RoundBits
+
+LOOKS = {"rounds": "Accepted and refused", "surprise": "Surprise", "entropy": "Entropy"}
 
 _GROUND = {"light": ("#CDEBDD", "#10241C"), "dark": ("#0B4A37", "#EAF6F0")}
 """Behind accepted tokens, and the ink on it: the bluish green of Okabe and Ito, lighter or darker."""
 
 
-def inked(begun: str, found: Drafted, wording: Wording, *, growing: bool = False) -> str:
-    """The text: accepted tokens on a ground and underlined, the large model's own in a frame, refused ones struck."""
+def inked(
+    begun: str,
+    found: Drafted,
+    wording: Wording,
+    look: str = "rounds",
+    bits: Sequence[RoundBits] = (),
+    *,
+    growing: bool = False,
+) -> str:
+    """The text: accepted tokens on a ground and underlined, the large model's own in a frame, refused ones struck.
+
+    Args:
+        look: one of :data:`LOOKS`; the last two give each token that was checked a ground by its ``bits``.
+        bits: round by round, what the tokens are to the large model; none while the text grows.
+    """
     tail = begun if len(begun) <= 48 else "… " + begun[-46:].partition(" ")[2]
     parts = [f'<span style="opacity:.72">{html.escape(tail)}</span>']
-    for number, one in enumerate(found.rounds, 1):
+    for number, (one, known) in enumerate(zip_longest(found.rounds, bits), 1):
+        of: Sequence[Bits | None] = known.written if known else (None,) * len(one.written)
         for i, token in enumerate(one.drafted):
             if i < one.accepted:
-                parts.append(_span(wording.token(token), "taken", f"round {number}: drafted and accepted"))
+                kind, said, here = "taken", "drafted and accepted", of[i]
             elif i == one.accepted:
-                parts.append(_span(wording.token(token), "refused", f"round {number}: drafted and refused"))
+                kind, said, here = "refused", "drafted and refused", known.refused if known else None
             else:
-                parts.append(_span(wording.token(token), "unread", f"round {number}: drafted after a refusal, dropped"))
-        for token in one.written[one.accepted :]:
-            parts.append(_span(wording.token(token), "own", f"round {number}: the large model's own"))
+                kind, said, here = "unread", "drafted after a refusal, dropped", None
+            parts.append(_span(wording.token(token), kind, f"round {number}: {said}", look, here))
+        for token, here in zip(one.written[one.accepted :], of[one.accepted :], strict=True):
+            parts.append(_span(wording.token(token), "own", f"round {number}: the large model's own", look, here))
     caret = '<span aria-hidden="true">▏</span>' if growing else ""
     style = "font-size:1.1rem;line-height:2.1;min-height:6.3em;margin:0;overflow-wrap:anywhere"
     return f'<p dir="auto" style="{style}">{"".join(parts)}{caret}</p>'
@@ -47,10 +71,16 @@ def _style(kind: str) -> str:
     }[kind]
 
 
-def _span(token: str, kind: str, spoken: str) -> str:
+def _span(token: str, kind: str, spoken: str, look: str, bits: Bits | None) -> str:
     space = " " if token.startswith(" ") else ""
     text = html.escape(token[len(space) :]).replace("\n", "⏎")
-    return f'{space}<span title="{html.escape(spoken)}" style="{_style(kind)}">{text}</span>'
+    style = _style(kind)
+    if bits is not None:
+        spoken += f"; surprise {bits.surprise:.1f} bits, entropy {bits.entropy:.1f} bits"
+        if look != "rounds":
+            ground = shade((bits.surprise if look == "surprise" else bits.entropy) / MOST_BITS, theme())
+            style += f";background:{ground};color:{on_colour(ground)};opacity:1"
+    return f'{space}<span title="{html.escape(spoken)}" style="{style}">{text}</span>'
 
 
 def legend() -> None:

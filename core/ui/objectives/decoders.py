@@ -18,7 +18,8 @@ ENTRIES = (
         name="Next token",
         systems="GPT, GPT-2, GPT-3",
         branch="decoder",
-        line="Every token is asked of the tokens before it. Nothing is damaged: the mask alone hides the answer.",
+        line="Every token is asked of the tokens before it. Nothing is damaged and nothing "
+        "is drawn, so there is no seed: the mask alone hides the answer.",
         paper="Radford et al. 2018, Improving Language Understanding by Generative Pre-Training, equation 1.",
         formula=r"L = -\frac{1}{n} \sum_{i=1}^{n} \log p(x_i \mid x_0, \dots, x_{i-1})",
         symbols="- $x_i$: token $i$; $x_0$: the token that begins a text\n- $n$: the number of tokens\n"

@@ -144,8 +144,10 @@ ENTRIES = (
         text=PAIR,
         build=_order,
         models=("atlas-albert",),
-        about="It was asked this question in training but did not learn it: 52 of 100 held-out pairs, where chance "
-        "gives 50. So there is no live answer, and the example stands alone.",
+        answer=live.pair,
+        about="It was trained with this question beside the masked tokens, and hardly learnt it: of a hundred held-out "
+        "pairs it gets 52 right, where chance gets fifty. Watch how little its answer changes with “Again”, and how "
+        "near to log 2, 0.69 nats, its loss stays: that is the price of a coin's throw.",
         shares=_order_shares,
         several=True,
     ),

@@ -18,6 +18,7 @@ from core.ui.glossary import told
 from core.ui.links import PageState, instead, within
 from core.ui.objectives.circle import Key, Point, Shape, circle, moved
 from core.ui.objectives.circle_svg import circle_svg
+from core.ui.objectives.controls import choose_seed
 from core.ui.saved import save_svg
 
 LOSSES = {"clip": "Image and text", "supervised": "By class"}
@@ -27,7 +28,7 @@ _STARTS = {
     "clip": ((20, 95, 200, 290, 340, 150), (60, 140, 170, 330, 15, 120)),
     "supervised": ((10, 50, 130, 170, 250, 300), (85, 200, 330, 25, 150, 275)),
 }
-"""Where the points of either set begin: neither right nor hopeless."""
+"""Where the points of either set begin with seed 0: neither right nor hopeless."""
 _SHAPES: tuple[tuple[Shape, str], ...] = (("circle", "#0072B2"), ("square", "#D55E00"), ("triangle", "#009E73"))
 _STEP = 12.0
 _ARROW = 45.0
@@ -41,7 +42,8 @@ TEXTS = {
         "text, both of length 1\n- $n$: pairs in the batch, 32,768 "
         "in the paper\n- $\\tau$: the temperature; learned, from 0.07 on, and kept at 0.01 or above",
         "Radford et al. 2021, arXiv:2103.00020, section 2.3.",
-        "**Try** a text dragged onto another pair's image, then a lower temperature.\n\n"
+        "**Try** a text dragged onto another pair's image, then a lower temperature; or “Again” and twenty steps: "
+        "from some starts a pair stays caught behind another one.\n\n"
         "**Notice** that no point is pulled towards a place, only towards a partner and away from all others: a pair "
         "far from the rest costs nothing, wherever it is. The sharper the temperature, the more the nearest wrong "
         "partner counts alone.",
@@ -63,7 +65,7 @@ TEXTS = {
 
 
 def points(state: PageState) -> None:
-    """Draw the section; reads and writes ``loss``, ``tau``, ``count`` and ``angles``."""
+    """Draw the section; reads and writes ``loss``, ``tau``, ``count``, ``seed`` and ``angles``."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = str(
             st.segmented_control(
@@ -86,15 +88,17 @@ def points(state: PageState) -> None:
             )
         )  # fmt: skip
         count = count if kind == "clip" else count // 2
+        seed = choose_seed(state)
     state.set(loss=None if kind == "clip" else kind, count=None if count == 4 else count * (1 if kind == "clip" else 2))
     state.set(tau=None if abs(tau - contrastive.TEMPERATURE) < 1e-9 else tau)
-    angles = _angles(kind, count, state)
+    angles = _angles(kind, count, seed, state)
     loss = _loss(kind, angles, count, tau)
     _number(kind, loss, count, len(angles))
     left, right = st.columns([1, 1], gap="large")
     with left:
-        picture = _circle(kind, angles, loss, count, state)
-        _buttons(kind, angles, loss, count, state)
+        slot = _slot(kind, count, seed, state)
+        picture = _circle(kind, angles, loss, count, slot)
+        _buttons(kind, angles, count, seed, slot, state)
         save_svg(picture, "points", state.key("points.svg"))
     with right:
         _maps(kind, loss, count, state)
@@ -113,18 +117,21 @@ def classes(count: int) -> list[int]:
     return [i % (3 if 2 * count >= 6 else 2) for i in range(2 * count)]
 
 
-def _start(kind: str, count: int) -> tuple[int, ...]:
+def start(kind: str, count: int, seed: int) -> tuple[int, ...]:
+    """Whole degrees where the points begin: chosen by hand for seed 0, else drawn from the whole circle."""
+    if seed:
+        return tuple(int(angle) for angle in np.random.default_rng(seed).integers(0, 360, 2 * count))
     first, second = _STARTS[kind]
     return (*first[:count], *second[:count])
 
 
-def _slot(kind: str, count: int, state: PageState) -> str:
-    return state.key(f"points.angles.{kind}.{count}")
+def _slot(kind: str, count: int, seed: int, state: PageState) -> str:
+    return state.key(f"points.angles.{kind}.{count}.{seed}")
 
 
-def _angles(kind: str, count: int, state: PageState) -> tuple[int, ...]:
+def _angles(kind: str, count: int, seed: int, state: PageState) -> tuple[int, ...]:
     """Whole degrees of all points: those of the first set, then those of the second."""
-    slot = _slot(kind, count, state)
+    slot = _slot(kind, count, seed, state)
     linked = state.integers("angles")
     if slot not in st.session_state:
         first = state.key("points.seen") not in st.session_state
@@ -133,11 +140,11 @@ def _angles(kind: str, count: int, state: PageState) -> tuple[int, ...]:
                 state, f"The link has {len(linked)} angles for {2 * count} points. They begin where they usually do."
             )
         fresh = first and len(linked) == 2 * count
-        st.session_state[slot] = linked if fresh else _start(kind, count)
+        st.session_state[slot] = linked if fresh else start(kind, count, seed)
     st.session_state[state.key("points.seen")] = True
     now = moved(st.session_state[slot], key=slot.replace("angles", "circle"))
     st.session_state[slot] = now
-    state.set(angles=() if now == _start(kind, count) else now)
+    state.set(angles=() if now == start(kind, count, seed) else now)
     return now
 
 
@@ -160,7 +167,7 @@ def _slopes(loss: Loss) -> NDArray[np.float64]:
     return np.concatenate(loss.slopes)
 
 
-def _circle(kind: str, angles: Sequence[int], loss: Loss, count: int, state: PageState) -> str:
+def _circle(kind: str, angles: Sequence[int], loss: Loss, count: int, slot: str) -> str:
     """Draw the circle; returns it as an SVG file."""
     slopes = _slopes(loss)
     most = float(np.abs(slopes).max(initial=0.0))
@@ -182,7 +189,7 @@ def _circle(kind: str, angles: Sequence[int], loss: Loss, count: int, state: Pag
     kinds = ("image", "text") if kind == "clip" else tuple(f"class {'ABC'[i]}" for i in range(max(of) + 1))
     keys = [Key(name, *_SHAPES[i]) for i, name in enumerate(kinds)]
     circle(
-        made, ties, keys, key=_slot(kind, count, state).replace("angles", "circle"),
+        made, ties, keys, key=slot.replace("angles", "circle"),
         label="Points on a circle; each can be turned with the arrow keys",
     )  # fmt: skip
     return _saved(made, ties, keys, kind, angles, loss)
@@ -204,9 +211,7 @@ def _names(kind: str, count: int) -> list[str]:
     return [f"point {i + 1}, class {'ABC'[of]}" for i, of in enumerate(classes(count))]
 
 
-def _buttons(kind: str, angles: Sequence[int], loss: Loss, count: int, state: PageState) -> None:
-    slot = _slot(kind, count, state)
-
+def _buttons(kind: str, angles: Sequence[int], count: int, seed: int, slot: str, state: PageState) -> None:
     def put(where: Sequence[float]) -> None:
         st.session_state[slot] = tuple(round(angle) % 360 for angle in where)
 
@@ -225,7 +230,7 @@ def _buttons(kind: str, angles: Sequence[int], loss: Loss, count: int, state: Pa
     with st.container(horizontal=True):
         st.button("One step downhill", key=state.key("points.step"), on_click=down, args=(1,))
         st.button("Twenty steps", key=state.key("points.steps"), on_click=down, args=(20,))
-        st.button("From the start", key=state.key("points.start"), on_click=put, args=(_start(kind, count),))
+        st.button("From the start", key=state.key("points.start"), on_click=put, args=(start(kind, count, seed),))
 
 
 def _maps(kind: str, loss: Loss, count: int, state: PageState) -> None:
