@@ -1,4 +1,4 @@
-"""The command line: ``python -m core doctor | fetch | tree | train | evaluate | heads | effects | vectors | bench``.
+"""The command line: ``python -m core doctor | fetch | tree | train | vocabulary | evaluate | heads | effects | ...``.
 
 Every command imports what it needs when it runs, so that help is quick.
 """
@@ -107,6 +107,16 @@ def train(
     from core.training.run import cli_train
 
     print(cli_train(recipe, corpus, minutes=minutes, threads=threads, output=output, fresh=fresh, further=further))
+
+
+@app.command()
+def vocabulary(
+    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
+) -> None:
+    """Learn the vocabulary of plain BPE that stands beside those of the models."""
+    from core.training.plain_bpe import write
+
+    print(write(corpus))
 
 
 @app.command()

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 Style = Literal["wordpiece", "byte-level", "sentencepiece", "end-of-word", "plain"]
 
 _DRAWN = {"\n": "⏎", "\t": "⇥", "\r": "␍"}
-DECODERS: dict[str, Style] = {"WordPiece": "wordpiece", "ByteLevel": "byte-level", "Metaspace": "sentencepiece"}
+DECODERS: dict[str, Style] = {
+    "WordPiece": "wordpiece",
+    "ByteLevel": "byte-level",
+    "Metaspace": "sentencepiece",
+    "BPEDecoder": "end-of-word",
+}
 """How a piece is written, by the class of the library's decoder that reads it."""
 
 

@@ -57,6 +57,11 @@ def encode(symbols: Sequence[str], ranks: Ranks) -> tuple[str, ...]:
     return steps[-1].pieces if steps else tuple(symbols)
 
 
+def symbols(word: str, end: str = "") -> tuple[str, ...]:
+    """What the joins begin with: the signs of a prepared word, the last one with the mark ``end``."""
+    return (*word[:-1], word[-1] + end) if word else ()
+
+
 def bytes_of(text: str) -> tuple[str, ...]:
     """The bytes of ``text`` in UTF-8, each as byte-level BPE writes it: one printable character."""
     stand_ins = {byte: sign for sign, byte in byte_alphabet().items()}

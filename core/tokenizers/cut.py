@@ -88,11 +88,11 @@ def unknown_piece(one: Known) -> str | None:
     """What stands for a thing that the vocabulary cannot write; None where everything can be written."""
     if one.family == "words":
         return UNKNOWN_WORD
-    if one.family not in ("wordpiece", "unigram"):
+    if one.family not in ("wordpiece", "letter-bpe", "unigram"):
         return None
     model: Any = engine(one).model
-    if one.family == "wordpiece":
-        return str(model.unk_token)
+    if one.family != "unigram":
+        return None if model.unk_token is None else str(model.unk_token)
     from core.tokenizers.known import data
 
     found = data(one)

@@ -1,7 +1,7 @@
 """The tokenisers of this installation: every different ``tokenizer.json`` of the live models, each once.
 
-Many models here read through one tokeniser, file for file; then the first of them names it and all are listed. Two
-more stand for contrast: characters, and whole words from a closed list.
+Many models here read through one tokeniser, file for file; then the first of them names it and all are listed. Three
+more stand for contrast: characters, whole words from a closed list, and a vocabulary of plain BPE that was learnt here.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from core.errors import CheckpointRefused
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-Family = Literal["words", "wordpiece", "bpe", "unigram", "bytes", "characters"]
+Family = Literal["words", "wordpiece", "letter-bpe", "bpe", "unigram", "bytes", "characters"]
 FAMILIES: dict[Family, str] = {
     "words": "Whole words",
     "wordpiece": "WordPiece",
+    "letter-bpe": "BPE",
     "bpe": "Byte-level BPE",
     "unigram": "Unigram",
     "bytes": "Bytes",
@@ -37,6 +38,8 @@ _BYTES_MOST = 260
 _MODELS: dict[str, Family] = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram": "unigram"}
 _LONG = 24
 """Characters of a name that stands in a row of others."""
+PLAIN_BPE = Path(__file__).resolve().parents[2] / "assets" / "tokenizers" / "bpe" / "tokenizer.json"
+"""Plain BPE, which no model here reads through (`core.training.plain_bpe`)."""
 _WORDS_FROM = "minilm"
 """Whose whole words make the closed list."""
 
@@ -46,7 +49,7 @@ class Known:
     """A tokeniser that is here."""
 
     slug: str
-    """The first model that reads through it, or ``words`` or ``characters``."""
+    """The first model that reads through it, or ``words``, ``bpe`` or ``characters``."""
     name: str
     family: Family
     size: int
@@ -69,8 +72,7 @@ def known() -> tuple[Known, ...]:
     for spec in registry.available():
         path = _file(spec)
         if path is not None:
-            stat = path.stat()
-            stamp = (stat.st_size, stat.st_mtime_ns)
+            stamp = _stamp(path)
             files.setdefault(_digest(path, stamp), []).append((spec, path, stamp))
     found = []
     for users in files.values():
@@ -84,6 +86,9 @@ def known() -> tuple[Known, ...]:
     if words is not None:
         count = len(whole_words(words))
         found.append(Known("words", "Whole words", "words", count, (), words.file, words.stamp))
+    if PLAIN_BPE.is_file():
+        stamp = _stamp(PLAIN_BPE)
+        found.append(Known("bpe", "BPE", "letter-bpe", _size(PLAIN_BPE, stamp), (), PLAIN_BPE, stamp))
     found.append(Known("characters", "Characters", "characters", 0, (), None))
     places = list(FAMILIES)
     return tuple(sorted(found, key=lambda one: (places.index(one.family), -len(one.readers), one.slug not in _FIRST)))
@@ -114,6 +119,11 @@ def ranks(one: Known) -> Mapping[tuple[str, str], int]:
     return _ranks(one.file, one.stamp)
 
 
+def end_of_word(one: Known) -> str:
+    """The mark that closes a word in a vocabulary of plain BPE; empty in others."""
+    return str(getattr(engine(one).model, "end_of_word_suffix", None) or "")
+
+
 def scores(one: Known) -> Mapping[str, float]:
     """The natural logarithm of the probability of every piece of a Unigram vocabulary."""
     assert one.file is not None
@@ -134,11 +144,18 @@ def family_of(path: Path, stamp: tuple[int, int]) -> Family | None:
     except CheckpointRefused:
         return None
     family = _MODELS.get(type(tokenizer.model).__name__)
+    if family == "bpe" and getattr(tokenizer.model, "end_of_word_suffix", None):
+        return "letter-bpe"
     if family == "bpe" and type(tokenizer.decoder).__name__ != "ByteLevel":
         return None
     if family == "bpe" and tokenizer.get_vocab_size(with_added_tokens=False) <= _BYTES_MOST:
         return "bytes"
     return family
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _name(spec: CheckpointSpec) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from math import exp, isclose
 from pathlib import Path
 
@@ -14,12 +16,13 @@ from core.errors import AtlasError, InputEmpty, InputTooLong
 from core.figures import segmentation, vocabulary
 from core.tokenizers import bpe, prepare, unigram, wordpiece
 from core.tokenizers.cut import Cut, cut
-from core.tokenizers.known import FAMILIES, Known, engine, known, ranks, scores
+from core.tokenizers.known import FAMILIES, PLAIN_BPE, Known, end_of_word, engine, known, ranks, scores
 from core.tokenizers.languages import languages, measured
 from core.tokenizers.lost import Lost, lost
 from core.tokenizers.samples import SAMPLES
 from core.tokenizers.share import counted, shares
 from core.tokenizers.text import MOST, whole
+from core.training import plain_bpe
 
 HERE = {one.slug: one for one in known()}
 FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"
@@ -73,6 +76,37 @@ def test_one_word_under_every_kind_by_hand() -> None:
     assert [token.text for token in cut(HERE["atlas-byt5"], "é!").tokens] == ["‹c3›", "‹a9›", "!"]
     assert [token.id for token in cut(HERE["characters"], "aé").tokens] == [97, 233]
     assert pieces("words", "The owl xyzzy.") == ["the", "owl", "[UNK]", "."]
+
+
+def test_plain_bpe_marks_the_end_of_a_word_and_keeps_capitals() -> None:
+    found = cut(HERE["bpe"], "The owl, the 猫!")
+    assert [token.piece for token in found.tokens] == ["The</w>", "owl</w>", ",</w>", "the</w>", "<unk>", "!</w>"]
+    assert [token.text for token in found.tokens] == ["The", "owl", ",", "the", "<unk>", "!"]
+    assert found.unknown == {4}
+    assert lost(found).unknown == ("猫",)
+    parts = cut(HERE["bpe"], "xowlx owl").tokens
+    assert [token.continuation for token in parts][:2] == [False, True]
+    assert not parts[-1].continuation
+    assert parts[-1].piece == "owl</w>"
+    assert "owl</w>" not in [token.piece for token in parts[:-1]], "inside a word it is another piece"
+
+
+def test_plain_bpe_is_as_large_as_the_encoders_vocabulary_and_its_card_says_what_it_is() -> None:
+    one = HERE["bpe"]
+    assert (one.size, one.readers, one.title) == (HERE["atlas-bert"].size, (), "BPE")
+    card = tomllib.loads((PLAIN_BPE.parent / "card.toml").read_text(encoding="utf-8"))
+    assert f"{one.size:,} pieces" in card["summary"]
+    bert = tomllib.loads((PLAIN_BPE.parents[2] / "checkpoints/atlas-bert/card.toml").read_text(encoding="utf-8"))
+    assert (card["data"], card["data_licence"]) == (bert["data"], bert["data_licence"])
+
+
+def test_its_joins_are_learnt_by_count_and_end_at_words() -> None:
+    """Of “ab ab abc”, ab</w> has two and ab before c one: a b</w> is joined first, then a b, then ab c</w>."""
+    tokenizer = plain_bpe.train(["ab ab abc"], 20)
+    merges = json.loads(tokenizer.to_str())["model"]["merges"]
+    assert [tuple(pair) for pair in merges] == [("a", "b</w>"), ("a", "b"), ("ab", "c</w>")]
+    assert tokenizer.encode("abc ab").tokens == ["abc</w>", "ab</w>"]
+    assert tokenizer.decode(tokenizer.encode("abc ab").ids) == "abc ab"
 
 
 def test_pieces_say_where_they_stand_and_whether_they_go_on() -> None:
@@ -149,12 +183,16 @@ WORDS = ("woodcutters", "unbelievably", "naïve", "猫", "x", "misunderstandings
 @pytest.mark.parametrize("word", WORDS)
 def test_steps_end_where_the_library_ends(word: str) -> None:
     for one in known():
-        if one.family not in ("bpe", "wordpiece", "unigram"):
+        if one.family not in ("bpe", "letter-bpe", "wordpiece", "unigram"):
             continue
         for part in prepare.words(one, word):
             expected = [token.value for token in engine(one).model.tokenize(part)]
             if one.family == "bpe":
                 assert list(bpe.encode(list(part), ranks(one))) == expected
+            elif one.family == "letter-bpe":
+                ends = bpe.encode(bpe.symbols(part, end_of_word(one)), ranks(one))
+                listed = engine(one).get_vocab(with_added_tokens=False)
+                assert [piece if piece in listed else "<unk>" for piece in ends] == expected
             elif one.family == "wordpiece":
                 found = wordpiece.match(part, engine(one).get_vocab(with_added_tokens=False)).pieces
                 assert (list(found) if found else ["[UNK]"]) == [piece.replace("<unk>", "[UNK]") for piece in expected]

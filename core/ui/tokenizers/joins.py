@@ -9,7 +9,7 @@ import streamlit as st
 from core.figures import segmentation as figures
 from core.language.types import Token
 from core.tokenizers import bpe
-from core.tokenizers.known import Known, ranks
+from core.tokenizers.known import Known, end_of_word, ranks
 from core.ui.calculators.parts import dark, take_away
 from core.ui.glossary import told
 from core.ui.tokenizers.parts import formula_of
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def joins_of(view: TokenizersView, one: Known, word: str) -> None:
     """Draw the joins of ``word``, which is written in the vocabulary's own signs."""
     state = view.state
-    known = ranks(one)
-    letters = list(word)
+    known, units = ranks(one), "bytes" if one.family == "bpe" else "letters"
+    letters = bpe.symbols(word, end_of_word(one))
     found = bpe.joins(letters, known)
     done = len(found)
     if len(found) > 1:
@@ -32,7 +32,7 @@ def joins_of(view: TokenizersView, one: Known, word: str) -> None:
         start = min(int(wanted), len(found)) if isinstance(wanted, int) else len(found)
         done = st.slider("Joins done", 0, len(found), start, key=state.key(f"step.{one.slug}.{word}"))
     state.set(step=None if done == len(found) else done)
-    pieces = found[done - 1].pieces if done else tuple(letters)
+    pieces = found[done - 1].pieces if done else letters
     new = frozenset({found[done - 1].at}) if done else frozenset[int]()
     draw([run(_tokens(one, pieces), "Pieces so far", new=new)])
     st.plotly_chart(
@@ -42,7 +42,7 @@ def joins_of(view: TokenizersView, one: Known, word: str) -> None:
             dark=dark(),
         ),
         key=state.key("joins"), config={"displaylogo": False},
-        alt=f"Tree of {done} of {len(found)} joins that make {len(pieces)} pieces of {len(letters)} bytes.",
+        alt=f"Tree of {done} of {len(found)} joins that make {len(pieces)} pieces of {len(letters)} {units}.",
     )  # fmt: skip
     told(
         f"**Try** a misspelling, or a word with an accent. **Notice** that the order is not from left to right: of "
@@ -64,7 +64,12 @@ def joins_of(view: TokenizersView, one: Known, word: str) -> None:
         st.dataframe(raw, hide_index=True, alt="Every join in order")
         take_away(state, raw, "joins")
     else:
-        st.caption("No two neighbours of this word stand in the list of joins: it stays in single bytes.")
+        st.caption(f"No two neighbours of this word stand in the list of joins: it stays in single {units}.")
+    if one.family == "letter-bpe":
+        st.caption(
+            "Plain BPE begins with letters. The last one carries `</w>`, so that a piece at a word's end is another "
+            "one than in its middle; a letter that the training text lacked is unknown."
+        )
     formula_of("bpe")
 
 
@@ -73,6 +78,6 @@ def _tokens(one: Known, pieces: tuple[str, ...]) -> list[Token]:
 
     tokens = []
     for i, piece in enumerate(pieces):
-        text, leading, _ = read_piece(piece, "byte-level")
+        text, leading, _ = read_piece(piece, "byte-level") if one.family == "bpe" else (shown(one, piece), False, False)
         tokens.append(Token(-1, piece, text, -1, -1, False, bool(i), leading))
     return tokens

@@ -16,7 +16,7 @@ from core.ui.links import PageState
 from core.ui.page import plain
 
 FORMULAS = DATA / "formulas.toml"
-SHOWN = ("minilm", "atlas-gpt-2", "atlas-t5", "atlas-byt5")
+SHOWN = ("minilm", "bpe", "atlas-gpt-2", "atlas-t5", "atlas-byt5")
 """The tokenisers that a section opens with, where they are here: one of each kind."""
 
 

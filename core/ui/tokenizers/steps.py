@@ -35,7 +35,8 @@ def steps(view: TokenizersView) -> None:
         state.set(method=method)
         typed = st.text_input("A word", state.text("word", WORD), key=state.key("word"), width=200) or ""
         state.set(word=None if typed == WORD else typed)
-        fitting = [one for one in view.known if one.family == method]
+        kinds = ("bpe", "letter-bpe") if method == "bpe" else (method,)
+        fitting = sorted((one for one in view.known if one.family in kinds), key=lambda one: one.family)
         if not fitting:
             raise InputUnusable("No model of this kind is installed here, so there is no vocabulary to show.")
         one = one_of(state, "by", fitting, "Vocabulary")
@@ -58,6 +59,8 @@ def steps(view: TokenizersView) -> None:
 def shown(one: Known, piece: str) -> str:
     """A piece as a person reads it, its space and its mark drawn."""
     style = DECODERS.get(type(engine(one).decoder).__name__, "plain")
+    if style == "end-of-word":
+        return visible(piece)  # the mark of the end decides which joins there are
     text, leading, marked = read_piece(piece, style)
     return ("␣" if leading else "##" if marked else "") + visible(text)
 
