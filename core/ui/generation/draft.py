@@ -72,7 +72,7 @@ def draft_section(view: GenerationView) -> None:
     key = (*view.key, length, ahead, heat, view.common.seed if heat is not None else 0, common)
     look = _look(state)
     place = st.empty()
-    legend()
+    legend(look)
     found = _write(view, key, begun.prompt, (large, small), place)
     if found is None:
         return
@@ -80,14 +80,15 @@ def draft_section(view: GenerationView) -> None:
     html = inked(view.text, found, Wording(large.tokenizer), look, known)
     place.html(html)
     range_ = "" if look == "rounds" else f"<p>Grounds: {look}, from 0 bits to 12 bits and more.</p>"
-    coloured = [html, f"<p>{legend_html()}</p>", range_]
+    coloured = [html, f"<p>{legend_html(look)}</p>", range_]
     save_html(f"{view.spec.name} with a draft", coloured, "draft", state.key("draft.html"))
     _counts(found, ahead)
     told(
         "**Try** 1 and 8 tokens a draft, then sampling at temperature 1.\n\n"
         "**Notice** that the text is the same with every length of a draft under greedy decoding, and that what stands "
-        "behind a refused token is lost: a long draft pays only where its first tokens hold. Under Surprise the "
-        "accepted tokens are mostly the unsurprising ones: a small model is right where the large one is sure."
+        "behind a refused token is lost: a long draft pays only where its first tokens hold. Under greedy decoding the "
+        "accepted tokens surprise less, on average, than the large model's own: a small model is right where the large "
+        "one is sure."
     )
     time_both(view, key, begun.prompt, (large, small), found, time_it)
     _rounds(found, known, Wording(large.tokenizer), state.key("draft.csv"))

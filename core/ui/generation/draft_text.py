@@ -83,15 +83,16 @@ def _span(token: str, kind: str, spoken: str, look: str, bits: Bits | None) -> s
     return f'{space}<span title="{html.escape(spoken)}" style="{style}">{text}</span>'
 
 
-def legend() -> None:
-    """The four looks of a token, in words."""
-    st.html(legend_html())
+def legend(look: str = "rounds") -> None:
+    """The four kinds of token, in words."""
+    st.html(legend_html(look))
 
 
-def legend_html() -> str:
-    """The legend as HTML."""
+def legend_html(look: str = "rounds") -> str:
+    """The legend as HTML; where the grounds tell bits, lines and frames alone tell the kinds."""
+    bare = "" if look == "rounds" else ";background:none;color:inherit"
     said = (
         ("taken", "accepted"), ("own", "the large model's own"), ("refused", "refused"), ("unread", "dropped unread"),
     )  # fmt: skip
-    parts = "".join(f'<span style="{_style(kind)}">{text}</span>' for kind, text in said)
+    parts = "".join(f'<span style="{_style(kind)}{bare}">{text}</span>' for kind, text in said)
     return f'<div style="display:flex;gap:1.1em;flex-wrap:wrap;align-items:center;font-size:.9rem">{parts}</div>'

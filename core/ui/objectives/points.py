@@ -31,6 +31,8 @@ _STARTS = {
 """Where the points of either set begin with seed 0: neither right nor hopeless."""
 _SHAPES: tuple[tuple[Shape, str], ...] = (("circle", "#0072B2"), ("square", "#D55E00"), ("triangle", "#009E73"))
 _STEP = 12.0
+_APART = 15
+"""Degrees between points that are drawn, so that none hides another."""
 _ARROW = 45.0
 """Degrees of the longest arrow."""
 TEXTS = {
@@ -42,8 +44,8 @@ TEXTS = {
         "text, both of length 1\n- $n$: pairs in the batch, 32,768 "
         "in the paper\n- $\\tau$: the temperature; learned, from 0.07 on, and kept at 0.01 or above",
         "Radford et al. 2021, arXiv:2103.00020, section 2.3.",
-        "**Try** a text dragged onto another pair's image, then a lower temperature; or “Again” and twenty steps: "
-        "from some starts a pair stays caught behind another one.\n\n"
+        "**Try** a text dragged onto another pair's image, then a lower temperature; or “Again” and twenty steps, "
+        "again and again: with seed 10 a pair stays caught behind another one.\n\n"
         "**Notice** that no point is pulled towards a place, only towards a partner and away from all others: a pair "
         "far from the rest costs nothing, wherever it is. The sharper the temperature, the more the nearest wrong "
         "partner counts alone.",
@@ -120,7 +122,8 @@ def classes(count: int) -> list[int]:
 def start(kind: str, count: int, seed: int) -> tuple[int, ...]:
     """Whole degrees where the points begin: chosen by hand for seed 0, else drawn from the whole circle."""
     if seed:
-        return tuple(int(angle) for angle in np.random.default_rng(seed).integers(0, 360, 2 * count))
+        places = np.random.default_rng(seed).permutation(360 // _APART)[: 2 * count]
+        return tuple(int(place) * _APART for place in places)
     first, second = _STARTS[kind]
     return (*first[:count], *second[:count])
 

@@ -103,9 +103,9 @@ def _readers(view: TokenizersView) -> None:
         "The published RoBERTa, DeBERTa and Longformer cut with byte-level BPE, the published ALBERT and XLNet with "
         "Unigram. Their small relatives here share one WordPiece vocabulary instead, so that differences between them "
         "come from their objectives and not from their words. Whole words are those that stand undivided in MiniLM’s "
-        "vocabulary: a model with a closed list would know no others. BPE over letters, that of GPT’s first model and of "
-        "XLM, was learnt here from the text of the encoders’ WordPiece vocabulary, at the same size, so that the two can "
-        "be compared."
+        "vocabulary: a model with a closed list would know no others. BPE over letters, the kind of the first GPT and "
+        "of XLM, was learnt here from the text of the encoders’ WordPiece vocabulary, at the same size, so that the "
+        "two can be compared."
     )
 
 

@@ -58,7 +58,8 @@ def block(cut: Cut) -> str:
     """A tokeniser's name, its counts, its run and what is lost, as HTML."""
     one = cut.by
     size = f"{one.size:,} {'words' if one.family == 'words' else 'pieces'}" if one.size else "no vocabulary"
-    of = "" if not one.readers else f" · {one.readers[0] if len(one.readers) == 1 else one.name}"
+    alone = " · learnt here, read by no model" if one.family == "letter-bpe" else ""
+    of = alone if not one.readers else f" · {one.readers[0] if len(one.readers) == 1 else one.name}"
     more = f" and {len(one.readers) - 1} more" if len(one.readers) > 1 else ""
     tokens = f"{cut.count:,} token{'' if cut.count == 1 else 's'}"
     each = f" · {cut.characters:.2g} characters each" if cut.count else ""
