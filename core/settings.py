@@ -24,7 +24,10 @@ MAX_TEXT_CHARS = 20_000
 """The longest text (in characters) that any box of the app accepts."""
 
 MAX_LINK_CHARS = 2_000
-"""The longest text (in characters) that travels in a link."""
+"""The longest text (in characters) that travels in a link as it is."""
+
+MAX_PACKED_CHARS = 7_000
+"""The longest packed text in a link: proxies commonly take 8 kB of a request's first line."""
 
 TAKES = {
     "hub": "“off” or “on”",

@@ -2,7 +2,8 @@
 
 A page's state is a flat mapping from names to plain values. :func:`read` turns a raw query into that mapping and says
 in a sentence what it refused; :func:`write` turns the mapping back into the shortest query: defaults stay out. A text
-travels up to ``MAX_LINK_CHARS`` characters; beyond that :func:`write` leaves it out and the page says so.
+of more than ``MAX_LINK_CHARS`` characters is packed (:mod:`core.links.packed`); one that is too long even so stays
+behind, and the page says so.
 
 Neither torch nor streamlit here: a link can be checked in a test or built in a notebook.
 """
@@ -13,6 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from core.links.packed import carried
 from core.links.parameters import (
     Choice,
     Integer,
@@ -27,7 +29,6 @@ from core.links.parameters import (
     short,
 )
 from core.links.table import PAGES
-from core.settings import MAX_LINK_CHARS
 
 __all__ = [
     "PAGES",
@@ -90,10 +91,13 @@ def write(page: str, state: Mapping[str, Value]) -> tuple[dict[str, str], bool]:
         value = state.get(name, parameter.default)
         if value is None or value == parameter.default:
             continue
-        if isinstance(parameter, Text) and len(str(value)) > MAX_LINK_CHARS:
-            too_long = True
-            continue
-        if isinstance(value, tuple):
+        if isinstance(parameter, Text):
+            text = carried(str(value))
+            if text is None:
+                too_long = True
+            else:
+                query[name] = text
+        elif isinstance(value, tuple):
             query[name] = ("," if isinstance(parameter, Words) else ".").join(str(part) for part in value)
         else:
             query[name] = plain(value)

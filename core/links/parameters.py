@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from core.links import packed
 from core.settings import MAX_TEXT_CHARS
 
 Value = str | int | float | tuple[int, ...] | tuple[str, ...] | None
@@ -77,9 +78,10 @@ def parse(parameter: Parameter, raw: str, allowed: Collection[str] | None) -> Va
                 raise ValueError(f"it must be one of: {known}" if known else "there is none here")
             return raw
         case Text():
-            if len(raw) > MAX_TEXT_CHARS:
+            said = packed.text(raw)
+            if len(said) > MAX_TEXT_CHARS:
                 raise ValueError(f"a text may have {MAX_TEXT_CHARS:,} characters at most")
-            return raw
+            return said
         case Integer(low=low, high=high):
             return _whole(raw, low, high)
         case Real(low=low, high=high):

@@ -11,9 +11,12 @@ vocabulary, so that the two can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from core.tokenizers.known import PLAIN_BPE
 from core.training import corpus, recipe
@@ -27,18 +30,47 @@ _RECIPE = "atlas-bert"
 """Whose text, held-out part and size are taken."""
 
 
-def train(texts: Iterable[str], size: int) -> Any:
-    """A plain BPE tokeniser of at most ``size`` pieces, by the `tokenizers` library."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+def train(texts: Callable[[], Iterable[str]], size: int) -> Any:
+    """A plain BPE tokeniser of at most ``size`` pieces, by the `tokenizers` library.
 
-    tokenizer: Any = Tokenizer(models.BPE(unk_token=UNKNOWN, end_of_word_suffix=END))
+    Equal counts are told apart by the numbers of the pieces. The library numbers letters that end words as it meets
+    them, which is another order in every process; here they are numbered beforehand, so that a run can be repeated.
+
+    Args:
+        texts: gives all texts, anew each time it is called.
+    """
+    from tokenizers import models
+
+    counts = Counter(letter for text in texts() for letter in normalize("NFC", text) if not letter.isspace())
+    letters = sorted(counts, key=lambda letter: (-counts[letter], letter))[:LETTERS]
+    ends = sorted(piece for piece in _learn(texts(), 1, letters, ())["vocab"] if piece.endswith(END))
+    learnt = _learn(texts(), size, letters, ends)
+    joins = [(str(left), str(right)) for left, right in learnt["merges"]]
+    return _around(models.BPE(learnt["vocab"], joins, unk_token=UNKNOWN, end_of_word_suffix=END))
+
+
+def _learn(texts: Iterable[str], size: int, letters: Sequence[str], ends: Sequence[str]) -> dict[str, Any]:
+    """``vocab`` and ``merges``; a size of 1 learns no join."""
+    from tokenizers import models, trainers
+
+    tokenizer = _around(models.BPE(unk_token=UNKNOWN, end_of_word_suffix=END))
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=[UNKNOWN, *ends], initial_alphabet=list(letters), limit_alphabet=len(letters),
+        end_of_word_suffix=END, show_progress=False,
+    )  # fmt: skip
+    tokenizer.train_from_iterator(texts, trainer)
+    learnt: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
+    return learnt
+
+
+def _around(model: Any) -> Any:
+    """A tokeniser with this model: words end at blanks and marks."""
+    from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
+
+    tokenizer: Any = Tokenizer(model)
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.BPEDecoder(suffix=END)
-    trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=[UNKNOWN], limit_alphabet=LETTERS, end_of_word_suffix=END, show_progress=False
-    )
-    tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
 
 
@@ -51,12 +83,11 @@ def write(folder: Path, output: Path = PLAIN_BPE) -> Path:
     encoder = recipe.load(_RECIPE)
     corpus.check(folder, encoder.sources)
     every = int(encoder.data["hold_out_every"])
-    texts = (
-        item.text
-        for source in encoder.sources
-        for item in corpus.read(folder, source, every=every)
-        if not item.held_out
-    )
+
+    def texts() -> Iterable[str]:
+        for source in encoder.sources:
+            yield from (item.text for item in corpus.read(folder, source, every=every) if not item.held_out)
+
     tokenizer = train(texts, int(encoder.data["vocabulary"]))
     output.parent.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(output))

@@ -17,7 +17,6 @@ import streamlit as st
 
 from core import links
 from core.links import Value
-from core.settings import MAX_LINK_CHARS
 from core.ui.page import plain, through_page_table
 
 if TYPE_CHECKING:
@@ -117,8 +116,7 @@ def close_page(state: PageState) -> None:
     query, too_long = links.write(state.page, state.values)
     slot["values"] = dict(state.values)
     if too_long:
-        most = f"{MAX_LINK_CHARS:,}"
-        st.caption(f"This text is longer than {most} characters, so a link to this page leaves it out.")
+        st.caption("This text is too long for a link even when packed, so a link to this page leaves it out.")
     # A link may say the same in more words, with a default spelled out. Rewriting it would put a step into the history
     # from which Back leads to the longer link, which would be rewritten again: nobody could get past it.
     same = slot["said"] is None and not slot["refused"]

@@ -1,10 +1,16 @@
 """Links: what a URL may carry, and what it may not."""
 
+import base64
+import re
+import zlib
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core import links
+from core.links import packed
 from core.settings import MAX_LINK_CHARS, MAX_TEXT_CHARS
 
 
@@ -61,9 +67,48 @@ def test_defaults_stay_out_of_the_link() -> None:
     assert (query, too_long) == ({"beams": "2", "temperature": "0.8"}, False)
 
 
-def test_a_long_text_stays_behind_and_says_so() -> None:
-    assert links.write("encoder", {"text": "x" * MAX_LINK_CHARS})[1] is False
-    assert links.write("encoder", {"text": "x" * (MAX_LINK_CHARS + 1)}) == ({}, True)
+def test_a_long_text_is_packed_and_read_back() -> None:
+    short, long = "x" * MAX_LINK_CHARS, "x" * (MAX_LINK_CHARS + 1)
+    assert links.write("encoder", {"text": short}) == ({"text": short}, False)
+    query, too_long = links.write("encoder", {"text": long})
+    assert not too_long
+    assert len(query["text"]) < 60
+    assert links.read("encoder", query)[0]["text"] == long
+    story = (Path(__file__).parents[2] / "assets/heldout/story.txt").read_text(encoding="utf-8")
+    query, too_long = links.write("encoder", {"text": story})
+    assert not too_long
+    assert len(query["text"]) < 0.75 * len(story)
+    assert links.read("encoder", query) == ({**links.defaults("encoder"), "text": story}, ())
+
+
+def test_a_text_that_is_too_long_even_when_packed_stays_behind() -> None:
+    noise = "".join(chr(0x4E00 + (i * 7919) % 20_000) for i in range(8_000))
+    assert links.write("encoder", {"text": noise}) == ({}, True)
+    assert links.write("encoder", {"text": "x" * 3_000 + "\ud800"}) == ({}, True)
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",)), max_size=40))
+def test_a_text_that_looks_packed_is_carried_as_it_is(text: str) -> None:
+    for said in (text, packed.MARK + text):
+        query, too_long = links.write("encoder", {"text": said})
+        assert not too_long
+        assert links.read("encoder", query)[0]["text"] == said
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "x", "%%%", "AAAA", "eNo", "\ud800", "é", "",
+        base64.urlsafe_b64encode(zlib.compress(b"x" * 10_000_000, 9)).decode(),  # 10 MB in 13 kB
+        base64.urlsafe_b64encode(zlib.compress(b"\xff\xfe")).decode(),
+        base64.urlsafe_b64encode(zlib.compress(b"a story")[:-3]).decode(),
+        base64.urlsafe_b64encode(zlib.compress(b"y" * 30_000)).decode(),
+    ],
+)  # fmt: skip
+def test_a_packed_text_that_is_none_gets_a_sentence(raw: str) -> None:
+    state, refused = links.read("encoder", {"text": packed.MARK + raw})
+    assert state["text"] is None
+    assert re.search("copy the link anew|characters at most", refused[0].sentence)
 
 
 def test_url_quotes_everything() -> None:

@@ -102,11 +102,16 @@ def test_plain_bpe_is_as_large_as_the_encoders_vocabulary_and_its_card_says_what
 
 def test_its_joins_are_learnt_by_count_and_end_at_words() -> None:
     """Of “ab ab abc”, ab</w> has two and ab before c one: a b</w> is joined first, then a b, then ab c</w>."""
-    tokenizer = plain_bpe.train(["ab ab abc"], 20)
+    tokenizer = plain_bpe.train(lambda: ["ab ab abc"], 20)
     merges = json.loads(tokenizer.to_str())["model"]["merges"]
     assert [tuple(pair) for pair in merges] == [("a", "b</w>"), ("a", "b"), ("ab", "c</w>")]
     assert tokenizer.encode("abc ab").tokens == ["abc</w>", "ab</w>"]
     assert tokenizer.decode(tokenizer.encode("abc ab").ids) == "abc ab"
+    assert tokenizer.encode("abx").tokens == ["ab", "<unk>"]
+    assert tokenizer.get_added_tokens_decoder() == {}
+    assert sorted(tokenizer.get_vocab(), key=tokenizer.token_to_id) == [
+        "<unk>", "b</w>", "c</w>", "a", "b", "c", "ab</w>", "ab", "abc</w>",
+    ]  # fmt: skip
 
 
 def test_pieces_say_where_they_stand_and_whether_they_go_on() -> None:

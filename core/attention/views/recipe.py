@@ -24,6 +24,7 @@ from core.checkpoints.digests import Weights
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.links import Value
+from core.links.packed import MARK, carried
 
 FORMAT, VERSION, PAGE = "transformer-atlas-recipe", 1, "attention"
 MOST_BYTES = 20_000
@@ -221,7 +222,9 @@ def _raw(name: str, value: object) -> str:
         raise RecipeRefused(f"The recipe's “{_short(name)}” is of another kind than this page takes.")
     if isinstance(kind, links.Words) and any("," in str(part) for part in parts):
         raise RecipeRefused(f"The recipe's “{_short(name)}” has a comma in a word.")
-    return ("," if isinstance(kind, links.Words) else ".").join(str(part) for part in parts)
+    raw = ("," if isinstance(kind, links.Words) else ".").join(str(part) for part in parts)
+    looks_packed = isinstance(kind, links.Text) and raw.startswith(MARK)
+    return (carried(raw) or raw) if looks_packed else raw
 
 
 def _versions(found: object) -> dict[str, str]:

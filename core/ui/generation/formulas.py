@@ -77,8 +77,9 @@ RULES: dict[Rule, Told] = {
         "$p'(w)$ is the probability of token $w$ after the rule, $x_{<t}$ all that was read before step $t$, $n$ the "
         "length of the runs. Whatever would end a run that stands there already "
         "is forbidden.",
-        "As transformers' no_repeat_ngram_size does it, in whose code it was read. No paper that was read for this app "
-        "defines it.",
+        "Paulus et al. 2017, A Deep Reinforced Model for Abstractive Summarization, arXiv 1705.04304, where guides to "
+        "transformers say that it comes from; the paper's own passage was not read. Written here as transformers' "
+        "no_repeat_ngram_size does it, in whose code it was read.",
     ),
 }  # fmt: skip
 """In the order of the menu."""

@@ -66,7 +66,7 @@ def joins_of(view: TokenizersView, one: Known, word: str) -> None:
     else:
         st.caption(f"No two neighbours of this word stand in the list of joins: it stays in single {units}.")
     if one.family == "letter-bpe":
-        st.caption(
+        told(
             "Plain BPE begins with letters. The last one carries `</w>`, so that a piece at a word's end is another "
             "one than in its middle; a letter that the training text lacked is unknown."
         )
