@@ -7,7 +7,8 @@ and require.js come from ``assets/vendor``. What differs from bertviz's own outp
 * numbers travel as bytes (`core.attention.views.packed`), because bertviz draws them as opacity and a screen has 256
   steps of that; as JSON text with 17 digits the same numbers need more than ten times the space;
 * tokens travel as JSON and are drawn as text: a token cannot become markup (`core.attention.views.page`);
-* what a browser cannot draw at once is shown by parts of the text, which menus of the page offer.
+* what a browser cannot draw at once is shown by parts of the text, which menus of the page offer;
+* the picture leaves as SVG or PNG, made by the browser as it stands.
 
 bertviz makes its neuron view from its own old copies of BERT, GPT-2, XLNet and RoBERTa; here any map will do that keeps
 its queries and keys. numpy alone: neither torch nor bertviz's Python part is imported.
@@ -47,6 +48,8 @@ _HINTS: dict[View, str] = {
     "the plus sign beside it to see how its weights come about: its query times every key, number by number, and their "
     "sum, divided by the root of the head's width. Blue is positive, orange negative.",
 }
+_SAVING = 50
+"""Pixels for the row of buttons below the picture."""
 _LABEL_CHARS: dict[View, int] = {"head": 12, "model": 10, "neuron": 12}
 
 
@@ -133,10 +136,11 @@ def render(
         data=params,
         scripts=[
             *(kept(ASSETS / "vendor" / name) for name in _LIBRARIES),
-            own("unpack.js") + own("bertviz.js"),
+            "".join(own(name) for name in ("unpack.js", "bertviz.js", "bertviz-chosen.js", "bertviz-save.js")),
             kept(_script(_VIEWS[view])),
         ],
         name=view,
+        pictures=True,
     )
 
 
@@ -156,10 +160,10 @@ def height(
     shown = carries(found, view, layers=layers, heads=heads).tokens
     tokens = shown if tokens is None else min(tokens, shown)
     if view == "head":
-        return math.ceil(tokens * 22.5 + 30 + 130)
+        return math.ceil(tokens * 22.5 + 30 + 130) + _SAVING
     if view == "neuron":
-        return tokens * 26 + 60 + 150
-    return math.ceil(max(layers * (tokens * 7 * 12 / heads + 10), tokens * 18 + 55) + 40 + 90)
+        return tokens * 26 + 60 + 150 + _SAVING
+    return math.ceil(max(layers * (tokens * 7 * 12 / heads + 10), tokens * 18 + 55) + 40 + 90) + _SAVING
 
 
 def _first(trace: AttentionTrace, kind: MapKind | None, view: View) -> list[AttentionMap]:
@@ -262,6 +266,8 @@ def _body(maps: Sequence[AttentionMap], view: View, heads: Sequence[int], contro
 {_controls(maps, view) if controls else ""}
 <p class="hint">{hint}</p>
 <div id="vis" role="figure" aria-label="The {view} view, drawn by bertviz"></div>
+<p class="row" id="saving"><button type="button" id="save-svg">Save this picture (SVG)</button>
+<button type="button" id="save-png">Save this picture (PNG)</button></p>
 </div>"""
 
 

@@ -26,17 +26,20 @@ COLOURS = {
 """The app's own colours, by theme."""
 
 
-def page(*, title: str, style: str, body: str, data: Any, scripts: Sequence[str], name: str = "") -> str:
+def page(
+    *, title: str, style: str, body: str, data: Any, scripts: Sequence[str], name: str = "", pictures: bool = False
+) -> str:
     """The whole page. ``data`` is found by the scripts as the JSON text of the element with the id ``data``.
 
     Args:
         title: plain text.
         body: markup of ours; what others wrote goes into ``data``.
         name: a class of the body element.
+        pictures: its scripts make pictures of what they have drawn; it may open those, and none from elsewhere.
     """
     policy = (
         f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(style)}; "
-        "base-uri 'none'; form-action 'none'"
+        f"{'img-src data:; ' if pictures else ''}base-uri 'none'; form-action 'none'"
     )
     running = "\n".join(f"<script>{script}</script>" for script in scripts)
     return f"""<!DOCTYPE html>

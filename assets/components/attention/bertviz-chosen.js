@@ -1,0 +1,24 @@
+// What is chosen in a view of bertviz's, read off what it has drawn: its own notes are out of reach. From 1, as shown.
+
+/** The layer, 0 for all of them (model view), and the heads: those that are on, the one, or the enlarged one. */
+function chosen() {
+  const { include_layers: layers, include_heads: heads, layer, head } = PYTHON_PARAMS;
+  const menu = (id) => document.getElementById(id)?.selectedOptions[0];
+  const view = document.body.className;
+  if (view === "model") {
+    const pictures = [...document.querySelectorAll(".attn_background")];
+    const open = pictures.findIndex((one) => Number(one.getAttribute("stroke-opacity")) > 0);
+    if (open < 0) return { layer: 0, heads: [] };
+    return { layer: layers[Math.floor(open / heads.length)], heads: [heads[open % heads.length]] };
+  }
+  if (view === "neuron") {
+    const at = (id, usual) => Number(menu(id)?.value ?? usual ?? 0); // these menus count from 0
+    return { layer: layers[at("layer", layer)], heads: [heads[at("att_head", head)]] };
+  }
+  // A square holds whether its head is on, as d3 keeps what a shape stands for.
+  const squares = [...document.querySelectorAll("#vis svg > g:last-child > rect")];
+  return {
+    layer: Number(menu("layer")?.value ?? layer ?? layers[0]),
+    heads: squares.flatMap((one, index) => (one.__data__ ? [heads[index]] : [])),
+  };
+}
