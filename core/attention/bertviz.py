@@ -79,7 +79,8 @@ def render(
         view: ``head`` draws one layer with all its heads, ``model`` every layer and head as a thumbnail, ``neuron`` one
             head with its queries and keys.
         layer: the layer shown first (head and neuron view).
-        heads: the heads shown first (head view; the neuron view takes the first of them); all when not given.
+        heads: the heads shown first (head view; the neuron view takes the first of them); all when not given. The model
+            view enlarges the first of them where ``layer`` is given as well.
         kind: the map shown first; the others can be chosen on the page where they have as many layers and heads.
         theme: colours for a light or a dark page.
         title: the page's title, plain text.
@@ -125,6 +126,8 @@ def render(
         "display_mode": theme,
         "most": most,
     }
+    if view == "model" and layer is not None and shown:
+        params["open"] = [layers.index(layer), shown[0]]
     if view == "neuron":
         params["head"] = shown[0] if shown else None
         params["bidirectional"] = not packed.causal(maps[0])

@@ -92,6 +92,7 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "bertviz": Choice(None, ("head", "model", "neuron")),
         "layers": Integers(high=200, most=64),
         "heads": Integers(high=256, most=64),
+        "on": Integers(high=256, most=256),
         "side": Choice(None, ("encoder", "decoder")),
         "step": Choice(),
         "asked": Text(),

@@ -11,7 +11,8 @@ import pytest
 from core.attention import bertviz, combine
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
-from core.ui.attention.opened_head import accepted
+from core.ui.attention.inside_frame import accepted
+from core.ui.attention.opened_head import there
 from core.ui.attention.two_models import offered
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import shown
@@ -140,4 +141,70 @@ def test_the_head_that_is_open_in_the_grid_is_in_the_link(
     ],
 )  # fmt: skip
 def test_only_a_head_is_taken_over(sent: object, expected: object) -> None:
-    assert accepted(sent) == expected
+    found = AttentionMap("encoder", ("a",), ("a",), np.ones((5, 5, 1, 1), np.float32))
+    assert accepted(sent, lambda open_: there(open_, found)) == expected
+    assert accepted({"open": [6, 1]}, lambda open_: there(open_, found)) is None
+
+
+@pytest.mark.parametrize(
+    ("view", "query", "said", "link", "before", "after"),
+    [
+        ("head", {"layer": "2", "on": "2"}, (1,), {"layer": "1"}, (1, (1,)), (0, None)),
+        ("head", {}, (2, 1), {"layer": "2", "on": "1"}, (None, None), (1, (0,))),
+        ("neuron", {"layer": "2", "head": "2"}, (1, 2), {"layer": "1", "head": "2"}, (1, (1,)), (0, (1,))),
+        ("model", {"open": "2.1"}, (1, 2), {"open": "1.2"}, (1, (0,)), (0, (1,))),
+        ("model", {"open": "2.1"}, (), {}, (1, (0,)), (None, None)),
+    ],
+)  # fmt: skip
+def test_what_is_chosen_in_a_view_of_bertviz_is_in_the_link(
+    checkpoint_dir: Path, drawn: list[dict[str, Any]], view: str, query: dict[str, str], said: tuple[int, ...],
+    link: dict[str, str], before: object, after: object,
+) -> None:  # fmt: skip
+    def begun() -> tuple[object, object]:
+        return drawn[-1]["layer"], drawn[-1]["heads"]
+
+    at = page(tab="bertviz", bertviz=view, model="dir-tiny-bert", text="The cat sat.", **query)
+    assert not at.warning
+    assert begun() == before
+    at.session_state[f"attention.1.bertviz.{view}.encoder.opened"]["now"] = said  # as the frame says it
+    at.run()
+    assert not at.exception
+    assert {name: at.query_params.get(name) for name in ("layer", "head", "on", "open")} == {
+        name: link.get(name) for name in ("layer", "head", "on", "open")
+    }
+    assert begun() == before  # what is drawn already is not drawn anew
+    widget(at.text_input, "Text").set_value("The dog sat.").run()  # type: ignore[attr-defined]
+    assert begun() == after
+    # Back from another section, where the frame was taken down, it begins with what was chosen by then.
+    at.session_state[f"attention.1.bertviz.{view}.encoder.opened"]["now"] = (2, 2)
+    at.run()
+    assert begun() == after
+    for section in ("grammar", "bertviz"):
+        widget(at.button_group, "Show").set_value(section).run()  # type: ignore[attr-defined]
+    assert not at.exception
+    assert begun() == (1, (1,))
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({"layer": "9"}, "no layer 9 here: 2 layers of 2 heads are"),
+        ({"layer": "1", "on": "2.7"}, "no layer 1, head 2, 7 here"),
+        ({"bertviz": "neuron", "head": "5"}, "no layer 1, head 5 here"),
+        ({"bertviz": "model", "open": "1"}, "no layer 1 here"),
+    ],
+)
+def test_a_link_to_a_head_that_bertviz_has_not(
+    checkpoint_dir: Path, drawn: list[dict[str, Any]], query: dict[str, str], told: str
+) -> None:
+    at = page(tab="bertviz", model="dir-tiny-bert", text="The cat sat.", **query)
+    assert told in words(at.warning[0].value)
+    assert (drawn[-1]["layer"], drawn[-1]["heads"]) == (None, None)
+    at.run()
+    assert not at.warning
+
+
+def test_a_head_that_is_not_sent_is_passed_over(checkpoint_dir: Path, drawn: list[dict[str, Any]]) -> None:
+    at = page(tab="bertviz", bertviz="neuron", model="dir-tiny-bert", layers="2", heads="2", layer="1", head="2")
+    assert not at.warning
+    assert (drawn[-1]["layer"], drawn[-1]["heads"]) == (1, (1,))

@@ -48,6 +48,16 @@ QUERIES: dict[str, dict[str, str]] = {
     "parts of bertviz": {
         "tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "layers": "2", "heads": "1",
     },
+    "a head of bertviz's neuron view": {
+        "tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "bertviz": "neuron", "layer": "2",
+        "head": "2",
+    },
+    "heads of bertviz's head view": {
+        "tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "layer": "2", "on": "2",
+    },
+    "a head of bertviz's model view": {
+        "tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "bertviz": "model", "open": "2.1",
+    },
     "a kind that is off": {"tab": "off", "model": "dir-tiny-t5", "asked": "The cat sat.", "map": "encoder"},
     "a sentence of grammar": {"tab": "grammar", "relation": "det", "sentence": "atlas-002"},
     "heads that are off": {"tab": "off", "model": "dir-tiny-bert", "asked": "The [MASK] sat.", "off": "e1-1,e2-2"},

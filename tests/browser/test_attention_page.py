@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Visitor, pick
 
@@ -94,6 +94,47 @@ def test_the_picture_of_all_heads_is_saved_by_the_browser(visitor: Visitor) -> N
     frame.get_by_role("button", name="Open this head").click()
     expect(page).to_have_url(re.compile("open=1.1"))
     expect(frame.locator("#which")).to_be_visible()
+
+
+def test_heads_chosen_inside_bertviz_are_in_the_link(visitor: Visitor, bare: BrowserContext, tmp_path: Path) -> None:
+    """Where the page is read from a file, or from the link, it begins with them."""
+    page = visitor.open("/attention?tab=bertviz&model=dir-tiny-bert&text=The+cat+sat.")
+    frame = page.frame_locator("iframe[title^='bertviz']")
+    squares = frame.locator("#vis svg > g:last-child > rect")
+    expect(squares).to_have_count(2, timeout=4 * WAIT_MS)
+    visitor.settle()
+    squares.nth(1).dblclick()
+    expect(page).to_have_url(re.compile("layer=1&on=2"))
+    visitor.settle()
+    assert squares.evaluate_all("all => all.map((one) => one.__data__)") == [False, True]  # it was not drawn anew
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="This page (HTML)").click()
+    waiting.value.save_as(tmp_path / "page.html")
+    alone = bare.new_page()
+    alone.goto((tmp_path / "page.html").as_uri())
+    of_file = alone.locator("#vis svg > g:last-child > rect")
+    expect(of_file).to_have_count(2)
+    assert of_file.evaluate_all("all => all.map((one) => one.__data__)") == [False, True]
+    alone.close()
+    frame.locator("#layer").select_option("2")
+    expect(page).to_have_url(re.compile("layer=2&on=2"))
+    visitor.settle()
+    # The neuron view goes on with the layer.
+    page.get_by_role("radio", name="Neuron view").click()
+    head = frame.locator("#att_head")
+    expect(head).to_have_value("0")
+    expect(frame.locator("#layer")).to_have_value("1")
+    visitor.settle()
+    head.select_option(label="2")
+    expect(page).to_have_url(re.compile("layer=2&head=2"))
+    visitor.settle()
+    # A picture of the model view is enlarged by a link, and closed by a click.
+    page = visitor.open("/attention?tab=bertviz&bertviz=model&model=dir-tiny-bert&text=The+cat+sat.&open=2.1")
+    expect(frame.locator("text.detail")).to_have_text("Layer 2, Head 1")
+    visitor.settle()
+    frame.locator(".attn_background").nth(2).click(force=True)
+    expect(frame.locator("text.detail")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("open="))
 
 
 def test_a_chart_is_taken_away_as_picture_numbers_and_page(visitor: Visitor, tmp_path: Path) -> None:

@@ -169,6 +169,13 @@ def test_the_neuron_view_gets_queries_and_keys() -> None:
         assert (np.abs(whole * np.reshape(packed["scale"], (2, 3, 1, 1)) - vectors) <= 0.51 * step).all()
 
 
+def test_the_model_view_enlarges_a_head() -> None:
+    trace = AttentionTrace("x", encoder=_map("encoder", 4, 4, layers=3, heads=5))
+    page = bertviz.render(trace, "model", layer=2, heads=[3], include_layers=[0, 2], include_heads=[1, 3, 4])
+    assert _data(page)["open"] == [1, 1]  # among those that are sent
+    assert "open" not in _data(bertviz.render(trace, "model", layer=2))
+
+
 def test_the_neuron_view_hides_what_comes_after_the_query() -> None:
     trace = AttentionTrace("x", encoder=_with_vectors("encoder"), decoder=_with_vectors("decoder"))
     params = _data(bertviz.render(trace, "neuron", kind="decoder"))

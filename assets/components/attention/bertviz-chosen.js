@@ -1,4 +1,5 @@
 // What is chosen in a view of bertviz's, read off what it has drawn: its own notes are out of reach. From 1, as shown.
+// A page around this one is told, so that its link holds it.
 
 /** The layer, 0 for all of them (model view), and the heads: those that are on, the one, or the enlarged one. */
 function chosen() {
@@ -21,4 +22,24 @@ function chosen() {
     layer: Number(menu("layer")?.value ?? layer ?? layers[0]),
     heads: squares.flatMap((one, index) => (one.__data__ ? [heads[index]] : [])),
   };
+}
+
+/** The enlarged picture that the model view begins with, which bertviz itself cannot be asked for. */
+document.addEventListener("DOMContentLoaded", () => requirejs(["d3"], () => {
+  const { open } = PYTHON_PARAMS;
+  const pictures = document.querySelectorAll(".attn_background");
+  // What takes the click lies over a picture, last of its group.
+  const wanted = open && pictures[open[0] * PYTHON_PARAMS.include_heads.length + open[1]];
+  wanted?.parentNode.lastChild.dispatchEvent(new MouseEvent("click"));
+}));
+
+if (window.parent !== window) {
+  const tell = () => {
+    const { layer, heads } = chosen();
+    const all = document.body.className === "head" && heads.length === PYTHON_PARAMS.include_heads.length;
+    window.parent.postMessage({ atlas: "bertviz", open: layer ? [layer, ...(all ? [] : heads)] : [] }, "*");
+  };
+  // bertviz listens nearer to what is clicked, so it has drawn by now.
+  for (const name of ["click", "dblclick"]) document.getElementById("vis").addEventListener(name, tell);
+  document.addEventListener("change", tell);
 }

@@ -50,7 +50,9 @@ SHOWN: dict[str, tuple[str, ...]] = {
         "layer2",
         "head2",
     ),
-    "bertviz": ("text", "second", "task", "count", "window", "map", "bertviz", "layers", "heads", "layer"),
+    "bertviz": (
+        "text", "second", "task", "count", "window", "map", "bertviz", "layers", "heads", "layer", "head", "on", "open",
+    ),
     "block": ("text", "window", "task", "side", "layer", "step", "head", "asked", "asked-window"),
     "off": ("asked", "asked-window", "task", "off", "map"),
     "grammar": ("relation", "treebank", "sentence"),

@@ -11,6 +11,7 @@ from core.attention.views.limits import View, carries
 from core.attention.views.packed import Bits
 from core.attention.views.page import Theme, data_url
 from core.checkpoints.spec import CheckpointSpec
+from core.ui.attention.bertviz_chosen import First, chosen
 from core.ui.heads.parts import name
 from core.ui.heads.text import text_trace
 from core.ui.notices import warned
@@ -35,8 +36,8 @@ _FRAME_LIMIT = 1_100
 
 
 def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
-    """Draw the whole section; reads and writes text, second, task, map, bertviz, layers and
-    heads, and reads layer.
+    """Draw the whole section; reads and writes text, second, task, map, bertviz, layers, heads, and what is
+    chosen in the frame: layer, head, on, open.
 
     Raises:
         AtlasError: what the text or the model does not allow, as a sentence.
@@ -64,17 +65,15 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
     able = carries(found, view, **some)
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     longest = max(len(found.query_tokens), len(found.key_tokens))
-    layer = state.number("layer", 1) - 1
-    sent = range(found.layers) if layers is None else layers
+    first, now = chosen(view, found, layers, heads, (spec.slug, theme), state)
 
-    def drawn(bits: Bits) -> str:
+    def drawn(first: First, bits: Bits = 8) -> str:
         return bertviz.render(
             trace, view, kind=found.kind, theme=theme, title=f"{spec.name}: {VIEWS[view]}", count=longest,
-            include_layers=layers, include_heads=heads, layer=layer if view != "model" and layer in sent else None,
-            bits=bits,
+            include_layers=layers, include_heads=heads, layer=first.layer, heads=first.heads, bits=bits,
         )  # fmt: skip
 
-    page = drawn(8)
+    page = drawn(first)
     st.iframe(
         data_url(page), height=min(bertviz.height(found, view, able.tokens, **some), _FRAME_LIMIT),
         alt=f"bertviz's {VIEWS[view].lower()} of {spec.name}. It is drawn for the pointer; the section All heads shows "
@@ -88,11 +87,11 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
         st.caption(plain(found.note))
     with st.container(horizontal=True):
         st.download_button(
-            "This page (HTML)", page.encode(), f"{spec.slug}-{view}-view.html", "text/html",
+            "This page (HTML)", lambda: drawn(now).encode(), f"{spec.slug}-{view}-view.html", "text/html",
             key=state.key("bertviz.page"), on_click="ignore",
         )  # fmt: skip
         st.download_button(
-            "The same, 16 bits", lambda: drawn(16).encode(), f"{spec.slug}-{view}-view-16.html", "text/html",
+            "The same, 16 bits", lambda: drawn(now, 16).encode(), f"{spec.slug}-{view}-view-16.html", "text/html",
             key=state.key("bertviz.page16"), on_click="ignore",
             help="Each number in 65,536 steps instead of 256, in a page of twice the size",
         )  # fmt: skip

@@ -72,7 +72,8 @@ def attention_frame() -> AttentionView | None:
             width=300 if section == "block" else 460,
         )  # fmt: skip
     if slug != state.text("model", first):
-        state.set(layer=None, head=None, map=None, task=None, off=None, side=None, step=None, layers=(), heads=())
+        state.set(layer=None, head=None, map=None, task=None, off=None, side=None, step=None)
+        state.set(layers=(), heads=(), on=(), open=())
     state.set(model=None if slug == first else slug)
     return AttentionView(state, specs[slug], section, choices, row)
 
