@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -169,3 +172,29 @@ def test_all_heads_can_be_taken_away(checkpoint_dir: Path, monkeypatch: pytest.M
     heads = {"all": 4, "mean": 2, "rollout": 2}[together]
     assert len(lines) == 1 + heads * 6 * 6  # [CLS] the cat sat . [SEP]
     assert files[f"{stem}.html"].startswith(b"<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "lines"),
+    [
+        ({"layer": "2", "on": "1"}, "dir-tiny-bert-head-view-layer2.csv", {("2", "1"): 36}),
+        ({}, "dir-tiny-bert-head-view-layer1.csv", {("1", "1"): 36, ("1", "2"): 36}),
+        ({"bertviz": "model", "heads": "2"}, "dir-tiny-bert-model-view.csv", {("1", "2"): 36, ("2", "2"): 36}),
+        ({"bertviz": "neuron", "head": "2"}, "dir-tiny-bert-neuron-view-layer1-head2.csv", {("1", "2"): 36}),
+        ({"bertviz": "neuron"}, "dir-tiny-bert-neuron-view-layer1-head1-vectors.csv", {("1", "1"): 12}),
+    ],
+)
+def test_the_numbers_of_a_view_of_bertviz_can_be_taken_away(
+    checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch, query: dict[str, str], name: str,
+    lines: dict[tuple[str, str], int],
+) -> None:  # fmt: skip
+    files: dict[str, bytes] = {}
+
+    def taken(label: str, data: object, name: str, *_: object, **__: object) -> None:
+        if name.endswith(".csv"):
+            files[name] = data()  # type: ignore[operator]
+
+    monkeypatch.setattr("streamlit.download_button", taken)
+    page(tab="bertviz", model="dir-tiny-bert", text="The cat sat.", **query)  # [CLS] the cat sat . [SEP]
+    found = Counter((row["layer"], row["head"]) for row in csv.DictReader(io.StringIO(files[name].decode())))
+    assert found == lines

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from core.attention.trace import AttentionMap, AttentionTrace
-from core.attention.views.export import strongest_links, to_csv, to_long_csv, to_npz, top_keys
+from core.attention.views.export import (
+    strongest_links,
+    to_csv,
+    to_long_csv,
+    to_npz,
+    to_scores_csv,
+    to_vectors_csv,
+    top_keys,
+)
+from core.errors import NoAttentionMatrix
 
 WEIGHTS = np.array([[[[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.5, 0.3]]]], dtype=np.float32)
 FOUND = AttentionMap("decoder", ("a", ",", '"c"'), ("a", ",", '"c"'), WEIGHTS)
@@ -75,3 +84,39 @@ def test_all_heads_as_lines_leave_out_what_was_not_computed() -> None:
         '1,1,2,"b""",1,a,0.250000',
         '1,1,2,"b""",2,"b""",0.750000',
     ]
+
+
+def _rows(data: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode())))
+
+
+def test_some_layers_and_heads_alone_are_written() -> None:
+    weights = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 2, 2) / 24
+    found = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights)
+    rows = _rows(to_long_csv(found, [1], [0, 2]))
+    assert [(row["layer"], row["head"]) for row in rows] == 4 * [("2", "1")] + 4 * [("2", "3")]
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], weights[1, [0, 2]].ravel(), atol=1e-6)
+
+
+def test_queries_times_keys_by_hand() -> None:
+    queries = np.array([[[[1, 2, 0, 0], [0, 0, 3, -1]]]], dtype=np.float32)
+    keys = np.array([[[[2, 1, 5, 5], [0, -3, 1, 1]]]], dtype=np.float32)
+    weights = np.array([[[[1, 0], [0.25, 0.75]]]], dtype=np.float32)
+    below = np.tri(2, dtype=np.bool_)
+    found = AttentionMap("decoder", ("a", '"'), ("a", '"'), weights, below, queries=queries, keys=keys)
+    rows = _rows(to_scores_csv(found, 0, 0))
+    # What follows the query was not computed, so three pairs are left: 2 + 2, 15 - 5, 3 - 1; the width's root is 2.
+    assert [(row["query token"], row["key token"]) for row in rows] == [("a", "a"), ('"', "a"), ('"', '"')]
+    assert [float(row["q·k"]) for row in rows] == [4, 10, 2]
+    assert [float(row["q·k / √d"]) for row in rows] == [2, 5, 1]
+    assert [float(row["weight"]) for row in rows] == [1, 0.25, 0.75]
+    vectors = _rows(to_vectors_csv(found, 0, 0))
+    assert [(row["vector"], row["#"]) for row in vectors] == [
+        ("query", "1"),
+        ("query", "2"),
+        ("key", "1"),
+        ("key", "2"),
+    ]
+    assert [float(vectors[3][str(i)]) for i in (1, 2, 3, 4)] == [0, -3, 1, 1]
+    with pytest.raises(NoAttentionMatrix, match="not kept"):
+        to_scores_csv(FOUND, 0, 0)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.attention.inside.steps import MAPS, Step
-from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.trace import AttentionMap, AttentionTrace, Floats
+from core.errors import NoAttentionMatrix
 
 
 def top_keys(found: AttentionMap, layer: int, head: int, count: int = 3) -> list[dict[str, object]]:
@@ -76,13 +77,16 @@ def strongest_links(found: AttentionMap, layer: int, head: int, count: int = 10)
     )
 
 
-def to_long_csv(found: AttentionMap) -> bytes:
-    """All heads as tidy CSV (UTF-8), one weight a line; what was not computed is left out. Everything counts from 1."""
+def to_long_csv(found: AttentionMap, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> bytes:
+    """All heads, or some, as tidy CSV (UTF-8), one weight a line; what was not computed is left out.
+
+    Everything counts from 1 in the file; ``layers`` and ``heads`` count from 0.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["layer", "head", "query", "query token", "key", "key token", "weight"])
-    for layer in range(found.layers):
-        for head in range(found.heads):
+    for layer in range(found.layers) if layers is None else layers:
+        for head in range(found.heads) if heads is None else heads:
             weights, computed = found.weights[layer, head].tolist(), found.computed(layer, head).tolist()
             for query, token in enumerate(found.query_tokens):
                 writer.writerows(
@@ -91,6 +95,52 @@ def to_long_csv(found: AttentionMap) -> bytes:
                     if computed[query][key]
                 )
     return out.getvalue().encode()
+
+
+def to_scores_csv(found: AttentionMap, layer: int, head: int) -> bytes:
+    """What the neuron view shows of one head as tidy CSV (UTF-8), one pair of tokens a line; counts from 1 in the file.
+
+    Columns: as `to_long_csv`, with the query times the key before the weight, and that divided by the root of the
+    head's width d. What was not computed is left out. Where a model adds more to its scores, a bias of position
+    for one, the weight alone holds it.
+
+    Raises:
+        NoAttentionMatrix: queries and keys were not kept.
+    """
+    queries, keys = _vectors(found)
+    products = queries[layer, head].astype(np.float64) @ keys[layer, head].astype(np.float64).T  # (Q, K)
+    scaled = products / np.sqrt(queries.shape[-1])
+    weights, computed = found.weights[layer, head], found.computed(layer, head)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["layer", "head", "query", "query token", "key", "key token", "q·k", "q·k / √d", "weight"])
+    for query, key in np.argwhere(computed).tolist():
+        numbers = (f"{one[query, key]:.6f}" for one in (products, scaled, weights))
+        places = (query + 1, found.query_tokens[query], key + 1, found.key_tokens[key])
+        writer.writerow((layer + 1, head + 1, *places, *numbers))
+    return out.getvalue().encode()
+
+
+def to_vectors_csv(found: AttentionMap, layer: int, head: int) -> bytes:
+    """The queries and keys of one head as CSV (UTF-8), one vector a line: whose it is, its place and token, d numbers.
+
+    Raises:
+        NoAttentionMatrix: queries and keys were not kept.
+    """
+    queries, keys = _vectors(found)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["layer", "head", "vector", "#", "token", *range(1, queries.shape[-1] + 1)])
+    for name, tokens, vectors in (("query", found.query_tokens, queries), ("key", found.key_tokens, keys)):
+        for place, (token, vector) in enumerate(zip(tokens, vectors[layer, head].tolist(), strict=True), 1):
+            writer.writerow((layer + 1, head + 1, name, place, token, *(f"{number:.6g}" for number in vector)))
+    return out.getvalue().encode()
+
+
+def _vectors(found: AttentionMap) -> tuple[Floats, Floats]:
+    if found.queries is None or found.keys is None:
+        raise NoAttentionMatrix("The query and key vectors were not kept here. The weights can be saved without them.")
+    return found.queries, found.keys
 
 
 def step_csv(step: Step, rows: Sequence[str], columns: Sequence[str] | None = None) -> bytes:

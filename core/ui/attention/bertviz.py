@@ -12,6 +12,7 @@ from core.attention.views.packed import Bits
 from core.attention.views.page import Theme, data_url
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.attention.bertviz_chosen import First, chosen
+from core.ui.attention.bertviz_numbers import numbers
 from core.ui.heads.parts import name
 from core.ui.heads.text import text_trace
 from core.ui.notices import warned
@@ -95,7 +96,11 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
             key=state.key("bertviz.page16"), on_click="ignore",
             help="Each number in 65,536 steps instead of 256, in a page of twice the size",
         )  # fmt: skip
-        st.caption(f"{len(page) / 1e6:.1f} MB in one file that works without a network. bertviz is Jesse Vig's (2019).")
+        numbers(found, view, f"{spec.slug}-{view}-view", layers, heads, now, state)
+        st.caption(
+            f"{len(page) / 1e6:.1f} MB in one file that works without a network; its picture leaves as SVG or PNG by "
+            "the buttons inside. bertviz is Jesse Vig's (2019)."
+        )
 
 
 def _some(label: str, parameter: str, size: int, slot: str, state: PageState) -> list[int] | None:
