@@ -19,7 +19,7 @@ from core.attention.stitch import stitch
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputTooLong, NoAttentionMatrix, OutOfRange
+from core.errors import InputTooLong, OutOfRange
 from core.language.generate import generate, prompt_ids
 from core.language.segments import SEGMENT, longest_memory, remembers
 from core.language.translate import prepare, rewrite
@@ -33,7 +33,6 @@ def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = 
     shown where the model ends its text.
 
     Raises:
-        NoAttentionMatrix: queries and keys are asked for of a model that read the text in pieces.
         OutOfRange: ``count`` is negative or above :data:`MAX_NEW_TOKENS`.
         InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`core.attention.capture.capture`.
     """
@@ -56,7 +55,9 @@ def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = 
     written = labels(checkpoint.tokenizer, [step.token.id for step in steps])
     found = stitched(checkpoint.model, steps, labels(checkpoint.tokenizer, prompt), written)
     trace = AttentionTrace(checkpoint.spec.slug, decoder=found)
-    return _with_vectors(trace, checkpoint, [*prompt, *(step.token.id for step in steps)][:-1]) if vectors else trace
+    if not vectors:
+        return trace
+    return _with_vectors(trace, checkpoint, [*prompt, *(step.token.id for step in steps)][:-1], len(prompt))
 
 
 def stitched(
@@ -75,17 +76,19 @@ def stitched(
     return replace(found, note=unusual.note(model, found.weights))
 
 
-def _with_vectors(trace: AttentionTrace, checkpoint: Checkpoint, ids: list[int]) -> AttentionTrace:
+def _with_vectors(
+    trace: AttentionTrace, checkpoint: Checkpoint, ids: list[int], prompt: int | None = None
+) -> AttentionTrace:
+    """``trace`` with queries and keys; a model with a memory reads its ``prompt`` tokens and the others as it wrote."""
     import torch
 
     from core.attention.architectures.vectors import attach
 
-    if remembers(checkpoint.model):
-        raise NoAttentionMatrix(
-            f"{checkpoint.spec.name} read its continuation token by token, with a memory that went along; its queries "
-            "and keys can be shown over a text alone. Let it continue by 0 tokens."
-        )
-    return attach(trace, checkpoint, {"input_ids": torch.tensor([ids])})
+    pieces = None
+    if prompt is not None and remembers(checkpoint.model):
+        starts = _starts(prompt, len(ids))
+        pieces = [end - start for start, end in zip(starts, [*starts[1:], len(ids)], strict=True)]
+    return attach(trace, checkpoint, {"input_ids": torch.tensor([ids])}, pieces=pieces)
 
 
 def _read_whole(checkpoint: Checkpoint, ids: list[int]) -> AttentionMap:
@@ -98,7 +101,12 @@ def _seen(model: Any, prompt: int, n: int) -> Bools:
     """What each of n tokens may look at: a model with a memory reads the prompt in segments, then every token alone."""
     if not remembers(model):
         return allowed(model.config, n)
-    return remembered(n, [*range(0, prompt, SEGMENT), *range(prompt, n)], longest_memory(model))
+    return remembered(n, _starts(prompt, n), longest_memory(model))
+
+
+def _starts(prompt: int, n: int) -> list[int]:
+    """Where the segments begin in which n tokens were read, ``prompt`` of them before anything was written."""
+    return [*range(0, prompt, SEGMENT), *range(prompt, n)]
 
 
 def rewritten(

@@ -67,12 +67,19 @@ def longest_memory(model: Any) -> int | None:
 
 
 def read(
-    model: Any, ids: Tensor, mems: Any = None, *, segment: int = SEGMENT, memory: int | None = None, **given: Any
+    model: Any,
+    ids: Tensor,
+    mems: Any = None,
+    *,
+    segment: int | list[int] = SEGMENT,
+    memory: int | None = None,
+    **given: Any,
 ) -> Iterator[Any]:
     """What the model returns for each segment of ``ids`` (rows, n), one after the other.
 
     Args:
         mems: what the reading before this one returned as ``mems``, or None.
+        segment: tokens of a segment, or of each of them.
         memory: tokens to remember, no more than the model's own; None for as many as it keeps.
     """
     import torch

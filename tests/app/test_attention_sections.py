@@ -199,12 +199,12 @@ def test_models_of_other_kinds_are_held_against_their_like_or_told_why_not(check
     assert "needs the same tokens" in words(at.warning[0].value)
 
 
-def test_the_neuron_view_of_a_model_with_a_memory_opens_over_the_text_alone() -> None:
-    at = page(tab="bertviz", bertviz="neuron", model="atlas-transformer-xl")
+def test_the_neuron_view_of_a_model_with_a_memory_shows_what_it_wrote() -> None:
+    at = page(tab="bertviz", bertviz="neuron", model="atlas-transformer-xl", count="6")
     assert not at.warning, at.warning[0].value
     assert len(at.get("iframe")) == 1
-    assert widget(at.selectbox, "Continue by").disabled  # type: ignore[attr-defined]
-    assert "count" not in at.query_params
+    assert widget(at.selectbox, "Continue by").value == 6  # type: ignore[attr-defined]
+    assert at.query_params["count"] == "6"
 
 
 def test_two_models_of_one_tokeniser() -> None:

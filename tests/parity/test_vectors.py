@@ -14,11 +14,14 @@ from core.attention.architectures import vectors as module
 from core.attention.architectures.layout import ADAPTERS, TABLE
 from core.attention.architectures.vectors import scores, vectors, with_vectors
 from core.attention.capture import capture
+from core.attention.written import continued
 from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
+from core.language.generate import generate, prompt_ids
 from core.language.orders import ranks
 from core.language.permuted import streams
+from core.language.types import Decoding
 from tests import tinyfamilies
 
 IDS = torch.randint(5, 100, (1, 14), generator=torch.Generator().manual_seed(1))
@@ -101,6 +104,39 @@ def test_a_long_text_of_a_transformer_xl_is_read_in_segments_as_its_map_is_drawn
     whole = scores(checkpoint, given)["decoder"]
     np.testing.assert_allclose(softmax(whole), drawn.weights, atol=1e-5)
     assert np.isfinite(whole)[0, 0, -1].sum() < n
+
+
+@pytest.mark.parametrize("times", [1, 9])
+def test_what_a_transformer_xl_wrote_has_the_queries_and_keys_of_its_steps(times: int) -> None:
+    """Held against the steps' own weights, and against one pass: with a memory of all, pieces change nothing."""
+    checkpoint = tinyfamilies.make("xlnet-left")
+    text = " ".join(tinyfamilies.PLAIN.split()[:12] if times == 1 else [tinyfamilies.PLAIN] * times)
+    drawn = continued(checkpoint, text, 8, vectors=True).decoder
+    assert drawn is not None
+    assert drawn.queries is not None
+    assert drawn.keys is not None
+    n = len(drawn.query_tokens)
+    prompt, most = n - 8, checkpoint.model.config.mem_len
+    assert (n <= most) == (times == 1)
+    assert drawn.queries.shape == drawn.keys.shape == (2, 2, n, 8)
+    ids = [*prompt_ids(checkpoint, text)]
+    ids += [step.token.id for step in generate(checkpoint, text, Decoding(max_new_tokens=8))]
+    given = {"input_ids": torch.tensor([ids])}
+    pieces = [*(min(64, prompt - start) for start in range(0, prompt, 64)), *[1] * 8]
+    whole = scores(checkpoint, given, pieces)["decoder"]
+    np.testing.assert_allclose(softmax(whole), drawn.weights, atol=1e-5)
+    np.testing.assert_array_equal(np.isfinite(whole), np.broadcast_to(drawn.allowed, whole.shape))
+    endless = dataclasses.replace(checkpoint, model=copy.deepcopy(checkpoint.model))
+    endless.model.transformer.mem_len = endless.model.config.mem_len = None
+    at_once = with_vectors(endless, given, [n])["decoder"]
+    in_pieces = with_vectors(endless, given, pieces)["decoder"]
+    for one, other in zip(at_once, in_pieces, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+    if n <= most:  # nothing was forgotten, so what the page draws is one pass over the whole
+        np.testing.assert_allclose(drawn.queries, at_once[0], atol=1e-5)
+        np.testing.assert_allclose(drawn.keys, at_once[1], atol=1e-5)
+    else:
+        assert np.abs(drawn.queries[1, :, -1] - at_once[0][1, :, -1]).max() > 1e-4
 
 
 def test_the_streams_of_xlnet_have_the_kinds_and_rows_of_their_maps() -> None:

@@ -13,7 +13,7 @@ Legend: L layers, H heads, Q query tokens, K key tokens, d width of a head.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,7 +45,9 @@ class Vectors:
     """Sentences on what is unusual about them; empty where nothing is."""
 
 
-def vectors(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, Vectors]:
+def vectors(
+    checkpoint: Checkpoint, inputs: Mapping[str, Any], pieces: Sequence[int] | None = None
+) -> dict[MapKind, Vectors]:
     """Queries and keys of one text, by kind of attention.
 
     Args:
@@ -54,12 +56,14 @@ def vectors(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, 
             that `core.attention.capture` draws, but for a cross-attention's rows, which are here all of the decoder's:
             with a ``target_mapping`` XLNet's streams are ``decoder`` and ``query``, the latter with a row for each
             target; a long text of a Transformer-XL is read in segments.
+        pieces: for a model with a memory, how many tokens it read at once, each time; segments of the usual length
+            where not given. A token that was remembered has the key that it had when it was read.
 
     Raises:
         NoAttentionMatrix: an architecture without such vectors, or whose vectors are not known here.
     """
     found: dict[MapKind, Vectors] = {}
-    for kind, layers in each(checkpoint, inputs).items():
+    for kind, layers in each(checkpoint, inputs, pieces).items():
         names = layers[0][0].names
         shared = any(seen.before_turn is not None and len(seen.before_turn[1]) < place.heads for place, seen in layers)
         cap = layers[0][1].cap
@@ -75,19 +79,28 @@ def vectors(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, 
     return found
 
 
-def with_vectors(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, tuple[Floats, Floats]]:
+def with_vectors(
+    checkpoint: Checkpoint, inputs: Mapping[str, Any], pieces: Sequence[int] | None = None
+) -> dict[MapKind, tuple[Floats, Floats]]:
     """(queries (L, H, Q, d), keys (L, H, K, d)) by kind of attention; arguments and errors as :func:`vectors`."""
-    return {kind: (one.queries, one.keys) for kind, one in vectors(checkpoint, inputs).items()}
+    return {kind: (one.queries, one.keys) for kind, one in vectors(checkpoint, inputs, pieces).items()}
 
 
-def attach(trace: AttentionTrace, checkpoint: Checkpoint, inputs: Mapping[str, Any], first: int = 0) -> AttentionTrace:
+def attach(
+    trace: AttentionTrace,
+    checkpoint: Checkpoint,
+    inputs: Mapping[str, Any],
+    first: int = 0,
+    pieces: Sequence[int] | None = None,
+) -> AttentionTrace:
     """``trace`` with the queries and keys of its maps, where they are known.
 
     Args:
         inputs: what the trace was made from, as for :func:`vectors`.
         first: the decoder's row that is the first of the trace's cross-attention.
+        pieces: as for :func:`vectors`.
     """
-    found = with_vectors(checkpoint, inputs)
+    found = with_vectors(checkpoint, inputs, pieces)
 
     def kept(one: AttentionMap | None) -> AttentionMap | None:
         if one is None or one.kind not in found:
@@ -101,17 +114,21 @@ def attach(trace: AttentionTrace, checkpoint: Checkpoint, inputs: Mapping[str, A
     return AttentionTrace(trace.checkpoint, *(kept(one) for one in maps))
 
 
-def scores(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, Floats]:
+def scores(
+    checkpoint: Checkpoint, inputs: Mapping[str, Any], pieces: Sequence[int] | None = None
+) -> dict[MapKind, Floats]:
     """(L, H, Q, K) scores before the softmax by kind of attention, minus infinity where a key may not be seen.
 
     They are computed from the vectors, not asked of the model; arguments and errors as :func:`vectors`.
     """
     return {
-        kind: _stacked([seen.score for _, seen in layers]) for kind, layers in each(checkpoint, inputs).items()
+        kind: _stacked([seen.score for _, seen in layers]) for kind, layers in each(checkpoint, inputs, pieces).items()
     }  # fmt: skip
 
 
-def each(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, list[tuple[Place, Attended]]]:
+def each(
+    checkpoint: Checkpoint, inputs: Mapping[str, Any], pieces: Sequence[int] | None = None
+) -> dict[MapKind, list[tuple[Place, Attended]]]:
     """Every attention of one pass, layer by layer, by kind; arguments and errors as :func:`vectors`."""
     import torch
 
@@ -121,12 +138,15 @@ def each(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, lis
         look(watch, place)
     n, two_streams = inputs["input_ids"].shape[1], inputs.get("target_mapping") is not None
     done: dict[MapKind, list[tuple[Place, Attended]]] = {}
-    if remembers(watch.model) and inputs.get("mems") is None and n > SEGMENT:
+    if remembers(watch.model) and inputs.get("mems") is None and (pieces or n > SEGMENT):
+        sizes = list(pieces or [])
         with torch.inference_mode():
-            count = sum(1 for _ in read(watch.model, inputs["input_ids"], output_attentions=True))
+            count = sum(
+                1 for _ in read(watch.model, inputs["input_ids"], segment=sizes or SEGMENT, output_attentions=True)
+            )
             for place in all_places:
-                pieces = [attended(watch, place, number) for number in range(count)]
-                done.setdefault(place.kind, []).append((place, _joined(pieces, n)))
+                parts = [attended(watch, place, number) for number in range(count)]
+                done.setdefault(place.kind, []).append((place, _joined(parts, n)))
         return done
     drawn(watch, inputs)
     calls: Counter[str] = Counter()

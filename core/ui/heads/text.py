@@ -54,17 +54,14 @@ class Chosen:
 
 def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, vectors: bool = False) -> AttentionTrace:
     """Draw the controls, run the model, return its trace: `chosen_text` and `Chosen.trace`."""
-    return chosen_text(spec, state, pairs=pairs, vectors=vectors).trace(vectors=vectors)
+    return chosen_text(spec, state, pairs=pairs).trace(vectors=vectors)
 
 
-def chosen_text(
-    spec: CheckpointSpec, state: PageState, *, pairs: bool = False, vectors: bool = False, most: int | None = None
-) -> Chosen:
+def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, most: int | None = None) -> Chosen:
     """Draw the controls; the text is kept in the state.
 
     Args:
         pairs: offer a second sentence where the model can read one.
-        vectors: whether queries and keys will be asked for, which some models keep of a text alone.
         most: tokens that what is drawn can take; of a longer text, a part is chosen.
 
     Raises:
@@ -74,7 +71,7 @@ def chosen_text(
     slot = state.key(f"heads.text.{spec.kind}")
     st.session_state.setdefault(slot, state.text("text", samples[0]))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        run = _what_to_run(spec, state, vectors=vectors)
+        run = _what_to_run(spec, state)
         text = (
             st.text_input(
                 "Text", key=slot, persist_state="page", help="Of a long text, a part that you choose is drawn"
@@ -95,10 +92,10 @@ def chosen_text(
     return Chosen(spec, run, part, second, run.keywords.get("adapters"))
 
 
-def _what_to_run(spec: CheckpointSpec, state: PageState, *, vectors: bool) -> partial[AttentionTrace]:
+def _what_to_run(spec: CheckpointSpec, state: PageState) -> partial[AttentionTrace]:
     """The menu that this kind of model needs before its text, and what to do with the text."""
     if spec.kind == "causal-lm":
-        return partial(session.continued_trace, spec.slug, count=_count(spec, state, vectors=vectors))
+        return partial(session.continued_trace, spec.slug, count=_count(state))
     if spec.kind == "seq2seq-lm":
         task = task_menu(spec, state)
         return partial(session.rewritten_trace, spec.slug, task=task)
@@ -107,17 +104,8 @@ def _what_to_run(spec: CheckpointSpec, state: PageState, *, vectors: bool) -> pa
     return partial(session.trace, spec.slug)
 
 
-def _count(spec: CheckpointSpec, state: PageState, *, vectors: bool) -> int:
-    """How many tokens a decoder is to write; none where its queries and keys can be shown over a text alone."""
-    if vectors and _forgets(spec):
-        return int(
-            st.selectbox(
-                "Continue by", (0,), index=0, format_func=lambda n: f"{n} tokens", width=130, disabled=True,
-                key=state.key("heads.count.none"),
-                help="This model reads what it writes token by token, with a memory that goes along; its queries and "
-                "keys can be shown over a text alone",
-            )
-        )  # fmt: skip
+def _count(state: PageState) -> int:
+    """How many tokens a decoder is to write."""
     wanted = state.number("count", CONTINUED)
     wanted = min(CONTINUATIONS, key=lambda offered: abs(offered - wanted))
     count = st.selectbox(
@@ -127,13 +115,6 @@ def _count(spec: CheckpointSpec, state: PageState, *, vectors: bool) -> int:
     )  # fmt: skip
     state.set(count=None if count == CONTINUED else count)
     return int(count)
-
-
-def _forgets(spec: CheckpointSpec) -> bool:
-    """Whether a model has a memory of its own in place of all that it read."""
-    from core.language.segments import remembers
-
-    return remembers(session.checkpoint(spec.slug).model)
 
 
 def task_menu(spec: CheckpointSpec, state: PageState) -> str:
