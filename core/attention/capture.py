@@ -259,10 +259,10 @@ def _map(
     import torch
 
     layers = [layer for layer in attentions or () if layer is not None]
-    own = attending(model.config) if kind == "decoder" and not model.config.is_encoder_decoder else ()
-    if 0 < len(own) < len(layers) and own[-1] < len(
-        layers
-    ):  # what takes the place of attention may return something, too
+    mixed = kind == "decoder" and not model.config.is_encoder_decoder and getattr(model.config, "layer_types", None)
+    own = attending(model.config) if mixed else ()
+    # what takes the place of attention may return something, too
+    if 0 < len(own) < len(layers) and own[-1] < len(layers):
         layers = [layers[number] for number in own]
     if not layers:
         refuse(model.config.model_type)

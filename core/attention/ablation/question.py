@@ -202,8 +202,9 @@ class Reader:
 
     @property
     def trunk(self) -> Any:
-        """What gives the states that the head reads."""
-        return self.model.get_submodule(stacks(self.question.checkpoint)[-1].prefix.rstrip(".") or "decoder")
+        """What gives the states that the head reads; the decoder alone of an encoder-decoder, which lies within."""
+        found = self.model.get_submodule(stacks(self.question.checkpoint)[-1].prefix.rstrip(".") or "decoder")
+        return getattr(found, "decoder", found) if self.question.checkpoint.spec.kind == "causal-lm" else found
 
     def _only_there(self, _module: Any, _given: Any, back: Any) -> Any:
         if isinstance(back, _Given):

@@ -3,8 +3,9 @@
 Whoever looks inside an attention, or switches a head of it off, finds the modules through :func:`places`. A name is
 written from the trunk of the model, with ``{i}`` for the layer; ALBERT, whose layers share modules, counts groups, too.
 A projection that makes several things at once is followed by the part that is meant: ``c_attn:0/3``, or
-``in_proj:0/3h`` where each head's part is cut for itself, or ``qkv_proj:0/3g`` where heads share keys and values, whose
-parts are then narrower than that of the queries.
+``in_proj:0/3h`` where each head's part is cut for itself, ``qkv_proj:0/3g`` where heads share keys and values, whose
+parts are then narrower than that of the queries, or ``query_key_value:0/3b`` where heads that share a key stand in a
+bundle: their queries, the key, the value (Falcon).
 
 A Reformer's layers differ: those that hash have one projection for queries and keys, local ones have two.
 """
@@ -14,87 +15,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from core.attention.architectures import hosts
+from core.attention.architectures.attends import (
+    BART,
+    BERT,
+    LLAMA,
+    QWEN3,
+    T5,
+    TURNED,
+    UNSCALED,
+    Attends,
+    bert,
+)
 from core.attention.architectures.without import refuse
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 
-Score = Literal[
-    "plain", "biased", "causal", "local", "turned", "paired", "disentangled", "two-stream", "windowed", "blocks",
-    "hashed", "capped",
-]  # fmt: skip
-Scale = Literal["root", "one", "own"]
-
-
 ADAPTERS = "bert with adapters"
 """The type of `core.checkpoints.adapters.AdapterBert`, whose configuration is that of its trunk."""
 _WITHIN = {"opt": "decoder."}
 """The part of a trunk that holds all of it, and that the head's model calls in its place."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attends:
-    """The parts of one kind of attention."""
-
-    module: str
-    """The module that computes scores and weights: what goes in has the mask, what comes out ends with the weights."""
-    out: str
-    """The projection after the heads are joined; head h reads the h-th of H equal parts of its input."""
-    parts: str = "query key value"
-    """The projections to queries, keys and values, below ``module``; empty where they are plain tensors (XLNet)."""
-    score: Score = "plain"
-    """How scores are made of queries and keys: see `core.attention.architectures.scores`."""
-    scale: Scale = "root"
-    """What the product is multiplied by: d^-1/2, 1, or what the module's ``scaling`` says."""
-    mask: str = "attention_mask"
-    """What the module's argument with the mask is called."""
-    heads: str = "num_attention_heads"
-    """What the configuration calls the number of heads."""
-    note: str = ""
-    """What is unusual about queries and keys, as a sentence."""
-    norms: str = ""
-    """The norms of queries and keys, below ``module``; a model that lacks them at its settings has none."""
-
-
-def _bert(name: str = "attention", put: str = "output", **more: Any) -> Attends:
-    layer = f"encoder.layer.{{i}}.{name}"
-    return Attends(f"{layer}.self", f"{layer}.{put}.dense", **more)
-
-
-_BERT = {"encoder": _bert(), "decoder": _bert(), "cross": _bert("crossattention")}
-_TURNED = "Queries and keys are shown after the turn by their positions."
-_LLAMA = Attends(
-    "layers.{i}.self_attn", "layers.{i}.self_attn.o_proj", "q_proj k_proj v_proj", "turned", note=_TURNED
-)  # fmt: skip
-_QWEN3 = replace(
-    _LLAMA, norms="q_norm k_norm", note="Queries and keys are shown after their norms and the turn by their positions."
-)
-_UNSCALED = "Nothing is divided by the root of the width: the product of query and key is the score itself"
-
-
-def _bart(side: str, name: str, heads: str) -> Attends:
-    own = f"{side}.layers.{{i}}.{name}"
-    return Attends(own, f"{own}.out_proj", "q_proj k_proj v_proj", heads=heads)
-
-
-_BART = {
-    "encoder": _bart("encoder", "self_attn", "encoder_attention_heads"),
-    "decoder": _bart("decoder", "self_attn", "decoder_attention_heads"),
-    "cross": _bart("decoder", "encoder_attn", "decoder_attention_heads"),
-}
-
-
-def _t5(side: str, place: int, name: str) -> Attends:
-    own = f"{side}.block.{{i}}.layer.{place}.{name}"
-    bias = ", before a number for the distance is added." if name == "SelfAttention" else "."
-    return Attends(own, f"{own}.o", "q k v", "biased", "one", "mask", note=_UNSCALED + bias)
-
-
-_T5 = {
-    "encoder": _t5("encoder", 0, "SelfAttention"),
-    "decoder": _t5("decoder", 0, "SelfAttention"),
-    "cross": _t5("decoder", 1, "EncDecAttention"),
-}
 _APART = "Queries and keys of the content; the score has two more terms, for the distance."
 _ALBERT = "encoder.albert_layer_groups.{group}.albert_layers.{inner}.attention"
 _XLNET = Attends(
@@ -103,30 +44,30 @@ _XLNET = Attends(
 )  # fmt: skip
 
 TABLE: dict[str, dict[str, Attends]] = {
-    "bert": _BERT,
-    ADAPTERS: {"encoder": _bert(put="output.output")},
-    "roberta": _BERT,
-    "xlm-roberta": _BERT,
-    "camembert": _BERT,
-    "electra": _BERT,
-    "bert-generation": _BERT,
+    "bert": BERT,
+    ADAPTERS: {"encoder": bert(put="output.output")},
+    "roberta": BERT,
+    "xlm-roberta": BERT,
+    "camembert": BERT,
+    "electra": BERT,
+    "bert-generation": BERT,
     "modernbert": {
         "encoder": Attends(
-            "layers.{i}.attn", "layers.{i}.attn.Wo", "Wqkv:0/3 Wqkv:1/3 Wqkv:2/3", "turned", note=_TURNED
+            "layers.{i}.attn", "layers.{i}.attn.Wo", "Wqkv:0/3 Wqkv:1/3 Wqkv:2/3", "turned", note=TURNED
         )
     },
-    "big_bird": {"encoder": _bert(score="blocks")},
+    "big_bird": {"encoder": bert(score="blocks")},
     "longformer": {
-        "encoder": _bert(
+        "encoder": bert(
             score="windowed",
             note="Queries and keys of the window; the first token, which sees all, has projections of its own.",
         )
     },
     "deberta": {
-        "encoder": _bert(parts="in_proj:0/3h in_proj:1/3h in_proj:2/3h", score="disentangled", note=_APART)
+        "encoder": bert(parts="in_proj:0/3h in_proj:1/3h in_proj:2/3h", score="disentangled", note=_APART)
     },
     "deberta-v2": {
-        "encoder": _bert(parts="query_proj key_proj value_proj", score="disentangled", note=_APART)
+        "encoder": bert(parts="query_proj key_proj value_proj", score="disentangled", note=_APART)
     },
     "albert": {"encoder": Attends(_ALBERT, f"{_ALBERT}.dense")},
     "distilbert": {
@@ -149,14 +90,14 @@ TABLE: dict[str, dict[str, Attends]] = {
     "gpt_neo": {
         "decoder": Attends(
             "h.{i}.attn.attention", "h.{i}.attn.attention.out_proj", "q_proj k_proj v_proj", "local", "one",
-            note=_UNSCALED + ".",
+            note=UNSCALED + ".",
         )
     },
-    "gptj": {"decoder": Attends("h.{i}.attn", "h.{i}.attn.out_proj", "q_proj k_proj v_proj", "paired", note=_TURNED)},
+    "gptj": {"decoder": Attends("h.{i}.attn", "h.{i}.attn.out_proj", "q_proj k_proj v_proj", "paired", note=TURNED)},
     "gpt_neox": {
         "decoder": Attends(
             "layers.{i}.attention", "layers.{i}.attention.dense",
-            "query_key_value:0/3h query_key_value:1/3h query_key_value:2/3h", "turned", note=_TURNED,
+            "query_key_value:0/3h query_key_value:1/3h query_key_value:2/3h", "turned", note=TURNED,
         )
     },
     "ctrl": {"decoder": Attends("h.{i}.multi_head_attention", "h.{i}.multi_head_attention.dense", "Wq Wk Wv")},
@@ -169,27 +110,27 @@ TABLE: dict[str, dict[str, Attends]] = {
     "opt": {
         "decoder": Attends("layers.{i}.self_attn", "layers.{i}.self_attn.out_proj", "q_proj k_proj v_proj")
     },
-    "llama": {"decoder": _LLAMA},
-    "mistral": {"decoder": _LLAMA},
-    "qwen2": {"decoder": _LLAMA},
-    "qwen3": {"decoder": _QWEN3},
-    "gemma": {"decoder": _LLAMA},
-    "smollm3": {"decoder": replace(_LLAMA, note=f"{_TURNED[:-1]}, in the layers that turn them.")},
-    "olmo2": {"decoder": _QWEN3},
-    "olmo3": {"decoder": _QWEN3},
-    "gemma2": {"decoder": replace(_LLAMA, score="capped", scale="own")},
-    "gemma3_text": {"decoder": replace(_QWEN3, scale="own")},
+    "llama": {"decoder": LLAMA},
+    "mistral": {"decoder": LLAMA},
+    "qwen2": {"decoder": LLAMA},
+    "qwen3": {"decoder": QWEN3},
+    "gemma": {"decoder": LLAMA},
+    "smollm3": {"decoder": replace(LLAMA, note=f"{TURNED[:-1]}, in the layers that turn them.")},
+    "olmo2": {"decoder": QWEN3},
+    "olmo3": {"decoder": QWEN3},
+    "gemma2": {"decoder": replace(LLAMA, score="capped", scale="own")},
+    "gemma3_text": {"decoder": replace(QWEN3, scale="own")},
     "phi": {
-        "decoder": replace(_LLAMA, out="layers.{i}.self_attn.dense", norms="q_layernorm k_layernorm")
+        "decoder": replace(LLAMA, out="layers.{i}.self_attn.dense", norms="q_layernorm k_layernorm")
     },
-    "phi3": {"decoder": replace(_LLAMA, parts="qkv_proj:0/3g qkv_proj:1/3g qkv_proj:2/3g")},
-    "t5": _T5,
-    "mt5": _T5,
-    "bart": _BART,
-    "mbart": _BART,
-    "marian": _BART,
-    "m2m_100": _BART,
-}  # fmt: skip
+    "phi3": {"decoder": replace(LLAMA, parts="qkv_proj:0/3g qkv_proj:1/3g qkv_proj:2/3g")},
+    "t5": T5,
+    "mt5": T5,
+    "bart": BART,
+    "mbart": BART,
+    "marian": BART,
+    "m2m_100": BART,
+} | hosts.TABLE  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,13 @@ turned          :math:`R_i q_i \cdot R_j k_j / \sqrt d`, pairs of numbers turned
                 some models do not turn them (Kazemnejad et al. 2023)
 capped          as turned, with :math:`c \tanh(s / c)` in place of a score s, which keeps it between -c and c
                 (Bello et al. 2016; Gemma 2: Riviere et al. 2024)
-paired          as turned, but pairs of neighbours, and only the first numbers of a head (GPT-J)
+paired          as turned, but pairs of neighbours, and only the first numbers of a head (GPT-J), or all of them
+                (RoFormer: Su et al. 2021, which may turn the values, too)
+neighbours      the same, of all or the first numbers of a head, in turn with layers that do not turn (Cohere, GLM)
+placed          :math:`q_i \cdot k_j / \sqrt d + b_{j-i}`, T5's bias beside a scaled product (MPNet: Song et al. 2020)
+sloped          :math:`q_i \cdot k_j / \sqrt d + m_h j`, ALiBi with a slope for each head (Press et al. 2021): the same
+                row as with :math:`m_h (j - i)`, by which the paper writes it; Falcon divides both terms by
+                :math:`\sqrt d` (BLOOM: Scao et al. 2022; MPT, Falcon), and turns in place of it where it has no slopes
 disentangled    content and distance by themselves: `core.attention.architectures.disentangled`
 two-stream      content, distance, segment, with biases: `core.attention.architectures.relative`
 windowed        :math:`q_i \cdot k_j / \sqrt d` in a window, :math:`q^g_i \cdot k^g_j / \sqrt d` in the row of a global
@@ -34,8 +40,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.attention.architectures import hashed, rotary
+from core.attention.architectures.attends import Score
 from core.attention.architectures.disentangled import PARTS, position_scores
-from core.attention.architectures.layout import Place, Score
+from core.attention.architectures.layout import Place
+from core.attention.architectures.projections import (
+    by_head,
+    called,
+    clip_of,
+    first_row,
+    made_by,
+    module_of,
+    normed,
+    norms_of,
+    spread,
+)
 from core.attention.architectures.relative import stream
 from core.attention.architectures.watch import Call, Watch, blocks_of
 from core.errors import NoAttentionMatrix
@@ -44,6 +62,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _GLOBAL = ("query_global", "key_global", "value_global")
+_HIDDEN = -1e30
+"""What a mask that holds slopes, too, is below where a key is hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +104,7 @@ def look(watch: Watch, place: Place) -> None:
         watch.on(place.path(place.names.out))
     watch.on(*(f"{place.module}.{name.partition(':')[0]}" for name in place.names.parts.split()))
     if place.names.score == "hashed":
-        watch.on(*(f"{place.module}.{name}" for name in hashed.projections(_module(watch, place))))
+        watch.on(*(f"{place.module}.{name}" for name in hashed.projections(module_of(watch, place))))
     if place.names.score == "windowed":
         watch.on(*(f"{place.module}.{name}" for name in _GLOBAL))
 
@@ -102,79 +122,32 @@ def attended(watch: Watch, place: Place, count: int = 0, *, asking: bool = False
     calls = watch.calls(place.module)
     call = calls[count] if calls else Call({}, (None,))  # parts of sparse attention are called one by one
     if place.names.score == "two-stream":
-        return _two_stream(_module(watch, place), call, asking=asking)
+        return _two_stream(module_of(watch, place), call, asking=asking)
     if place.names.score == "hashed":
         return _hashed(watch, place, call)
-    made = [_made(watch, place, name, count) for name in place.names.parts.split()]
+    called(watch, place, count)
+    made = [made_by(watch, place, name, count) for name in place.names.parts.split()]
     width = made[0].shape[-1] // place.heads
-    query, key, value = (_split(vectors, width) for vectors in made)
+    query, key, value = (by_head(vectors, width) for vectors in made)
     before_norm = None
-    if norms := _norms(watch, place):
+    if norms := norms_of(watch, place):
         before_norm = query, key
-        query, key = (_normed(norm, vectors) for norm, vectors in zip(norms, before_norm, strict=True))
-    factor = {"root": width**-0.5, "one": 1.0}.get(place.names.scale) or float(_module(watch, place).scaling)
+        query, key = (normed(norm, vectors) for norm, vectors in zip(norms, before_norm, strict=True))
+    if clip := clip_of(module_of(watch, place)):
+        query, key, value = (vectors.clamp(-clip, clip) for vectors in (query, key, value))
+    factor = {"root": width**-0.5, "one": 1.0}.get(place.names.scale) or float(module_of(watch, place).scaling)
     met = Attended(
         query,
         key,
         value,
-        {"content": query @ _spread(key, place.heads).transpose(-1, -2) * factor},
+        {"content": query @ spread(key, place.heads).transpose(-1, -2) * factor},
         _seen(call.given.get(place.names.mask)),
         call.back[-1][0] if call.back[-1] is not None else None,
         factor,
-        _row(next(iter(watch.calls(place.path(place.names.out))[count].given.values()))),
+        first_row(next(iter(watch.calls(place.path(place.names.out))[count].given.values()))),
         before_norm=before_norm,
     )
     return _FINISHED[place.names.score](met, call, watch, place)
-
-
-def _module(watch: Watch, place: Place) -> Any:
-    return watch.model.get_submodule(place.module)
-
-
-def _made(watch: Watch, place: Place, name: str, count: int) -> Tensor:
-    """(n, w) what a projection gave for the first row."""
-    name, _, part = name.partition(":")
-    whole = _row(watch.calls(f"{place.module}.{name}")[count].back)
-    if not part:
-        return whole
-    number, parts = (int(n) for n in part.rstrip("gh").split("/"))
-    if part.endswith("h"):
-        cut: Tensor = whole.unflatten(-1, (place.heads, -1)).chunk(parts, dim=-1)[number].flatten(-2)  # type: ignore[no-untyped-call]
-        return cut
-    if part.endswith("g"):
-        heads = (place.heads, *[int(place.stack.config.num_key_value_heads)] * (parts - 1))
-        width = whole.shape[-1] // sum(heads)
-        return whole[..., width * sum(heads[:number]) : width * sum(heads[: number + 1])]
-    return whole.chunk(parts, dim=-1)[number]
-
-
-def _row(tensor: Tensor) -> Tensor:
-    """The first row of a batch; BigBird in blocks reads one text without such an axis."""
-    return tensor[0] if tensor.dim() > 2 else tensor
-
-
-def _split(vectors: Tensor, width: int) -> Tensor:
-    """(n, w) to (H, n, d)."""
-    return vectors.reshape(len(vectors), -1, width).transpose(0, 1)
-
-
-def _norms(watch: Watch, place: Place) -> list[Any]:
-    """The norms of queries and keys; empty where the model has none."""
-    own = _module(watch, place)
-    return [getattr(own, name) for name in place.names.norms.split() if getattr(own, name, None) is not None]
-
-
-def _normed(norm: Any, vectors: Tensor) -> Tensor:
-    """(H, n, d) every head's vectors through the same norm, or all heads' numbers through one (OLMo 2)."""
-    if norm.weight.shape[-1] == vectors.shape[-1]:
-        normed: Tensor = norm(vectors)
-        return normed
-    return _split(norm(vectors.transpose(0, 1).flatten(1)), vectors.shape[-1])
-
-
-def _spread(vectors: Tensor, heads: int) -> Tensor:
-    """(fewer heads, n, d) repeated to (H, n, d)."""
-    return vectors.repeat_interleave(heads // len(vectors), dim=0)
 
 
 def _seen(mask: Any) -> Tensor | None:
@@ -184,60 +157,121 @@ def _seen(mask: Any) -> Tensor | None:
 
 
 def _plain(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
-    return met
+    if len(met.key) == place.heads:
+        return met
+    return replace(met, key=spread(met.key, place.heads), value=spread(met.value, place.heads))
 
 
 def _biased(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
-    """The bias comes back between the output and the weights; a cross-attention's is zero and left out."""
-    bias = call.back[1][0]
-    terms = met.terms | ({"position": bias} if call.given.get("key_value_states") is None else {})
-    return replace(met, terms=terms)
+    """The bias comes back between the output and the weights; a cross-attention's is zero and left out.
+
+    Every layer of a UMT5 has one of its own, which stays within.
+    """
+    if call.given.get("key_value_states") is not None or call.given.get("encoder_hidden_states") is not None:
+        return met
+    if len(call.back) > 2:
+        return replace(met, terms=met.terms | {"position": call.back[1][0]})
+    own, (queries, keys) = module_of(watch, place), (met.query.shape[1], met.key.shape[1])
+    return replace(met, terms=met.terms | {"position": own.compute_bias(queries, keys)[0]})
+
+
+def _placed(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    return replace(met, terms=met.terms | {"position": call.given["position_bias"][0]})
+
+
+def _sloped(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    """The slopes times the keys' places come in as (H, 1, K), or so for every row.
+
+    An MPT's mask is True where a key is hidden; that of a Falcon has the slopes once more, and they count twice.
+    """
+    import torch
+
+    slopes = call.given.get("alibi", call.given.get("position_bias"))
+    if slopes is None:
+        other = _turned if "position_embeddings" in call.given else _plain  # an MPT may have neither
+        return other(met, call, watch, place)
+    falcon, mask = place.stack.type == "falcon", call.given.get(place.names.mask)
+    term = slopes.reshape(-1, 1, slopes.shape[-1])[: place.heads, :, -met.key.shape[1] :]
+    term = (term * met.factor if falcon else term).expand_as(met.terms["content"])
+    if mask is None:
+        return replace(_plain(met, call, watch, place), terms=met.terms | {"position": term})
+    seen = ~mask[0] if mask.dtype == torch.bool else mask[0] > _HIDDEN
+    if falcon:
+        term = term + mask[0].masked_fill(~seen, 0.0)
+    return replace(_plain(met, call, watch, place), terms=met.terms | {"position": term}, seen=seen)
 
 
 def _local(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
     """What may be seen is a buffer of the module, and beside it there is the usual mask."""
     queries, keys = met.query.shape[1], met.key.shape[1]
-    near = _module(watch, place).bias[0, :, keys - queries : keys, :keys].bool()
+    near = module_of(watch, place).bias[0, :, keys - queries : keys, :keys].bool()
     return replace(met, seen=near if met.seen is None else near & met.seen)
 
 
 def _turned(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
-    if not getattr(_module(watch, place), "use_rope", True):
-        return replace(met, key=_spread(met.key, place.heads), value=_spread(met.value, place.heads))
+    if not _turns(module_of(watch, place), place):
+        return replace(met, key=spread(met.key, place.heads), value=spread(met.value, place.heads))
     cos, sin = (part[0] for part in call.given["position_embeddings"])
     return _after_turn(met, lambda vectors: rotary.halves(vectors, cos, sin))
 
 
+def _turns(own: Any, place: Place) -> bool:
+    """Whether a layer turns its queries and keys; in some models those that see the whole text do not."""
+    if place.stack.type == "cohere2":
+        return own.sliding_window is not None
+    if place.stack.type == "exaone4":
+        return own.sliding_window is None or bool(own.is_sliding)
+    return bool(getattr(own, "use_rope", True))
+
+
+def _neighbours(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    """Angles come in each twice: side by side, or the second time behind all others."""
+    import torch
+
+    if not _turns(module_of(watch, place), place):
+        return replace(met, key=spread(met.key, place.heads), value=spread(met.value, place.heads))
+    cos, sin = (part[0] for part in call.given["position_embeddings"])
+    half = cos.shape[-1] // 2
+    if torch.equal(cos[..., :half], cos[..., half:]):
+        cos, sin = (part[..., :half].repeat_interleave(2, dim=-1) for part in (cos, sin))
+    return _after_turn(met, lambda vectors: rotary.neighbours(vectors, cos, sin))
+
+
 def _capped(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
-    turned, cap = _turned(met, call, watch, place), _module(watch, place).attn_logit_softcapping
+    turned, cap = _turned(met, call, watch, place), module_of(watch, place).attn_logit_softcapping
     if not cap:
         return turned
     return replace(turned, terms={"content": (turned.terms["content"] / cap).tanh() * cap}, cap=float(cap))
 
 
 def _paired(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
-    sines = _module(watch, place).embed_positions[call.given["position_ids"][0]]
+    own = module_of(watch, place)
+    given = call.given.get("sinusoidal_pos")
+    sines = own.embed_positions[call.given["position_ids"][0]] if given is None else given[0, 0]
     sin, cos = sines.repeat_interleave(2, dim=-1).chunk(2, dim=-1)
-    return _after_turn(met, lambda vectors: rotary.neighbours(vectors, cos, sin))
+    turned = _after_turn(met, lambda vectors: rotary.neighbours(vectors, cos, sin))
+    if not getattr(own, "rotary_value", False):
+        return turned
+    return replace(turned, value=rotary.neighbours(met.value, cos, sin))
 
 
 def _after_turn(met: Attended, turn: Callable[[Tensor], Tensor]) -> Attended:
     """With queries and keys turned, and what several heads share repeated for each."""
-    query, key = turn(met.query), _spread(turn(met.key), len(met.query))
+    query, key = turn(met.query), spread(turn(met.key), len(met.query))
     return replace(
         met,
         query=query,
         key=key,
-        value=_spread(met.value, len(met.query)),
+        value=spread(met.value, len(met.query)),
         terms={"content": query @ key.transpose(-1, -2) * met.factor},
         before_turn=(met.query, met.key),
     )
 
 
 def _disentangled(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
-    own, table = _module(watch, place), call.given.get("rel_embeddings")
+    own, table = module_of(watch, place), call.given.get("rel_embeddings")
     if hasattr(own, "q_bias"):  # of version 1, beside the projection that makes all three
-        (query,), (value,) = (_split(bias[None], met.query.shape[-1])[None] for bias in (own.q_bias, own.v_bias))
+        (query,), (value,) = (by_head(bias[None], met.query.shape[-1])[None] for bias in (own.q_bias, own.v_bias))
         query = met.query + query
         content = query @ met.key.transpose(-1, -2) * met.factor
         met = replace(met, query=query, value=met.value + value, terms={"content": content})
@@ -260,8 +294,8 @@ def _windowed(met: Attended, call: Call, watch: Watch, place: Place) -> Attended
     from core.efficiency.longformer import GLOBAL
     from core.efficiency.windowed import allowed
 
-    width, side = met.query.shape[-1], _module(watch, place).one_sided_attn_window_size
-    query, key, value = (_split(watch.calls(f"{place.module}.{name}")[0].back[0], width) for name in _GLOBAL)
+    width, side = met.query.shape[-1], module_of(watch, place).one_sided_attn_window_size
+    query, key, value = (by_head(watch.calls(f"{place.module}.{name}")[0].back[0], width) for name in _GLOBAL)
     rows = torch.tensor(GLOBAL)
     content = met.terms["content"].index_copy(1, rows, query @ key.transpose(-1, -2) * met.factor)
     made = replace(
@@ -287,9 +321,9 @@ def _blocks(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
 
 def _hashed(watch: Watch, place: Place, call: Call) -> Attended:
     """What fills the last chunk is left out; the weights are not kept by the pass and computed here."""
-    own, n = _module(watch, place), watch.length
-    made = {name: _row(watch.calls(f"{place.module}.{name}")[0].back)[:n] for name in hashed.projections(own)}
-    met = hashed.met(own, {name: _split(one, one.shape[-1] // place.heads) for name, one in made.items()})
+    own, n = module_of(watch, place), watch.length
+    made = {name: first_row(watch.calls(f"{place.module}.{name}")[0].back)[:n] for name in hashed.projections(own)}
+    met = hashed.met(own, {name: by_head(one, one.shape[-1] // place.heads) for name, one in made.items()})
     found = Attended(
         met.query,
         met.key,
@@ -298,7 +332,7 @@ def _hashed(watch: Watch, place: Place, call: Call) -> Attended:
         met.seen,
         None,
         met.factor,
-        _row(call.back.hidden_states)[:n],
+        first_row(call.back.hidden_states)[:n],
         shared=hashed.hashes(own),
     )
     return replace(found, weights=found.score.softmax(-1))
@@ -335,6 +369,9 @@ _FINISHED: dict[Score, Callable[[Attended, Call, Watch, Place], Attended]] = {
     "turned": _turned,
     "capped": _capped,
     "paired": _paired,
+    "neighbours": _neighbours,
+    "placed": _placed,
+    "sloped": _sloped,
     "disentangled": _disentangled,
     "windowed": _windowed,
     "blocks": _blocks,

@@ -21,6 +21,10 @@ _SINKS = (
     "Rows sum to less than one: every head has a sink, a learnt number beside the scores that takes a share of the "
     "weight and stands for no token."
 )
+_TWICE = (
+    "The slopes count twice here: the library adds them to the mask and, where weights are asked for, once more. The "
+    "published Falcon adds them once."
+)
 _ROUNDED = 1e-2
 """How far from one a sum may be that is one but for rounding."""
 _OTHER = "Rows do not sum to one: they run from {low:.2f} to {high:.2f}, as the model gives them."
@@ -32,7 +36,8 @@ def note(model: Any, weights: Floats) -> str:
     Raises:
         NoAttentionMatrix: these are no weights.
     """
-    parts = (_numbered(model.config, len(weights)), _windowed(model.config), _sums(model, weights))
+    twice = _TWICE if model.config.model_type == "falcon" and model.config.alibi else ""
+    parts = (_numbered(model.config, len(weights)), _windowed(model.config), twice, _sums(model, weights))
     return " ".join(filter(None, parts))
 
 

@@ -1,0 +1,119 @@
+"""Architectures that a host may add: their maps, the scores these come from, and their heads, held to the library."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from core.attention.ablation.ablate import switch_off
+from core.attention.ablation.gates import Gates, heads_of
+from core.attention.ablation.question import Reader, ask
+from core.attention.architectures import hosts
+from core.attention.architectures.vectors import scores
+from core.attention.capture import capture
+from core.checkpoints.spec import Checkpoint
+from tests import tinyhosts
+from tests.parity.test_ablate import mutilated
+from tests.parity.test_vectors import inputs_of, of_the_library, softmax
+from tests.tinyfamilies import PLAIN, answer_of, text_for, tokenizer_of
+
+
+@pytest.mark.parametrize("name", tinyhosts.HOSTS)
+def test_scores_made_of_queries_and_keys_are_what_the_model_attends_to(name: str) -> None:
+    checkpoint = tinyhosts.make(name)
+    given = inputs_of(checkpoint)
+    expected, found = of_the_library(checkpoint, given), scores(checkpoint, given)
+    assert found.keys() == expected.keys()
+    for kind, weights in expected.items():
+        assert found[kind].shape == weights.shape
+        assert np.abs(weights - 1 / weights.shape[-1]).max() > 1e-3  # there is something to tell apart
+        np.testing.assert_allclose(softmax(found[kind]), weights, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", tinyhosts.HOSTS)
+def test_maps_have_their_queries_and_keys_and_say_what_is_not_computed(name: str) -> None:
+    checkpoint = tinyhosts.make(name)
+    seq2seq = checkpoint.spec.kind == "seq2seq-lm"
+    trace = capture(checkpoint, PLAIN, target="The dog." if seq2seq else None, vectors=True)
+    assert len(trace.maps) == (3 if seq2seq else 1)
+    for found in trace.maps:
+        assert found.queries is not None
+        assert found.keys is not None
+        assert found.queries.shape[:3] == found.weights.shape[:3]
+        assert found.keys.shape[:3] == (*found.weights.shape[:2], found.weights.shape[3])
+        np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-4)
+        for layer in range(found.layers):
+            for head in range(found.heads):
+                np.testing.assert_array_equal(found.weights[layer, head] > 0, found.computed(layer, head))
+
+
+@pytest.mark.parametrize("name", tinyhosts.HOSTS)
+def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
+    checkpoint = tinyhosts.make(name)
+    question = ask(checkpoint, text_for(checkpoint))
+    every = heads_of(checkpoint)
+    off = [set(), {every[1]}, set({head.kind: head for head in every}.values()), set(every)]
+    reader = Reader(question)
+    Gates(reader.model, checkpoint).shut(off)
+    found = reader.answers(len(off))
+    for row, heads in enumerate(off):
+        expected = answer_of(mutilated(checkpoint, heads), question)
+        torch.testing.assert_close(found[row], expected, atol=2e-4, rtol=1e-4)
+        assert row == 0 or not torch.allclose(found[row], found[0], atol=1e-4), "nothing was switched off"
+    assert switch_off(checkpoint, text_for(checkpoint), every[:1]).bits >= 0
+
+
+def test_falcons_slopes_count_twice_where_weights_are_asked_for_and_its_map_says_so() -> None:
+    """The note is right as long as the library's two ways to compute one model differ by its slopes."""
+    checkpoint = tinyhosts.make("decoder falcon-sloped")
+    model = checkpoint.model
+    fused = transformers.FalconForCausalLM._from_config(copy.deepcopy(model.config), attn_implementation="sdpa").eval()
+    fused.load_state_dict(model.state_dict())
+    given = inputs_of(checkpoint)
+    with torch.inference_mode():
+        once, twice = fused(**given).logits, model(**given).logits
+        assert not torch.allclose(once, twice, atol=1e-3)
+        single, slopes = copy.deepcopy(model), transformers.models.falcon.modeling_falcon.build_alibi_tensor
+        for block in single.transformer.h:
+            own = block.self_attention
+
+            def halved(*args: Any, _forward: Any = own.forward, **more: Any) -> Any:
+                return _forward(*args, **(more | {"alibi": more["alibi"] * 0}))
+
+            own.forward = halved
+        torch.testing.assert_close(single(**given).logits, once, atol=1e-4, rtol=1e-4)
+    found = capture(checkpoint, PLAIN).decoder
+    assert found is not None
+    assert found.note.startswith("The slopes count twice here")
+    assert slopes(torch.ones(1, 3), 4, torch.float32)[:, 0, 2].tolist() == [0.5, 0.125, 0.03125, 0.0078125]
+    turned = capture(tinyhosts.make("decoder falcon"), PLAIN).decoder
+    assert turned is not None
+    assert turned.note == ""
+
+
+def test_the_decoder_of_an_encoder_decoder_alone_shows_all_its_layers() -> None:
+    """What such a configuration calls the number of layers is that of the encoder which is not there."""
+    made = tinyhosts.make("both pegasus")
+    config = copy.deepcopy(made.model.config)
+    config.vocab_size = len(tokenizer_of("causal-lm"))
+    config.is_decoder, config.is_encoder_decoder = True, False
+    assert config.num_hidden_layers == 2 < config.decoder_layers
+    model = transformers.PegasusForCausalLM._from_config(config, attn_implementation="eager").eval()
+    alone = Checkpoint(model, tokenizer_of("causal-lm"), dataclasses.replace(made.spec, kind="causal-lm"))
+    found = capture(alone, "The cat sat.", vectors=True).decoder
+    assert found is not None
+    assert found.note == ""
+    ids = alone.tokenizer("The cat sat.", return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        expected = torch.cat(model(input_ids=ids, output_attentions=True, use_cache=False).attentions)
+    np.testing.assert_allclose(found.weights, expected.numpy(), atol=1e-6)
+
+
+def test_every_architecture_of_the_table_is_tested() -> None:
+    assert {tinyhosts.type_of(name) for name in tinyhosts.HOSTS} == set(hosts.TABLE)

@@ -1,0 +1,161 @@
+"""Tiny random models of architectures that a host may add and the app does not ship: one or more settings of each.
+
+Made as those of `tests.tinyfamilies`, every number drawn. ``HOSTS`` maps a name to how it is made.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
+from tests.tinyfamilies import POSITIONS, tokenizer_of
+
+_WIDTHS: dict[str, Any] = {
+    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24,
+    "max_position_embeddings": POSITIONS, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": None,
+}  # fmt: skip
+_SHARED = _WIDTHS | {"num_key_value_heads": 2}
+_WIDER = _SHARED | {"head_dim": 6}
+_EXPERTS = _SHARED | {
+    "num_experts": 2, "num_local_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 24,
+    "shared_expert_intermediate_size": 24,
+}  # fmt: skip
+_IN_TURN = _WIDER | {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
+_GPT: dict[str, Any] = {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": POSITIONS}
+_BART: dict[str, Any] = {
+    "d_model": 16, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
+    "decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 20, "max_position_embeddings": POSITIONS,
+    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1, "decoder_start_token_id": 1, "forced_eos_token_id": None,
+}  # fmt: skip
+_T5: dict[str, Any] = {
+    "d_model": 16, "d_kv": 6, "d_ff": 24, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 2,
+    "relative_attention_num_buckets": 8, "relative_attention_max_distance": 12,
+    "pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0,
+}  # fmt: skip
+_XLM: dict[str, Any] = {
+    "emb_dim": 16, "n_layers": 2, "n_heads": 2, "max_position_embeddings": POSITIONS, "pad_index": 0, "pad_token_id": 0,
+}  # fmt: skip
+_PADDED = _WIDTHS | {"max_position_embeddings": POSITIONS + 2}
+_ENCODERS: dict[str, dict[str, Any]] = {
+    "data2vec-text": _PADDED,
+    "ernie": _WIDTHS | {"use_task_id": True},
+    "eurobert": _SHARED,
+    "flaubert": _XLM,
+    "gte": _WIDTHS,
+    "jina_embeddings_v3": _WIDTHS,
+    "layoutlm": _WIDTHS,
+    "luke": _PADDED | {"use_entity_aware_attention": True, "entity_vocab_size": 5, "entity_emb_size": 8},
+    "megatron-bert": _WIDTHS,
+    "mobilebert": _WIDTHS | {"intra_bottleneck_size": 16, "embedding_size": 8},
+    "mpnet": _PADDED,
+    "nomic_bert": _WIDTHS,
+    "rembert": _WIDTHS | {"input_embedding_size": 8, "output_embedding_size": 8},
+    "roberta-prelayernorm": _PADDED,
+    "roc_bert": _WIDTHS | {"pronunciation_vocab_size": 300, "shape_vocab_size": 300},
+    "roformer": _WIDTHS | {"embedding_size": 8},
+    "roformer-values": _WIDTHS | {"embedding_size": 16, "rotary_value": True},
+    "xlm-roberta-xl": _PADDED,
+    "xmod": _PADDED | {"languages": ["en_XX"], "default_language": "en_XX"},
+}
+_DECODERS: dict[str, dict[str, Any]] = {
+    "apertus": _SHARED,
+    "arcee": _WIDER,
+    "biogpt": _WIDTHS,
+    "bitnet": _SHARED,
+    "bloom": _GPT,
+    "bloom-after": _GPT | {"n_head": 2, "apply_residual_connection_post_layernorm": True},
+    "cohere": _SHARED | {"use_qk_norm": True},
+    "cohere2": _IN_TURN,
+    "cwm": _WIDER | {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]},
+    "data2vec-text": _PADDED | {"is_decoder": True},
+    "ernie4_5": _SHARED,
+    "ernie4_5_moe": _EXPERTS | {"moe_num_experts": 2, "moe_k": 1, "moe_num_shared_experts": 1},
+    "exaone4": _IN_TURN | {"sliding_window_pattern": 2},
+    "falcon": _WIDTHS,
+    "falcon-sloped": _WIDTHS | {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True},
+    "falcon-new": _WIDTHS | {"new_decoder_architecture": True, "num_kv_heads": 2},
+    "flex_olmo": _EXPERTS,
+    "glm": _WIDER | {"partial_rotary_factor": 0.5, "head_dim": 8},
+    "glm4": _WIDER | {"partial_rotary_factor": 0.5, "head_dim": 8},
+    "gpt_bigcode": _GPT | {"n_inner": 24},
+    "gpt_bigcode-every": _GPT | {"n_inner": 24, "multi_query": False, "scale_attn_weights": False},
+    "gpt_neox_japanese": _WIDTHS | {"rotary_pct": 0.5},
+    "granite": _SHARED | {"attention_multiplier": 0.3},
+    "granitemoe": _EXPERTS | {"attention_multiplier": 0.3},
+    "helium": _SHARED | {"head_dim": 4},
+    "mellum": _EXPERTS | {"head_dim": 4},
+    "ministral": _WIDER | {"sliding_window": 5},
+    "mixtral": _EXPERTS,
+    "modernbert-decoder": _WIDTHS | {"local_attention": 8, "num_hidden_layers": 3, "head_dim": 4},
+    "mpt": {"d_model": 16, "n_heads": 4, "n_layers": 2, "max_seq_len": POSITIONS, "expansion_ratio": 2},
+    "mpt-clipped": {
+        "d_model": 16, "n_heads": 4, "n_layers": 2, "max_seq_len": POSITIONS, "expansion_ratio": 2,
+        "attn_config": {"clip_qkv": 0.4, "alibi": False},
+    },
+    "nemotron": _WIDER | {"partial_rotary_factor": 0.5, "head_dim": 4},
+    "olmo": _SHARED | {"clip_qkv": 0.5},
+    "olmoe": _EXPERTS | {"clip_qkv": 0.5},
+    "pegasus": _BART | {"encoder_layers": 3},
+    "persimmon": _WIDTHS | {"qk_layernorm": True, "partial_rotary_factor": 0.5, "hidden_size": 32},
+    "phimoe": _EXPERTS,
+    "qwen2_moe": _EXPERTS,
+    "qwen3_moe": _EXPERTS | {"head_dim": 6},
+    "roformer": _WIDTHS | {"embedding_size": 8, "is_decoder": True},
+    "seed_oss": _WIDER,
+    "stablelm": _SHARED | {"qk_layernorm": True, "hidden_size": 32, "partial_rotary_factor": 0.5},
+    "starcoder2": _SHARED | {"sliding_window": 5},
+    "vaultgemma": _IN_TURN | {"attn_logit_softcapping": 2.0, "query_pre_attn_scalar": 7},
+    "xglm": {"d_model": 16, "ffn_dim": 24, "num_layers": 2, "attention_heads": 4, "max_position_embeddings": POSITIONS},
+}  # fmt: skip
+_BOTH: dict[str, dict[str, Any]] = {
+    "blenderbot": _BART,
+    "blenderbot-small": _BART,
+    "mvp": _BART,
+    "nllb-moe": _BART | {"num_experts": 2, "encoder_sparse_step": 2, "decoder_sparse_step": 2},
+    "pegasus": _BART,
+    "plbart": _BART,
+    "switch_transformers": _T5 | {"num_experts": 2, "num_sparse_encoder_layers": 0, "num_sparse_decoder_layers": 0},
+    "umt5": _T5,
+}
+HOSTS: dict[str, tuple[Kind, dict[str, Any]]] = {
+    **{f"encoder {name}": ("masked-lm", more) for name, more in _ENCODERS.items()},
+    **{f"decoder {name}": ("causal-lm", more) for name, more in _DECODERS.items()},
+    **{f"both {name}": ("seq2seq-lm", more) for name, more in _BOTH.items()},
+}
+
+
+def type_of(name: str) -> str:
+    """The model type of an entry: ``decoder bloom-after`` is a ``bloom``."""
+    from transformers import CONFIG_MAPPING
+
+    wanted = name.partition(" ")[2]
+    return wanted if wanted in CONFIG_MAPPING else wanted.rpartition("-")[0]
+
+
+@lru_cache
+def make(name: str) -> Checkpoint:
+    """A random checkpoint of an entry, in evaluation mode with eager attention; shared, and only to be read."""
+    import torch
+    import transformers
+
+    kind, settings = HOSTS[name]
+    auto: Any = {
+        "masked-lm": transformers.AutoModelForMaskedLM,
+        "causal-lm": transformers.AutoModelForCausalLM,
+        "seq2seq-lm": transformers.AutoModelForSeq2SeqLM,
+    }[kind]
+    tokenizer = tokenizer_of(kind)
+    torch.manual_seed(0)
+    words = {"n_words": len(tokenizer)} if "emb_dim" in settings else {}
+    config = transformers.AutoConfig.for_model(
+        type_of(name), **({"is_decoder": True} if kind == "causal-lm" and "encoder_layers" in settings else {}),
+        **settings, vocab_size=len(tokenizer), **words,
+    )  # fmt: skip
+    model = auto.from_config(config, attn_implementation="eager").eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(0.0, 0.3)
+    model.requires_grad_(False)
+    spec = CheckpointSpec(name, name, None, "encoder", kind, "directory", "a test", "-", True)
+    return Checkpoint(model, tokenizer, spec)
