@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from core import checkpoints
 from core.attention import capture
@@ -21,9 +22,10 @@ from core.attention.roles.headroles import (
     keep,
     measure,
 )
-from core.attention.roles.induction import REPEATS, induction, repeated
+from core.attention.roles.induction import LENGTH, REPEATS, induction, repeated
 from core.attention.roles.relations import DIRECTIONS, LABELS, links
 from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read
+from core.efficiency.reformer import encode
 from core.errors import AtlasError, InputUnusable, NoAttentionMatrix
 from core.settings import ASSETS
 
@@ -90,6 +92,29 @@ def test_untrained_heads_look_evenly_and_score_what_that_gives(checkpoint_dir: P
     even = [repeat / (2 + repeat * length + i) for repeat in range(1, REPEATS) for i in range(length)]
     assert found.rows["induction"] == 2 * len(even)
     assert found.grids["induction"] == pytest.approx(np.full((2, 2), np.mean(even)), rel=0.05)
+
+
+def test_induction_of_a_reformer_is_counted_over_what_its_hashing_met() -> None:
+    """Against the sum over earlier copies, written out, of the weights that `encode` gives."""
+    checkpoint = checkpoints.load("atlas-reformer")
+    found = induction(checkpoint, examples=2)
+    means = []
+    for ids in repeated(checkpoint, 2, seed=0):
+        weights = np.stack([one[0].numpy() for one in encode(checkpoint.model, torch.from_numpy(ids)[None]).weights])
+        for i, token in enumerate(ids):
+            follow = [s + 1 for s in range(i) if ids[s] == token and s + 1 < i]
+            if follow:
+                means.append(weights[:, :, i, follow].sum(-1))
+    assert found.rows["induction"] == len(means)
+    np.testing.assert_allclose(found.grids["induction"], np.mean(means, axis=0), atol=1e-5)
+
+
+def test_of_bytes_letters_are_drawn() -> None:
+    checkpoint = checkpoints.load("atlas-reformer")
+    text = checkpoint.tokenizer.decode(repeated(checkpoint, 2, seed=0)[1][1:].tolist())
+    assert len(text) == LENGTH * REPEATS
+    assert text.isascii()
+    assert text.isalpha()
 
 
 def test_induction_is_of_decoders(checkpoint_dir: Path) -> None:

@@ -221,7 +221,7 @@ def cli_heads(
             if found.relations.causal:
                 print("It sees to the left only, so links to the right are not judged.")
             print(table(found.relations), end="\n\n")
-        if spec.kind == "causal-lm" and checkpoint.model.config.model_type != "reformer":  # which reads bytes
+        if spec.kind == "causal-lm":
             roles.extend(role_rows(RANDOM, induction(checkpoint)))
         keep(folder / f"{spec.slug}.csv", RELATION_COLUMNS, rows)
         keep(folder / "roles" / f"{spec.slug}.csv", ROLE_COLUMNS, roles)
