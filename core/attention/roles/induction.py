@@ -9,8 +9,8 @@ the tokens that followed its earlier copies,
 averaged over ten such texts. They call it prefix matching and average the single weights; the sum over the copies is
 ours, and says how much of a head's attention goes there. They leave out the most and the least common tokens. Here the
 tokens come from the middle half of the vocabulary, whose numbers run from common to rare where pieces were merged; each
-is drawn once a text. A head that looks evenly at what it may see scores 0.03. Where tokens are bytes there is nothing that
-runs from common to rare, and half of them are no text: there, letters of the Latin alphabet are drawn.
+is drawn once a text. A head that looks evenly at what it may see scores 0.03. Where tokens are bytes nothing runs
+from common to rare, and half of them are no text: there, letters of the Latin alphabet are drawn.
 
 A Reformer does not meet every earlier token: a copy that no round of its hashing puts beside the query counts as weight
 that is not there.
