@@ -92,6 +92,22 @@ def word_look(slug: str, text: str, task: str | None) -> WordLook:
 
 
 @st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
+def answer_words(slug: str, text: str, task: str) -> str:
+    """What an encoder-decoder writes to ``text``, as a text."""
+    from core.attention.between import answer_of
+
+    return answer_of(checkpoint(slug), text, task)
+
+
+@st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
+def trace_in_words(slug: str, text: str, task: str, answer: str) -> AttentionTrace:
+    """Attention of an encoder-decoder over ``text`` and an ``answer`` that is given to it, word by word."""
+    from core.attention.between import over_words
+
+    return over_words(checkpoint(slug), text, task, answer)
+
+
+@st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
 def head_effects(slug: str, text: str, task: str | None) -> tuple[HeadEffect, ...]:
     """What each head is worth to the answer of ``slug`` to ``text``, one switched off at a time."""
     from core.attention.ablation.ablate import rank

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core import session
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
 from tests.app.test_branches import NASTY, opened, shown
@@ -193,8 +194,6 @@ def test_models_of_other_kinds_are_held_against_their_like_or_told_why_not(check
     assert "Atlas BERT" in offered
     at = page(tab="all", model="atlas-xlnet", together="models", map="query")
     assert "belong to this model alone" in shown(at)
-    at = page(tab="all", model="dir-tiny-t5", together="models")
-    assert "no two read the same tokens" in shown(at)
     at = page(tab="all", model="dir-tiny-gpt2", together="models", **{"with": "atlas-gpt-2"})
     assert "needs the same tokens" in words(at.warning[0].value)
 
@@ -205,6 +204,26 @@ def test_the_neuron_view_of_a_model_with_a_memory_shows_what_it_wrote() -> None:
     assert len(at.get("iframe")) == 1
     assert widget(at.selectbox, "Continue by").value == 6  # type: ignore[attr-defined]
     assert at.query_params["count"] == "6"
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_two_encoder_decoders_are_subtracted_word_by_word(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    drawn: list[AttentionMap] = []
+    real = grid.render
+    monkeypatch.setattr(grid, "render", lambda found, **more: (drawn.append(found), real(found, **more))[1])
+    query = {"map": kind, "with": "atlas-m2m-100", "text": "The cat sat on the mat.", "compared": "mean"}
+    at = page(tab="all", model="atlas-t5", together="models", **query)
+    assert not at.warning, at.warning[0].value
+    answer = session.answer_words("atlas-t5", query["text"], "en-fr")
+    ours, other = (
+        next(one for one in session.trace_in_words(slug, query["text"], "en-fr", answer).maps if one.kind == kind)
+        for slug in ("atlas-t5", "atlas-m2m-100")
+    )
+    expected = ours.weights.mean((0, 1)) - other.weights.mean((0, 1))
+    np.testing.assert_allclose(drawn[-1].weights[0, 0], expected, atol=1e-6)
+    assert drawn[-1].key_tokens[:2] == (("Le", "chat") if kind == "decoder" else ("The", "cat"))
+    assert "Both are told word by word" in drawn[-1].note
+    assert ("as if it had written it" in drawn[-1].note) == (kind != "encoder")
 
 
 def test_two_models_of_one_tokeniser() -> None:

@@ -1,6 +1,7 @@
 """What a map is held against: the same model over another text, or another model of its kind over the same text.
 
-Models that read a whole text have a part of their own, `core.ui.attention.two_models`.
+Models that read a whole text, and those that turn one into another, have parts of their own for the second,
+`core.ui.attention.two_models`.
 
 A difference needs the same tokens in both. What a model writes would differ from text to text, so that a decoder's maps
 are those of the texts alone, and an encoder-decoder reads the other text as if it were to write the first one's answer.
@@ -69,12 +70,6 @@ def other_model(found: AttentionMap, read: Chosen, state: PageState) -> Pair | N
         AtlasError: what the other model does not allow, as a sentence.
     """
     spec = read.spec
-    if spec.kind == "seq2seq-lm":
-        st.caption(
-            "Not for encoder-decoders: each puts a task of its own before your text and cuts both with a vocabulary of "
-            "its own, so that no two read the same tokens. Encoders and decoders can be held against each other."
-        )
-        return None
     if found.label and found.kind != "encoder":
         st.caption(
             terms("The two streams belong to this model alone. Its map “All words known” can be held against others.")

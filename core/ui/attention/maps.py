@@ -18,7 +18,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.taken import MOST_LINES
 from core.ui.attention.against import other_model, other_text
 from core.ui.attention.opened_head import opened_head
-from core.ui.attention.two_models import difference, numbered, two_models
+from core.ui.attention.two_models import difference, numbered, two_models, two_rewriters
 from core.ui.glossary import told
 from core.ui.heads.parts import name
 from core.ui.heads.text import PAIRS, Chosen, chosen_text
@@ -171,6 +171,8 @@ def _shown(together: str, found: AttentionMap, read: Chosen, state: PageState) -
         return combine.difference(combine.part(found, layer=first), combine.part(found, layer=second))
     if together == "models" and read.spec.kind in PAIRS:
         return two_models(found, read, state)
+    if together == "models" and read.spec.kind == "seq2seq-lm":
+        return two_rewriters(found, read, state)
     if together == "models":
         models = other_model(found, read, state)
         return None if models is None else difference(*models, state)

@@ -49,6 +49,42 @@ def two_models(found: AttentionMap, read: Chosen, state: PageState) -> Attention
     return replace(shown, note=f"{shown.note} {words}")
 
 
+def two_rewriters(found: AttentionMap, read: Chosen, state: PageState) -> AttentionMap | None:
+    """What an encoder-decoder has more or less than another over one sentence and one answer, word by word.
+
+    The answer is that of the chosen model, which the other is given to read. None while no other is chosen; reads and
+    writes with, compared, layer1, head1, layer2 and head2.
+
+    Raises:
+        AtlasError: one of them cannot read the text, or their words cannot be told.
+    """
+    spec = read.spec
+    chosen = another(spec, {"seq2seq-lm"}, state)
+    if chosen is None:
+        return None
+    own = _tasks(spec)
+    task = state.text("task") if state.text("task") in own else next(iter(own))
+    others = _tasks(chosen)
+    asked = task if task in others else next(iter(others))
+    with st.spinner("Running both models"):
+        answer = session.answer_words(spec.slug, read.text, task)
+        maps = [
+            next(one for one in session.trace_in_words(slug, read.text, job, answer).maps if one.kind == found.kind)
+            for slug, job in ((spec.slug, task), (chosen.slug, asked))
+        ]
+    shown = difference(maps[0], maps[1], state)
+    words = f"{spec.name} does “{own[task]}”, {chosen.name} “{others[asked]}”. Both are told word by word. {_REST}"
+    if found.kind != "encoder":
+        words += f" {chosen.name} reads the answer that {spec.name} wrote, word by word, as if it had written it."
+    return replace(shown, note=f"{shown.note} {words}")
+
+
+def _tasks(spec: CheckpointSpec) -> dict[str, str]:
+    from core.language.tasks import tasks
+
+    return {task.slug: task.label for task in tasks(session.checkpoint(spec.slug))}
+
+
 def another(spec: CheckpointSpec, kinds: Collection[str], state: PageState) -> CheckpointSpec | None:
     """The menu of the models of some kinds beside ``spec``; None while none is chosen. Reads and writes with."""
     others = {one.slug: one for one in checkpoints.available() if one.ready and one.kind in kinds and one != spec}
