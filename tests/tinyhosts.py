@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from core.attention.architectures.hosts import SUMMARIES
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
 from tests.tinyfamilies import POSITIONS, tokenizer_of
 
@@ -108,12 +109,22 @@ _DECODERS: dict[str, dict[str, Any]] = {
     "vaultgemma": _IN_TURN | {"attn_logit_softcapping": 2.0, "query_pre_attn_scalar": 7},
     "xglm": {"d_model": 16, "ffn_dim": 24, "num_layers": 2, "attention_heads": 4, "max_position_embeddings": POSITIONS},
 }  # fmt: skip
+_LONG = _BART | {"block_size": 4, "max_position_embeddings": 128}
+_LONGT5 = _T5 | {"num_decoder_layers": 2, "local_radius": 3, "global_block_size": 4}
 _BOTH: dict[str, dict[str, Any]] = {
+    "bigbird_pegasus": _LONG | {"num_random_blocks": 1, "use_bias": True},
+    "bigbird_pegasus-whole": _LONG | {"attention_type": "original_full"},
     "blenderbot": _BART,
     "blenderbot-small": _BART,
+    "led": {name: value for name, value in _BART.items() if name != "max_position_embeddings"}
+    | {"attention_window": [4, 6], "max_encoder_position_embeddings": 128},
+    "longt5": _LONGT5,
+    "longt5-summaries": _LONGT5 | {"encoder_attention_type": "transient-global"},
     "mvp": _BART,
     "nllb-moe": _BART | {"num_experts": 2, "encoder_sparse_step": 2, "decoder_sparse_step": 2},
     "pegasus": _BART,
+    "pegasus_x": _LONG | {"num_global_tokens": 3, "encoder_layers": 3},
+    "pegasus_x-still": _LONG | {"num_global_tokens": 3, "stagger_local_blocks": False},
     "plbart": _BART,
     "switch_transformers": _T5 | {"num_experts": 2, "num_sparse_encoder_layers": 0, "num_sparse_decoder_layers": 0},
     "umt5": _T5,
@@ -125,10 +136,12 @@ HOSTS: dict[str, tuple[Kind, dict[str, Any]]] = {
 }
 
 
-def type_of(name: str) -> str:
+def type_of(name: str, *, table: bool = False) -> str:
     """The model type of an entry: ``decoder bloom-after`` is a ``bloom``."""
     from transformers import CONFIG_MAPPING
 
+    if name == "both longt5-summaries":  # by the name of a setting, as the table has it
+        return SUMMARIES if table else "longt5"
     wanted = name.partition(" ")[2]
     return wanted if wanted in CONFIG_MAPPING else wanted.rpartition("-")[0]
 

@@ -3,10 +3,10 @@
     A = softmax(Q Kᵀ / √d_k)
 
 Encoders give one square map, decoders one lower-triangular map, encoder-decoders three: encoder, decoder, cross. XLNet
-gives three as well: the whole text known, and its two streams. Sparse, hashed and remembered attention comes in its
-true shape (:mod:`core.attention.architectures.shapes`). In a cross map row i belongs to the token that is *produced* at
-step i, so that "chat" points at "cat"; in the decoder's own map row i belongs to the token that is *read* at step i
-(the start token first, the last produced token never).
+gives three as well: the whole text known, and its two streams. Sparse, hashed, pooled and remembered attention comes in
+its true shape (:mod:`core.attention.architectures.shapes`, of encoder-decoders `longer`). In a cross map row i belongs
+to the token that is *produced* at step i, so that "chat" points at "cat"; in the decoder's own map row i belongs to the
+token that is *read* at step i (the start token first, the last produced token never).
 
 Legend: L layers, H heads, n tokens, S source tokens, T target tokens.
 """
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.attention.architectures import shapes, unusual
+from core.attention.architectures import longer, shapes, unusual
 from core.attention.architectures.causal import allowed, around, attending
 from core.attention.architectures.without import refuse
 from core.attention.patterns import causal, mask
@@ -114,6 +114,8 @@ def _encoder(model: Any, inputs: _Inputs, tokens: tuple[str, ...]) -> AttentionM
     if (found := special.get(model.config.model_type)) is not None:
         return replace(found(model, inputs.ids, tokens), second=inputs.second)
     outputs = _ran(model, **inputs.tensors, **own_language(model, inputs.ids), output_attentions=True)
+    if model.config.model_type == "funnel":
+        return replace(shapes.funnel(model.config, outputs.attentions, tokens), second=inputs.second)
     seen = around(model.config, len(tokens))
     own = _map("encoder", model, getattr(outputs, "attentions", None), tokens, tokens, seen)
     return replace(own, second=inputs.second)
@@ -135,9 +137,9 @@ def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None, *, v
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     inputs = _tokenise(checkpoint, text)
     if target is None:
-        first, *written = model.generate(**inputs.tensors, do_sample=False, num_beams=1, max_new_tokens=MAX_NEW_TOKENS)[
-            0
-        ].tolist()
+        writer = longer.settled(model, inputs.ids.shape[1])
+        found = writer.generate(**inputs.tensors, do_sample=False, num_beams=1, max_new_tokens=MAX_NEW_TOKENS)
+        first, *written = found[0].tolist()
     else:
         first, written = _start_token(model), tokenizer(text_target=clean(target), verbose=False)["input_ids"]
     return capture_pair(checkpoint, inputs.ids[0].tolist(), [first], written, vectors=vectors)
@@ -167,16 +169,18 @@ def capture_pair(
     read = _checked(checkpoint, [*prompt, *written][:-1])
     ids = torch.tensor([_checked(checkpoint, list(source))])
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "decoder_input_ids": torch.tensor([read])}
+    model = longer.settled(checkpoint.model, len(source))
     with torch.inference_mode():
-        outputs = _ran(checkpoint.model, **inputs, output_attentions=True, use_cache=False)
-    model = checkpoint.model
+        outputs = _ran(model, **inputs, output_attentions=True, use_cache=False)
     sources, target = labels(checkpoint.tokenizer, source), labels(checkpoint.tokenizer, [*prompt, *written])
     reads = target[: len(read)]
     first = len(prompt) - 1  # the row of the prompt's last token produces the first written one
     crossing = [layer[:, :, first:] for layer in outputs.cross_attentions or () if layer is not None]
     trace = AttentionTrace(
         checkpoint.spec.slug,
-        encoder=_map("encoder", model, outputs.encoder_attentions, sources, sources),
+        encoder=longer.encoder(model, outputs.encoder_attentions, sources)
+        if longer.reads_long(model)
+        else _map("encoder", model, outputs.encoder_attentions, sources, sources),
         decoder=_map("decoder", model, outputs.decoder_attentions, reads, reads, mask(causal, len(reads))[None, None]),
         cross=_map("cross", model, crossing, target[len(prompt) :], sources),
     )
@@ -200,7 +204,7 @@ def _ran(model: Any, **given: Any) -> Any:
 
 def _refuse_switching(model: Any) -> None:
     """BigBird's library code switches an instance to full attention for good on a short input; it must not run here."""
-    if getattr(model.config, "attention_type", "") == "block_sparse":
+    if getattr(model.config, "attention_type", "") == "block_sparse" and not longer.reads_long(model):
         raise NoAttentionMatrix(
             "This model's attention is sparse and changes with the length of the text; the page of efficient models "
             "draws its pattern."

@@ -23,8 +23,10 @@ from tests.parity.test_ablate import mutilated
 from tests.parity.test_vectors import inputs_of, of_the_library, softmax
 from tests.tinyfamilies import PLAIN, answer_of, text_for, tokenizer_of
 
+LONG = [name for name in tinyhosts.HOSTS if tinyhosts.type_of(name) in ("led", "longt5", "pegasus_x")]
 
-@pytest.mark.parametrize("name", tinyhosts.HOSTS)
+
+@pytest.mark.parametrize("name", [name for name in tinyhosts.HOSTS if name not in LONG])
 def test_scores_made_of_queries_and_keys_are_what_the_model_attends_to(name: str) -> None:
     checkpoint = tinyhosts.make(name)
     given = inputs_of(checkpoint)
@@ -47,7 +49,12 @@ def test_maps_have_their_queries_and_keys_and_say_what_is_not_computed(name: str
         assert found.keys is not None
         assert found.queries.shape[:3] == found.weights.shape[:3]
         assert found.keys.shape[:3] == (*found.weights.shape[:2], found.weights.shape[3])
-        np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-4)
+        if "Rows sum to less than one" in found.note:
+            assert found.kind == "encoder"
+            assert (found.weights.sum(-1) < 0.99).any()
+            assert found.weights.sum(-1).max() < 1 + 1e-4
+        else:
+            np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-4)
         for layer in range(found.layers):
             for head in range(found.heads):
                 np.testing.assert_array_equal(found.weights[layer, head] > 0, found.computed(layer, head))
@@ -116,4 +123,4 @@ def test_the_decoder_of_an_encoder_decoder_alone_shows_all_its_layers() -> None:
 
 
 def test_every_architecture_of_the_table_is_tested() -> None:
-    assert {tinyhosts.type_of(name) for name in tinyhosts.HOSTS} == set(hosts.TABLE)
+    assert {tinyhosts.type_of(name, table=True) for name in tinyhosts.HOSTS} == set(hosts.TABLE)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 Score = Literal[
     "plain", "biased", "causal", "local", "turned", "paired", "disentangled", "two-stream", "windowed", "blocks",
-    "hashed", "capped", "placed", "sloped", "neighbours",
+    "hashed", "capped", "placed", "sloped", "neighbours", "long",
 ]  # fmt: skip
 Scale = Literal["root", "one", "own"]
 

@@ -16,10 +16,13 @@ from core.attention.architectures.attends import (
     QWEN3,
     T5,
     TURNED,
+    UNSCALED,
     Attends,
     bert,
 )
 
+SUMMARIES = "longt5 with summaries"
+"""The type of a LongT5 whose tokens also see a summary of every block of the text."""
 _SLOPED = "The score has one more term, which grows with the key's place by a slope of the head's own."
 _BIASED = "The score has one more term, a number for the distance."
 _IN_TURN = f"{TURNED[:-1]}, in the layers that turn them."
@@ -33,6 +36,14 @@ _XLM = Attends("attentions.{i}", "attentions.{i}.out_lin", "q_lin k_lin v_lin", 
 _CROSS = replace(
     BART["cross"], module="decoder.layers.{i}.cross_attention", out="decoder.layers.{i}.cross_attention.out_proj"
 )
+_LED = "encoder.layers.{i}.self_attn"
+_PARTS = "Queries and keys of the text's tokens alone; {} have some, too, and take a part of every row."
+
+
+def _longt5(name: str, note: str) -> dict[str, Attends]:
+    own = f"encoder.block.{{i}}.layer.0.{name}"
+    return T5 | {"encoder": Attends(own, f"{own}.o", "q k v", "long", "one", "mask", note=note)}
+
 
 TABLE: dict[str, dict[str, Attends]] = {
     # encoders
@@ -124,11 +135,26 @@ TABLE: dict[str, dict[str, Attends]] = {
     "vaultgemma": {"decoder": replace(LLAMA, score="capped", scale="own")},
     "xglm": {"decoder": _PLAIN},
     # encoder-decoders
+    "bigbird_pegasus": BART
+    | {"encoder": Attends(f"{_LED}.self", f"{_LED}.output", score="long", heads="encoder_attention_heads")},
     "blenderbot": BART,
     "blenderbot-small": BART,
+    "led": BART
+    | {
+        "encoder": Attends(
+            f"{_LED}.longformer_self_attn", f"{_LED}.output", score="long", heads="encoder_attention_heads"
+        )
+    },
+    "longt5": _longt5("LocalSelfAttention", f"{UNSCALED}, before a number for the distance is added."),
+    SUMMARIES: _longt5(
+        "TransientGlobalSelfAttention",
+        f"{UNSCALED}, before a number for the distance is added. " + _PARTS.format("summaries of blocks"),
+    ),
     "mvp": BART,
     "nllb-moe": BART | {"cross": _CROSS},
     "pegasus": BART,
+    "pegasus_x": BART
+    | {"encoder": replace(BART["encoder"], score="long", note=_PARTS.format("global tokens"))},
     "plbart": BART,
     "switch_transformers": T5,
     "umt5": {kind: replace(entry, mask="attention_mask") for kind, entry in T5.items()},

@@ -182,7 +182,9 @@ def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
     name = model.base_model_prefix
     prefix = (f"{name}." if hasattr(model, name) else "") + _WITHIN.get(config.model_type, "")
     if getattr(config, "is_encoder_decoder", False):
-        return tuple(Stack(kind, config.model_type, config, prefix) for kind in ("encoder", "decoder"))  # type: ignore[arg-type]
+        summed = getattr(config, "encoder_attention_type", "") == "transient-global"
+        type_ = hosts.SUMMARIES if summed else config.model_type
+        return tuple(Stack(kind, type_, config, prefix) for kind in ("encoder", "decoder"))  # type: ignore[arg-type]
     return (Stack("decoder" if checkpoint.spec.kind == "causal-lm" else "encoder", config.model_type, config, prefix),)
 
 

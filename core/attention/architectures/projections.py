@@ -42,7 +42,9 @@ def clip_of(own: Any) -> float | None:
 def made_by(watch: Watch, place: Place, name: str, count: int) -> Tensor:
     """(n, w) what a projection gave for the first row."""
     name, _, part = name.partition(":")
-    whole = first_row(watch.calls(f"{place.module}.{name}")[count].back)
+    back = watch.calls(f"{place.module}.{name}")[count].back
+    tokens_first = place.stack.type == "led" and place.names.score == "long"
+    whole = back[:, 0] if tokens_first else first_row(back)
     if not part:
         return whole
     number, parts = (int(n) for n in part.rstrip("bgh").split("/"))

@@ -28,6 +28,7 @@ hashed          :math:`q_i \cdot \hat q_j / \sqrt d + \ln m_{ij}` where a key is
                 :math:`\hat q_j` the query of unit mean square; in every other layer plain and near
                 (Reformer: Kitaev et al. 2020; `core.attention.architectures.hashed`)
 blocks          :math:`q_i \cdot k_j / \sqrt d` in blocks near, global and drawn (BigBird: Zaheer et al. 2020)
+long            encoders of encoder-decoders for long texts: `core.attention.architectures.longscores`
 ==============  ====================================================================================================
 
 Legend: H heads, Q queries, K keys, d width of a head, w width of all heads.
@@ -39,7 +40,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.attention.architectures import hashed, rotary
+from core.attention.architectures import hashed, longscores, rotary
 from core.attention.architectures.attends import Score
 from core.attention.architectures.disentangled import PARTS, position_scores
 from core.attention.architectures.layout import Place
@@ -126,7 +127,8 @@ def attended(watch: Watch, place: Place, count: int = 0, *, asking: bool = False
     if place.names.score == "hashed":
         return _hashed(watch, place, call)
     called(watch, place, count)
-    made = [made_by(watch, place, name, count) for name in place.names.parts.split()]
+    own = longscores.rows(place, watch.length)
+    made = [made_by(watch, place, name, count)[own] for name in place.names.parts.split()]
     width = made[0].shape[-1] // place.heads
     query, key, value = (by_head(vectors, width) for vectors in made)
     before_norm = None
@@ -142,9 +144,9 @@ def attended(watch: Watch, place: Place, count: int = 0, *, asking: bool = False
         value,
         {"content": query @ spread(key, place.heads).transpose(-1, -2) * factor},
         _seen(call.given.get(place.names.mask)),
-        call.back[-1][0] if call.back[-1] is not None else None,
+        None if place.names.score == "long" or call.back[-1] is None else call.back[-1][0],
         factor,
-        first_row(next(iter(watch.calls(place.path(place.names.out))[count].given.values()))),
+        first_row(next(iter(watch.calls(place.path(place.names.out))[-1 if own.start else count].given.values())))[own],
         before_norm=before_norm,
     )
     return _FINISHED[place.names.score](met, call, watch, place)
@@ -319,6 +321,10 @@ def _blocks(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
     return replace(made, weights=made.score.softmax(-1))
 
 
+def _long(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    return longscores.finished(met, call, module_of(watch, place), place)
+
+
 def _hashed(watch: Watch, place: Place, call: Call) -> Attended:
     """What fills the last chunk is left out; the weights are not kept by the pass and computed here."""
     own, n = module_of(watch, place), watch.length
@@ -375,4 +381,5 @@ _FINISHED: dict[Score, Callable[[Attended, Call, Watch, Place], Attended]] = {
     "disentangled": _disentangled,
     "windowed": _windowed,
     "blocks": _blocks,
+    "long": _long,
 }

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.attention.architectures.longer import reads_long, settle
 from core.attention.architectures.twin import twin
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
@@ -35,7 +36,7 @@ class Watch:
     def __init__(self, model: nn.Module) -> None:
         self.model = model
         self.length: int | None = None
-        """Tokens of the text, where a model reads more than that: a Reformer fills its last chunk."""
+        """Tokens of the text, where a model reads more: a Reformer fills its last chunk, an LED its last window."""
         self._calls: dict[str, list[Call]] = {}
 
     def on(self, *paths: str) -> None:
@@ -96,6 +97,8 @@ def run(model: Any, inputs: Mapping[str, Any], **asked: Any) -> Any:
             "A Reformer sorts the text into buckets and looks within them; that pass cannot be asked here. Its demo "
             "shows the buckets of your text."
         )
+    if kind == "bigbird_pegasus":
+        settle(model, inputs["input_ids"].shape[1])
     given = dict(inputs) | asked
     with torch.inference_mode():
         if kind == "longformer":
@@ -122,6 +125,8 @@ def drawn(watch: Watch, inputs: Mapping[str, Any]) -> None:
 
         forward(model, inputs["input_ids"][0].tolist(), [], blocks_of(model))
     else:
+        if reads_long(model):
+            watch.length = inputs["input_ids"].shape[1]
         run(model, inputs, output_attentions=True)
 
 
