@@ -223,6 +223,7 @@ def test_two_encoder_decoders_are_subtracted_word_by_word(monkeypatch: pytest.Mo
     np.testing.assert_allclose(drawn[-1].weights[0, 0], expected, atol=1e-6)
     assert drawn[-1].key_tokens[:2] == (("Le", "chat") if kind == "decoder" else ("The", "cat"))
     assert "Both are told word by word" in drawn[-1].note
+    assert "sums to zero" not in drawn[-1].note, "the rows of words sum to less than one in both"
     assert ("as if it had written it" in drawn[-1].note) == (kind != "encoder")
 
 

@@ -72,7 +72,7 @@ def two_rewriters(found: AttentionMap, read: Chosen, state: PageState) -> Attent
             next(one for one in session.trace_in_words(slug, read.text, job, answer).maps if one.kind == found.kind)
             for slug, job in ((spec.slug, task), (chosen.slug, asked))
         ]
-    shown = difference(maps[0], maps[1], state)
+    shown = difference(replace(maps[0], note=_REST), replace(maps[1], note=_REST), state)
     words = f"{spec.name} does “{own[task]}”, {chosen.name} “{others[asked]}”. Both are told word by word. {_REST}"
     if found.kind != "encoder":
         words += f" {chosen.name} reads the answer that {spec.name} wrote, word by word, as if it had written it."
