@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.attention.architectures import longer, shapes, unusual
-from core.attention.architectures.causal import allowed, around, attending
+from core.attention.architectures.causal import allowed, around, attending, of_text
 from core.attention.architectures.without import refuse
 from core.attention.patterns import causal, mask
 from core.attention.tokens import labels
@@ -116,8 +116,10 @@ def _encoder(model: Any, inputs: _Inputs, tokens: tuple[str, ...]) -> AttentionM
     outputs = _ran(model, **inputs.tensors, **own_language(model, inputs.ids), output_attentions=True)
     if model.config.model_type == "funnel":
         return replace(shapes.funnel(model.config, outputs.attentions, tokens), second=inputs.second)
-    seen = around(model.config, len(tokens))
-    own = _map("encoder", model, getattr(outputs, "attentions", None), tokens, tokens, seen)
+    seen, layers = around(model.config, len(tokens)), getattr(outputs, "attentions", None)
+    if model.config.model_type == "squeezebert":  # for which the library returns scores, masked where they must be
+        layers = [scores.softmax(-1) for scores in layers or ()]
+    own = _map("encoder", model, layers, tokens, tokens, seen)
     return replace(own, second=inputs.second)
 
 
@@ -263,7 +265,11 @@ def _map(
     import torch
 
     layers = [layer for layer in attentions or () if layer is not None]
-    mixed = kind == "decoder" and not model.config.is_encoder_decoder and getattr(model.config, "layer_types", None)
+    mixed = (
+        kind == "decoder"
+        and not model.config.is_encoder_decoder
+        and getattr(of_text(model.config), "layer_types", None)
+    )
     own = attending(model.config) if mixed else ()
     # what takes the place of attention may return something, too
     if 0 < len(own) < len(layers) and own[-1] < len(layers):

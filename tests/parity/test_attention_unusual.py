@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,11 @@ _JAMBA = {
 _PERCEIVER = {
     "d_latents": 16, "d_model": 16, "num_latents": 4, "num_self_attends_per_block": 1, "num_self_attention_heads": 2,
     "num_cross_attention_heads": 2, "qk_channels": 16, "v_channels": 16, "max_position_embeddings": 64,
+}  # fmt: skip
+_PROPHETNET = {
+    "hidden_size": 16, "num_encoder_layers": 2, "num_decoder_layers": 2, "num_encoder_attention_heads": 2,
+    "num_decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": 256,
+    "ngram": 2, "num_buckets": 8, "pad_token_id": 0, "decoder_start_token_id": 0,
 }  # fmt: skip
 DECODERS = {
     "gemma2": _WINDOW,
@@ -156,10 +162,38 @@ def test_what_has_no_map_of_tokens_is_refused_in_a_sentence() -> None:
     )
     with pytest.raises(NoAttentionMatrix, match="“nystromformer” fails on this text"):
         capture(fails, TEXT)
-    ones = {f"{name}_groups": 1 for name in ("q", "k", "v", "post_attention", "intermediate", "output")}
-    scores = made("squeezebert", "masked-lm", **encoder, **ones, embedding_size=16, num_hidden_layers=2)
+    scores = made("prophetnet", "seq2seq-lm", **_PROPHETNET)
     with pytest.raises(NoAttentionMatrix, match="scores in place of weights"):
-        capture(scores, TEXT)
+        capture(scores, TEXT, target="A dog.")
+
+
+def test_a_squeezeberts_scores_are_brought_to_weights() -> None:
+    """The library returns what goes into its softmax; what comes out of it is looked at here."""
+    encoder = {key: _SMALL[key] for key in ("hidden_size", "num_attention_heads", "intermediate_size")}
+    ones = {f"{name}_groups": 1 for name in ("q", "k", "v", "post_attention", "intermediate", "output")}
+    checkpoint = made("squeezebert", "masked-lm", **encoder, **ones, embedding_size=16, num_hidden_layers=2)
+    found = capture(checkpoint, TEXT).encoder
+    assert found is not None
+    kept: list[torch.Tensor] = []
+    twin = copy.deepcopy(checkpoint.model)
+    for layer in twin.transformer.encoder.layers:  # type: ignore[attr-defined, union-attr]
+        layer.attention.softmax.register_forward_hook(lambda _, __, back: kept.append(back))
+    with torch.inference_mode():
+        twin(**checkpoint.tokenizer(TEXT, return_tensors="pt"))
+    np.testing.assert_allclose(found.weights, torch.cat(kept).numpy(), atol=1e-6)
+    assert found.note == ""
+
+
+def test_the_text_of_a_model_that_sees_pictures_is_mapped() -> None:
+    """Its configuration holds that of its text, where the number of layers is."""
+    text = {"model_type": "persimmon", **{key: value for key, value in _SMALL.items() if key != "num_key_value_heads"}}
+    text["vocab_size"] = len(tinyfamilies.tokenizer_of("causal-lm"))
+    checkpoint = made("fuyu", text_config=text, patch_size=2, num_channels=1)
+    assert not hasattr(checkpoint.model.config, "num_hidden_layers")
+    found = capture(checkpoint, TEXT).decoder
+    assert found is not None
+    np.testing.assert_array_equal(found.weights > 0, computed(found))
+    assert (found.layers, found.note) == (4, "")
 
 
 def test_the_heads_of_generated_text_know_their_windows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,8 +24,14 @@ from core.attention.trace import Bools
 _BOTH_SIDES = frozenset({"modernbert"})
 
 
+def of_text(config: Any) -> Any:
+    """The configuration of the part that reads text, of a model that takes pictures or sound, too."""
+    return config if hasattr(config, "num_hidden_layers") else config.get_text_config()
+
+
 def attending(config: Any) -> tuple[int, ...]:
     """The layers that have attention, from 0: all, but in models that mix them with layers of other kinds."""
+    config = of_text(config)
     kinds = getattr(config, "layer_types", None) or ()
     found = tuple(
         i for i, kind in enumerate(kinds) if "linear" not in kind and ("attention" in kind or kind == "hybrid")
@@ -35,6 +41,7 @@ def attending(config: Any) -> tuple[int, ...]:
 
 def windows(config: Any) -> tuple[int | None, ...]:
     """For each layer how many tokens it sees, itself included; None for all."""
+    config = of_text(config)
     layers = int(config.num_hidden_layers)
     if getattr(config, "model_type", "") == "gpt_neo":
         return tuple(int(config.window_size) if kind == "local" else None for kind in config.attention_layers)
@@ -47,6 +54,7 @@ def windows(config: Any) -> tuple[int | None, ...]:
 
 def allowed(config: Any, n: int) -> Bools:
     """Where a decoder computes weights: (1, 1, n, n), or (L, 1, n, n) where layers differ or have windows."""
+    config = of_text(config)
     reaches, chunks = windows(config), _chunks(config)
     if not any(reaches) and not any(chunks):
         return mask(causal, n)[None, None]

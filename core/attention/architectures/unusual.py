@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from core.attention.architectures.causal import attending, sides
+from core.attention.architectures.causal import attending, of_text, sides
 from core.attention.trace import Floats
 from core.errors import NoAttentionMatrix
 
@@ -37,7 +37,7 @@ def note(model: Any, weights: Floats) -> str:
         NoAttentionMatrix: these are no weights.
     """
     twice = _TWICE if model.config.model_type == "falcon" and model.config.alibi else ""
-    parts = (_numbered(model.config, len(weights)), _windowed(model.config), twice, _sums(model, weights))
+    parts = (_numbered(of_text(model.config), len(weights)), _windowed(model.config), twice, _sums(model, weights))
     return " ".join(filter(None, parts))
 
 

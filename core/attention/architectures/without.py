@@ -1,7 +1,7 @@
 """Models that have no attention matrix, and what they have instead. Data, by ``model_type``.
 
-FNet (Lee-Thorp et al. 2021) mixes tokens by a fixed transform; state-space models such as Mamba (Gu & Dao 2023) and
-RWKV (Peng et al. 2023) carry a state of fixed size from token to token.
+FNet (Lee-Thorp et al. 2021) mixes tokens by a fixed transform; state-space models such as Mamba (Gu & Dao 2023),
+RWKV (Peng et al. 2023) and xLSTM (Beck et al. 2024) carry a state of fixed size from token to token.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ INSTEAD = {
     "mamba2": _STATE.format("Mamba"),
     "falcon_mamba": _STATE.format("Mamba"),
     "rwkv": _STATE.format("RWKV"),
+    "xlstm": _STATE.format("xLSTM"),
 }
 
 
