@@ -14,12 +14,18 @@ import transformers
 from core.attention.ablation.ablate import switch_off
 from core.attention.ablation.gates import Gates, heads_of
 from core.attention.ablation.question import Reader, ask
-from core.attention.architectures import hosts
+from core.attention.architectures import hosts, layout
+from core.attention.architectures.layout import ADAPTERS, places
 from core.attention.architectures.vectors import scores
 from core.attention.capture import capture
+from core.attention.inside import blueprint
+from core.attention.inside.block import block
+from core.attention.inside.wiring import wires
 from core.checkpoints.spec import Checkpoint
+from core.errors import NoAttentionMatrix
 from tests import tinyhosts
 from tests.parity.test_ablate import mutilated
+from tests.parity.test_block import _streams_add_up, of, states
 from tests.parity.test_vectors import inputs_of, of_the_library, softmax
 from tests.tinyfamilies import PLAIN, answer_of, text_for, tokenizer_of
 
@@ -74,6 +80,41 @@ def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
         torch.testing.assert_close(found[row], expected, atol=2e-4, rtol=1e-4)
         assert row == 0 or not torch.allclose(found[row], found[0], atol=1e-4), "nothing was switched off"
     assert switch_off(checkpoint, text_for(checkpoint), every[:1]).bits >= 0
+
+
+def sides_of(name: str) -> list[str]:
+    sides = ("encoder", "decoder") if name.startswith("both ") else (name.partition(" ")[0],)
+    known = blueprint.TABLE.get(tinyhosts.type_of(name, table=True), {})
+    built = [side for side in sides if side in known]
+    return [] if name == "decoder bloom-after" else built
+
+
+@pytest.mark.parametrize("name", [name for name in tinyhosts.HOSTS if sides_of(name)])
+def test_a_blocks_steps_end_in_the_librarys_state(name: str) -> None:
+    checkpoint = tinyhosts.make(name)
+    for side in sides_of(name):
+        expected = states(checkpoint, side)
+        for layer in range(len(places(checkpoint)[side])):  # type: ignore[index]
+            found = block(checkpoint, PLAIN, layer, side)  # type: ignore[arg-type]
+            assert found.layers == len(expected) - 1
+            np.testing.assert_allclose(found.steps[-1].values, expected[layer + 1], atol=2e-4, rtol=1e-4)
+            first = [one for one in found.steps if one.part == "embedding"]
+            np.testing.assert_allclose(first[-1].values, expected[layer], atol=2e-5, rtol=1e-4)
+        _streams_add_up(found)
+        scores, mask, weights = (of(found, "attention", key).values for key in ("scores", "mask", "weights"))
+        np.testing.assert_allclose(torch.tensor(scores + mask).softmax(-1).numpy(), weights, atol=1e-5)
+        mixed = weights @ of(found, "attention", "values").values
+        np.testing.assert_allclose(of(found, "attention", "mix").values, mixed, atol=1e-5)
+        for wire, one in zip(wires(found.steps), found.steps, strict=True):
+            assert all(number < found.steps.index(one) for number in wire.of)
+            assert one.path in dict(checkpoint.model.named_modules()) or not one.path
+
+
+def test_blocks_of_another_build_are_refused_in_a_sentence() -> None:
+    for name in ("decoder bloom-after", "decoder falcon"):
+        with pytest.raises(NoAttentionMatrix, match="cannot be shown step by step"):
+            block(tinyhosts.make(name), PLAIN, 0)
+    assert set(blueprint.TABLE) - {ADAPTERS} <= set(layout.TABLE)
 
 
 def test_falcons_slopes_count_twice_where_weights_are_asked_for_and_its_map_says_so() -> None:

@@ -205,7 +205,7 @@ def places(checkpoint: Checkpoint) -> dict[MapKind, tuple[Place, ...]]:
                 refuse(stack.type)
                 raise NoAttentionMatrix(
                     f"{checkpoint.spec.name} is of the type “{stack.type[:40]}”, whose attention cannot be looked into "
-                    f"here. Models of these types can: {', '.join(sorted(TABLE))}."
+                    f"here. Models of {len(TABLE)} other types can, such as BERT, GPT-2, LLaMA, T5 and BART."
                 )
             heads = int(getattr(stack.config, names.heads))
             found[kind] = tuple(

@@ -127,7 +127,7 @@ def attended(watch: Watch, place: Place, count: int = 0, *, asking: bool = False
     if place.names.score == "hashed":
         return _hashed(watch, place, call)
     called(watch, place, count)
-    own = longscores.rows(place, watch.length)
+    own = longscores.rows(place, watch.source)
     made = [made_by(watch, place, name, count)[own] for name in place.names.parts.split()]
     width = made[0].shape[-1] // place.heads
     query, key, value = (by_head(vectors, width) for vectors in made)

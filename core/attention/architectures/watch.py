@@ -36,7 +36,9 @@ class Watch:
     def __init__(self, model: nn.Module) -> None:
         self.model = model
         self.length: int | None = None
-        """Tokens of the text, where a model reads more: a Reformer fills its last chunk, an LED its last window."""
+        """Tokens of the text, where a model reads more than that: a Reformer fills its last chunk."""
+        self.source: int | None = None
+        """The same of an encoder-decoder's encoder: an LED fills its last window."""
         self._calls: dict[str, list[Call]] = {}
 
     def on(self, *paths: str) -> None:
@@ -126,7 +128,7 @@ def drawn(watch: Watch, inputs: Mapping[str, Any]) -> None:
         forward(model, inputs["input_ids"][0].tolist(), [], blocks_of(model))
     else:
         if reads_long(model):
-            watch.length = inputs["input_ids"].shape[1]
+            watch.source = inputs["input_ids"].shape[1]
         run(model, inputs, output_attentions=True)
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from core.attention.architectures.layout import Place
 from core.attention.architectures.scores import Attended
 from core.attention.architectures.watch import Watch
-from core.attention.inside.blueprint import Blueprint
+from core.attention.inside.plans import Blueprint
 from core.attention.trace import Floats
 
 if TYPE_CHECKING:
