@@ -10,6 +10,7 @@ that reads the link afresh, and loads the page elsewhere. After a journey that f
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
@@ -114,6 +116,15 @@ HOSTILE = (
     "<b>bold</b>",
 )
 """What the vocabulary of one model, ``dir-strange``, holds beside words."""
+PLANTED = {
+    "quetzal": "a\u2028struck=1\u2029b",
+    "axolotl": "\u202egnp.exe\u2066",
+    "okapi": "<b>long</b>" * 930,
+}  # fmt: skip
+"""What the same model makes of three words: line and paragraph separators, a turn of direction, a token of 10 kB.
+
+A visitor's text is cleaned of the first two and may not be as long as the third, a host's tokeniser is not.
+"""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -166,15 +177,33 @@ def models(tiny_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("models") / "checkpoints"
     shutil.copytree(tiny_root, root)
     torch.manual_seed(0)
-    tokenizer = tiny.wordpiece_tokenizer()
+    tokenizer = _planted(root / "strange")
     assert tokenizer.add_tokens(list(HOSTILE)) == len(HOSTILE)
     config = BertConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=64, pad_token_id=0,
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=64, pad_token_id=0,
     )  # fmt: skip
     BertForMaskedLM(config).eval().save_pretrained(root / "strange")
     tokenizer.save_pretrained(root / "strange")
     return root
+
+
+def _planted(folder: Path) -> Any:
+    """A tokeniser that makes of the words of :data:`PLANTED` what stands beside them there, each a token of its own."""
+    from transformers import AutoTokenizer
+
+    tiny.wordpiece_tokenizer().save_pretrained(folder)
+    file = folder / "tokenizer.json"
+    whole = json.loads(file.read_text(encoding="utf-8"))
+    swaps = [{"type": "Replace", "pattern": {"String": word}, "content": token} for word, token in PLANTED.items()]
+    whole["normalizer"] = {"type": "Sequence", "normalizers": [whole["normalizer"], *swaps]}
+    # A line separator is a blank to BERT's own way of cutting; marks are cut off by the tokens that are added later.
+    whole["pre_tokenizer"] = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}
+    known = whole["model"]["vocab"]
+    known |= {token: max(known.values()) + number for number, token in enumerate(PLANTED.values(), 1)}
+    whole["model"]["max_input_chars_per_word"] = 20_000
+    file.write_text(json.dumps(whole), encoding="utf-8")
+    return AutoTokenizer.from_pretrained(folder)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@ from urllib.parse import quote, urlencode
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import HOSTILE, Visitor
+from core.attention.tokens import short
+from tests.browser.conftest import HOSTILE, PLANTED, Visitor
 
 TEXT = "the cat sat " + " ".join(HOSTILE)
 SHORT = "the cat " + " ".join((HOSTILE[0], HOSTILE[4], HOSTILE[6]))
@@ -38,3 +39,38 @@ def test_sections_show_hostile_tokens_as_text(visitor: Visitor) -> None:
         for frame in page.frames:
             assert frame.locator(":root").evaluate("() => typeof struck") == "undefined", tab  # which has a limit
             assert frame.locator("img[src=x], svg[onload], [onerror], a[href^=javascript]").count() == 0, tab
+
+
+def test_sections_show_what_a_tokeniser_plants_as_text(visitor: Visitor) -> None:
+    """Separators, a turn of direction and a token of 10 kB: made visible, in their places, and cut."""
+    text = "the cat " + " ".join(PLANTED)
+
+    def link(tab: str) -> str:
+        wanted = {"tab": tab, "model": "dir-strange", "text": text, "layer": "1", "head": "1"}
+        if tab == "off":
+            wanted["asked"] = f"[MASK] {text}"
+        if tab == "beside":
+            wanted |= {"beside": "dir-strange,atlas-gpt-2,atlas-t5"}
+        return "/attention?" + urlencode(wanted, quote_via=quote)
+
+    page = visitor.open(link(SECTIONS[0]))
+    for tab in SECTIONS:
+        if tab != SECTIONS[0]:
+            visitor.go(link(tab))
+        main = page.get_by_test_id("stMain")
+        expect(main.locator("figure, [role=figure], iframe").first).to_be_visible()
+        for one in main.locator("summary").all():
+            one.click()
+        shown = main.inner_text() + (main.text_content() or "")  # the second has what stands in pictures
+        assert "Traceback" not in shown, tab
+        assert not set("\u2028\u2029\u202e\u2066") & set(shown), tab
+        assert "<b>long</b>" * 100 not in shown, tab
+        if tab in ("heads", "block"):
+            assert "gnp.exe" in shown, tab
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), tab
+        for frame in page.frames:
+            assert frame.locator(":root").evaluate("() => typeof struck") == "undefined", tab
+            assert frame.locator("b:text-is('long')").count() == 0, tab
+        if tab == "bertviz":
+            drawn = page.frame_locator("iframe[title^='bertviz']").locator("#left text")
+            expect(drawn).to_have_text(["[CLS]", "the", "cat", *(short(one, 12) for one in PLANTED.values()), "[SEP]"])

@@ -14,6 +14,7 @@ from core.attention.inside.modules import node_of, size_for
 from core.attention.inside.steps import MAPS, Step
 from core.attention.inside.told import told
 from core.attention.inside.wiring import Wire
+from core.attention.tokens import short
 from core.attention.trace import Floats
 from core.attention.views.export import step_csv
 from core.checkpoints.spec import CheckpointSpec
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from core.attention.inside.block import Block
     from core.ui.links import PageState
 
+_LONGEST = 60
+"""Columns of a token in a table."""
 _STRONGEST = 3
 
 
@@ -239,7 +242,7 @@ def _tree_link(step: Step, found: Block, spec: CheckpointSpec) -> None:
 def _table(shown: Shown) -> Table:
     """What the picture shows, row by row."""
     caption = f"{shown.step.name}, row by row"
-    places = [f"{i + 1} · {token}" for i, token in enumerate(shown.rows)]
+    places = [f"{i + 1} · {short(token, _LONGEST)}" for i, token in enumerate(shown.rows)]
     rows: list[tuple[str, ...]]
     if not shown.columns:
         norms = np.linalg.norm(shown.values, axis=-1)
@@ -255,8 +258,9 @@ def _table(shown: Shown) -> Table:
         return Table(("Token", "Sees"), rows, caption, (60, 40))
     known = shown.values if shown.seen is None else np.where(shown.seen, shown.values, -np.inf)
     order = np.argsort(-known, axis=-1, kind="stable")[:, :_STRONGEST]
+    names = [short(token, _LONGEST) for token in shown.columns]
     rows = [
-        (place, *(f"{shown.columns[key]} {figures.written(row[key])}" if np.isfinite(row[key]) else "" for key in keys))
+        (place, *(f"{names[key]} {figures.written(row[key])}" if np.isfinite(row[key]) else "" for key in keys))
         for place, row, keys in zip(places, known, order, strict=True)
     ]
     best = ("Strongest", "Second", "Third")[: order.shape[1]]

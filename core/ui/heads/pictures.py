@@ -5,12 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from core.attention import bertviz
+from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import strongest_links, top_keys
 from core.figures import attention as figures
 from core.ui.tables import Table
 from core.ui.tables import table as drawn_table
 
+_LONGEST = 60
 _FRAME_LIMIT = 720  # px: longer head views scroll inside their frame
 
 
@@ -22,8 +24,8 @@ def heat_map(found: AttentionMap, layer: int, head: int, theme: bertviz.Theme, k
         key=f"{key}.heat",
         config=saved_as(f"attention-layer{layer + 1}-head{head + 1}"),
         alt=f"Heat map of layer {layer + 1}, head {head + 1}: {weights.shape[0]} query tokens by {weights.shape[1]} "
-        f"key tokens. The largest weight is {weights[query, at]:.2f}, from {found.query_tokens[query]} to "
-        f"{found.key_tokens[at]}. The table beside it has the strongest keys of every query.",
+        f"key tokens. The largest weight is {weights[query, at]:.2f}, from {_cut(found.query_tokens[query])} to "
+        f"{_cut(found.key_tokens[at])}. The table beside it has the strongest keys of every query.",
     )
     if not found.computed(layer, head).all():
         st.caption("Grey ground: not computed. A computed weight of zero has the colour of the page.")
@@ -41,7 +43,11 @@ def saved_as(name: str) -> dict[str, object]:
 def strongest(found: AttentionMap, layer: int, head: int) -> None:
     """The ten strongest links in words, as a table that is read aloud in order."""
     rows = [
-        (f"{link.from_token} ({link.from_place})", f"{link.to_token} ({link.to_place})", f"{link.weight:.3f}")
+        (
+            f"{_cut(link.from_token)} ({link.from_place})",
+            f"{_cut(link.to_token)} ({link.to_place})",
+            f"{link.weight:.3f}",
+        )
         for link in strongest_links(found, layer, head)
     ]
     looks, looked_at = ("written", "source") if found.kind == "cross" else ("from", "to")
@@ -70,7 +76,10 @@ def head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int,
 
 
 def table(found: AttentionMap, layer: int, head: int, *, count: int) -> None:
-    rows = top_keys(found, layer, head, count)
+    rows = [
+        {name: _cut(value) if isinstance(value, str) else value for name, value in row.items()}
+        for row in top_keys(found, layer, head, count)
+    ]
     weight = {
         f"weight {rank}": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=90)
         for rank in range(1, count + 1)
@@ -83,6 +92,11 @@ def table(found: AttentionMap, layer: int, head: int, *, count: int) -> None:
         column_config={"#": st.column_config.NumberColumn(width=40), **weight},
         alt=f"The {count} strongest keys of every query in layer {layer + 1}, head {head + 1}",
     )
+
+
+def _cut(token: str) -> str:
+    """A token of any length as a table, or a sentence read aloud, has room for it."""
+    return short(token, _LONGEST)
 
 
 def _cut_note(found: AttentionMap) -> None:
