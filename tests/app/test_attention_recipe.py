@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core import links
 from core.attention.views import recipe
 from core.ui.attention import recipe as attention_recipe
 from tests.app.test_attention_page import page, widget
@@ -100,13 +102,22 @@ def test_a_recipe_spells_out_whose_adapters_run(saved: list[bytes]) -> None:
     assert json.loads(saved[-1])["settings"]["task"] == "words"
 
 
-def test_a_text_too_long_for_a_link_travels_in_a_recipe(checkpoint_dir: Path, saved: list[bytes]) -> None:
-    text = "cat " * 700
-    page(model="dir-tiny-bert", text=text)
+def _noise(words: int) -> str:
+    """Words of 60 letters drawn at random, which hardly become shorter when packed."""
+    letters = random.Random(0).choices("abcdefghijklmnopqrstuvwxyz", k=60 * words)
+    return " ".join("".join(letters[60 * i : 60 * i + 60]) for i in range(words))
+
+
+@pytest.mark.parametrize(("text", "fits"), [("cat " * 700, True), (_noise(160), False)], ids=["packed", "too long"])
+def test_a_long_text_travels_in_a_recipe(checkpoint_dir: Path, saved: list[bytes], text: str, fits: bool) -> None:
+    at = page(model="dir-tiny-bert")
+    widget(at.text_input, "Text").set_value(text).run()  # type: ignore[attr-defined]
     data = saved[-1]
     at = opened_with(page(), data)
     assert widget(at.text_input, "Text").value == text  # type: ignore[attr-defined]
-    assert "text" not in at.query_params
+    assert ("text" in at.query_params) == fits
+    if fits:
+        assert links.read("attention", {"text": at.query_params["text"]})[0]["text"] == text
 
 
 def test_other_weights_are_told(checkpoint_dir: Path, saved: list[bytes]) -> None:
