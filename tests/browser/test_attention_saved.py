@@ -55,8 +55,10 @@ def test_a_view_leaves_as_svg_and_as_png(
     page, trouble = open_alone(bare, html)
     page.goto((tmp_path / "page.html").as_uri())
     trouble.clear()  # the request for that file
-    if view == "model":
-        page.locator(".attn_background").nth(5).click(force=True)
+    if view == "model":  # begins with that picture enlarged
+        page.wait_for_function(
+            "() => Number(document.querySelectorAll('.attn_background')[5]?.getAttribute('stroke-opacity')) > 0"
+        )
     stem, svg = _saved(page, "SVG")
     assert stem == f"{name}.svg"
     drawn = ElementTree.fromstring(svg)
