@@ -98,11 +98,23 @@ def test_reset_returns_to_the_start() -> None:
     assert not at.query_params
 
 
-def test_a_text_too_long_for_a_link_is_kept_and_named() -> None:
+def test_a_long_text_is_packed_into_the_link() -> None:
     at = fresh()
     at.text_input[0].set_value("x" * 2001).run()
     assert at.text_input[0].value == "x" * 2001
-    assert "2,000" in at.caption[0].value
+    assert not at.caption
+    (carried,) = [at.query_params["text"]] if isinstance(at.query_params["text"], str) else at.query_params["text"]
+    assert carried.startswith("deflate:")
+    assert fresh(text=carried).text_input[0].value == "x" * 2001
+
+
+def test_a_text_too_long_for_a_link_is_kept_and_named() -> None:
+    text = "".join(chr(0x4E00 + (i * 7919) % 20_000) for i in range(6_000))  # hardly anything comes twice
+    at = fresh()
+    at.text_input[0].set_value(text).run()
+    assert at.text_input[0].value == text
+    assert "too long for a link even when packed" in at.caption[0].value
+    assert "text" not in at.query_params
 
 
 def test_a_link_that_spells_out_a_default_stays_as_it_is_until_something_changes() -> None:

@@ -14,7 +14,7 @@ from core.ui.demos.encoder_demos import DEMOS, demos_of
 from tests.app.test_branches import NASTY, opened, shown
 
 READY = [spec for spec in checkpoints.available() if spec.ready and spec.source == "bundled"]
-PAIRS = [spec for spec in READY if "pairs" in spec.parts]
+PAIRS = [spec for spec in READY if spec.offers("pairs")]
 REPLACED = [spec for spec in READY if spec.kind == "replaced-token"]
 ENCODERS = [spec for spec in READY if spec.branch == "encoder" and spec.kind == "masked-lm"]
 

@@ -74,8 +74,8 @@ def test_the_tree_tells_what_it_kept_and_pruned(visitor: Visitor) -> None:
 def test_a_draft_is_checked_and_timed(visitor: Visitor) -> None:
     page = visitor.open("/generation?tab=draft&length=8")
     expect(page.get_by_text("passes of the large model for 8 tokens", exact=False)).to_be_visible()
-    expect(page.locator("span[title$='drafted and accepted']").first).to_be_visible()
-    expect(page.locator("span[title$='own']").first).to_be_visible()
+    expect(page.locator("span[title*='drafted and accepted; surprise']").first).to_be_visible()
+    expect(page.locator("span[title*='own; surprise']").first).to_be_visible()
     page.get_by_role("button", name="Time it on this machine").click()
     expect(page.get_by_text("plain decoding took", exact=False)).to_be_visible()
     pick(page.get_by_role("combobox", name="Live model"), re.compile("Atlas GPT-Neo"))
