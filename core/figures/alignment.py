@@ -43,13 +43,14 @@ def heat_map(source: Sequence[Token], target: Sequence[Token], weights: NDArray[
             hovertemplate="<b>%{customdata[0]}</b> looked at <b>%{customdata[1]}</b><br>weight %{z:.3f}<extra></extra>",
         )
     )  # fmt: skip
-    figure.update_xaxes(side="top", title={"text": "read", "standoff": 6}, tickangle=-60, **_ticks(read))
-    figure.update_yaxes(autorange="reversed", title={"text": "written", "standoff": 6}, **_ticks(written))
     lay_out(
         figure,
-        height=int(min(860, max(280, 140 + 26 * len(written)))), margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        xaxis={"side": "top", "title": {"text": "read", "standoff": 6}, "tickangle": -60, **_ticks(read)},
+        yaxis={"autorange": "reversed", "title": {"text": "written", "standoff": 6}, **_ticks(written)},
+        height=int(min(860, max(280, 140 + 26 * len(written)))),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
         hoverlabel={"font": {"family": _MONO}},
-    )  # fmt: skip
+    )
     return figure
 
 

@@ -57,18 +57,21 @@ def heat_map(found: AttentionMap, layer: int, head: int, theme: Theme = "light")
             hoverongaps=False,
         )
     )
-    if not computed.all():
-        lay_out(figure, plot_bgcolor=_UNSEEN[theme])
-    figure.update_xaxes(side="top", title=_title("key: looked at", theme), **_ticks(found.key_tokens, keys, theme))
-    figure.update_xaxes(tickangle=-60 if len(keys) <= _EVERY_LABEL else -90)
-    figure.update_yaxes(
-        autorange="reversed",
-        title=_title(_query_title(found), theme),
-        **_ticks(found.query_tokens, queries, theme),
-    )
     rows = weights.shape[0]
     lay_out(
         figure,
+        xaxis={
+            "side": "top",
+            "title": _title("key: looked at", theme),
+            "tickangle": -60 if len(keys) <= _EVERY_LABEL else -90,
+            **_ticks(found.key_tokens, keys, theme),
+        },
+        yaxis={
+            "autorange": "reversed",
+            "title": _title(_query_title(found), theme),
+            **_ticks(found.query_tokens, queries, theme),
+        },
+        plot_bgcolor=None if computed.all() else _UNSEEN[theme],
         height=int(min(860, max(340, 150 + rows * (24 if rows <= 24 else 16)))),
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         hoverlabel={"font": {"family": _MONO}},
@@ -124,21 +127,32 @@ def overview(found: AttentionMap, layer: int, head: int, theme: Theme = "light",
             },
         ],
     )
-    figure.update_xaxes(
-        title="head", side="top", tickvals=[c * wide + (columns - 1) / 2 for c in range(heads)],
-        ticktext=[str(c + 1) for c in range(heads)], showgrid=False, zeroline=False, fixedrange=True,
-        range=[-1.0, heads * wide - 1.0],
-    )  # fmt: skip
-    figure.update_yaxes(
-        title="layer", tickvals=[r * high + (rows - 1) / 2 for r in range(layers)],
-        ticktext=[str(r + 1) for r in range(layers)], showgrid=False, zeroline=False, fixedrange=True,
-        range=[layers * high - 1.0, -1.0],
-    )  # fmt: skip
     lay_out(
         figure,
-        height=70 + layers * max(46, min(92, 900 // heads)), margin={"l": 8, "r": 8, "t": 8, "b": 8}, dragmode=False,
+        xaxis={
+            "title": "head",
+            "side": "top",
+            "tickvals": [c * wide + (columns - 1) / 2 for c in range(heads)],
+            "ticktext": [str(c + 1) for c in range(heads)],
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+            "range": [-1.0, heads * wide - 1.0],
+        },
+        yaxis={
+            "title": "layer",
+            "tickvals": [r * high + (rows - 1) / 2 for r in range(layers)],
+            "ticktext": [str(r + 1) for r in range(layers)],
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+            "range": [layers * high - 1.0, -1.0],
+        },
+        height=70 + layers * max(46, min(92, 900 // heads)),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        dragmode=False,
         clickmode="event+select",
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -159,9 +173,13 @@ def score_grid(grid: NDArray[np.float32], meaning: str, theme: Theme = "light") 
             hovertemplate="layer %{y}, head %{x}<br>" + label(meaning) + ": %{z:.1%}<extra></extra>",
         )
     )
-    figure.update_xaxes(title="head", side="top", type="category", fixedrange=True)
-    figure.update_yaxes(title="layer", autorange="reversed", type="category", fixedrange=True)
-    lay_out(figure, height=110 + 34 * layers, margin={"l": 8, "r": 8, "t": 8, "b": 8})
+    lay_out(
+        figure,
+        xaxis={"title": "head", "side": "top", "type": "category", "fixedrange": True},
+        yaxis={"title": "layer", "autorange": "reversed", "type": "category", "fixedrange": True},
+        height=110 + 34 * layers,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+    )
     if heads <= _NUMBERED_HEADS:
         write(figure, [["" if np.isnan(value) else f"{100 * value:.0f}" for value in row] for row in grid])
     return figure

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.labels import label
-from core.figures.lay_out import lay_out
+from core.figures.lay_out import band, lay_out, upright
 
 Theme = Literal["light", "dark"]
 ACCENT, SECOND, GREY = "#CC79A7", "#0072B2", "#767676"
@@ -46,17 +46,23 @@ def sorted_text(
             hovertemplate="%{customdata}<br>place %{x} after sorting<extra></extra>",
         )
     )  # fmt: skip
-    for edge in range(chunk, len(order), chunk):
-        figure.add_vline(x=edge - 0.5, line={"width": 1, "dash": "dot", "color": GREY})
+    edges = [
+        upright(edge - 0.5, line={"width": 1, "dash": "dot", "color": GREY}) for edge in range(chunk, len(order), chunk)
+    ]
+    read = []
     if marked is not None:
         own = int(np.flatnonzero(order == marked)[0]) // chunk
         for piece in {own, (own - 1) % (len(order) // chunk)}:
-            figure.add_vrect(
-                x0=piece * chunk - 0.5, x1=(piece + 1) * chunk - 0.5, fillcolor=GREY, opacity=0.18, line_width=0
-            )
-    figure.update_xaxes(title="place after sorting by bucket", range=[-1, len(order)], showgrid=False)
-    figure.update_yaxes(title="place in the text", range=[n, -1], showgrid=False)
-    lay_out(figure, height=430, margin=_QUIET)
+            ends = piece * chunk - 0.5, (piece + 1) * chunk - 0.5
+            read.append(band(*ends, fillcolor=GREY, opacity=0.18, line={"width": 0}))
+    lay_out(
+        figure,
+        shapes=edges + read,
+        xaxis={"title": "place after sorting by bucket", "range": [-1, len(order)], "showgrid": False},
+        yaxis={"title": "place in the text", "range": [n, -1], "showgrid": False},
+        height=430,
+        margin=_QUIET,
+    )
     return figure
 
 
@@ -72,11 +78,25 @@ def meetings(shares: NDArray[np.float64], cell: int, *, theme: Theme = "light") 
         )
     )  # fmt: skip
     end = cell * len(shares)
-    figure.update_xaxes(title="key: byte looked at", range=[0, end], side="top", constrain="domain", showgrid=False)
-    figure.update_yaxes(
-        title="query: byte that looks", range=[end, 0], scaleanchor="x", constrain="domain", showgrid=False
+    lay_out(
+        figure,
+        xaxis={
+            "title": "key: byte looked at",
+            "range": [0, end],
+            "side": "top",
+            "constrain": "domain",
+            "showgrid": False,
+        },
+        yaxis={
+            "title": "query: byte that looks",
+            "range": [end, 0],
+            "scaleanchor": "x",
+            "constrain": "domain",
+            "showgrid": False,
+        },
+        height=430,
+        margin=_QUIET,
     )
-    lay_out(figure, height=430, margin=_QUIET)
     return figure
 
 
@@ -96,13 +116,14 @@ def rounds(rows: Sequence[tuple[int, float, float, float]]) -> go.Figure:
             line={"color": colour, "width": 3, "dash": dash}, marker={"symbol": symbol, "size": 9},
             hovertemplate="%{x} rounds: %{y:.1%}<extra>" + name + "</extra>",
         )  # fmt: skip
-    figure.update_xaxes(title="rounds of hashing", type="category")
-    figure.update_yaxes(tickformat=".0%", range=[0, 1.05])
     lay_out(
         figure,
-        height=330, margin={**_QUIET, "t": 40},
+        xaxis={"title": "rounds of hashing", "type": "category"},
+        yaxis={"tickformat": ".0%", "range": [0, 1.05]},
+        height=330,
+        margin={**_QUIET, "t": 40},
         legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -114,9 +135,13 @@ def reading(lengths: Sequence[int], bits: Sequence[float]) -> go.Figure:
             marker={"size": 9}, hovertemplate="%{x:,} bytes read: %{y:.3f} bits per byte<extra></extra>",
         )
     )  # fmt: skip
-    figure.update_xaxes(title="bytes read, the last ones of the text", tickformat=",")
-    figure.update_yaxes(title="bits per byte of the last ones")
-    lay_out(figure, height=360, margin=_QUIET)
+    lay_out(
+        figure,
+        xaxis={"title": "bytes read, the last ones of the text", "tickformat": ","},
+        yaxis={"title": "bits per byte of the last ones"},
+        height=360,
+        margin=_QUIET,
+    )
     return figure
 
 
@@ -132,11 +157,12 @@ def growth(lengths: Sequence[int], full: Sequence[int], hashed: Sequence[tuple[s
             x=list(lengths), y=list(values), name=name, mode="lines+markers",
             line={"color": colour, "width": 3, "dash": dash},
         )  # fmt: skip
-    figure.update_xaxes(title="tokens in the text", type="log")
-    figure.update_yaxes(title="scores of one head", type="log")
     lay_out(
         figure,
-        height=340, margin={**_QUIET, "t": 40},
+        xaxis={"title": "tokens in the text", "type": "log"},
+        yaxis={"title": "scores of one head", "type": "log"},
+        height=340,
+        margin={**_QUIET, "t": 40},
         legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
-    )  # fmt: skip
+    )
     return figure

@@ -69,10 +69,10 @@ def butterfly(comparison: Comparison, *, by_part: bool = False) -> go.Figure:
             x=place, xref="paper", xanchor=anchor, y=1, yref="paper", yanchor="bottom", showarrow=False,
         )  # fmt: skip
     longest = [max(amounts) + _ROOM * most for amounts in ([bar.left for bar in found], [bar.right for bar in found])]
-    figure.update_xaxes(range=[-longest[0], longest[1]], visible=False, fixedrange=True)
-    figure.update_yaxes(autorange="reversed", automargin=True, fixedrange=True, ticklabelstandoff=6)
     lay_out(
         figure,
+        xaxis={"range": [-longest[0], longest[1]], "visible": False, "fixedrange": True},
+        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True, "ticklabelstandoff": 6},
         barmode="overlay",
         bargap=0.3,
         height=70 + 34 * max(len(found), 3),

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.lay_out import lay_out
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
@@ -47,8 +49,11 @@ def write(figure: go.Figure, texts: Sequence[Sequence[str]], *, size: int = 12, 
         textfont={"color": ink.ravel().tolist(), "size": size} | ({"family": family} if family else {}),
         cliponaxis=False,
     )  # fmt: skip
-    figure.update_xaxes(range=[-0.5, columns - 0.5], autorange=None)
-    figure.update_yaxes(range=[rows - 0.5, -0.5], autorange=None)
+    lay_out(
+        figure,
+        xaxis={"range": [-0.5, columns - 0.5], "autorange": None},
+        yaxis={"range": [rows - 0.5, -0.5], "autorange": None},
+    )
 
 
 def _grounds(

@@ -59,16 +59,25 @@ def matrix(
     ]  # fmt: skip
     axis = {"tickmode": "array", "fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "",
             "tickfont": {"size": 12, "color": ink}}  # fmt: skip
-    figure.update_xaxes(**axis, tickvals=list(range(len(columns))), ticktext=[label(c) for c in columns], side="top")
-    figure.update_yaxes(
-        **axis, tickvals=list(range(len(rows))), ticktext=[label(r) for r in rows], autorange="reversed",
-        automargin=True,
-    )  # fmt: skip
     lay_out(
         figure,
-        height=70 + 40 * len(rows), margin={"l": 0, "r": 0, "t": 30, "b": 0}, font={"color": ink}, dragmode=False,
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", annotations=numbers, shapes=frames,
-    )  # fmt: skip
+        xaxis={**axis, "tickvals": list(range(len(columns))), "ticktext": [label(c) for c in columns], "side": "top"},
+        yaxis={
+            **axis,
+            "tickvals": list(range(len(rows))),
+            "ticktext": [label(r) for r in rows],
+            "autorange": "reversed",
+            "automargin": True,
+        },
+        height=70 + 40 * len(rows),
+        margin={"l": 0, "r": 0, "t": 30, "b": 0},
+        font={"color": ink},
+        dragmode=False,
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        annotations=numbers,
+        shapes=frames,
+    )
     return figure
 
 

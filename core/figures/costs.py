@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from core.figures.labels import label
-from core.figures.lay_out import lay_out
+from core.figures.lay_out import lay_out, upright
 from core.figures.numbers import in_bytes
 
 if TYPE_CHECKING:
@@ -78,23 +78,24 @@ def held_bars(
         textposition="middle right", textfont={"color": ink}, cliponaxis=False, hoverinfo="skip", showlegend=False,
     )  # fmt: skip
     if limit:
-        figure.add_vline(x=limit / 1e9, line={"color": ink, "width": 2, "dash": "dash"})
         figure.add_annotation(
             x=limit / 1e9, y=1, yref="paper", yanchor="bottom", text=label(limit_name), showarrow=False,
             font={"color": ink, "size": 12}, xanchor="right" if limit / 1e9 > 0.6 * longest else "left",
         )  # fmt: skip
-    figure.update_xaxes(
-        title={"text": "GB on one device", "font": {"color": ink}}, tickfont={"color": ink},
-        range=[0, 1.28 * longest], fixedrange=True, gridcolor="rgba(128,128,128,0.25)", zeroline=False,
-    )  # fmt: skip
-    figure.update_yaxes(
-        autorange="reversed", automargin=True, fixedrange=True, ticklabelstandoff=6, tickfont={"color": ink}
-    )
     # the legend begins a fixed number of pixels below the plot, whatever the plot's height, with two entries a row
     rows = math.ceil(sum(bool(trace.name) for trace in figure.data) / 2)
     above, plot, below = 30 if limit else 10, 54 + (42 + 20 * max(0, tallest - 1)) * max(2, len(bars)), 56 + 22 * rows
     lay_out(
         figure,
+        shapes=[upright(limit / 1e9, line={"color": ink, "width": 2, "dash": "dash"})] if limit else [],
+        xaxis={
+            "title": {"text": "GB on one device", "font": {"color": ink}}, "tickfont": {"color": ink},
+            "range": [0, 1.28 * longest], "fixedrange": True, "gridcolor": "rgba(128,128,128,0.25)", "zeroline": False,
+        },
+        yaxis={
+            "autorange": "reversed", "automargin": True, "fixedrange": True, "ticklabelstandoff": 6,
+            "tickfont": {"color": ink},
+        },
         barmode="stack", bargap=0.35, height=above + plot + below, margin={"l": 8, "r": 16, "t": above, "b": below},
         plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink}, dragmode=False,
         legend={"orientation": "h", "yanchor": "top", "y": -52 / plot, "x": 0,
@@ -151,24 +152,32 @@ def cache_lines(lines: Sequence[Growth], at: int, *, dark: bool = False) -> go.F
     low = min((value for line in lines for value in line.bytes), default=1e3)
     ticks = [10.0**power for power in range(3, 16) if low / 10 <= 10.0**power <= top * 10]
     axis = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False, "fixedrange": True, "tickfont": {"color": ink}}
-    figure.update_xaxes(
-        type="log",
-        title={"text": "tokens of the text", "font": {"color": ink}},
-        dtick=1,
-        tickformat="~s",
-        tickangle=0,
-        **axis,
-    )
-    figure.update_yaxes(
-        type="log", title={"text": "key-value cache", "font": {"color": ink}}, tickvals=ticks, automargin=True,
-        ticktext=[in_bytes(tick).replace(".00", "").replace(".0", "") for tick in ticks], **axis,
-    )  # fmt: skip
     lay_out(
         figure,
-        height=430, margin={"l": 8, "r": 16, "t": 12, "b": 8}, plot_bgcolor="rgba(0,0,0,0)", dragmode=False,
-        paper_bgcolor="rgba(0,0,0,0)", font={"color": ink},
+        xaxis={
+            "type": "log",
+            "title": {"text": "tokens of the text", "font": {"color": ink}},
+            "dtick": 1,
+            "tickformat": "~s",
+            "tickangle": 0,
+            **axis,
+        },
+        yaxis={
+            "type": "log",
+            "title": {"text": "key-value cache", "font": {"color": ink}},
+            "tickvals": ticks,
+            "automargin": True,
+            "ticktext": [in_bytes(tick).replace(".00", "").replace(".0", "") for tick in ticks],
+            **axis,
+        },
+        height=430,
+        margin={"l": 8, "r": 16, "t": 12, "b": 8},
+        plot_bgcolor="rgba(0,0,0,0)",
+        dragmode=False,
+        paper_bgcolor="rgba(0,0,0,0)",
+        font={"color": ink},
         legend={"orientation": "h", "yanchor": "top", "y": -0.24, "x": 0, "font": {"color": ink}},
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -187,14 +196,23 @@ def hours_bars(
             marker={"color": ["#3F5E9A" if name == chosen else "#8C96A1" for name in names]},
         )
     )  # fmt: skip
-    figure.update_xaxes(
-        title={"text": "hours", "font": {"color": ink}}, range=[0, 1.25 * max(hours, default=1)], fixedrange=True,
-        gridcolor="rgba(128,128,128,0.25)", zeroline=False, tickfont={"color": ink},
-    )  # fmt: skip
-    figure.update_yaxes(autorange="reversed", automargin=True, fixedrange=True, tickfont={"color": ink})
     lay_out(
         figure,
-        height=110 + 30 * max(2, len(names)), margin={"l": 8, "r": 24, "t": 8, "b": 8}, bargap=0.35, dragmode=False,
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink},
-    )  # fmt: skip
+        xaxis={
+            "title": {"text": "hours", "font": {"color": ink}},
+            "range": [0, 1.25 * max(hours, default=1)],
+            "fixedrange": True,
+            "gridcolor": "rgba(128,128,128,0.25)",
+            "zeroline": False,
+            "tickfont": {"color": ink},
+        },
+        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True, "tickfont": {"color": ink}},
+        height=110 + 30 * max(2, len(names)),
+        margin={"l": 8, "r": 24, "t": 8, "b": 8},
+        bargap=0.35,
+        dragmode=False,
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        font={"color": ink},
+    )
     return figure

@@ -56,13 +56,23 @@ def effect_grid(
             marker={"symbol": "x-thin", "size": 15, "line": {"width": 4, "color": accent}}, showlegend=False,
             selected={"marker": {"opacity": 1.0}}, unselected={"marker": {"opacity": 1.0}},
         )  # fmt: skip
-    figure.update_xaxes(title="head", side="top", type="category", fixedrange=True, showgrid=False, ticks="")
-    figure.update_yaxes(title="layer", autorange="reversed", type="category", fixedrange=True, showgrid=False, ticks="")
     lay_out(
         figure,
-        height=120 + 34 * layers, margin={"l": 8, "r": 8, "t": 8, "b": 8}, dragmode=False, clickmode="event+select",
+        xaxis={"title": "head", "side": "top", "type": "category", "fixedrange": True, "showgrid": False, "ticks": ""},
+        yaxis={
+            "title": "layer",
+            "autorange": "reversed",
+            "type": "category",
+            "fixedrange": True,
+            "showgrid": False,
+            "ticks": "",
+        },
+        height=120 + 34 * layers,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        dragmode=False,
+        clickmode="event+select",
         font={"color": _TEXT[theme]},
-    )  # fmt: skip
+    )
     return figure
 
 

@@ -48,14 +48,24 @@ def grid(asked: Bools, tokens: Sequence[str], colour: str, *, here: int | None =
     axis = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "",
             "tickfont": {"size": 12, "color": ink}}  # fmt: skip
     shown = names if count <= _NAMED_UP_TO else []
-    figure.update_xaxes(**axis, tickmode="array", tickvals=list(range(len(shown))), ticktext=shown, tickangle=-60)
     ticks = [int(row) for row in rows if int(row) == 1 or int(row) % 10 == 0]
-    figure.update_yaxes(**axis, autorange="reversed", tickmode="array", tickvals=ticks, title="epoch")
     lay_out(
         figure,
-        height=110 + 9 * len(rows), margin={"l": 0, "r": 0, "t": 8, "b": 0}, font={"color": ink}, dragmode=False,
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
-    )  # fmt: skip
+        xaxis={
+            **axis,
+            "tickmode": "array",
+            "tickvals": list(range(len(shown))),
+            "ticktext": shown,
+            "tickangle": -60,
+        },
+        yaxis={**axis, "autorange": "reversed", "tickmode": "array", "tickvals": ticks, "title": "epoch"},
+        height=110 + 9 * len(rows),
+        margin={"l": 0, "r": 0, "t": 8, "b": 0},
+        font={"color": ink},
+        dragmode=False,
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+    )
     return figure
 
 

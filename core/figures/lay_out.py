@@ -20,6 +20,26 @@ def lay_out(figure: go.Figure, **layout: Any) -> None:
     figure.layout = _merged(before, layout)
 
 
+def upright(x: float, *, row: int = 1, **looks: Any) -> dict[str, Any]:
+    """A line at ``x`` through the whole height of a chart, as a shape for :func:`lay_out`.
+
+    ``add_vline`` gives the same, and looks through all that the chart holds for each of its lines. In a column of
+    charts with one axis across, ``row`` says through which; it counts from 1, from the top.
+    """
+    axis = "" if row == 1 else str(row)
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "xref": f"x{axis}", "yref": f"y{axis} domain", **looks}
+
+
+def level(y: float, **looks: Any) -> dict[str, Any]:
+    """A line at ``y`` through the whole width of a chart, as ``add_hline`` gives it."""
+    return {"type": "line", "x0": 0, "x1": 1, "y0": y, "y1": y, "xref": "x domain", "yref": "y", **looks}
+
+
+def band(x0: float, x1: float, **looks: Any) -> dict[str, Any]:
+    """The ground from ``x0`` to ``x1`` through the whole height of a chart, as ``add_vrect`` gives it."""
+    return {"type": "rect", "x0": x0, "x1": x1, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain", **looks}
+
+
 def _merged(before: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
     both = dict(before)
     for name, value in changed.items():

@@ -158,13 +158,16 @@ def growing(
 def _axes(figure: go.Figure, rows: Sequence[str], columns: Sequence[str], dark: bool) -> None:
     axis: dict[str, Any] = {"tickmode": "array", "fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "",
                             "tickfont": {"size": 12, "color": ink(dark)[0]}}  # fmt: skip
-    figure.update_xaxes(**axis, **_ticks(columns), tickangle=-60, side="top")
-    figure.update_yaxes(**axis, **_ticks(rows), autorange="reversed", automargin=True)
     lay_out(
         figure,
-        margin={"l": 0, "r": 0, "t": 4, "b": 4}, font={"color": ink(dark)[0]}, plot_bgcolor="rgba(0,0,0,0)",
-        paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
-    )  # fmt: skip
+        xaxis={**axis, **_ticks(columns), "tickangle": -60, "side": "top"},
+        yaxis={**axis, **_ticks(rows), "autorange": "reversed", "automargin": True},
+        margin={"l": 0, "r": 0, "t": 4, "b": 4},
+        font={"color": ink(dark)[0]},
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        dragmode=False,
+    )
 
 
 def _ticks(names: Sequence[str]) -> dict[str, Any]:

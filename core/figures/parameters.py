@@ -123,15 +123,15 @@ def sizes_bars(networks: Mapping[str, ModuleNode], *, relative: bool = False) ->
             showlegend=False,
         )
     longest = max((root.total for root in networks.values()), default=1)
-    figure.update_xaxes(
-        title="share of the network's parameters, %" if relative else "parameters",
-        range=[0, 100 if relative else 1.02 * longest],
-        exponentformat="B",
-        fixedrange=True,
-    )
-    figure.update_yaxes(autorange="reversed", automargin=True, fixedrange=True, ticklabelstandoff=6)
     lay_out(
         figure,
+        xaxis={
+            "title": "share of the network's parameters, %" if relative else "parameters",
+            "range": [0, 100 if relative else 1.02 * longest],
+            "exponentformat": "B",
+            "fixedrange": True,
+        },
+        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True, "ticklabelstandoff": 6},
         barmode="stack",
         bargap=0.35,
         height=130 + 38 * max(len(labels), 2),

@@ -44,11 +44,14 @@ def score_map(scores: Floats, tokens: Sequence[str], query: int, limit: float, t
     ink = _INK[theme]
     figure.add_shape(type="rect", x0=-0.5, x1=n - 0.5, y0=query - 0.5, y1=query + 0.5, line={"color": ink, "width": 2})
     ticks = {"tickfont": {"size": 10 if n > 16 else 12, "color": ink}, "fixedrange": True, "showgrid": False}
-    figure.update_xaxes(side="top", tickangle=-90, ticktext=[label(t) for t in tokens], tickvals=names, **ticks)
-    figure.update_yaxes(autorange="reversed", ticktext=[label(t) for t in tokens], tickvals=names, **ticks)
     lay_out(
         figure,
-        height=min(620, 110 + 20 * n), margin={"l": 4, "r": 4, "t": 4, "b": 4}, dragmode=False,
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
-    )  # fmt: skip
+        xaxis={"side": "top", "tickangle": -90, "ticktext": [label(t) for t in tokens], "tickvals": names, **ticks},
+        yaxis={"autorange": "reversed", "ticktext": [label(t) for t in tokens], "tickvals": names, **ticks},
+        height=min(620, 110 + 20 * n),
+        margin={"l": 4, "r": 4, "t": 4, "b": 4},
+        dragmode=False,
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+    )
     return figure

@@ -82,16 +82,24 @@ def pattern(
         figure.add_shape(type="rect", x0=0, x1=end, y0=start, y1=start + block_size, line={"color": line, "width": 1.5})
     for height, text in _side_labels(marks, end, block_size):
         figure.add_annotation(x=end, y=height, text=label(text), showarrow=False, xanchor="left", font={"size": 12})
-    figure.update_xaxes(
-        title={"text": "key: token looked at", "standoff": 6}, range=[0, end], side="top", showgrid=False,
-        zeroline=False, constrain="domain",
-    )  # fmt: skip
-    figure.update_yaxes(
-        title={"text": "query: token that looks", "standoff": 6}, range=[end, 0], showgrid=False, zeroline=False,
-        scaleanchor="x", constrain="domain",
-    )  # fmt: skip
     lay_out(
         figure,
+        xaxis={
+            "title": {"text": "key: token looked at", "standoff": 6},
+            "range": [0, end],
+            "side": "top",
+            "showgrid": False,
+            "zeroline": False,
+            "constrain": "domain",
+        },
+        yaxis={
+            "title": {"text": "query: token that looks", "standoff": 6},
+            "range": [end, 0],
+            "showgrid": False,
+            "zeroline": False,
+            "scaleanchor": "x",
+            "constrain": "domain",
+        },
         height=460,
         margin={"l": 8, "r": 84 if marks else 8, "t": 8, "b": 8},
         legend={"orientation": "h", "y": -0.02, "x": 0.5, "xanchor": "center", "yanchor": "top"},
@@ -153,13 +161,14 @@ def cost_curve(costs: Sequence[Cost], here: int, name: str = "sparse") -> go.Fig
             hovertemplate="%{x:,} tokens: %{customdata} scores<extra>" + called + "</extra>",
         )  # fmt: skip
     figure.add_vline(x=here, line={"width": 1, "dash": "dot", "color": FULL}, annotation_text="your text")
-    figure.update_xaxes(title="tokens in the text", rangemode="tozero", tickformat=",")
-    figure.update_yaxes(title="scores of one head", rangemode="tozero")
     lay_out(
         figure,
-        height=360, margin={"l": 8, "r": 8, "t": 30, "b": 8},
+        xaxis={"title": "tokens in the text", "rangemode": "tozero", "tickformat": ","},
+        yaxis={"title": "scores of one head", "rangemode": "tozero"},
+        height=360,
+        margin={"l": 8, "r": 8, "t": 30, "b": 8},
         legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -193,13 +202,15 @@ def answers(found: Sequence[Answer]) -> go.Figure:
             customdata=words, hovertemplate="%{customdata}: %{x:.4f}<extra>" + name + "</extra>",
         )  # fmt: skip
     top = max((max(answer.sparse, answer.full) for answer in found), default=1.0)
-    figure.update_xaxes(range=[0, min(1.15, top * 1.25)], tickformat=".0%", title="probability")
-    figure.update_yaxes(tickvals=list(range(len(words))), ticktext=words)
     lay_out(
         figure,
-        height=max(230, 80 + 40 * len(words)), margin={"l": 8, "r": 30, "t": 30, "b": 8}, bargap=0.25,
+        xaxis={"range": [0, min(1.15, top * 1.25)], "tickformat": ".0%", "title": "probability"},
+        yaxis={"tickvals": list(range(len(words))), "ticktext": words},
+        height=max(230, 80 + 40 * len(words)),
+        margin={"l": 8, "r": 30, "t": 30, "b": 8},
+        bargap=0.25,
         legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom", "traceorder": "reversed"},
-    )  # fmt: skip
+    )
     return figure
 
 

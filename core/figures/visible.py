@@ -42,18 +42,28 @@ def visible_map(
     )  # fmt: skip
     axis = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "", "tickmode": "array",
             "tickfont": {"size": 11, "color": ink}}  # fmt: skip
-    figure.update_xaxes(
-        **axis, tickangle=-60, tickvals=list(range(len(columns))) if named else [], ticktext=columns if named else []
-    )
-    figure.update_yaxes(
-        **axis, autorange="reversed", automargin=True, tickvals=list(range(len(rows))) if named else [],
-        ticktext=rows if named else [],
-    )  # fmt: skip
     lay_out(
         figure,
-        height=(80 if named else 20) + min(12 * len(rows), 220), margin={"l": 0, "r": 0, "t": 8, "b": 0},
-        font={"color": ink}, plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
-    )  # fmt: skip
+        xaxis={
+            **axis,
+            "tickangle": -60,
+            "tickvals": list(range(len(columns))) if named else [],
+            "ticktext": columns if named else [],
+        },
+        yaxis={
+            **axis,
+            "autorange": "reversed",
+            "automargin": True,
+            "tickvals": list(range(len(rows))) if named else [],
+            "ticktext": rows if named else [],
+        },
+        height=(80 if named else 20) + min(12 * len(rows), 220),
+        margin={"l": 0, "r": 0, "t": 8, "b": 0},
+        font={"color": ink},
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        dragmode=False,
+    )
     return figure
 
 

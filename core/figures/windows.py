@@ -28,11 +28,13 @@ def bars(names: Sequence[str], words: Sequence[tuple[str, Sequence[float]]]) -> 
             hovertemplate="%{customdata}: %{x:.4f}<extra>" + name + "</extra>",
         )  # fmt: skip
     top = max((max(chances) for _, chances in words), default=1.0)
-    figure.update_xaxes(range=[0, min(1.15, top * 1.25)], tickformat=".0%", title="probability")
-    figure.update_yaxes(tickvals=list(range(len(ordered))), ticktext=shown)
     lay_out(
         figure,
-        height=max(240, 90 + 62 * len(ordered)), margin={"l": 8, "r": 30, "t": 60, "b": 8}, bargap=0.25,
+        xaxis={"range": [0, min(1.15, top * 1.25)], "tickformat": ".0%", "title": "probability"},
+        yaxis={"tickvals": list(range(len(ordered))), "ticktext": shown},
+        height=max(240, 90 + 62 * len(ordered)),
+        margin={"l": 8, "r": 30, "t": 60, "b": 8},
+        bargap=0.25,
         legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
-    )  # fmt: skip
+    )
     return figure

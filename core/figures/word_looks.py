@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.figures.attention import Theme
 from core.figures.labels import label
-from core.figures.lay_out import lay_out
+from core.figures.lay_out import lay_out, upright
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -58,19 +58,23 @@ def word_looks(words: Sequence[str], chosen: int, models: Sequence[Looks], theme
             text=f"<b>{label(model.title)}</b>", x=0, xref="paper", xanchor="left", y=1.04, yanchor="bottom",
             yref="y domain" if row == 1 else f"y{row} domain", showarrow=False, font={"color": ink, "size": 13},
         )  # fmt: skip
-    figure.update_xaxes(
-        type="category", categoryorder="array", categoryarray=names, fixedrange=True, showgrid=False, tickangle=-60,
-        tickfont={"family": _MONO, "size": 12, "color": ink}, automargin=True,
-        labelalias={name: label(_short(word)) for name, word in zip(names, words, strict=False)},
-    )  # fmt: skip
-    figure.update_xaxes(tickmode="array", tickvals=names, row=len(models), col=1)
-    figure.update_yaxes(range=[0, 1.02], tickvals=[0, 0.5, 1], fixedrange=True, tickfont={"color": ink})
+    across = {
+        "type": "category", "categoryorder": "array", "categoryarray": names, "fixedrange": True, "showgrid": False,
+        "tickangle": -60, "tickfont": {"family": _MONO, "size": 12, "color": ink}, "automargin": True,
+        "labelalias": {name: label(_short(word)) for name, word in zip(names, words, strict=False)},
+    }  # fmt: skip
+    up = {"range": [0, 1.02], "tickvals": [0, 0.5, 1], "fixedrange": True, "tickfont": {"color": ink}}
+    rows = ["", *range(2, len(models) + 1)]  # as plotly numbers axes
+    axes = {f"xaxis{row}": across for row in rows} | {f"yaxis{row}": up for row in rows}
+    named = {"tickmode": "array", "tickvals": names}  # under the last row alone
+    here = {"color": ink, "width": 1, "dash": "dot"}
     lay_out(
         figure,
+        **axes | {f"xaxis{rows[-1]}": across | named},
+        shapes=[upright(chosen, row=row, line=here) for row in range(1, len(models) + 1)],
         height=_ROW * len(models) + 90, margin={"l": 8, "r": 8, "t": 26, "b": 8}, barmode="overlay", bargap=0.25,
         dragmode=False, plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink},
     )  # fmt: skip
-    figure.add_vline(x=chosen, line={"color": ink, "width": 1, "dash": "dot"}, row="all", col=1)
     return figure
 
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 from plotly.subplots import make_subplots
 
-from core.figures.lay_out import lay_out
+from core.figures.lay_out import band, lay_out, level, upright
 
 
 def plain() -> go.Figure:
@@ -53,3 +53,25 @@ def test_it_is_what_update_layout_gives(made: Callable[[], go.Figure], layout: d
 def test_what_plotly_does_not_know_is_refused() -> None:
     with pytest.raises(ValueError, match="heigth"):
         lay_out(plain(), heigth=200)
+
+
+@pytest.mark.parametrize("made", [plain, with_axes])
+def test_lines_and_bands_are_those_that_plotly_draws(made: Callable[[], go.Figure]) -> None:
+    figure, usual = made(), made()
+    before = list(figure.layout.shapes)
+    looks = {"line": {"color": "#123456", "width": 2, "dash": "dot"}}
+    lay_out(figure, shapes=[*before, upright(0.5, **looks), level(1.5, **looks), band(0, 1, opacity=0.2)])
+    usual.add_vline(x=0.5, **looks)
+    usual.add_hline(y=1.5, **looks)
+    usual.add_vrect(x0=0, x1=1, opacity=0.2)
+    assert figure.to_dict() == usual.to_dict()
+
+
+def test_a_line_through_each_of_several_charts() -> None:
+    figure, usual = make_subplots(3, 1, shared_xaxes=True), make_subplots(3, 1, shared_xaxes=True)
+    for chart in (figure, usual):
+        for row in (1, 2, 3):
+            chart.add_scatter(y=[1, 2], row=row, col=1)
+    lay_out(figure, shapes=[upright(1, row=row) for row in (1, 2, 3)])
+    usual.add_vline(x=1, row="all", col=1)
+    assert figure.to_dict() == usual.to_dict()

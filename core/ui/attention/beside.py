@@ -17,7 +17,7 @@ from core.attention.heads import MEANING
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
-from core.figures.lay_out import lay_out
+from core.figures.lay_out import lay_out, level
 from core.figures.taken import Numbers, of_head
 from core.figures.word_looks import ELSEWHERE, Looks, word_looks
 from core.language.side_by_side import split
@@ -200,12 +200,11 @@ def _one(
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
     figure = figures.heat_map(look.found, layer, head, theme)
     colour = accent(spec.branch)
-    figure.add_hline(y=word - 0.5, line={"color": colour, "width": 2})
-    figure.add_hline(y=word + 0.5, line={"color": colour, "width": 2})
     figure.update_traces(showscale=False)
-    lay_out(figure, height=360)
-    figure.update_xaxes(title=None, tickangle=-90)
-    figure.update_yaxes(title=None)
+    lay_out(
+        figure, height=360, xaxis={"title": None, "tickangle": -90}, yaxis={"title": None},
+        shapes=[level(edge, line={"color": colour, "width": 2}) for edge in (word - 0.5, word + 0.5)],
+    )  # fmt: skip
     place.plotly_chart(
         figure, key=state.key(f"beside.map.{number}"), config=saved_as(f"{spec.slug}-{layer + 1}-{head + 1}"),
         alt=f"{spec.name}, layer {layer + 1}, head {head + 1}: {len(look.found.key_tokens)} words down and across. "
