@@ -38,14 +38,13 @@ def sorted_text(
     places = np.flatnonzero(order < n)
     at = order[places]
     shown = [f"{label(labels[i])} at {i}, bucket {buckets[i]}" for i in at.tolist()]
-    figure = go.Figure(
-        go.Scattergl(
-            x=places, y=at, mode="markers", showlegend=False, customdata=shown,
-            marker={"size": 5, "color": np.where(buckets[at] % 2 == 0, ACCENT, SECOND),
-                    "symbol": np.where(buckets[at] % 2 == 0, "circle", "square")},
-            hovertemplate="%{customdata}<br>place %{x} after sorting<extra></extra>",
-        )
-    )  # fmt: skip
+    points = {
+        "type": "scattergl", "x": places, "y": at, "mode": "markers", "showlegend": False, "customdata": shown,
+        "marker": {"size": 5, "color": np.where(buckets[at] % 2 == 0, ACCENT, SECOND),
+                   "symbol": np.where(buckets[at] % 2 == 0, "circle", "square")},
+        "hovertemplate": "%{customdata}<br>place %{x} after sorting<extra></extra>",
+    }  # fmt: skip
+    figure = go.Figure([points])  # a trace of its own would have each of its many colours checked a second time
     edges = [
         upright(edge - 0.5, line={"width": 1, "dash": "dot", "color": GREY}) for edge in range(chunk, len(order), chunk)
     ]
