@@ -7,6 +7,7 @@ Nothing is listed by name here: a folder below ``assets/checkpoints`` with a car
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MINILM = "minilm"
 _PARTS: dict[Part, str] = {"pairs": "head for pairs of sentences", "generator": "generator", "draft": "draft model"}
+State = frozenset[tuple[str, int, int]]
+"""Path, time of the last change in nanoseconds, and bytes of files."""
 GENERATOR = "generator"
 """Folder of ELECTRA's generator inside a bundled folder."""
 DRAFT = "draft"
@@ -56,6 +59,8 @@ def get(slug: str) -> CheckpointSpec:
     Raises :class:`CheckpointRefused` for a host's folder that cannot be offered, :class:`CheckpointUnavailable` for a
     published one while the Hub is off, else :class:`UnknownCheckpoint`.
     """
+    if (alone := _standing_alone(slug)) is not None:
+        return alone
     specs = available()
     for spec in specs:
         if spec.slug == slug:
@@ -103,20 +108,38 @@ def _ready_first(specs: list[CheckpointSpec]) -> tuple[CheckpointSpec, ...]:
 def _bundled() -> tuple[CheckpointSpec, ...]:
     """MiniLM, whose base is a package, and every complete folder of ``assets/checkpoints``."""
     root = bundled_root()
-    return _bundled_as(root, _state(root), package.find_package())
-
-
-def _state(root: Path) -> frozenset[tuple[str, int, int]]:
-    """Name, time and size of every file in a folder of ``root``: every run asks, and few ever find a change."""
     folders = [entry.path for entry in os.scandir(root) if entry.is_dir()] if root.is_dir() else []
+    return _bundled_as(root, _state(folders), package.find_package())
+
+
+def _standing_alone(slug: str) -> CheckpointSpec | None:
+    """The bundled folder of that name, if its model needs no other's; a page asks for its models again and again.
+
+    Looks at this folder alone. A slug is compared with the names of folders, and is never itself a path.
+    """
+    root = bundled_root()
+    folders = (
+        [entry.path for entry in os.scandir(root) if entry.name == slug and entry.is_dir()] if root.is_dir() else []
+    )
+    if not folders or slug == MINILM:
+        return None
+    found = _folder_as(Path(folders[0]), _state(folders))
+    return None if found is None or found.card is None or found.card.base is not None else found
+
+
+@lru_cache(maxsize=64)
+def _folder_as(folder: Path, _files: State) -> CheckpointSpec | None:
+    return _bundled_folder(folder)
+
+
+def _state(folders: Iterable[str]) -> State:
+    """Path, time and size of every file in these folders: every run asks, and few ever find a change."""
     files = [(file.path, file.stat()) for folder in folders for file in os.scandir(folder)]
     return frozenset((path, found.st_mtime_ns, found.st_size) for path, found in files)
 
 
 @lru_cache(maxsize=8)
-def _bundled_as(
-    root: Path, _files: frozenset[tuple[str, int, int]], _package: package.Package | None
-) -> tuple[CheckpointSpec, ...]:
+def _bundled_as(root: Path, _files: State, _package: package.Package | None) -> tuple[CheckpointSpec, ...]:
     specs = [_minilm()]
     for folder in sorted(root.iterdir()) if root.is_dir() else []:
         if folder.name != MINILM and (folder / "card.toml").is_file():
