@@ -39,11 +39,16 @@ _XLM: dict[str, Any] = {
 }  # fmt: skip
 _PADDED = _WIDTHS | {"max_position_embeddings": POSITIONS + 2}
 _ENCODERS: dict[str, dict[str, Any]] = {
+    "convbert": _WIDTHS | {"embedding_size": 8, "conv_kernel_size": 3},
+    "convbert-one": _WIDTHS | {"embedding_size": 8, "head_ratio": 8, "conv_kernel_size": 3},
     "data2vec-text": _PADDED,
     "ernie": _WIDTHS | {"use_task_id": True},
+    "esm": _PADDED | {"mask_token_id": 4, "position_embedding_type": "rotary", "token_dropout": True},
+    "esm-absolute": _PADDED | {"mask_token_id": 4, "emb_layer_norm_before": True},
     "eurobert": _SHARED,
     "flaubert": _XLM,
     "gte": _WIDTHS,
+    "ibert": _PADDED,
     "jina_embeddings_v3": _WIDTHS,
     "layoutlm": _WIDTHS,
     "luke": _PADDED | {"use_entity_aware_attention": True, "entity_vocab_size": 5, "entity_emb_size": 8},
@@ -56,6 +61,8 @@ _ENCODERS: dict[str, dict[str, Any]] = {
     "roc_bert": _WIDTHS | {"pronunciation_vocab_size": 300, "shape_vocab_size": 300},
     "roformer": _WIDTHS | {"embedding_size": 8},
     "roformer-values": _WIDTHS | {"embedding_size": 16, "rotary_value": True},
+    "squeezebert": _WIDTHS | {"embedding_size": 16, "q_groups": 2, "k_groups": 2, "v_groups": 4},
+    "tapas": _WIDTHS,
     "xlm-roberta-xl": _PADDED,
     "xmod": _PADDED | {"languages": ["en_XX"], "default_language": "en_XX"},
 }
@@ -66,6 +73,7 @@ _DECODERS: dict[str, dict[str, Any]] = {
     "bitnet": _SHARED,
     "bloom": _GPT,
     "bloom-after": _GPT | {"n_head": 2, "apply_residual_connection_post_layernorm": True},
+    "codegen": _GPT | {"n_embd": 32, "n_head": 8, "rotary_dim": 2, "n_ctx": POSITIONS},
     "cohere": _SHARED | {"use_qk_norm": True},
     "cohere2": _IN_TURN,
     "cwm": _WIDER | {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]},
@@ -116,6 +124,7 @@ _BOTH: dict[str, dict[str, Any]] = {
     "bigbird_pegasus-whole": _LONG | {"attention_type": "original_full"},
     "blenderbot": _BART,
     "blenderbot-small": _BART,
+    "fsmt": {name: value for name, value in _BART.items() if name != "bos_token_id"} | {"langs": ["en", "de"]},
     "led": {name: value for name, value in _BART.items() if name != "max_position_embeddings"}
     | {"attention_window": [4, 6], "max_encoder_position_embeddings": 128},
     "longt5": _LONGT5,
@@ -161,6 +170,8 @@ def make(name: str) -> Checkpoint:
     tokenizer = tokenizer_of(kind)
     torch.manual_seed(0)
     words = {"n_words": len(tokenizer)} if "emb_dim" in settings else {}
+    if "langs" in settings:
+        words = {"src_vocab_size": len(tokenizer), "tgt_vocab_size": len(tokenizer)}
     config = transformers.AutoConfig.for_model(
         type_of(name), **({"is_decoder": True} if kind == "causal-lm" and "encoder_layers" in settings else {}),
         **settings, vocab_size=len(tokenizer), **words,

@@ -44,7 +44,7 @@ def mutilated(checkpoint: Checkpoint, off: set[Head]) -> Any:
         projection = model.get_submodule(place.path(place.names.out))
         across = "Conv1D" in type(projection).__name__
         weight = projection.weight.T if across else projection.weight  # (out, in)
-        width = weight.shape[1] // place.heads
+        width = weight.shape[1] // place.names.share // place.heads
         weight[:, head * width : (head + 1) * width] = 0
     return model
 

@@ -48,8 +48,12 @@ def softmax(found: Any) -> Any:
 
 def of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, Any]:
     """(L, H, Q, K) weights by kind, as transformers returns them."""
+    # with a cache FSMT leaves the mask of a decoder out
+    more = {"use_cache": False} if checkpoint.model.config.is_encoder_decoder else {}
     with torch.inference_mode():
-        out = checkpoint.model(**given, output_attentions=True)
+        out = checkpoint.model(**given, **more, output_attentions=True)
+    if checkpoint.model.config.model_type == "squeezebert":  # it returns scores
+        out.attentions = tuple(layer.softmax(-1) for layer in out.attentions)
     if checkpoint.model.config.is_encoder_decoder:
         kept = {
             "encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from core.attention.architectures.axes import original, usual
 from core.attention.architectures.layout import Place, places
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
@@ -102,7 +103,9 @@ class Gates:
     def _hang(self, module: Any, path: str, shared: Sequence[Place]) -> None:
         """``shared`` are the layers that use this module, in the order of their calls."""
         if shared[0].names.out:
-            module.register_forward_pre_hook(lambda _, given: (self._gated(given[0], self._next(path, shared)),))
+            module.register_forward_pre_hook(
+                lambda _, given: (self._gated(given[0], self._next(path, shared)), *given[1:])
+            )
             return
         # XLNet projects inside a method, once for each of its streams; heads are an axis of what it is given
         project, own = module.post_attention, shared[0]
@@ -124,13 +127,18 @@ class Gates:
         return shared[number % len(shared)]
 
     def _gated(self, joined: Tensor, place: Place) -> Tensor:
-        """(R, n, H d) with the parts of heads that are off set to zero."""
+        """(R, n, H d) with the parts of heads that are off set to zero; some architectures have other axes."""
+        import torch
+
         gate = self._shut.get((place.kind, place.layer))
         if gate is None:
             return joined
-        parts = joined.unflatten(-1, (place.heads, -1))  # type: ignore[no-untyped-call]
-        through: Tensor = (parts * gate[:, None, :, None]).flatten(-2)
-        return through
+        rows = usual(joined, place.names.order)
+        behind = gate.new_ones(len(gate), (place.names.share - 1) * place.heads)  # what is no head stays
+        every = torch.cat((gate, behind), dim=1)
+        parts = rows.unflatten(-1, (every.shape[1], -1))  # type: ignore[no-untyped-call]
+        through: Tensor = parts * every.view(len(every), *(1,) * (parts.dim() - 3), -1, 1)
+        return original(through.flatten(-2), place.names.order)
 
     def shut(self, off: Sequence[Collection[Head]]) -> None:
         """From now on row r of every batch runs without the heads ``off[r]``."""

@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 Score = Literal[
     "plain", "biased", "causal", "local", "turned", "paired", "disentangled", "two-stream", "windowed", "blocks",
-    "hashed", "capped", "placed", "sloped", "neighbours", "long",
+    "hashed", "capped", "placed", "sloped", "neighbours", "long", "particular",
 ]  # fmt: skip
 Scale = Literal["root", "one", "own"]
+Order = Literal["row token width", "token row width", "row width token"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,15 @@ class Attends:
     mask: str = "attention_mask"
     """What the module's argument with the mask is called."""
     heads: str = "num_attention_heads"
-    """What the configuration calls the number of heads."""
+    """What the configuration calls the number of heads; after a dot, what the module itself calls it."""
     note: str = ""
     """What is unusual about queries and keys, as a sentence."""
     norms: str = ""
     """The norms of queries and keys, below ``module``; a model that lacks them at its settings has none."""
+    order: Order = "row token width"
+    """The axes of what projections read and give: FSMT has tokens first, SqueezeBERT's convolutions have them last."""
+    share: int = 1
+    """How many times the heads' width ``out`` reads; the heads come first (ConvBERT's convolutions stand behind)."""
 
 
 def bert(name: str = "attention", put: str = "output", **more: Any) -> Attends:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.attention.architectures import older
 from core.attention.architectures.attends import (
     BART,
     BERT,
@@ -158,4 +159,4 @@ TABLE: dict[str, dict[str, Attends]] = {
     "plbart": BART,
     "switch_transformers": T5,
     "umt5": {kind: replace(entry, mask="attention_mask") for kind, entry in T5.items()},
-}  # fmt: skip
+} | older.TABLE  # fmt: skip

@@ -5,7 +5,7 @@ written from the trunk of the model, with ``{i}`` for the layer; ALBERT, whose l
 A projection that makes several things at once is followed by the part that is meant: ``c_attn:0/3``, or
 ``in_proj:0/3h`` where each head's part is cut for itself, ``qkv_proj:0/3g`` where heads share keys and values, whose
 parts are then narrower than that of the queries, or ``query_key_value:0/3b`` where heads that share a key stand in a
-bundle: their queries, the key, the value (Falcon).
+bundle: their queries, the key, the value (Falcon), or ``qkv_proj:0/3m`` where each quarter is cut for itself (CodeGen).
 
 A Reformer's layers differ: those that hash have one projection for queries and keys, local ones have two.
 """
@@ -32,6 +32,8 @@ from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 
+Numbers = list[tuple[tuple[str, int], ...]]
+"""For each layer what stands for the braces of its names."""
 ADAPTERS = "bert with adapters"
 """The type of `core.checkpoints.adapters.AdapterBert`, whose configuration is that of its trunk."""
 _WITHIN = {"opt": "decoder."}
@@ -207,15 +209,21 @@ def places(checkpoint: Checkpoint) -> dict[MapKind, tuple[Place, ...]]:
                     f"{checkpoint.spec.name} is of the type “{stack.type[:40]}”, whose attention cannot be looked into "
                     f"here. Models of {len(TABLE)} other types can, such as BERT, GPT-2, LLaMA, T5 and BART."
                 )
-            heads = int(getattr(stack.config, names.heads))
-            found[kind] = tuple(
-                Place(kind, i, heads, names, stack, numbers)
-                for i, numbers in enumerate(_numbers(checkpoint.model, stack, names))
-            )
+            numbers = _numbers(checkpoint.model, stack, names)
+            heads = _heads(checkpoint.model, stack, names, numbers)
+            found[kind] = tuple(Place(kind, i, heads, names, stack, own) for i, own in enumerate(numbers))
     return found
 
 
-def _numbers(model: Any, stack: Stack, names: Attends) -> list[tuple[tuple[str, int], ...]]:
+def _heads(model: Any, stack: Stack, names: Attends, numbers: Numbers) -> int:
+    """As many as the configuration says; ConvBERT's modules have fewer than that and know it."""
+    if not names.heads.startswith("."):
+        return int(getattr(stack.config, names.heads))
+    own = model.get_submodule(stack.prefix + names.module.format(**dict(numbers[0])))
+    return int(getattr(own, names.heads[1:]))
+
+
+def _numbers(model: Any, stack: Stack, names: Attends) -> Numbers:
     """For each layer what stands for the braces of its names."""
     if "{group}" in names.module:
         config = stack.config

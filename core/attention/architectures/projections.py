@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.attention.architectures.axes import usual
 from core.attention.architectures.layout import Place
 from core.attention.architectures.watch import Watch
 from core.errors import NoAttentionMatrix
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+_QUARTERS = 4
+"""Into how many parts CodeGen cuts its projection first: it was trained on four processors, each with its heads."""
 
 
 def module_of(watch: Watch, place: Place) -> Any:
@@ -43,13 +48,16 @@ def made_by(watch: Watch, place: Place, name: str, count: int) -> Tensor:
     """(n, w) what a projection gave for the first row."""
     name, _, part = name.partition(":")
     back = watch.calls(f"{place.module}.{name}")[count].back
+    if isinstance(back, tuple):  # I-BERT's numbers come with what they are to be multiplied by
+        back = back[0]
     tokens_first = place.stack.type == "led" and place.names.score == "long"
-    whole = back[:, 0] if tokens_first else first_row(back)
+    whole = back[:, 0] if tokens_first else first_row(usual(back, place.names.order))
     if not part:
         return whole
-    number, parts = (int(n) for n in part.rstrip("bgh").split("/"))
-    if part.endswith("h"):
-        cut: Tensor = whole.unflatten(-1, (place.heads, -1)).chunk(parts, dim=-1)[number].flatten(-2)  # type: ignore[no-untyped-call]
+    number, parts = (int(n) for n in part.rstrip("bghm").split("/"))
+    if part[-1] in "hm":
+        pieces = place.heads if part.endswith("h") else _QUARTERS
+        cut: Tensor = whole.unflatten(-1, (pieces, -1)).chunk(parts, dim=-1)[number].flatten(-2)  # type: ignore[no-untyped-call]
         return cut
     if part.endswith("b"):
         own = module_of(watch, place)

@@ -29,6 +29,7 @@ hashed          :math:`q_i \cdot \hat q_j / \sqrt d + \ln m_{ij}` where a key is
                 (Reformer: Kitaev et al. 2020; `core.attention.architectures.hashed`)
 blocks          :math:`q_i \cdot k_j / \sqrt d` in blocks near, global and drawn (BigBird: Zaheer et al. 2020)
 long            encoders of encoder-decoders for long texts: `core.attention.architectures.longscores`
+particular      types with ways of their own: `core.attention.architectures.particular`
 ==============  ====================================================================================================
 
 Legend: H heads, Q queries, K keys, d width of a head, w width of all heads.
@@ -40,8 +41,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.attention.architectures import hashed, longscores, rotary
+from core.attention.architectures import hashed, longscores, particular, rotary
 from core.attention.architectures.attends import Score
+from core.attention.architectures.axes import usual
 from core.attention.architectures.disentangled import PARTS, position_scores
 from core.attention.architectures.layout import Place
 from core.attention.architectures.projections import (
@@ -65,6 +67,10 @@ if TYPE_CHECKING:
 _GLOBAL = ("query_global", "key_global", "value_global")
 _HIDDEN = -1e30
 """What a mask that holds slopes, too, is below where a key is hidden."""
+
+
+_LATER = ("long", "particular")
+"""Kinds of scores whose weights are not the last thing that the module returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +134,7 @@ def attended(watch: Watch, place: Place, count: int = 0, *, asking: bool = False
         return _hashed(watch, place, call)
     called(watch, place, count)
     own = longscores.rows(place, watch.source)
-    made = [made_by(watch, place, name, count)[own] for name in place.names.parts.split()]
+    made = particular.rows(place, [made_by(watch, place, name, count)[own] for name in place.names.parts.split()])
     width = made[0].shape[-1] // place.heads
     query, key, value = (by_head(vectors, width) for vectors in made)
     before_norm = None
@@ -144,17 +150,25 @@ def attended(watch: Watch, place: Place, count: int = 0, *, asking: bool = False
         value,
         {"content": query @ spread(key, place.heads).transpose(-1, -2) * factor},
         _seen(call.given.get(place.names.mask)),
-        None if place.names.score == "long" or call.back[-1] is None else call.back[-1][0],
+        None if place.names.score in _LATER or call.back[-1] is None else call.back[-1][0],
         factor,
-        first_row(next(iter(watch.calls(place.path(place.names.out))[-1 if own.start else count].given.values())))[own],
+        _mixed(watch, place, -1 if own.start else count)[own],
         before_norm=before_norm,
     )
     return _FINISHED[place.names.score](met, call, watch, place)
 
 
+def _mixed(watch: Watch, place: Place, number: int) -> Tensor:
+    """(Q, w) what a call of the output's projection read."""
+    given = next(iter(watch.calls(place.path(place.names.out))[number].given.values()))
+    return first_row(usual(given, place.names.order))
+
+
 def _seen(mask: Any) -> Tensor | None:
     """(H or 1, Q or 1, K) where a key may be seen, of a mask that is added: 0 there, hugely negative elsewhere."""
-    found: Tensor | None = None if mask is None else mask[0] > -1
+    if mask is None:
+        return None
+    found: Tensor = (mask[None] if mask.dim() < 3 else mask[0]) > -1  # FSMT's is one for all texts
     return found
 
 
@@ -223,6 +237,8 @@ def _turns(own: Any, place: Place) -> bool:
         return own.sliding_window is not None
     if place.stack.type == "exaone4":
         return own.sliding_window is None or bool(own.is_sliding)
+    if place.stack.type == "esm":
+        return bool(own.position_embedding_type == "rotary")
     return bool(getattr(own, "use_rope", True))
 
 
@@ -325,6 +341,10 @@ def _long(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
     return longscores.finished(met, call, module_of(watch, place), place)
 
 
+def _particular(met: Attended, call: Call, watch: Watch, place: Place) -> Attended:
+    return particular.finished(met, call, module_of(watch, place), place)
+
+
 def _hashed(watch: Watch, place: Place, call: Call) -> Attended:
     """What fills the last chunk is left out; the weights are not kept by the pass and computed here."""
     own, n = module_of(watch, place), watch.length
@@ -382,4 +402,5 @@ _FINISHED: dict[Score, Callable[[Attended, Call, Watch, Place], Attended]] = {
     "windowed": _windowed,
     "blocks": _blocks,
     "long": _long,
+    "particular": _particular,
 }

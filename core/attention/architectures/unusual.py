@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from core.attention.architectures.causal import attending, of_text, sides
+from core.attention.architectures.older import NOTES
 from core.attention.trace import Floats
 from core.errors import NoAttentionMatrix
 
@@ -37,7 +38,13 @@ def note(model: Any, weights: Floats) -> str:
         NoAttentionMatrix: these are no weights.
     """
     twice = _TWICE if model.config.model_type == "falcon" and model.config.alibi else ""
-    parts = (_numbered(of_text(model.config), len(weights)), _windowed(model.config), twice, _sums(model, weights))
+    parts = (
+        NOTES.get(model.config.model_type, ""),
+        _numbered(of_text(model.config), len(weights)),
+        _windowed(model.config),
+        twice,
+        _sums(model, weights),
+    )
     return " ".join(filter(None, parts))
 
 

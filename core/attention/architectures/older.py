@@ -1,0 +1,53 @@
+"""Where attention stands in older architectures whose library code goes ways of its own; a host may add them.
+
+The same table as that of `core.attention.architectures.hosts`, which holds it. What is particular about their scores is
+in `core.attention.architectures.particular`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.attention.architectures.attends import BART, BERT, Attends, bert
+
+_QUARTERS = "qkv_proj:0/3m qkv_proj:2/3m qkv_proj:1/3m"
+_SOME_TURNED = "Queries and keys are shown after the turn by their positions, in models that turn them."
+_TURNED = "Queries and keys are shown after the turn by their positions."
+_WHOLE_NUMBERS = (
+    "A model that is set to whole numbers (quant_mode) rounds queries, keys and weights, so that its weights are the "
+    "softmax of the scores but for rounding."
+)
+
+NOTES = {
+    "convbert": "The maps are those of the heads that attend. Beside them stand convolutions over neighbouring tokens, "
+    "which make half of what a layer passes on and have no map.",
+}
+"""What a map has to say of itself, by type."""
+
+TABLE: dict[str, dict[str, Attends]] = {
+    # encoders
+    "convbert": {"encoder": bert(heads=".num_attention_heads", share=2)},
+    "esm": {"encoder": bert(score="turned", note=_SOME_TURNED)},
+    "ibert": {
+        "encoder": bert(
+            parts="query_activation key_activation value_activation", score="particular", note=_WHOLE_NUMBERS
+        )
+    },
+    "squeezebert": {
+        "encoder": Attends(
+            "encoder.layers.{i}.attention", "encoder.layers.{i}.post_attention.conv1d", score="particular",
+            order="row width token", note="Projections are convolutions over one token: a matrix for each group of "
+            "numbers, in place of one for all.",
+        )
+    },
+    "tapas": {"encoder": BERT["encoder"]},
+    # decoders
+    "codegen": {
+        "decoder": Attends("h.{i}.attn", "h.{i}.attn.out_proj", _QUARTERS, "paired", note=_TURNED)
+    },
+    # encoder-decoders
+    "fsmt": {
+        kind: replace(entry, order="token row width", mask="attn_mask" if kind == "decoder" else "attention_mask")
+        for kind, entry in BART.items()
+    },
+}  # fmt: skip

@@ -1,0 +1,38 @@
+r"""Scores of types that go ways of their own, or whose library code returns something else than weights.
+
+    SqueezeBERT     :math:`q_i \cdot k_j / \sqrt d`; the library returns these scores (Iandola et al. 2020, arXiv
+                    2006.11316)
+    I-BERT          :math:`q_i \cdot k_j / \sqrt d`; every part comes with the factor of its whole numbers (Kim et al.
+                    2021, arXiv 2101.01321)
+
+Legend: H heads, Q queries, K keys, n tokens, d width of a head, w width of all heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from core.attention.architectures.layout import Place
+from core.attention.architectures.watch import Call
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from core.attention.architectures.scores import Attended
+
+
+def rows(place: Place, made: Sequence[Tensor]) -> list[Tensor]:
+    """Queries, keys and values (n, w) with the rows that belong to the text's tokens."""
+    return list(made)
+
+
+def finished(met: Attended, call: Call, own: Any, place: Place) -> Attended:
+    """``met`` with its weights, further terms, and what may be seen."""
+    match place.stack.type:
+        case "squeezebert":
+            return replace(met, weights=call.back["attention_score"][0].softmax(-1))
+        case "ibert":
+            return replace(met, weights=call.back[0][1][0])
+    raise AssertionError(f"{place.stack.type} has no scores of its own")
