@@ -38,6 +38,10 @@ _XLM: dict[str, Any] = {
     "emb_dim": 16, "n_layers": 2, "n_heads": 2, "max_position_embeddings": POSITIONS, "pad_index": 0, "pad_token_id": 0,
 }  # fmt: skip
 _PADDED = _WIDTHS | {"max_position_embeddings": POSITIONS + 2}
+_FUNNEL: dict[str, Any] = {
+    "block_sizes": [2, 1, 1], "block_repeats": [1, 2, 1], "num_decoder_layers": 2, "d_model": 16, "n_head": 2,
+    "d_head": 6, "d_inner": 24, "pad_token_id": 0,
+}  # fmt: skip
 _ENCODERS: dict[str, dict[str, Any]] = {
     "convbert": _WIDTHS | {"embedding_size": 8, "conv_kernel_size": 3},
     "convbert-one": _WIDTHS | {"embedding_size": 8, "head_ratio": 8, "conv_kernel_size": 3},
@@ -47,6 +51,8 @@ _ENCODERS: dict[str, dict[str, Any]] = {
     "esm-absolute": _PADDED | {"mask_token_id": 4, "emb_layer_norm_before": True},
     "eurobert": _SHARED,
     "flaubert": _XLM,
+    "funnel": _FUNNEL,
+    "funnel-factorized": _FUNNEL | {"attention_type": "factorized", "separate_cls": False},
     "gte": _WIDTHS,
     "ibert": _PADDED,
     "jina_embeddings_v3": _WIDTHS,

@@ -201,5 +201,20 @@ def test_funnels_map_has_the_layers_whose_rows_are_tokens() -> None:
     assert len(every) == 7
     np.testing.assert_array_equal(found.weights, torch.cat(square).numpy())
     np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-5)
-    with pytest.raises(NoAttentionMatrix, match="cannot be looked into"):
-        capture(checkpoint, text, vectors=True)
+
+
+def test_a_funnels_layer_that_runs_twice_has_its_queries_and_keys_each_time() -> None:
+    checkpoint = made(
+        "funnel", "masked-lm", block_sizes=[2, 1], block_repeats=[2, 1], num_decoder_layers=1, d_model=16, n_head=2,
+        d_head=8, d_inner=24, pad_token_id=0,
+    )  # fmt: skip
+    ids = checkpoint.tokenizer(TEXT.strip(), return_tensors="pt")["input_ids"]
+    segments = (torch.arange(ids.shape[1]) > 4).long()[None]
+    segments[:, 0] = 2  # as its tokeniser marks the first token
+    given = {"input_ids": ids, "token_type_ids": segments, "attention_mask": torch.ones_like(ids)}
+    with torch.inference_mode():
+        every = checkpoint.model(**given, output_attentions=True).attentions
+    expected = torch.cat([*every[:4], every[-1]]).numpy()
+    found = scores(checkpoint, given)["encoder"]
+    np.testing.assert_allclose(torch.tensor(found).softmax(-1).numpy(), expected, atol=1e-5)
+    assert np.abs(found[0] - found[1]).max() > 1e-2

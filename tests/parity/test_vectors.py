@@ -54,6 +54,9 @@ def of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, A
         out = checkpoint.model(**given, **more, output_attentions=True)
     if checkpoint.model.config.model_type == "squeezebert":  # it returns scores
         out.attentions = tuple(layer.softmax(-1) for layer in out.attentions)
+    if checkpoint.model.config.model_type == "funnel":  # layers of pooled states have no map of tokens
+        n = given["input_ids"].shape[1]
+        out.attentions = tuple(layer for layer in out.attentions if layer.shape[-2:] == (n, n))
     if checkpoint.model.config.is_encoder_decoder:
         kept = {
             "encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions

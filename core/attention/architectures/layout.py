@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core.attention.architectures import hosts
+from core.attention.architectures import hosts, older
 from core.attention.architectures.attends import (
     BART,
     BERT,
@@ -32,7 +32,7 @@ from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 
-Numbers = list[tuple[tuple[str, int], ...]]
+Numbers = list[tuple[tuple[str, int | str], ...]]
 """For each layer what stands for the braces of its names."""
 ADAPTERS = "bert with adapters"
 """The type of `core.checkpoints.adapters.AdapterBert`, whose configuration is that of its trunk."""
@@ -156,7 +156,7 @@ class Place:
     heads: int
     names: Attends
     stack: Stack
-    numbers: tuple[tuple[str, int], ...]
+    numbers: tuple[tuple[str, int | str], ...]
     """What stands for the braces of a name."""
 
     def path(self, name: str) -> str:
@@ -233,5 +233,7 @@ def _numbers(model: Any, stack: Stack, names: Attends) -> Numbers:
             for layer in range(layers)
             for part in range(inner)
         ]
+    if "{at}" in names.module:
+        return [(("at", path),) for path in older.of_tokens(stack.config)]
     listed = model.get_submodule(stack.prefix + names.module.partition(".{i}")[0])
     return [(("i", i),) for i in range(len(listed))]

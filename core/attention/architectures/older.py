@@ -7,6 +7,7 @@ in `core.attention.architectures.particular`.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from core.attention.architectures.attends import BART, BERT, Attends, bert
 
@@ -28,6 +29,13 @@ TABLE: dict[str, dict[str, Attends]] = {
     # encoders
     "convbert": {"encoder": bert(heads=".num_attention_heads", share=2)},
     "esm": {"encoder": bert(score="turned", note=_SOME_TURNED)},
+    "funnel": {
+        "encoder": Attends(
+            "{at}.attention", "{at}.attention.post_proj", "q_head k_head v_head", "particular", heads="n_head",
+            note="Queries contain the bias u that meets the content; the score has more terms, for distance and "
+            "segment.",
+        )
+    },
     "ibert": {
         "encoder": bert(
             parts="query_activation key_activation value_activation", score="particular", note=_WHOLE_NUMBERS
@@ -51,3 +59,12 @@ TABLE: dict[str, dict[str, Attends]] = {
         for kind, entry in BART.items()
     },
 }  # fmt: skip
+
+
+def of_tokens(config: Any) -> list[str]:
+    """Where a Funnel's layers stand whose queries and keys are tokens, in the order in which they run.
+
+    They are those before its first pooling, a layer as often as it is repeated, and its decoder's.
+    """
+    before = [f"encoder.blocks.0.{i}" for i in range(config.block_sizes[0]) for _ in range(config.block_repeats[0])]
+    return before + [f"decoder.layers.{i}" for i in range(config.num_decoder_layers)]

@@ -4,6 +4,9 @@ r"""Scores of types that go ways of their own, or whose library code returns som
                     2006.11316)
     I-BERT          :math:`q_i \cdot k_j / \sqrt d`; every part comes with the factor of its whole numbers (Kim et al.
                     2021, arXiv 2101.01321)
+    Funnel          :math:`\frac{1}{\sqrt d} \bigl( (q_i + u) \cdot k_j + (q_i + v) \cdot r_{i-j} + (q_i + w) \cdot
+                    g_{ij} \bigr)`, as XLNet's (`core.attention.architectures.relative`); the first token has no
+                    distance and no segment (Dai et al. 2020, arXiv 2006.03236)
 
 Legend: H heads, Q queries, K keys, n tokens, d width of a head, w width of all heads.
 """
@@ -35,4 +38,18 @@ def finished(met: Attended, call: Call, own: Any, place: Place) -> Attended:
             return replace(met, weights=call.back["attention_score"][0].softmax(-1))
         case "ibert":
             return replace(met, weights=call.back[0][1][0])
+        case "funnel":
+            return _funnel(met, call, own)
     raise AssertionError(f"{place.stack.type} has no scores of its own")
+
+
+def _funnel(met: Attended, call: Call, own: Any) -> Attended:
+    """The library's own tables of distances and segments, met by the queries."""
+    distances, segments, _, apart = call.given["attention_inputs"]
+    asked = met.query.transpose(0, 1)[None] * own.scale  # (1, Q, H, d)
+    query = met.query + own.r_w_bias[:, None]
+    position = own.relative_positional_attention(distances, asked, met.key.shape[1], apart)
+    terms = {"content": query @ met.key.transpose(-1, -2) * met.factor, "position": position[0]}
+    if segments is not None:
+        terms["segment"] = own.relative_token_type_attention(segments, asked, apart)[0]
+    return replace(met, query=query, terms=terms, weights=call.back[1][0])
