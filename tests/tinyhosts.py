@@ -37,6 +37,12 @@ _T5: dict[str, Any] = {
 _XLM: dict[str, Any] = {
     "emb_dim": 16, "n_layers": 2, "n_heads": 2, "max_position_embeddings": POSITIONS, "pad_index": 0, "pad_token_id": 0,
 }  # fmt: skip
+_PROPHETNET: dict[str, Any] = {
+    "hidden_size": 16, "num_encoder_layers": 2, "num_decoder_layers": 2, "num_encoder_attention_heads": 4,
+    "num_decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 20, "ngram": 2, "num_buckets": 8,
+    "max_position_embeddings": POSITIONS, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1,
+    "decoder_start_token_id": 1,
+}  # fmt: skip
 _PADDED = _WIDTHS | {"max_position_embeddings": POSITIONS + 2}
 _FUNNEL: dict[str, Any] = {
     "block_sizes": [2, 1, 1], "block_repeats": [1, 2, 1], "num_decoder_layers": 2, "d_model": 16, "n_head": 2,
@@ -114,6 +120,7 @@ _DECODERS: dict[str, dict[str, Any]] = {
     "pegasus": _BART | {"encoder_layers": 3},
     "persimmon": _WIDTHS | {"qk_layernorm": True, "partial_rotary_factor": 0.5, "hidden_size": 32},
     "phimoe": _EXPERTS,
+    "prophetnet": _PROPHETNET | {"add_cross_attention": False},
     "qwen2_moe": _EXPERTS,
     "qwen3_moe": _EXPERTS | {"head_dim": 6},
     "roformer": _WIDTHS | {"embedding_size": 8, "is_decoder": True},
@@ -141,6 +148,7 @@ _BOTH: dict[str, dict[str, Any]] = {
     "pegasus_x": _LONG | {"num_global_tokens": 3, "encoder_layers": 3},
     "pegasus_x-still": _LONG | {"num_global_tokens": 3, "stagger_local_blocks": False},
     "plbart": _BART,
+    "prophetnet": _PROPHETNET,
     "switch_transformers": _T5 | {"num_experts": 2, "num_sparse_encoder_layers": 0, "num_sparse_decoder_layers": 0},
     "umt5": _T5,
 }
@@ -161,6 +169,10 @@ def type_of(name: str, *, table: bool = False) -> str:
     return wanted if wanted in CONFIG_MAPPING else wanted.rpartition("-")[0]
 
 
+def _both(settings: dict[str, Any]) -> bool:
+    return "encoder_layers" in settings or "num_encoder_layers" in settings
+
+
 @lru_cache
 def make(name: str) -> Checkpoint:
     """A random checkpoint of an entry, in evaluation mode with eager attention; shared, and only to be read."""
@@ -179,7 +191,7 @@ def make(name: str) -> Checkpoint:
     if "langs" in settings:
         words = {"src_vocab_size": len(tokenizer), "tgt_vocab_size": len(tokenizer)}
     config = transformers.AutoConfig.for_model(
-        type_of(name), **({"is_decoder": True} if kind == "causal-lm" and "encoder_layers" in settings else {}),
+        type_of(name), **({"is_decoder": True} if kind == "causal-lm" and _both(settings) else {}),
         **settings, vocab_size=len(tokenizer), **words,
     )  # fmt: skip
     model = auto.from_config(config, attn_implementation="eager").eval()

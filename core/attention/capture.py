@@ -25,6 +25,7 @@ from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
+from core.language import returned
 from core.language.langs import own_language
 from core.language.limits import check_length
 from core.language.segments import remembers
@@ -116,10 +117,8 @@ def _encoder(model: Any, inputs: _Inputs, tokens: tuple[str, ...]) -> AttentionM
     outputs = _ran(model, **inputs.tensors, **own_language(model, inputs.ids), output_attentions=True)
     if model.config.model_type == "funnel":
         return replace(shapes.funnel(model.config, outputs.attentions, tokens), second=inputs.second)
-    seen, layers = around(model.config, len(tokens)), getattr(outputs, "attentions", None)
-    if model.config.model_type == "squeezebert":  # for which the library returns scores, masked where they must be
-        layers = [scores.softmax(-1) for scores in layers or ()]
-    own = _map("encoder", model, layers, tokens, tokens, seen)
+    seen = around(model.config, len(tokens))
+    own = _map("encoder", model, getattr(outputs, "attentions", None), tokens, tokens, seen)
     return replace(own, second=inputs.second)
 
 
@@ -177,14 +176,14 @@ def capture_pair(
     sources, target = labels(checkpoint.tokenizer, source), labels(checkpoint.tokenizer, [*prompt, *written])
     reads = target[: len(read)]
     first = len(prompt) - 1  # the row of the prompt's last token produces the first written one
-    crossing = [layer[:, :, first:] for layer in outputs.cross_attentions or () if layer is not None]
+    crossing = [layer for layer in outputs.cross_attentions or () if layer is not None]
     trace = AttentionTrace(
         checkpoint.spec.slug,
         encoder=longer.encoder(model, outputs.encoder_attentions, sources)
         if longer.reads_long(model)
         else _map("encoder", model, outputs.encoder_attentions, sources, sources),
         decoder=_map("decoder", model, outputs.decoder_attentions, reads, reads, mask(causal, len(reads))[None, None]),
-        cross=_map("cross", model, crossing, target[len(prompt) :], sources),
+        cross=_map("cross", model, crossing, target[len(prompt) :], sources, start=first),
     )
     return attach(trace, checkpoint, inputs, first) if vectors else trace
 
@@ -256,8 +255,9 @@ def _map(
     queries: tuple[str, ...],
     keys: tuple[str, ...],
     seen: Bools | None = None,
+    start: int = 0,
 ) -> AttentionMap:
-    """One tensor of shape (1, H, Q, K) for each layer, checked and stacked.
+    """One tensor of shape (1, H, Q, K) for each layer, checked and stacked, without the rows before ``start``.
 
     transformers returns an empty tuple (not an error) when the attention implementation computes no weights, and other
     shapes for sparse architectures; neither may pass for a map.
@@ -265,6 +265,8 @@ def _map(
     import torch
 
     layers = [layer for layer in attentions or () if layer is not None]
+    layers = returned.weights(model.config, kind, layers)
+    layers = [layer[:, :, start:] for layer in layers] if start else layers
     mixed = (
         kind == "decoder"
         and not model.config.is_encoder_decoder
@@ -288,4 +290,4 @@ def _map(
     weights = shapes.stacked(layers)
     if seen is not None and seen.shape[0] not in (1, len(weights)):
         seen = mask(causal, len(keys))[None, None]
-    return AttentionMap(kind, queries, keys, weights, seen, note=unusual.note(model, weights))
+    return AttentionMap(kind, queries, keys, weights, seen, note=unusual.note(model, weights, kind))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
-from core.language import choose, segments
+from core.language import choose, returned, segments
 from core.language.decoding.picking import pick, why
 from core.language.decoding.wording import Wording
 from core.language.types import Decoding, GenerationStep
@@ -98,7 +98,8 @@ class Reader:
                     out.decoder_attentions if self._inputs == "decoder_input_ids" else getattr(out, "attentions", None)
                 )
                 self.attention = _rows(own, start, self._count)
-                self.cross = _rows(getattr(out, "cross_attentions", None), start)
+                crossing = returned.weights(self.model.config, "cross", getattr(out, "cross_attentions", None) or ())
+                self.cross = _rows(crossing, start)
             scores: Tensor = out.logits[:, -1].float()
             return scores
 

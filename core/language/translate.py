@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
-from core.language import decode
+from core.language import decode, returned
 from core.language.limits import check_length, max_tokens
 from core.language.tasks import Task, task_of
 from core.language.text import clean
@@ -150,7 +150,8 @@ def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Align
             output_attentions=True,
             use_cache=False,
         )
-        layers: Sequence[Tensor] = [layer for layer in out.cross_attentions or () if layer is not None]
+        kept = [layer for layer in out.cross_attentions or () if layer is not None]
+        layers: Sequence[Tensor] = returned.weights(checkpoint.model.config, "cross", kept)
         if not layers:
             raise NoAttentionMatrix(f"{checkpoint.spec.name} gives no cross-attention weights.")
         start = len(request.prompt) - 1  # the last token of the prompt is what the first written token comes from

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 import torch
 import transformers
 
+from core.attention.ablation.ablate import switch_off
+from core.attention.ablation.gates import heads_of
+from core.attention.ablation.question import Where
 from core.attention.architectures.vectors import scores
 from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint
+from core.language import decode, translate
+from core.language.tasks import tasks
+from core.language.types import Decoding
 from tests import tinyhosts
 from tests.parity.test_vectors import IDS, softmax
 from tests.tinyfamilies import PLAIN
@@ -60,3 +67,70 @@ def test_a_codegens_quarters_have_the_heads_in_the_order_in_which_they_are_joine
         apart = np.abs(every[0] - found.weights[0, head]).max(axis=(1, 2))
         assert apart.argmin() == head
         assert np.sort(apart)[1] > 1e-2
+
+
+def test_a_prophetnets_maps_are_of_the_streams_that_read_and_that_write() -> None:
+    checkpoint = tinyhosts.make("both prophetnet")
+    trace = capture(checkpoint, PLAIN, target="The dog.")
+    assert [found.note != "" for found in trace.maps] == [False, True, True]
+    assert trace.decoder is not None
+    assert trace.cross is not None
+    source = checkpoint.tokenizer(PLAIN, return_tensors="pt")["input_ids"]
+    written = checkpoint.tokenizer(text_target="The dog.")["input_ids"]
+    read = torch.tensor([[1, *written[:-1]]])
+    n = read.shape[1]
+    asked = {"input_ids": source, "decoder_input_ids": read, "use_cache": False}
+    with torch.inference_mode():
+        out = checkpoint.model(**asked, output_attentions=True)
+    np.testing.assert_allclose(trace.decoder.weights, torch.cat(out.decoder_attentions).numpy(), atol=1e-6)
+    writes = torch.cat(out.cross_attentions).softmax(-1)[:, :, n : 2 * n]
+    np.testing.assert_allclose(trace.cross.weights, writes.numpy(), atol=1e-6)
+    for stream, counts in enumerate((False, True, False)):  # whose last look at the text is in the answers
+        blind = copy.deepcopy(checkpoint.model)
+
+        def hidden(_: Any, __: Any, back: Any, own: int = stream) -> Any:
+            mixed = back[0].clone()
+            mixed[:, own * n : (own + 1) * n] = 0
+            return mixed, back[1]
+
+        blind.prophetnet.decoder.layers[-1].cross_attn.register_forward_hook(hidden)
+        with torch.inference_mode():
+            found = blind(**asked).logits
+        assert torch.allclose(found, out.logits, atol=1e-4) != counts
+
+
+def test_a_prophetnets_later_words_are_asked_and_aligned_at_their_own_places() -> None:
+    checkpoint = tinyhosts.make("both prophetnet")
+    task = tasks(checkpoint)[0].slug
+    steps = list(translate.rewrite(checkpoint, PLAIN, task, Decoding(max_new_tokens=4)))
+    ids = [step.token.id for step in steps]
+    assert len(ids) == 4
+    request = translate.prepare(checkpoint, PLAIN, task)
+    found = translate.align(checkpoint, request, ids)
+    np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-5)
+    assert found.weights.shape[2:] == (len(ids), len(request.source))
+    reader = decode.Reader(checkpoint.model, request.source, attention=True)
+    reader.read(torch.tensor([[*request.prompt, *ids[:-1]]]))
+    assert reader.cross is not None
+    np.testing.assert_allclose(reader.cross, found.weights, atol=1e-5)
+    for number, step in enumerate(steps):
+        asked = switch_off(checkpoint, PLAIN, heads_of(checkpoint)[:1], where=Where(task=task, step=number))
+        assert asked.before.ids[0] == step.token.id
+
+
+def test_a_prophetnet_computes_another_stream_at_once_than_word_by_word_and_says_so() -> None:
+    """The note is right as long as the library's predictions for a row depend on how many rows it reads."""
+    checkpoint = tinyhosts.make("both prophetnet")
+    with torch.inference_mode():
+        whole, short = (
+            checkpoint.model(
+                input_ids=IDS, decoder_input_ids=IDS[:, 2 : 2 + n], output_attentions=True, use_cache=False
+            )
+            for n in (6, 1)
+        )
+    for one, other in zip(whole.decoder_attentions, short.decoder_attentions, strict=True):
+        torch.testing.assert_close(one[:, :, :1, :1], other)  # the stream that reads is the same
+    assert (whole.logits[:, :1] - short.logits).abs().max() > 1e-4
+    cross = capture(checkpoint, PLAIN, target="The dog.").cross
+    assert cross is not None
+    assert "the library mixes up the distances" in cross.note

@@ -34,11 +34,6 @@ _PERCEIVER = {
     "d_latents": 16, "d_model": 16, "num_latents": 4, "num_self_attends_per_block": 1, "num_self_attention_heads": 2,
     "num_cross_attention_heads": 2, "qk_channels": 16, "v_channels": 16, "max_position_embeddings": 64,
 }  # fmt: skip
-_PROPHETNET = {
-    "hidden_size": 16, "num_encoder_layers": 2, "num_decoder_layers": 2, "num_encoder_attention_heads": 2,
-    "num_decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": 256,
-    "ngram": 2, "num_buckets": 8, "pad_token_id": 0, "decoder_start_token_id": 0,
-}  # fmt: skip
 DECODERS = {
     "gemma2": _WINDOW,
     "gemma3_text": _WINDOW | {"layer_types": ["sliding_attention", "full_attention"] * 2},
@@ -162,9 +157,6 @@ def test_what_has_no_map_of_tokens_is_refused_in_a_sentence() -> None:
     )
     with pytest.raises(NoAttentionMatrix, match="“nystromformer” fails on this text"):
         capture(fails, TEXT)
-    scores = made("prophetnet", "seq2seq-lm", **_PROPHETNET)
-    with pytest.raises(NoAttentionMatrix, match="scores in place of weights"):
-        capture(scores, TEXT, target="A dog.")
 
 
 def test_a_squeezeberts_scores_are_brought_to_weights() -> None:

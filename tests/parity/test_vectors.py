@@ -61,6 +61,10 @@ def of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, A
         kept = {
             "encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions
         }  # fmt: skip
+        if checkpoint.model.config.model_type == "prophetnet":  # it returns scores, and those of all streams
+            n = given["decoder_input_ids"].shape[1]
+            kept["encoder"] = [layer.softmax(-1) for layer in out.encoder_attentions]
+            kept["cross"] = [layer[:, :, n : 2 * n].softmax(-1) for layer in out.cross_attentions]
     elif "target_mapping" in given:
         rows = given["target_mapping"][0].argmax(-1)
         kept = {"decoder": [one for one, _ in out.attentions], "query": [one[:, :, rows] for _, one in out.attentions]}

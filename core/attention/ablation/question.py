@@ -184,6 +184,10 @@ def _check(place: int, count: int) -> None:
         raise OutOfRange(f"There is no token {place} here: tokens are counted from 0 to {count - 1}.")
 
 
+_STREAMS = "prophetnet"
+"""The type whose head reads the states of a stream beside the one that reads the text, for every token."""
+
+
 class Reader:
     """A model of one's own that answers one question; only what it says at the question's place is computed."""
 
@@ -195,7 +199,7 @@ class Reader:
         self._banned = banned_ids(self.model) if kind in ("causal-lm", "seq2seq-lm") else []
         self._judges = kind == "replaced-token"
         at_one_place = question.task is None and "target_mapping" not in question.inputs
-        if at_one_place and self.type not in ("longformer", "reformer"):
+        if at_one_place and self.type not in ("longformer", "reformer", _STREAMS):
             self.trunk.register_forward_hook(self._only_there)
         if hasattr(self.model, "sentence"):  # `core.checkpoints.sentence_head`, which reads the same text in every row
             self.model.sentence.register_forward_pre_hook(lambda _, given: (given[0][:1], given[1][:1], given[2]))
@@ -254,7 +258,7 @@ class Reader:
             found = self.model.answer(given, self.question.task).logits
         else:
             logits = run(self.model, given).logits
-            found = logits if self._judges else logits[:, 0]
+            found = logits if self._judges else logits[:, place if self.type == _STREAMS else 0]
         return found
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from core.attention.architectures.attends import BART, BERT, Attends, bert
+from core.attention.architectures.attends import BART, BERT, Attends, bart, bert
+from core.attention.trace import MapKind
 
 _QUARTERS = "qkv_proj:0/3m qkv_proj:2/3m qkv_proj:1/3m"
 _SOME_TURNED = "Queries and keys are shown after the turn by their positions, in models that turn them."
@@ -19,11 +20,26 @@ _WHOLE_NUMBERS = (
     "softmax of the scores but for rounding."
 )
 
-NOTES = {
-    "convbert": "The maps are those of the heads that attend. Beside them stand convolutions over neighbouring tokens, "
-    "which make half of what a layer passes on and have no map.",
+NOTES: dict[tuple[str, MapKind], str] = {
+    (
+        "convbert",
+        "encoder",
+    ): "The maps are those of the heads that attend. Beside them stand convolutions over "
+    "neighbouring tokens, which make half of what a layer passes on and have no map.",
+    ("prophetnet", "decoder"): "This is the main stream, which reads what is written. Beside it stand streams that "
+    "predict the tokens to come: they look at the main stream and at their own token, and are not drawn.",
+    ("prophetnet", "cross"): "Rows are those of the stream that predicts the next token, which is the one that "
+    "writes. Where it reads several words at once, as here, the library mixes up the distances of this stream, so that "
+    "rows may differ from those that it wrote by.",
 }
-"""What a map has to say of itself, by type."""
+"""What a map has to say of itself, by type and kind."""
+
+
+def _prophet(side: str, name: str) -> Attends:
+    return replace(
+        bart(side, name, f"num_{side}_attention_heads"), parts="query_proj key_proj value_proj", score="particular"
+    )
+
 
 TABLE: dict[str, dict[str, Attends]] = {
     # encoders
@@ -57,6 +73,14 @@ TABLE: dict[str, dict[str, Attends]] = {
     "fsmt": {
         kind: replace(entry, order="token row width", mask="attn_mask" if kind == "decoder" else "attention_mask")
         for kind, entry in BART.items()
+    },
+    "prophetnet": {
+        "encoder": _prophet("encoder", "self_attn"),
+        "decoder": replace(
+            _prophet("decoder", "self_attn"),
+            note="The score has one more term, a number for the distance, which the query decides on, too.",
+        ),
+        "cross": _prophet("decoder", "cross_attn"),
     },
 }  # fmt: skip
 

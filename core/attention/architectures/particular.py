@@ -7,6 +7,9 @@ r"""Scores of types that go ways of their own, or whose library code returns som
     Funnel          :math:`\frac{1}{\sqrt d} \bigl( (q_i + u) \cdot k_j + (q_i + v) \cdot r_{i-j} + (q_i + w) \cdot
                     g_{ij} \bigr)`, as XLNet's (`core.attention.architectures.relative`); the first token has no
                     distance and no segment (Dai et al. 2020, arXiv 2006.03236)
+    ProphetNet      :math:`q_i \cdot k_j / \sqrt d`, and in the decoder :math:`+ b_{i,j-i}`, which a projection of the
+                    query's state gives for the bucket of the distance (Qi et al. 2020, arXiv 2001.04063); which of
+                    its streams is meant: `core.language.returned`
 
 Legend: H heads, Q queries, K keys, n tokens, d width of a head, w width of all heads.
 """
@@ -19,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.attention.architectures.layout import Place
 from core.attention.architectures.watch import Call
+from core.language.returned import reading, writing
+from core.language.returned import weights as returned
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,7 +32,13 @@ if TYPE_CHECKING:
 
 
 def rows(place: Place, made: Sequence[Tensor]) -> list[Tensor]:
-    """Queries, keys and values (n, w) with the rows that belong to the text's tokens."""
+    """Queries, keys and values (n, w) with the rows that belong to the map."""
+    config = place.stack.config
+    match place.stack.type, place.kind:
+        case "prophetnet", "decoder":
+            return [part[reading(config, len(part))] for part in made]
+        case "prophetnet", "cross":
+            return [made[0][writing(config, len(made[0]))], *made[1:]]
     return list(made)
 
 
@@ -40,6 +51,11 @@ def finished(met: Attended, call: Call, own: Any, place: Place) -> Attended:
             return replace(met, weights=call.back[0][1][0])
         case "funnel":
             return _funnel(met, call, own)
+        case "prophetnet" if place.kind == "decoder":
+            return _prophet(met, call, own)
+        case "prophetnet":
+            (weights,) = returned(place.stack.config, place.kind, [call.back[1]])
+            return replace(met, weights=weights[0])
     raise AssertionError(f"{place.stack.type} has no scores of its own")
 
 
@@ -53,3 +69,15 @@ def _funnel(met: Attended, call: Call, own: Any) -> Attended:
     if segments is not None:
         terms["segment"] = own.relative_token_type_attention(segments, asked, apart)[0]
     return replace(met, query=query, terms=terms, weights=call.back[1][0])
+
+
+def _prophet(met: Attended, call: Call, own: Any) -> Attended:
+    """The main stream, with the library's own buckets of distances."""
+    weights, given = call.back[1], call.given
+    position = own.get_main_relative_pos_embeddings(
+        given["hidden_states"][:, : weights.shape[2]],
+        weights,
+        given["position_ids"],
+        given["main_relative_position_buckets"],
+    )
+    return replace(met, terms=met.terms | {"position": position[0]}, weights=weights[0])

@@ -15,7 +15,7 @@ import numpy as np
 
 from core.attention.architectures.causal import attending, of_text, sides
 from core.attention.architectures.older import NOTES
-from core.attention.trace import Floats
+from core.attention.trace import Floats, MapKind
 from core.errors import NoAttentionMatrix
 
 _SINKS = (
@@ -31,7 +31,7 @@ _ROUNDED = 1e-2
 _OTHER = "Rows do not sum to one: they run from {low:.2f} to {high:.2f}, as the model gives them."
 
 
-def note(model: Any, weights: Floats) -> str:
+def note(model: Any, weights: Floats, kind: MapKind = "decoder") -> str:
     """Sentences on a map (L, H, Q, K) of a model; empty where nothing is unusual.
 
     Raises:
@@ -39,7 +39,7 @@ def note(model: Any, weights: Floats) -> str:
     """
     twice = _TWICE if model.config.model_type == "falcon" and model.config.alibi else ""
     parts = (
-        NOTES.get(model.config.model_type, ""),
+        NOTES.get((model.config.model_type, kind), ""),
         _numbered(of_text(model.config), len(weights)),
         _windowed(model.config),
         twice,
