@@ -68,6 +68,7 @@ _ENCODERS: dict[str, dict[str, Any]] = {
     "mobilebert": _WIDTHS | {"intra_bottleneck_size": 16, "embedding_size": 8},
     "mpnet": _PADDED,
     "nomic_bert": _WIDTHS,
+    "nystromformer": _WIDTHS | {"conv_kernel_size": 3},
     "rembert": _WIDTHS | {"input_embedding_size": 8, "output_embedding_size": 8},
     "roberta-prelayernorm": _PADDED,
     "roc_bert": _WIDTHS | {"pronunciation_vocab_size": 300, "shape_vocab_size": 300},
@@ -194,7 +195,8 @@ def make(name: str) -> Checkpoint:
         type_of(name), **({"is_decoder": True} if kind == "causal-lm" and _both(settings) else {}),
         **settings, vocab_size=len(tokenizer), **words,
     )  # fmt: skip
-    model = auto.from_config(config, attn_implementation="eager").eval()
+    eager = {} if name.endswith("nystromformer") else {"attn_implementation": "eager"}  # which has one way alone
+    model = auto.from_config(config, **eager).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(0.0, 0.3)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.attention.architectures import longer, shapes, unusual
 from core.attention.architectures.causal import allowed, around, attending, of_text
-from core.attention.architectures.without import refuse
+from core.attention.architectures.without import refuse, refuse_landmarks
 from core.attention.patterns import causal, mask
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, MapKind
@@ -71,6 +71,7 @@ def capture(
 
     kind = checkpoint.spec.kind
     refuse(checkpoint.model.config.model_type)
+    refuse_landmarks(checkpoint.model.config)
     if kind in ("causal-lm", "seq2seq-lm"):
         _refuse_switching(checkpoint.model)
     with torch.inference_mode(), through(checkpoint, adapters):

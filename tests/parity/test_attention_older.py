@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 import transformers
 
@@ -15,6 +16,7 @@ from core.attention.ablation.question import Where
 from core.attention.architectures.vectors import scores
 from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint
+from core.errors import NoAttentionMatrix
 from core.language import decode, translate
 from core.language.tasks import tasks
 from core.language.types import Decoding
@@ -134,3 +136,24 @@ def test_a_prophetnet_computes_another_stream_at_once_than_word_by_word_and_says
     cross = capture(checkpoint, PLAIN, target="The dog.").cross
     assert cross is not None
     assert "the library mixes up the distances" in cross.note
+
+
+def test_a_nystromformer_is_told_apart_by_its_landmarks() -> None:
+    """With fewer landmarks than tokens the library returns a matrix of tokens by landmarks, for one length alone."""
+    whole = tinyhosts.make("encoder nystromformer")
+    found = capture(whole, PLAIN).encoder
+    assert found is not None
+    assert found.note.startswith("As many landmarks as tokens")
+    assert found.note.endswith("values of tokens nearby is added.")
+    config = copy.deepcopy(whole.model.config)
+    config.segment_means_seq_len, config.num_landmarks = 16, 4
+    model = transformers.AutoModelForMaskedLM.from_config(config).eval()
+    with torch.inference_mode():
+        weights = model(input_ids=torch.arange(16)[None] + 5, output_attentions=True).attentions
+        assert {tuple(layer.shape) for layer in weights} == {(1, 4, 16, 4)}
+        with pytest.raises(RuntimeError):
+            model(input_ids=torch.arange(15)[None] + 5)
+    fewer = Checkpoint(model, whole.tokenizer, whole.spec)
+    for look in (lambda: capture(fewer, PLAIN), lambda: scores(fewer, {"input_ids": torch.arange(16)[None] + 5})):
+        with pytest.raises(NoAttentionMatrix, match="4 landmarks, means of 4 tokens each"):
+            look()

@@ -20,17 +20,28 @@ _WHOLE_NUMBERS = (
     "softmax of the scores but for rounding."
 )
 
+_CONVOLVED = (
+    "The maps are those of the heads that attend. Beside them stand convolutions over neighbouring tokens, which make "
+    "half of what a layer passes on and have no map."
+)
+_EXACT = (
+    "As many landmarks as tokens: nothing is approximated, and this is the whole softmax. To what a head reads by "
+    "these weights, a convolution over the values of tokens nearby is added."
+)
+_READS = (
+    "This is the main stream, which reads what is written. Beside it stand streams that predict the tokens to come: "
+    "they look at the main stream and at their own token, and are not drawn."
+)
+_WRITES = (
+    "Rows are those of the stream that predicts the next token, which is the one that writes. Where it reads several "
+    "words at once, as here, the library mixes up the distances of this stream, so that rows may differ from those "
+    "that it wrote by."
+)
 NOTES: dict[tuple[str, MapKind], str] = {
-    (
-        "convbert",
-        "encoder",
-    ): "The maps are those of the heads that attend. Beside them stand convolutions over "
-    "neighbouring tokens, which make half of what a layer passes on and have no map.",
-    ("prophetnet", "decoder"): "This is the main stream, which reads what is written. Beside it stand streams that "
-    "predict the tokens to come: they look at the main stream and at their own token, and are not drawn.",
-    ("prophetnet", "cross"): "Rows are those of the stream that predicts the next token, which is the one that "
-    "writes. Where it reads several words at once, as here, the library mixes up the distances of this stream, so that "
-    "rows may differ from those that it wrote by.",
+    ("convbert", "encoder"): _CONVOLVED,
+    ("nystromformer", "encoder"): _EXACT,
+    ("prophetnet", "decoder"): _READS,
+    ("prophetnet", "cross"): _WRITES,
 }
 """What a map has to say of itself, by type and kind."""
 
@@ -57,6 +68,7 @@ TABLE: dict[str, dict[str, Attends]] = {
             parts="query_activation key_activation value_activation", score="particular", note=_WHOLE_NUMBERS
         )
     },
+    "nystromformer": {"encoder": bert(score="particular")},
     "squeezebert": {
         "encoder": Attends(
             "encoder.layers.{i}.attention", "encoder.layers.{i}.post_attention.conv1d", score="particular",

@@ -7,6 +7,8 @@ r"""Scores of types that go ways of their own, or whose library code returns som
     Funnel          :math:`\frac{1}{\sqrt d} \bigl( (q_i + u) \cdot k_j + (q_i + v) \cdot r_{i-j} + (q_i + w) \cdot
                     g_{ij} \bigr)`, as XLNet's (`core.attention.architectures.relative`); the first token has no
                     distance and no segment (Dai et al. 2020, arXiv 2006.03236)
+    Nyströmformer   :math:`q_i \cdot k_j / \sqrt d` where there are as many landmarks as tokens, and a convolution over
+                    values beside it (Xiong et al. 2021, arXiv 2102.03902)
     ProphetNet      :math:`q_i \cdot k_j / \sqrt d`, and in the decoder :math:`+ b_{i,j-i}`, which a projection of the
                     query's state gives for the bucket of the distance (Qi et al. 2020, arXiv 2001.04063); which of
                     its streams is meant: `core.language.returned`
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.attention.architectures.layout import Place
 from core.attention.architectures.watch import Call
+from core.attention.architectures.without import refuse_landmarks
 from core.language.returned import reading, writing
 from core.language.returned import weights as returned
 
@@ -43,8 +46,15 @@ def rows(place: Place, made: Sequence[Tensor]) -> list[Tensor]:
 
 
 def finished(met: Attended, call: Call, own: Any, place: Place) -> Attended:
-    """``met`` with its weights, further terms, and what may be seen."""
+    """``met`` with its weights, further terms, and what may be seen.
+
+    Raises:
+        NoAttentionMatrix: a Nyströmformer whose landmarks are fewer than its tokens.
+    """
     match place.stack.type:
+        case "nystromformer":
+            refuse_landmarks(place.stack.config)
+            return replace(met, weights=call.back[1][0])
         case "squeezebert":
             return replace(met, weights=call.back["attention_score"][0].softmax(-1))
         case "ibert":

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from core.attention.architectures import older
 from core.attention.architectures.causal import attending, of_text, sides
-from core.attention.architectures.older import NOTES
 from core.attention.trace import Floats, MapKind
 from core.errors import NoAttentionMatrix
 
@@ -39,7 +39,7 @@ def note(model: Any, weights: Floats, kind: MapKind = "decoder") -> str:
     """
     twice = _TWICE if model.config.model_type == "falcon" and model.config.alibi else ""
     parts = (
-        NOTES.get((model.config.model_type, kind), ""),
+        older.NOTES.get((model.config.model_type, kind), ""),
         _numbered(of_text(model.config), len(weights)),
         _windowed(model.config),
         twice,

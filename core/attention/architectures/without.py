@@ -1,10 +1,13 @@
-"""Models that have no attention matrix, and what they have instead. Data, by ``model_type``.
+"""Models that have no attention matrix, and what they have instead. Data, by ``model_type``; one by its settings.
 
 FNet (Lee-Thorp et al. 2021) mixes tokens by a fixed transform; state-space models such as Mamba (Gu & Dao 2023),
-RWKV (Peng et al. 2023) and xLSTM (Beck et al. 2024) carry a state of fixed size from token to token.
+RWKV (Peng et al. 2023) and xLSTM (Beck et al. 2024) carry a state of fixed size from token to token. A Nyströmformer
+(Xiong et al. 2021) with m landmarks for n tokens makes matrices of n x m, m x m and m x n, and never one of n x n.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from core.errors import NoAttentionMatrix
 
@@ -23,3 +26,16 @@ def refuse(model_type: str) -> None:
     """Raises :class:`core.errors.NoAttentionMatrix`, saying what there is instead, for a model without one."""
     if model_type in INSTEAD:
         raise NoAttentionMatrix(f"This model has no attention matrix: {INSTEAD[model_type]}")
+
+
+def refuse_landmarks(config: Any) -> None:
+    """Raises :class:`core.errors.NoAttentionMatrix` for a Nyströmformer whose landmarks are fewer than its tokens."""
+    if getattr(config, "model_type", "") != "nystromformer":
+        return
+    length, count = int(config.segment_means_seq_len), int(config.num_landmarks)
+    if count != length:
+        raise NoAttentionMatrix(
+            f"This model has no attention matrix of tokens: every token is compared with {count} landmarks, means of "
+            f"{length // count} tokens each, and these with every token. The library's code runs on texts of exactly "
+            f"{length:,} tokens. A Nyströmformer with as many landmarks as tokens computes the matrix."
+        )
