@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from transformers.models.mra import modeling_mra
 
 from core.attention.ablation.ablate import switch_off
 from core.attention.ablation.gates import heads_of
@@ -21,6 +22,7 @@ from core.language import decode, translate
 from core.language.tasks import tasks
 from core.language.types import Decoding
 from tests import tinyhosts
+from tests.parity.test_attention_unusual import PERCEIVER, made
 from tests.parity.test_vectors import IDS, softmax
 from tests.tinyfamilies import PLAIN
 
@@ -157,3 +159,27 @@ def test_a_nystromformer_is_told_apart_by_its_landmarks() -> None:
     for look in (lambda: capture(fewer, PLAIN), lambda: scores(fewer, {"input_ids": torch.arange(16)[None] + 5})):
         with pytest.raises(NoAttentionMatrix, match="4 landmarks, means of 4 tokens each"):
             look()
+
+
+def test_what_is_said_of_a_perceiver_and_an_mra_is_what_the_library_computes() -> None:
+    perceiver = made("perceiver", "masked-lm", **PERCEIVER)
+    with torch.inference_mode():
+        out = perceiver.model(inputs=IDS, output_attentions=True)
+    n, states = IDS.shape[1], PERCEIVER["num_latents"]
+    reads, asks = out.cross_attentions
+    assert reads.shape[-2:] == (states, n)
+    assert {layer.shape[-2:] for layer in out.attentions} == {(states, states)}
+    assert asks.shape[-2:] == (PERCEIVER["max_position_embeddings"], states)
+    mra = made(
+        "mra", "masked-lm", hidden_size=16, num_attention_heads=4, intermediate_size=24, num_hidden_layers=2,
+        max_position_embeddings=64,
+    )  # fmt: skip
+    with pytest.raises(NoAttentionMatrix, match="puts zeros in place of what attention gives"):
+        capture(mra, PLAIN)
+    if modeling_mra.mra_cuda_kernel is None:
+        given: list[torch.Tensor] = []
+        for layer in mra.model.mra.encoder.layer:
+            layer.attention.self.register_forward_hook(lambda _, __, back: given.append(back[0]))
+        with torch.inference_mode():
+            mra.model(input_ids=IDS)
+        assert [float(one.abs().max()) for one in given] == [0.0, 0.0]

@@ -2,7 +2,9 @@
 
 FNet (Lee-Thorp et al. 2021) mixes tokens by a fixed transform; state-space models such as Mamba (Gu & Dao 2023),
 RWKV (Peng et al. 2023) and xLSTM (Beck et al. 2024) carry a state of fixed size from token to token. A Nyströmformer
-(Xiong et al. 2021) with m landmarks for n tokens makes matrices of n x m, m x m and m x n, and never one of n x n.
+(Xiong et al. 2021) with m landmarks for n tokens makes matrices of n x m, m x m and m x n, and never one of n x n. A
+Perceiver (Jaegle et al. 2021) has matrices of its states and the text; MRA (Zeng et al. 2022) has scores of blocks, and
+of tokens in a few.
 """
 
 from __future__ import annotations
@@ -20,12 +22,22 @@ INSTEAD = {
     "rwkv": _STATE.format("RWKV"),
     "xlstm": _STATE.format("xLSTM"),
 }
+OF_OTHERS = {
+    "mra": "MRA compares blocks of 32 tokens by their means, and token by token only within the blocks that fit best. "
+    "The library computes that on some graphics cards alone: elsewhere it puts zeros in place of what attention gives, "
+    "and the model answers as if it had none.",
+    "perceiver": "a Perceiver reads the text into a fixed number of states, none of which stands for a token; they "
+    "look at each other, and at the end every place of the text asks them for its token.",
+}
+"""Models whose matrices have no row and column for every token."""
 
 
 def refuse(model_type: str) -> None:
     """Raises :class:`core.errors.NoAttentionMatrix`, saying what there is instead, for a model without one."""
     if model_type in INSTEAD:
         raise NoAttentionMatrix(f"This model has no attention matrix: {INSTEAD[model_type]}")
+    if model_type in OF_OTHERS:
+        raise NoAttentionMatrix(f"This model has no attention matrix of tokens by tokens: {OF_OTHERS[model_type]}")
 
 
 def refuse_landmarks(config: Any) -> None:
