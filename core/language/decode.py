@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.attention.architectures.longer import settled
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
 from core.language import choose, returned, segments
@@ -37,7 +38,7 @@ class Reader:
         """With ``cached`` false it keeps nothing and reads everything again at every step."""
         import torch
 
-        self.model = model
+        self.model = model = model if source is None else settled(model, len(source))
         self.attention: NDArray[np.float32] | None = None  # (L, H, q, K), of the last step
         self.cross: NDArray[np.float32] | None = None  # (L, H, q, S)
         self._wanted = attention

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.attention.architectures.longer import settled
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language import decode, returned
@@ -143,7 +144,8 @@ def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Align
     read = [*request.prompt, *ids[:-1]]
     with torch.inference_mode():
         source = torch.tensor([list(request.source)])
-        out = checkpoint.model(
+        model: Any = settled(checkpoint.model, source.shape[1])
+        out = model(
             input_ids=source,
             attention_mask=torch.ones_like(source),
             decoder_input_ids=torch.tensor([read]),

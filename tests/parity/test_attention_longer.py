@@ -15,7 +15,13 @@ from core.attention.architectures.vectors import scores, vectors
 from core.attention.capture import capture, capture_pair
 from core.attention.trace import AttentionMap
 from core.checkpoints.spec import Checkpoint
+from core.efficiency.timing import measure
 from core.errors import NoAttentionMatrix
+from core.language import losses_pairs, translate
+from core.language.decode import banned_ids, without
+from core.language.tasks import tasks
+from core.language.types import Decoding
+from core.objectives import denoising
 from tests import tinyhosts
 from tests.parity.test_attention_unusual import made
 
@@ -160,6 +166,39 @@ def test_what_a_bigbird_pegasus_read_before_does_not_change_its_map() -> None:
     switched.model.encoder.set_attention_type("original_full")  # as the library does on a short text
     _, after = drawn(Checkpoint(switched, checkpoint.tokenizer, checkpoint.spec), 3)
     np.testing.assert_array_equal(before.weights, after.weights)
+
+
+def test_a_shared_bigbird_pegasus_stays_as_it_is_whatever_is_asked_of_it() -> None:
+    """The library would switch it to full attention on the first short text, and its long answers would be others."""
+    checkpoint = tinyhosts.make.__wrapped__(BLOCKS)
+    encoder = checkpoint.model.model.encoder
+    task, long = tasks(checkpoint)[0].slug, (TEXT * 3).strip()
+
+    def written(text: str) -> list[tuple[float, ...]]:
+        steps = translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=4))
+        return [tuple(one.probability for one in step.alternatives) for step in steps]
+
+    before = written(long)
+    ids = checkpoint.tokenizer(long, return_tensors="pt")["input_ids"]
+    assert ids.shape[1] > 28
+    with torch.inference_mode():  # the library's own pass over a long text, by the model as it was made
+        start = torch.tensor([list(translate.prepare(checkpoint, long, task).prompt)])
+        logits = copy.deepcopy(checkpoint.model)(input_ids=ids, decoder_input_ids=start).logits[0, -1]
+    first = next(iter(translate.rewrite(checkpoint, long, task, Decoding(max_new_tokens=1))))
+    expected = without(logits[None].clone(), banned_ids(checkpoint.model))[0].softmax(-1)
+    assert first.token.probability == pytest.approx(float(expected[first.token.id]), abs=1e-6)
+    written(TEXT.strip())
+    translate.align(checkpoint, translate.prepare(checkpoint, TEXT.strip(), task), [5, 6])
+    words = checkpoint.tokenizer.convert_ids_to_tokens(ids[0, :8].tolist())
+    losses_pairs.of_written(checkpoint, denoising.corrupt([words], np.random.default_rng(0), ("mask",)))
+    measure(checkpoint)
+    assert encoder.attention_type == "block_sparse"
+    assert written(long) == before
+    whole = copy.deepcopy(checkpoint)
+    whole.model.model.encoder.set_attention_type("original_full")
+    with torch.inference_mode():
+        other = whole.model(input_ids=ids, decoder_input_ids=start).logits[0, -1]
+    assert not torch.allclose(other, logits, atol=1e-4), "there is nothing to tell apart"
 
 
 @pytest.mark.parametrize("name", [*LONG, BLOCKS])
