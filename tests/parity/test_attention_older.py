@@ -183,3 +183,28 @@ def test_what_is_said_of_a_perceiver_and_an_mra_is_what_the_library_computes() -
         with torch.inference_mode():
             mra.model(input_ids=IDS)
         assert [float(one.abs().max()) for one in given] == [0.0, 0.0]
+
+
+def test_a_cpm_ants_tokens_see_those_after_them_and_vectors_before_them() -> None:
+    checkpoint = made(
+        "cpmant", hidden_size=16, num_hidden_layers=2, num_attention_heads=4, dim_head=4, dim_ff=24, prompt_length=3,
+        prompt_types=4, segment_types=8, position_bias_num_buckets=8, position_bias_max_distance=12,
+    )  # fmt: skip
+    kept: list[torch.Tensor] = []
+    model = copy.deepcopy(checkpoint.model)
+    for layer in model.cpmant.encoder.layers:
+        own = layer.self_att.self_attention
+        own.softmax.register_forward_hook(lambda _, __, back: kept.append(back[0]))
+    ids = checkpoint.tokenizer(PLAIN, return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        model(input_ids=ids, use_cache=False)
+    whole = torch.stack(kept)  # (L, H, 3 + n, 3 + n)
+    found = capture(checkpoint, PLAIN).decoder
+    assert found is not None
+    assert found.allowed is not None
+    assert found.allowed.all()
+    np.testing.assert_allclose(found.weights, whole[:, :, 3:, 3:].numpy(), atol=1e-6)
+    np.testing.assert_allclose(found.weights.sum(-1) + whole[:, :, 3:, :3].sum(-1).numpy(), 1.0, atol=1e-5)
+    assert found.weights[..., 0, 1:].min() > 0
+    assert found.note.startswith("A token sees the whole text")
+    assert "Rows do not sum to one" in found.note

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from core.attention.architectures.older import WHOLE
 from core.attention.patterns import Pattern, both, causal, full, mask, window
 from core.attention.trace import Bools
 
@@ -55,6 +56,8 @@ def windows(config: Any) -> tuple[int | None, ...]:
 def allowed(config: Any, n: int) -> Bools:
     """Where a decoder computes weights: (1, 1, n, n), or (L, 1, n, n) where layers differ or have windows."""
     config = of_text(config)
+    if getattr(config, "model_type", "") in WHOLE:
+        return mask(full, n)[None, None]
     reaches, chunks = windows(config), _chunks(config)
     if not any(reaches) and not any(chunks):
         return mask(causal, n)[None, None]

@@ -37,13 +37,20 @@ _WRITES = (
     "words at once, as here, the library mixes up the distances of this stream, so that rows may differ from those "
     "that it wrote by."
 )
+_PROMPTED = (
+    "A token sees the whole text, what comes after it, too: so the library reads a text that is given. Before the text "
+    "stand learned vectors, which take a part of every row and are not drawn."
+)
 NOTES: dict[tuple[str, MapKind], str] = {
     ("convbert", "encoder"): _CONVOLVED,
+    ("cpmant", "decoder"): _PROMPTED,
     ("nystromformer", "encoder"): _EXACT,
     ("prophetnet", "decoder"): _READS,
     ("prophetnet", "cross"): _WRITES,
 }
 """What a map has to say of itself, by type and kind."""
+WHOLE = frozenset({"cpmant"})
+"""Decoders whose library code lets a token see the whole text that it is given, what comes later, too."""
 
 
 def _prophet(side: str, name: str) -> Attends:
