@@ -78,6 +78,8 @@ _ENCODERS: dict[str, dict[str, Any]] = {
     "tapas": _WIDTHS,
     "xlm-roberta-xl": _PADDED,
     "xmod": _PADDED | {"languages": ["en_XX"], "default_language": "en_XX"},
+    "yoso": _WIDTHS,
+    "yoso-convolved": _WIDTHS | {"conv_window": 3, "hash_code_len": 4},
 }
 _DECODERS: dict[str, dict[str, Any]] = {
     "apertus": _SHARED,
@@ -195,7 +197,8 @@ def make(name: str) -> Checkpoint:
         type_of(name), **({"is_decoder": True} if kind == "causal-lm" and _both(settings) else {}),
         **settings, vocab_size=len(tokenizer), **words,
     )  # fmt: skip
-    eager = {} if name.endswith("nystromformer") else {"attn_implementation": "eager"}  # which has one way alone
+    one_way = type_of(name) in ("nystromformer", "yoso")
+    eager = {} if one_way else {"attn_implementation": "eager"}
     model = auto.from_config(config, **eager).eval()
     with torch.no_grad():
         for parameter in model.parameters():

@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.attention.architectures import longer, shapes, unusual
+from core.attention.architectures import collisions, longer, shapes, unusual
 from core.attention.architectures.causal import allowed, around, attending, of_text
-from core.attention.architectures.without import refuse, refuse_landmarks
+from core.attention.architectures.twin import twin
+from core.attention.architectures.without import refuse, refuse_settings
 from core.attention.patterns import causal, mask
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, MapKind
@@ -71,7 +72,7 @@ def capture(
 
     kind = checkpoint.spec.kind
     refuse(checkpoint.model.config.model_type)
-    refuse_landmarks(checkpoint.model.config)
+    refuse_settings(checkpoint.model.config)
     if kind in ("causal-lm", "seq2seq-lm"):
         _refuse_switching(checkpoint.model)
     with torch.inference_mode(), through(checkpoint, adapters):
@@ -115,6 +116,9 @@ def _encoder(model: Any, inputs: _Inputs, tokens: tuple[str, ...]) -> AttentionM
     special = {"big_bird": shapes.big_bird, "longformer": shapes.longformer}
     if (found := special.get(model.config.model_type)) is not None:
         return replace(found(model, inputs.ids, tokens), second=inputs.second)
+    if model.config.model_type == "yoso":
+        layers = collisions.weights(twin(model), lambda own: _ran(own, **inputs.tensors))
+        return replace(_map("encoder", model, layers, tokens, tokens), second=inputs.second)
     outputs = _ran(model, **inputs.tensors, **own_language(model, inputs.ids), output_attentions=True)
     if model.config.model_type == "funnel":
         return replace(shapes.funnel(model.config, outputs.attentions, tokens), second=inputs.second)

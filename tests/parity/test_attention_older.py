@@ -10,6 +10,7 @@ import pytest
 import torch
 import transformers
 from transformers.models.mra import modeling_mra
+from transformers.models.yoso import modeling_yoso
 
 from core.attention.ablation.ablate import switch_off
 from core.attention.ablation.gates import heads_of
@@ -208,3 +209,30 @@ def test_a_cpm_ants_tokens_see_those_after_them_and_vectors_before_them() -> Non
     assert found.weights[..., 0, 1:].min() > 0
     assert found.note.startswith("A token sees the whole text")
     assert "Rows do not sum to one" in found.note
+
+
+def test_a_yosos_rows_are_what_its_values_are_mixed_by() -> None:
+    """Divided by their sums, they mix the values to the same direction, which is all that the library keeps."""
+    checkpoint = tinyhosts.make("encoder yoso")
+    found = capture(checkpoint, PLAIN, vectors=True).encoder
+    assert found is not None
+    assert found.queries is not None
+    np.testing.assert_allclose(np.linalg.norm(found.queries, axis=-1), 1.0, atol=1e-5)
+    model = copy.deepcopy(checkpoint.model)
+    values: list[torch.Tensor] = []
+    mixes: list[torch.Tensor] = []
+    for layer in model.yoso.encoder.layer:
+        layer.attention.self.value.register_forward_hook(lambda _, __, back: values.append(back[0]))
+        layer.attention.output.dense.register_forward_pre_hook(lambda _, given: mixes.append(given[0][0]))
+    with torch.inference_mode():
+        model(**checkpoint.tokenizer(PLAIN, return_tensors="pt"))
+    for weights, value, mixed in zip(found.weights, values, mixes, strict=True):
+        parts = torch.tensor(weights) @ value.unflatten(-1, (4, -1)).transpose(0, 1)
+        again = torch.nn.functional.normalize(parts, dim=-1).transpose(0, 1).flatten(1)
+        torch.testing.assert_close(again, mixed, atol=1e-4, rtol=1e-4)
+    drawing = made("yoso", "masked-lm", **tinyhosts.HOSTS["encoder yoso"][1], use_expectation=False)
+    with pytest.raises(NoAttentionMatrix, match="buckets that it draws at random"):
+        capture(drawing, PLAIN)
+    if modeling_yoso.lsh_cumulation is None:
+        with pytest.raises(AttributeError):  # of the library's: there is nothing that it could compute with
+            drawing.model(input_ids=IDS)

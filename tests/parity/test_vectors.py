@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers.models.yoso.modeling_yoso import YosoCumulation
 
 from core.attention.architectures import vectors as module
 from core.attention.architectures.layout import ADAPTERS, TABLE
@@ -46,6 +47,24 @@ def softmax(found: Any) -> Any:
     return torch.tensor(found).softmax(-1).numpy()
 
 
+def yoso_of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> tuple[torch.Tensor, ...]:
+    """Its rows, one token at a time: what comes out where the values are a token's mark, before it has length one."""
+    kept: list[torch.Tensor] = []
+    whole = YosoCumulation.forward
+
+    def marked(ctx: Any, *rest: Any) -> Any:
+        *masks, query, key, _, settings = rest
+        marks = torch.eye(key.shape[1]).expand(len(key), -1, -1)
+        found = whole(ctx, *masks, query, key, marks, settings)
+        kept.append((found / found.sum(-1, keepdim=True))[None])
+        return whole(ctx, *rest)
+
+    with pytest.MonkeyPatch.context() as patch, torch.inference_mode():
+        patch.setattr(YosoCumulation, "forward", staticmethod(marked))
+        checkpoint.model(**given)
+    return tuple(kept)
+
+
 def of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, Any]:
     """(L, H, Q, K) weights by kind, as transformers returns them."""
     # with a cache FSMT leaves the mask of a decoder out
@@ -54,6 +73,8 @@ def of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, A
         out = checkpoint.model(**given, **more, output_attentions=True)
     if checkpoint.model.config.model_type == "squeezebert":  # it returns scores
         out.attentions = tuple(layer.softmax(-1) for layer in out.attentions)
+    if checkpoint.model.config.model_type == "yoso":
+        out.attentions = yoso_of_the_library(checkpoint, given)
     if checkpoint.model.config.model_type == "funnel":  # layers of pooled states have no map of tokens
         n = given["input_ids"].shape[1]
         out.attentions = tuple(layer for layer in out.attentions if layer.shape[-2:] == (n, n))

@@ -41,10 +41,15 @@ _PROMPTED = (
     "A token sees the whole text, what comes after it, too: so the library reads a text that is given. Before the text "
     "stand learned vectors, which take a part of every row and are not drawn."
 )
+_LIKELY = (
+    "In place of a softmax stands the probability that a query and a key fall into one bucket, here divided by the sum "
+    "of its row. That changes nothing: what a head reads is brought to length one."
+)
 NOTES: dict[tuple[str, MapKind], str] = {
     ("convbert", "encoder"): _CONVOLVED,
     ("cpmant", "decoder"): _PROMPTED,
     ("nystromformer", "encoder"): _EXACT,
+    ("yoso", "encoder"): _LIKELY,
     ("prophetnet", "decoder"): _READS,
     ("prophetnet", "cross"): _WRITES,
 }
@@ -84,6 +89,13 @@ TABLE: dict[str, dict[str, Attends]] = {
         )
     },
     "tapas": {"encoder": BERT["encoder"]},
+    "yoso": {
+        "encoder": bert(
+            score="particular",
+            note="Queries and keys are shown at length one. The score is the logarithm of how likely both are to fall "
+            "into one bucket, which grows with their product.",
+        )
+    },
     # decoders
     "codegen": {
         "decoder": Attends("h.{i}.attn", "h.{i}.attn.out_proj", _QUARTERS, "paired", note=_TURNED)

@@ -12,6 +12,7 @@ r"""Scores of types that go ways of their own, or whose library code returns som
     ProphetNet      :math:`q_i \cdot k_j / \sqrt d`, and in the decoder :math:`+ b_{i,j-i}`, which a projection of the
                     query's state gives for the bucket of the distance (Qi et al. 2020, arXiv 2001.04063); which of
                     its streams is meant: `core.language.returned`
+    YOSO            the logarithm of a probability: `core.attention.architectures.collisions`
 
 Legend: H heads, Q queries, K keys, n tokens, d width of a head, w width of all heads.
 """
@@ -22,9 +23,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from core.attention.architectures import collisions
 from core.attention.architectures.layout import Place
 from core.attention.architectures.watch import Call
-from core.attention.architectures.without import refuse_landmarks
+from core.attention.architectures.without import refuse_settings
 from core.language.returned import reading, writing
 from core.language.returned import weights as returned
 
@@ -49,11 +51,11 @@ def finished(met: Attended, call: Call, own: Any, place: Place) -> Attended:
     """``met`` with its weights, further terms, and what may be seen.
 
     Raises:
-        NoAttentionMatrix: a Nyströmformer whose landmarks are fewer than its tokens.
+        NoAttentionMatrix: a Nyströmformer whose landmarks are fewer than its tokens, a YOSO that draws its planes.
     """
     match place.stack.type:
         case "nystromformer":
-            refuse_landmarks(place.stack.config)
+            refuse_settings(place.stack.config)
             return replace(met, weights=call.back[1][0])
         case "squeezebert":
             return replace(met, weights=call.back["attention_score"][0].softmax(-1))
@@ -66,6 +68,8 @@ def finished(met: Attended, call: Call, own: Any, place: Place) -> Attended:
         case "prophetnet":
             (weights,) = returned(place.stack.config, place.kind, [call.back[1]])
             return replace(met, weights=weights[0])
+        case "yoso":
+            return _yoso(met, own)
     raise AssertionError(f"{place.stack.type} has no scores of its own")
 
 
@@ -91,3 +95,11 @@ def _prophet(met: Attended, call: Call, own: Any) -> Attended:
         given["main_relative_position_buckets"],
     )
     return replace(met, terms=met.terms | {"position": position[0]}, weights=weights[0])
+
+
+def _yoso(met: Attended, own: Any) -> Attended:
+    """The library returns no weights; they are computed here."""
+    query, key = collisions.directions(met.query), collisions.directions(met.key)
+    product, score = query @ key.transpose(-1, -2), collisions.scores(query, key, int(own.hash_code_len))
+    terms = {"content": product, "angle": score - product}
+    return replace(met, query=query, key=key, terms=terms, weights=score.softmax(-1), factor=1.0)

@@ -1,4 +1,4 @@
-"""Models that have no attention matrix, and what they have instead. Data, by ``model_type``; one by its settings.
+"""Models that have no attention matrix, and what they have instead. Data, by ``model_type``; two by their settings.
 
 FNet (Lee-Thorp et al. 2021) mixes tokens by a fixed transform; state-space models such as Mamba (Gu & Dao 2023),
 RWKV (Peng et al. 2023) and xLSTM (Beck et al. 2024) carry a state of fixed size from token to token. A Nyströmformer
@@ -40,9 +40,19 @@ def refuse(model_type: str) -> None:
         raise NoAttentionMatrix(f"This model has no attention matrix of tokens by tokens: {OF_OTHERS[model_type]}")
 
 
-def refuse_landmarks(config: Any) -> None:
-    """Raises :class:`core.errors.NoAttentionMatrix` for a Nyströmformer whose landmarks are fewer than its tokens."""
-    if getattr(config, "model_type", "") != "nystromformer":
+def refuse_settings(config: Any) -> None:
+    """Raises :class:`core.errors.NoAttentionMatrix` for models of types that have a matrix at other settings.
+
+    They are a Nyströmformer whose landmarks are fewer than its tokens, and a YOSO that draws its planes.
+    """
+    kind = getattr(config, "model_type", "")
+    if kind == "yoso" and not config.use_expectation:
+        raise NoAttentionMatrix(
+            "This model has no attention matrix: YOSO sorts queries and keys into buckets that it draws at random, and "
+            "adds up values by bucket. The library does that on some graphics cards alone, so that this model gives no "
+            "answer here. One that is set to compute with the probabilities (use_expectation) has a matrix."
+        )
+    if kind != "nystromformer":
         return
     length, count = int(config.segment_means_seq_len), int(config.num_landmarks)
     if count != length:
