@@ -28,7 +28,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
 from core.language import returned
 from core.language.langs import own_language
-from core.language.limits import check_length
+from core.language.limits import check_length, max_tokens
 from core.language.segments import remembers
 from core.language.text import clean
 
@@ -144,7 +144,8 @@ def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None, *, v
     inputs = _tokenise(checkpoint, text)
     if target is None:
         writer = longer.settled(model, inputs.ids.shape[1])
-        found = writer.generate(**inputs.tensors, do_sample=False, num_beams=1, max_new_tokens=MAX_NEW_TOKENS)
+        room = min(MAX_NEW_TOKENS, max_tokens(checkpoint) or MAX_NEW_TOKENS)
+        found = writer.generate(**inputs.tensors, do_sample=False, num_beams=1, max_new_tokens=room)
         first, *written = found[0].tolist()
     else:
         first, written = _start_token(model), tokenizer(text_target=clean(target), verbose=False)["input_ids"]
@@ -237,9 +238,18 @@ def _tokenise(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> _
     ids = _checked(checkpoint, encoding["input_ids"])
     if set(ids) <= set(tokenizer.all_special_ids) - {tokenizer.unk_token_id, tokenizer.mask_token_id}:
         raise InputEmpty("The tokeniser leaves nothing of this text. Type a few words, or choose a sample.")
-    halves = encoding.sequence_ids() if len(pair) > 1 else []
-    second = halves.index(1) if 1 in halves else None
+    second = _second(tokenizer, encoding, pair[1]) if len(pair) > 1 else None
     return _Inputs({name: torch.tensor([values]) for name, values in encoding.items()}, second)
+
+
+def _second(tokenizer: Any, encoding: Any, text: str) -> int | None:
+    """Where the second of two texts begins; tokenisers in Python do not tell, so that its tokens are looked for."""
+    if encoding.is_fast:
+        halves = encoding.sequence_ids()
+        return halves.index(1) if 1 in halves else None
+    ids, own = encoding["input_ids"], tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    places = [at for at in range(1, len(ids) - len(own) + 1) if own and ids[at : at + len(own)] == own]
+    return places[-1] if places else None
 
 
 def _checked(checkpoint: Checkpoint, ids: list[int]) -> list[int]:

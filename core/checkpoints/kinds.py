@@ -64,10 +64,13 @@ EFFICIENT = frozenset(
 """Model types whose point is to avoid the full n x n attention."""
 
 _PADDED_POSITIONS = frozenset(
-    {"camembert", "data2vec-text", "esm", "ibert", "longformer", "mpnet", "roberta", "roberta-prelayernorm"}
-    | {"xlm-roberta", "xlm-roberta-xl", "xmod"}
+    {"camembert", "data2vec-text", "esm", "ibert", "longformer", "mpnet", "prophetnet", "roberta"}
+    | {"roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"}
 )
 """Their position table keeps the first ``pad_token_id + 1`` rows for padding."""
+
+_AHEAD = frozenset({"prophetnet"})
+"""Their decoder looks up the position after the one that it reads, too."""
 
 
 @lru_cache(maxsize=1)
@@ -116,5 +119,5 @@ def positions_of(config: Mapping[str, Any]) -> int | None:
             if config.get("model_type") in _PADDED_POSITIONS:
                 pad = config.get("pad_token_id")
                 value -= (pad if isinstance(pad, int) else 1) + 1
-            return value
+            return value - int(config.get("model_type") in _AHEAD)
     return None

@@ -13,7 +13,7 @@ from core.errors import InputTooLong
 _NAMES = ("max_position_embeddings", "n_positions", "n_ctx")
 _COUNT_FROM_PADDING = frozenset(
     {"roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "data2vec-text", "longformer",
-     "mpnet", "bertweet", "xmod", "ibert", "esm"}
+     "mpnet", "bertweet", "xmod", "ibert", "esm", "prophetnet"}
 )  # fmt: skip
 _UNSTATED = 1_000_000
 """transformers writes an astronomical number into ``model_max_length`` where no length is known."""
@@ -31,7 +31,8 @@ def max_tokens(checkpoint: Checkpoint) -> int | None:
         if rows is None or rows <= 0:
             continue
         offset = (part.pad_token_id or 0) + 1 if part.model_type in _COUNT_FROM_PADDING else 0
-        limits.append(rows - offset)
+        ahead = int(part.model_type == "prophetnet")  # whose decoder looks up the position after its last token, too
+        limits.append(rows - offset - ahead)
     limits = [n for n in limits if 0 < n < _UNSTATED]
     return min(limits) if limits else None
 

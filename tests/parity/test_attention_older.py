@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from core.attention.ablation.gates import heads_of
 from core.attention.ablation.question import Where
 from core.attention.architectures.vectors import scores
 from core.attention.capture import capture
+from core.checkpoints.kinds import positions_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 from core.language import decode, translate
+from core.language.limits import max_tokens
 from core.language.tasks import tasks
 from core.language.types import Decoding
 from tests import tinyhosts
@@ -236,3 +239,40 @@ def test_a_yosos_rows_are_what_its_values_are_mixed_by() -> None:
     if modeling_yoso.lsh_cumulation is None:
         with pytest.raises(AttributeError):  # of the library's: there is nothing that it could compute with
             drawing.model(input_ids=IDS)
+
+
+def test_a_prophetnet_reads_as_many_tokens_as_it_is_said_to() -> None:
+    """Its predicting streams stand one place ahead, and its first place is kept for padding."""
+    model = tinyhosts.make("both prophetnet").model
+    most = positions_of(model.config.to_dict())
+    assert most == 62
+    ids = torch.full((1, most + 1), 7)
+    with torch.inference_mode():
+        model(input_ids=ids[:, :most], decoder_input_ids=ids[:, :most], use_cache=False)
+        with pytest.raises(IndexError):
+            model(input_ids=ids[:, :most], decoder_input_ids=ids, use_cache=False)
+    made_of = tinyhosts.make("both prophetnet")
+    endless = copy.deepcopy(model)
+    endless.generation_config.eos_token_id = None
+    checkpoint = Checkpoint(endless, made_of.tokenizer, made_of.spec)
+    assert max_tokens(checkpoint) == most
+    cross = capture(checkpoint, PLAIN).cross
+    assert cross is not None
+    assert cross.weights.shape[2] == most
+
+
+def test_an_esm_with_its_own_tokeniser_in_python_reads_two_sequences(tmp_path: Path) -> None:
+    letters = "LAGVSERTIDPKQNFYMHWCXBUZO.-"
+    (tmp_path / "vocab.txt").write_text("\n".join(["<cls>", "<pad>", "<eos>", "<unk>", *letters, "<mask>"]))
+    tokenizer = transformers.EsmTokenizer(str(tmp_path / "vocab.txt"))
+    plain = tinyhosts.make("encoder esm")
+    checkpoint = Checkpoint(plain.model, tokenizer, plain.spec)
+    one = capture(checkpoint, "MKTAYIAKQR", vectors=True).encoder
+    assert one is not None
+    assert one.queries is not None
+    assert one.query_tokens == ("<cls>", *"MKTAYIAKQR", "<eos>")
+    assert one.second is None
+    two = capture(checkpoint, "MKTAYIAKQR", "MKTA").encoder
+    assert two is not None
+    assert two.second == 12
+    assert two.query_tokens[12:] == ("M", "K", "T", "A", "<eos>")

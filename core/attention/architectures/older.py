@@ -49,9 +49,9 @@ NOTES: dict[tuple[str, MapKind], str] = {
     ("convbert", "encoder"): _CONVOLVED,
     ("cpmant", "decoder"): _PROMPTED,
     ("nystromformer", "encoder"): _EXACT,
-    ("yoso", "encoder"): _LIKELY,
     ("prophetnet", "decoder"): _READS,
     ("prophetnet", "cross"): _WRITES,
+    ("yoso", "encoder"): _LIKELY,
 }
 """What a map has to say of itself, by type and kind."""
 WHOLE = frozenset({"cpmant"})

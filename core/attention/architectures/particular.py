@@ -51,7 +51,7 @@ def finished(met: Attended, call: Call, own: Any, place: Place) -> Attended:
     """``met`` with its weights, further terms, and what may be seen.
 
     Raises:
-        NoAttentionMatrix: a Nyströmformer whose landmarks are fewer than its tokens, a YOSO that draws its planes.
+        NoAttentionMatrix: a Nyströmformer whose landmarks are fewer than its tokens.
     """
     match place.stack.type:
         case "nystromformer":
