@@ -160,6 +160,87 @@ HOSTS: dict[str, tuple[Kind, dict[str, Any]]] = {
     **{f"decoder {name}": ("causal-lm", more) for name, more in _DECODERS.items()},
     **{f"both {name}": ("seq2seq-lm", more) for name, more in _BOTH.items()},
 }
+_LATENT = _WIDTHS | {
+    "num_key_value_heads": 4, "q_lora_rank": 8, "kv_lora_rank": 8, "qk_rope_head_dim": 4, "qk_nope_head_dim": 6,
+    "v_head_dim": 5, "n_routed_experts": 4, "n_group": 2, "topk_group": 1, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 12, "first_k_dense_replace": 1, "n_shared_experts": 1,
+}  # fmt: skip
+_CHOSEN = _LATENT | {"index_topk": POSITIONS, "index_n_heads": 2, "index_head_dim": 8}
+_MIXED = _EXPERTS | {
+    "head_dim": 8, "layer_types": ["linear_attention", "full_attention"], "linear_key_head_dim": 4,
+    "linear_value_head_dim": 4, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_conv_kernel_dim": 2,
+}  # fmt: skip
+_STATE = _SHARED | {
+    "mamba_n_heads": 4, "mamba_d_head": 8, "mamba_d_state": 4, "mamba_d_conv": 2, "mamba_expand": 2,
+    "mamba_chunk_size": 4,
+}  # fmt: skip
+_SEES = {
+    "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 8,
+    "patch_size": 4,
+}  # fmt: skip
+_GEMMA = _IN_TURN | {"query_pre_attn_scalar": 7}
+_GEMMA_N = _IN_TURN | {"vocab_size_per_layer_input": 2_000, "hidden_size_per_layer_input": 4}
+_ASKED_DECODERS: dict[str, dict[str, Any]] = {
+    "afmoe": _EXPERTS | {"head_dim": 4},
+    "bamba": _STATE | {"attn_layer_indices": [1]},
+    "deepseek_v2": _LATENT | {"topk_method": "group_limited_greedy"},
+    "deepseek_v3": _LATENT,
+    "deepseek_v32": _CHOSEN,
+    "doge": _SHARED,
+    "exaone_moe": _EXPERTS,
+    "falcon_h1": _STATE | {"head_dim": 4, "mamba_d_ssm": 32},
+    "flint": _EXPERTS | {"head_dim": 4},
+    "gemma3": {"text_config": _GEMMA, "vision_config": _SEES},
+    "gemma4_text": _GEMMA_N | {"global_head_dim": 8},
+    "glm4_moe": _EXPERTS | {"n_routed_experts": 2, "first_k_dense_replace": 1},
+    "gpt_oss": _EXPERTS | _IN_TURN,
+    "granite_swa": _IN_TURN,
+    "granitemoehybrid": _STATE
+    | {"layer_types": ["mamba", "attention"], "num_local_experts": 2, "num_experts_per_tok": 1,
+       "shared_intermediate_size": 12, "attention_multiplier": 0.3},
+    "hrm_text": _WIDTHS | {"num_hidden_layers": 1, "H_cycles": 1, "L_cycles": 2},
+    "hunyuan_v1_dense": _WIDER,
+    "inkling_text": _SHARED
+    | {"head_dim": 4, "swa_num_attention_heads": 4, "swa_num_key_value_heads": 2, "swa_head_dim": 6, "d_rel": 2,
+       "rel_extent": 8, "sliding_window_size": 5, "layer_types": ["hybrid_sliding", "hybrid"]},
+    "jais2": _SHARED,
+    "jamba": _EXPERTS
+    | {"attn_layer_period": 2, "attn_layer_offset": 1, "mamba_d_state": 4, "mamba_d_conv": 2, "mamba_dt_rank": 2},
+    "kimi_linear": _LATENT
+    | {"linear_head_dim": 4, "linear_num_heads": 2, "linear_conv_kernel_dim": 2, "topk_group": 1,
+       "num_local_experts": 4, "layer_types": ["linear_attention", "full_attention"],
+       "mlp_layer_types": ["dense", "sparse"]},
+    "lfm2": _SHARED | {"layer_types": ["conv", "full_attention"], "block_auto_adjust_ff_dim": False},
+    "llama4_text": _SHARED
+    | {"head_dim": 4, "attention_chunk_size": 5, "num_local_experts": 2, "intermediate_size_mlp": 24,
+       "no_rope_layers": [1, 0], "layer_types": ["chunked_attention", "full_attention"]},
+    "mimo_v2_flash": _EXPERTS
+    | {"head_dim": 6, "v_head_dim": 4, "sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]},
+    "minicpm3": _LATENT,
+    "minimax_m2": _EXPERTS | {"head_dim": 4},
+    "nemotron_h": _SHARED
+    | {"head_dim": 4, "mamba_num_heads": 4, "mamba_head_dim": 4, "ssm_state_size": 4, "chunk_size": 4, "n_groups": 1,
+       "conv_kernel": 2, "n_routed_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 12},
+    "olmo_hybrid": _MIXED,
+    "qwen3_5_text": _MIXED,
+    "qwen3_next": _MIXED,
+    "recurrent_gemma": _SHARED
+    | {"num_hidden_layers": 3, "attention_window_size": 5, "block_types": ["recurrent", "recurrent", "attention"],
+       "lru_width": 16},
+    "zamba2": _WIDTHS
+    | {"num_hidden_layers": 5, "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid", "hybrid"],
+       "layer_types": ["mamba", "hybrid", "mamba", "hybrid", "hybrid"], "mamba_d_state": 4, "mamba_d_conv": 2,
+       "n_mamba_heads": 2, "chunk_size": 4, "num_mem_blocks": 2, "use_mem_rope": True, "adapter_rank": 2,
+       "use_shared_attention_adapter": True},
+}  # fmt: skip
+_HALF = _GEMMA | {"attn_logit_softcapping": 2.0}
+_OTHER_HALF = _HALF | {"num_hidden_layers": 3, "layer_types": ["full_attention", *_HALF["layer_types"]]}
+ASKED: dict[str, tuple[Kind, dict[str, Any]]] = {
+    "encoder esmc": ("masked-lm", _WIDTHS),
+    **{f"decoder {name}": ("causal-lm", more) for name, more in _ASKED_DECODERS.items()},
+    "both t5gemma": ("seq2seq-lm", {"encoder": _HALF, "decoder": _OTHER_HALF}),
+}
+"""Architectures that stand in no table: their own calls tell their queries and keys."""
 
 
 def type_of(name: str, *, table: bool = False) -> str:
@@ -182,7 +263,7 @@ def make(name: str) -> Checkpoint:
     import torch
     import transformers
 
-    kind, settings = HOSTS[name]
+    kind, settings = (HOSTS | ASKED)[name]
     auto: Any = {
         "masked-lm": transformers.AutoModelForMaskedLM,
         "causal-lm": transformers.AutoModelForCausalLM,
@@ -190,12 +271,16 @@ def make(name: str) -> Checkpoint:
     }[kind]
     tokenizer = tokenizer_of(kind)
     torch.manual_seed(0)
+    size = {"vocab_size": len(tokenizer)}
+    settings = {
+        key: one | size if isinstance(one, dict) and "hidden_size" in one else one for key, one in settings.items()
+    }
     words = {"n_words": len(tokenizer)} if "emb_dim" in settings else {}
     if "langs" in settings:
         words = {"src_vocab_size": len(tokenizer), "tgt_vocab_size": len(tokenizer)}
     config = transformers.AutoConfig.for_model(
         type_of(name), **({"is_decoder": True} if kind == "causal-lm" and _both(settings) else {}),
-        **settings, vocab_size=len(tokenizer), **words,
+        **settings, **size, **words,
     )  # fmt: skip
     one_way = type_of(name) in ("nystromformer", "yoso")
     eager = {} if one_way else {"attn_implementation": "eager"}

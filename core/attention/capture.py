@@ -18,10 +18,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.attention.architectures import collisions, longer, shapes, unusual
-from core.attention.architectures.causal import allowed, around, attending, of_text
+from core.attention.architectures.causal import agreeing, allowed, around, kept, side
 from core.attention.architectures.twin import twin
 from core.attention.architectures.without import refuse, refuse_settings
-from core.attention.patterns import causal, mask
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, MapKind
 from core.checkpoints.spec import Checkpoint
@@ -31,6 +30,7 @@ from core.language.langs import own_language
 from core.language.limits import check_length, max_tokens
 from core.language.segments import remembers
 from core.language.text import clean
+from core.language.translate import start_token
 
 if TYPE_CHECKING:
     import torch
@@ -180,15 +180,15 @@ def capture_pair(
     with torch.inference_mode():
         outputs = _ran(model, **inputs, output_attentions=True, use_cache=False)
     sources, target = labels(checkpoint.tokenizer, source), labels(checkpoint.tokenizer, [*prompt, *written])
-    reads = target[: len(read)]
+    reads, ends = target[: len(read)], (side(model.config, "encoder"), side(model.config, "decoder"))
     first = len(prompt) - 1  # the row of the prompt's last token produces the first written one
     crossing = [layer for layer in outputs.cross_attentions or () if layer is not None]
     trace = AttentionTrace(
         checkpoint.spec.slug,
         encoder=longer.encoder(model, outputs.encoder_attentions, sources)
         if longer.reads_long(model)
-        else _map("encoder", model, outputs.encoder_attentions, sources, sources),
-        decoder=_map("decoder", model, outputs.decoder_attentions, reads, reads, mask(causal, len(reads))[None, None]),
+        else _map("encoder", model, outputs.encoder_attentions, sources, sources, around(ends[0], len(sources))),
+        decoder=_map("decoder", model, outputs.decoder_attentions, reads, reads, allowed(ends[1], len(reads))),
         cross=_map("cross", model, crossing, target[len(prompt) :], sources, start=first),
     )
     return attach(trace, checkpoint, inputs, first) if vectors else trace
@@ -202,7 +202,7 @@ def _ran(model: Any, **given: Any) -> Any:
     """
     try:
         return model(**given)
-    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
+    except (RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise NoAttentionMatrix(
             f"The library's code for models of the type “{str(model.config.model_type)[:40]}” fails on this text "
             f"({type(error).__name__}). A text of another length may work; other models do."
@@ -220,10 +220,8 @@ def _refuse_switching(model: Any) -> None:
 
 def _start_token(model: Any) -> int:
     """The token that an encoder-decoder reads first."""
-    for config in (model.generation_config, model.config):
-        start = getattr(config, "decoder_start_token_id", None)
-        if start is not None:
-            return int(start)
+    if (start := start_token(model)) is not None:
+        return start
     raise NoAttentionMatrix("This model does not say which token its decoder starts from, so no target can be read.")
 
 
@@ -279,18 +277,8 @@ def _map(
     """
     import torch
 
-    layers = [layer for layer in attentions or () if layer is not None]
-    layers = returned.weights(model.config, kind, layers)
+    layers = returned.weights(model.config, kind, kept(model.config, attentions, kind))
     layers = [layer[:, :, start:] for layer in layers] if start else layers
-    mixed = (
-        kind == "decoder"
-        and not model.config.is_encoder_decoder
-        and getattr(of_text(model.config), "layer_types", None)
-    )
-    own = attending(model.config) if mixed else ()
-    # what takes the place of attention may return something, too
-    if 0 < len(own) < len(layers) and own[-1] < len(layers):
-        layers = [layers[number] for number in own]
     if not layers:
         refuse(model.config.model_type)
         raise NoAttentionMatrix("This model gives no attention weights, so there is no matrix to draw.")
@@ -303,6 +291,4 @@ def _map(
             "or T5, work."
         )
     weights = shapes.stacked(layers)
-    if seen is not None and seen.shape[0] not in (1, len(weights)):
-        seen = mask(causal, len(keys))[None, None]
-    return AttentionMap(kind, queries, keys, weights, seen, note=unusual.note(model, weights, kind))
+    return AttentionMap(kind, queries, keys, weights, agreeing(seen, weights), note=unusual.note(model, weights, kind))

@@ -170,18 +170,27 @@ def _id_of(checkpoint: Checkpoint, token: str) -> int:
 
 def _prompt(checkpoint: Checkpoint, task: Task) -> tuple[int, ...]:
     """The start token, and what the output has to begin with: a language, or what the checkpoint always forces."""
-    model: Any = checkpoint.model
-    start = first = None
-    for config in (getattr(model, "generation_config", None), model.config):
-        start = getattr(config, "decoder_start_token_id", None) if start is None else start
-        first = getattr(config, "forced_bos_token_id", None) if first is None else first
+    start, first = start_token(checkpoint.model), _said(checkpoint.model, "forced_bos_token_id")
     if start is None:
         raise InputUnusable(
             f"{checkpoint.spec.name} does not say which token its decoder starts from, so it cannot write. "
             "A configuration with decoder_start_token_id works."
         )
     forced = _id_of(checkpoint, task.answers) if task.answers else first
-    return (int(start),) if forced is None or int(forced) == int(start) else (int(start), int(forced))
+    return (start,) if forced is None or int(forced) == start else (start, int(forced))
+
+
+def start_token(model: Any) -> int | None:
+    """The token that an encoder-decoder's decoder reads first: its own, or that which begins a text (T5Gemma)."""
+    own = _said(model, "decoder_start_token_id")
+    found = _said(model, "bos_token_id") if own is None else own
+    return None if found is None else int(found)
+
+
+def _said(model: Any, name: str) -> Any:
+    """What the settings for writing say, or else the configuration; None where neither does."""
+    said = (getattr(config, name, None) for config in (getattr(model, "generation_config", None), model.config))
+    return next((value for value in said if value is not None), None)
 
 
 def _check_bytes(checkpoint: Checkpoint, count: int) -> None:

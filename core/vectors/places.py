@@ -137,7 +137,7 @@ def turned(checkpoint: Checkpoint, text: str) -> Turned:
     """What a decoder with rotary positions turns.
 
     Raises:
-        InputUnusable: its queries are not turned.
+        InputUnusable: its queries are not turned, or only seen after that.
         InputEmpty, InputTooLong: as `core.vectors.reading.read`.
     """
     from core.attention.architectures.vectors import each
@@ -146,6 +146,11 @@ def turned(checkpoint: Checkpoint, text: str) -> Turned:
 
     tokens, _ = tokens_of(checkpoint, text)
     layers = each(checkpoint, _inputs(checkpoint, [token.id for token in tokens])).get("decoder", [])
+    if layers and layers[0][0].names.score == "asked":
+        raise InputUnusable(
+            f"Of {checkpoint.spec.name} queries and keys are seen as the scores are made of them alone, not before a "
+            "turn. Models such as LLaMA, Qwen and GPT-NeoX show both."
+        )
     if not layers or layers[0][1].before_turn is None:
         raise InputUnusable(f"{checkpoint.spec.name} does not turn its queries and keys.")
 

@@ -38,6 +38,14 @@ def mutilated(checkpoint: Checkpoint, off: set[Head]) -> Any:
             in_streams(model.transformer.layer[layer], kind, head)
             continue
         place = places(Checkpoint(model, checkpoint.tokenizer, checkpoint.spec))[kind][layer]
+        if place.names.score == "asked":
+            own = model.get_submodule(place.module)
+            projection = next(getattr(own, one) for one in ("o_proj", "out_proj", "Wo") if hasattr(own, one))
+            width = projection.in_features // place.heads
+            # Zamba 2 shares its numbers with other layers
+            projection.weight = torch.nn.Parameter(projection.weight.clone(), requires_grad=False)
+            projection.weight[:, head * width : (head + 1) * width] = 0
+            continue
         if not place.names.out:
             model.get_submodule(place.module).o[:, head] = 0
             continue

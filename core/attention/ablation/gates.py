@@ -6,6 +6,9 @@ which is the same as zeros in the rows of :math:`W_O` that head h would meet (Mi
 a layer with all heads off the bias :math:`b_O` is left, and what goes past the attention. Every row of a batch has
 gates of its own, so that one pass tries as many choices as it has rows.
 
+Of an architecture that stands in no table (`core.attention.architectures.asked`) the zeros are put where the heads
+leave the attention: what a model does with them before it projects, a gate or a norm of all heads, meets zeros.
+
 XLNet's two streams run through the same heads, so there are three ways to be without one: in both streams (the kind
 ``encoder``), in the content stream alone (``decoder``) or in the query stream alone (``query``), as its maps are named.
 
@@ -17,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from core.attention.architectures import asked
 from core.attention.architectures.axes import original, usual
 from core.attention.architectures.layout import Place, places
 from core.attention.trace import MapKind
@@ -102,6 +106,9 @@ class Gates:
 
     def _hang(self, module: Any, path: str, shared: Sequence[Place]) -> None:
         """``shared`` are the layers that use this module, in the order of their calls."""
+        if shared[0].names.score == "asked":
+            asked.listen(module, path, lambda told: self._kept(told.mixed, self._next(path, shared)))
+            return
         if shared[0].names.out:
             module.register_forward_pre_hook(
                 lambda _, given: (self._gated(given[0], self._next(path, shared)), *given[1:])
@@ -139,6 +146,11 @@ class Gates:
         parts = rows.unflatten(-1, (every.shape[1], -1))  # type: ignore[no-untyped-call]
         through: Tensor = parts * every.view(len(every), *(1,) * (parts.dim() - 3), -1, 1)
         return original(through.flatten(-2), place.names.order)
+
+    def _kept(self, mixed: Tensor, place: Place) -> Tensor:
+        """(R, n, H, d) with zeros for heads that are off."""
+        gate = self._shut.get((place.kind, place.layer))
+        return mixed if gate is None else mixed * gate[:, None, :, None]
 
     def shut(self, off: Sequence[Collection[Head]]) -> None:
         """From now on row r of every batch runs without the heads ``off[r]``."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 Score = Literal[
     "plain", "biased", "causal", "local", "turned", "paired", "disentangled", "two-stream", "windowed", "blocks",
-    "hashed", "capped", "placed", "sloped", "neighbours", "long", "particular",
+    "hashed", "capped", "placed", "sloped", "neighbours", "long", "particular", "asked",
 ]  # fmt: skip
 Scale = Literal["root", "one", "own"]
 Order = Literal["row token width", "token row width", "row width token"]

@@ -7,22 +7,25 @@ in layers with chunks of c, no more than those of its own chunk:
 
 GPT-Neo has such layers in turn with whole ones (``attention_layers``), newer decoders by name (``layer_types``) or in
 every layer (``sliding_window`` alone, as Mistral). A ModernBERT has windows to both sides, :math:`|i - j| \le w / 2`
-(``local_attention``). Layers that carry a state in place of attention have no matrix and are left out.
+(``local_attention``), and so has the encoder of a T5Gemma, :math:`|i - j| \le w`. Layers that carry a state in place of
+attention have no matrix and are left out.
 
 Legend: L layers, n tokens. numpy alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from core.attention.architectures.older import WHOLE
 from core.attention.patterns import Pattern, both, causal, full, mask, window
-from core.attention.trace import Bools
+from core.attention.trace import Bools, Floats, MapKind
 
-_BOTH_SIDES = frozenset({"modernbert"})
+_BOTH_SIDES = {"modernbert": ("local_attention", 2), "t5_gemma_module": ("sliding_window", 1)}
+"""What the configuration of an encoder calls its windows, and how many sides that number is for."""
 
 
 def of_text(config: Any) -> Any:
@@ -30,14 +33,28 @@ def of_text(config: Any) -> Any:
     return config if hasattr(config, "num_hidden_layers") else config.get_text_config()
 
 
+def side(config: Any, kind: MapKind) -> Any:
+    """The configuration of one side of an encoder-decoder that has one for each; the whole one of other models."""
+    own = getattr(config, "encoder" if kind == "encoder" else "decoder", None)
+    return own if hasattr(own, "model_type") else config
+
+
 def attending(config: Any) -> tuple[int, ...]:
     """The layers that have attention, from 0: all, but in models that mix them with layers of other kinds."""
     config = of_text(config)
     kinds = getattr(config, "layer_types", None) or ()
     found = tuple(
-        i for i, kind in enumerate(kinds) if "linear" not in kind and ("attention" in kind or kind == "hybrid")
+        i for i, kind in enumerate(kinds) if "linear" not in kind and ("attention" in kind or kind.startswith("hybrid"))
     )
     return found or tuple(range(int(config.num_hidden_layers)))
+
+
+def kept(config: Any, attentions: Sequence[Any] | None, kind: MapKind) -> list[Any]:
+    """Of what the library returns for each layer what is attention: not None, nor what takes the place of attention."""
+    layers = [layer for layer in attentions or () if layer is not None]
+    mixed = kind == "decoder" and not config.is_encoder_decoder and getattr(of_text(config), "layer_types", None)
+    own = attending(config) if mixed else ()
+    return [layers[number] for number in own] if 0 < len(own) < len(layers) and own[-1] < len(layers) else layers
 
 
 def windows(config: Any) -> tuple[int | None, ...]:
@@ -50,7 +67,7 @@ def windows(config: Any) -> tuple[int | None, ...]:
     if size is None or getattr(config, "use_sliding_window", True) is False:
         return (None,) * layers
     kinds = getattr(config, "layer_types", None) or ["sliding_attention"] * layers
-    return tuple(int(size) if kind == "sliding_attention" else None for kind in kinds)
+    return tuple(int(size) if "sliding" in kind else None for kind in kinds)  # Inkling's are "hybrid_sliding"
 
 
 def allowed(config: Any, n: int) -> Bools:
@@ -68,11 +85,29 @@ def allowed(config: Any, n: int) -> Bools:
     return np.stack([mask(pattern, n) for pattern in patterns])[:, None]
 
 
+def agreeing(rule: Bools | None, weights: Floats) -> Bools | None:
+    """``rule`` for a map (L, H, n, n), unless it is for other layers or a weight stands where it says there is none.
+
+    Then the rule is none of this model's (a setting that its code does not read): what is left is that a token sees
+    what came before, where the weights agree, or None.
+    """
+
+    def denied(seen: Bools) -> bool:
+        return len(seen) not in (1, len(weights)) or bool(((weights > 0) & ~seen).any())
+
+    if rule is None or not denied(rule):
+        return rule
+    queries, keys = weights.shape[-2:]
+    plain = mask(causal, keys)[None, None]
+    return None if queries != keys or denied(plain) else plain
+
+
 def sides(config: Any) -> tuple[int | None, ...]:
     """For each layer of an encoder how many tokens it sees on each side; None for all. Empty without windows."""
     if config.model_type not in _BOTH_SIDES or "sliding_attention" not in config.layer_types:
         return ()
-    near = int(config.local_attention) // 2
+    name, parts = _BOTH_SIDES[config.model_type]
+    near = int(getattr(config, name)) // parts
     return tuple(near if kind == "sliding_attention" else None for kind in config.layer_types)
 
 

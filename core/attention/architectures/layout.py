@@ -181,8 +181,8 @@ def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
         )
     if checkpoint.spec.kind == "adapters":
         return (Stack("encoder", ADAPTERS, config, "trunk."),)
-    name = model.base_model_prefix
-    prefix = (f"{name}." if hasattr(model, name) else "") + _WITHIN.get(config.model_type, "")
+    names = (model.base_model_prefix, "model")  # the first is another in a text model cut out of a larger one (Llama 4)
+    prefix = next((f"{name}." for name in names if hasattr(model, name)), "") + _WITHIN.get(config.model_type, "")
     if getattr(config, "is_encoder_decoder", False):
         summed = getattr(config, "encoder_attention_type", "") == "transient-global"
         type_ = hosts.SUMMARIES if summed else config.model_type
@@ -190,25 +190,47 @@ def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
     return (Stack("decoder" if checkpoint.spec.kind == "causal-lm" else "encoder", config.model_type, config, prefix),)
 
 
+def _kinds(stack: Stack, both: tuple[Stack, ...]) -> tuple[MapKind, ...]:
+    return ("decoder", "cross") if stack.kind == "decoder" and len(both) > 1 else (stack.kind,)
+
+
+def listed(checkpoint: Checkpoint) -> bool:
+    """Whether the table has all kinds of attention of a checkpoint.
+
+    Raises:
+        NoAttentionMatrix: the architecture has no such matrix.
+    """
+    both = stacks(checkpoint)
+    for stack in both:
+        refuse(stack.type)
+    return all(kind in TABLE.get(stack.type, {}) for stack in both for kind in _kinds(stack, both))
+
+
+def unknown(checkpoint: Checkpoint, stack: Stack) -> NoAttentionMatrix:
+    """What to raise where it is not known how scores come about."""
+    return NoAttentionMatrix(
+        f"{checkpoint.spec.name} is of the type “{stack.type[:40]}”, whose attention cannot be looked into here. "
+        f"Models of {len(TABLE)} other types can, such as BERT, GPT-2, LLaMA, T5 and BART."
+    )
+
+
 def places(checkpoint: Checkpoint) -> dict[MapKind, tuple[Place, ...]]:
     """Every attention of a checkpoint, by kind and layer.
 
+    Of an architecture without an entry it is found out by a pass (`core.attention.architectures.asked`).
+
     Raises:
-        NoAttentionMatrix: the architecture has no such matrix, or the table has no entry for it.
+        NoAttentionMatrix: the architecture has no such matrix, or it is not known how it is made.
     """
+    from core.attention.architectures import asked
+
+    if not listed(checkpoint):
+        return asked.places(checkpoint)
     found: dict[MapKind, tuple[Place, ...]] = {}
     both = stacks(checkpoint)
     for stack in both:
-        crosses = stack.kind == "decoder" and len(both) > 1
-        kinds: tuple[MapKind, ...] = ("decoder", "cross") if crosses else (stack.kind,)
-        for kind in kinds:
-            names = TABLE.get(stack.type, {}).get(kind)
-            if names is None:
-                refuse(stack.type)
-                raise NoAttentionMatrix(
-                    f"{checkpoint.spec.name} is of the type “{stack.type[:40]}”, whose attention cannot be looked into "
-                    f"here. Models of {len(TABLE)} other types can, such as BERT, GPT-2, LLaMA, T5 and BART."
-                )
+        for kind in _kinds(stack, both):
+            names = TABLE[stack.type][kind]
             numbers = _numbers(checkpoint.model, stack, names)
             heads = _heads(checkpoint.model, stack, names, numbers)
             found[kind] = tuple(Place(kind, i, heads, names, stack, own) for i, own in enumerate(numbers))

@@ -29,6 +29,7 @@ hashed          :math:`q_i \cdot \hat q_j / \sqrt d + \ln m_{ij}` where a key is
                 (Reformer: Kitaev et al. 2020; `core.attention.architectures.hashed`)
 blocks          :math:`q_i \cdot k_j / \sqrt d` in blocks near, global and drawn (BigBird: Zaheer et al. 2020)
 long            encoders of encoder-decoders for long texts: `core.attention.architectures.longscores`
+asked           as the model's own call says, of architectures without an entry: `core.attention.architectures.asked`
 particular      types with ways of their own: `core.attention.architectures.particular`
 ==============  ====================================================================================================
 
@@ -96,12 +97,24 @@ class Attended:
     """Whether a key is its query, brought to one length (Reformer)."""
     at: tuple[Tensor, Tensor, Tensor] | None = None
     """Longformer's queries (H, g, d), keys and values (H, K, d) of global tokens."""
+    sink: Tensor | None = None
+    """(H, Q or 1) a score beside those of a row that stands for no token (gpt-oss)."""
 
     @property
     def score(self) -> Tensor:
         """(H, Q, K) the sum of the terms, minus infinity where no key may be seen."""
         total = sum(self.terms.values(), start=next(iter(self.terms.values())) * 0)
         return total if self.seen is None else total.masked_fill(~self.seen, float("-inf"))
+
+    @property
+    def attends(self) -> Tensor:
+        """(H, Q, K) the softmax of the score, in which a sink takes part where there is one."""
+        import torch
+
+        if self.sink is None:
+            return self.score.softmax(-1)
+        beside = self.sink[..., None].expand(*self.score.shape[:2], 1)
+        return torch.cat([self.score, beside], dim=-1).softmax(-1)[..., :-1]
 
 
 def look(watch: Watch, place: Place) -> None:

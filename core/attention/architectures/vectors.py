@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from core.attention.architectures.layout import Place, places
+from core.attention.architectures import asked
+from core.attention.architectures.layout import Place, listed, places
 from core.attention.architectures.scores import Attended, attended, look
 from core.attention.architectures.watch import Watch, drawn, private
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind
 from core.checkpoints.spec import Checkpoint
 from core.language.segments import SEGMENT, read, remembers
 
-_SHARED = "Several heads share a key; it is shown once for each of them."
 _CAPPED = "The score is not their product, but that brought between -{0:g} and {0:g} by a hyperbolic tangent."
 
 
@@ -67,7 +67,8 @@ def vectors(
         names = layers[0][0].names
         shared = any(seen.before_turn is not None and len(seen.before_turn[1]) < place.heads for place, seen in layers)
         cap = layers[0][1].cap
-        notes = (names.note, _SHARED if shared else "", _CAPPED.format(cap) if cap else "")
+        own = asked.together([place for place, _ in layers]) if names.score == "asked" else names.note
+        notes = (own, asked.SHARED if shared else "", _CAPPED.format(cap) if cap else "")
         found[kind] = Vectors(
             kind,
             _stacked([seen.query for _, seen in layers]),
@@ -100,15 +101,18 @@ def attach(
         first: the decoder's row that is the first of the trace's cross-attention.
         pieces: as for :func:`vectors`.
     """
-    found = with_vectors(checkpoint, inputs, pieces)
+    found = vectors(checkpoint, inputs, pieces)
+    told = not listed(checkpoint)  # what nobody wrote down has to be said where it is shown
 
     def kept(one: AttentionMap | None) -> AttentionMap | None:
         if one is None or one.kind not in found:
             return one
-        queries, keys = found[one.kind]
+        queries, note = found[one.kind].queries, found[one.kind].note
         if one.kind == "cross":
             queries = queries[:, :, first : first + len(one.query_tokens)]
-        return replace(one, queries=queries, keys=keys)
+        return replace(
+            one, queries=queries, keys=found[one.kind].keys, note=f"{one.note} {note}".strip() if told else one.note
+        )
 
     maps = (trace.encoder, trace.decoder, trace.cross, trace.query)
     return AttentionTrace(trace.checkpoint, *(kept(one) for one in maps))
@@ -132,6 +136,8 @@ def each(
     """Every attention of one pass, layer by layer, by kind; arguments and errors as :func:`vectors`."""
     import torch
 
+    if not listed(checkpoint):
+        return asked.each(checkpoint, inputs)
     all_places = [place for layers in places(checkpoint).values() for place in layers]
     watch = Watch(private(checkpoint))
     for place in all_places:
@@ -192,6 +198,12 @@ def _joined(pieces: list[Attended], n: int) -> Attended:
 
 
 def _stacked(layers: list[Any]) -> Floats:
-    made = np.stack([layer.float().cpu().numpy() for layer in layers])
+    """Layers may have heads of different widths (Gemma 4): zeros, which change no product, fill up the narrower."""
+    widest = max(layer.shape[-1] for layer in layers)
+    made = np.stack([np.pad(one, [*[(0, 0)] * 2, (0, widest - one.shape[-1])]) for one in _numbers(layers)])
     made.setflags(write=False)
     return made
+
+
+def _numbers(layers: list[Any]) -> list[Floats]:
+    return [layer.float().cpu().numpy() for layer in layers]
