@@ -87,13 +87,15 @@ def path(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
     )  # fmt: skip
     ink = {"color": _TEXT[theme]}
     ends = math.log10(max(way.ranks) * 1.5)
+    powers = [10**i for i in range(math.ceil(math.log10(max(way.answers, 2))) + 1)]
+    places = powers if way.answers > 9 else list(range(1, way.answers + 1))
     top = max(0.1, *way.probabilities)
     figure.update_yaxes(
         title={"text": "probability", "font": ink}, range=[-0.04 * top, 1.06 * top], nticks=4, row=1, col=1
     )
     figure.update_yaxes(
         title={"text": "place", "font": ink}, type="log", range=[max(ends, 0.7), -0.12], row=2, col=1,
-        tickvals=[10**i for i in range(math.ceil(math.log10(max(way.answers, 2))) + 1)], tickformat=",",
+        tickvals=places, tickformat=",",
     )  # fmt: skip
     figure.update_xaxes(
         title={"text": "after layer (0: embeddings)", "font": ink}, dtick=1 if len(layers) <= 13 else None, row=2, col=1

@@ -40,7 +40,7 @@ def press(at: AppTest, label: str) -> AppTest:
     return at
 
 
-@pytest.mark.parametrize("model", [spec.slug for spec in checkpoints.available() if spec.kind != "adapters"])
+@pytest.mark.parametrize("model", [spec.slug for spec in checkpoints.available()])
 def test_it_opens_filled(model: str) -> None:
     at = page(model=model)
     assert not at.warning
@@ -156,12 +156,20 @@ def test_the_lens_has_a_text_of_its_own() -> None:
     assert title(at) == "Weights"  # the block is still there
 
 
-def test_a_model_whose_head_reads_all_tokens_has_a_block_and_no_lens() -> None:
-    at = page(model="atlas-adapter-bert")
-    assert not at.warning
-    assert title(at) == "Weights"
-    assert "reads all tokens together, and the lens reads one" in shown(at)
+def test_the_lens_of_a_model_with_adapters_reads_the_mean_with_the_head_of_the_task() -> None:
+    asked = "The princess opened little the door in the wall."
+    at = page(model="atlas-adapter-bert", asked=asked)
     assert "norms are those of the task" in shown(at)
+    assert "After the last layer: **“swapped”**" in shown(at)
+    assert "reads the mean state of all tokens after each layer" in shown(at)
+    at = page(model="atlas-adapter-bert", asked=asked, task="genre")
+    assert not at.warning
+    assert "After the last layer: **“story”**" in shown(at)
+    widget(at.text_input, "Text").set_value("").run()  # type: ignore[attr-defined]
+    assert not at.exception
+
+
+def test_adapters_have_steps_of_their_own() -> None:
     at = page(model="atlas-adapter-bert", task="question", step="feed-forward-adapter-up", layer="2")
     assert not at.warning
     assert title(at) == "Adapter: up"

@@ -201,8 +201,8 @@ def test_adapters_are_asked_for_the_first_task_and_refuse_in_sentences(tmp_path:
         switch_off(checkpoint, " ")
     with pytest.raises(InputTooLong, match="48"):
         switch_off(checkpoint, "cat " * 60)
-    with pytest.raises(InputUnusable, match="reads all tokens together"):
-        lens(checkpoint, PLAIN)
+    with pytest.raises(OutOfRange, match="no adapters for “speech”"):
+        lens(checkpoint, PLAIN, Where(task="speech"))
 
 
 def test_maps_and_sharpness_of_adapters_are_those_of_the_run_through_them(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +14,10 @@ from core.attention.architectures.layout import places
 from core.attention.inside.lens import by_layer, lens, way
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
+from core.language.adapters import judge
 from core.language.depth import guesses_by_layer
 from core.language.fill_mask import prepare
-from tests import tinyfamilies
+from tests import tinyadapters, tinyfamilies
 from tests.tinyfamilies import MASKED, PLAIN, answer_of, text_for
 
 
@@ -49,6 +51,29 @@ def test_each_reading_is_the_answer_of_a_model_cut_off_there(name: str) -> None:
         assert found[layer].probabilities == pytest.approx(best.values.exp().tolist(), rel=1e-3)
     whole = Reader(question).answers()[0]
     assert found[-1].probabilities[0] == pytest.approx(float(whole.exp().max()), rel=1e-5)
+
+
+@pytest.mark.parametrize("task", tinyadapters.TASKS)
+def test_a_task_s_head_reads_the_mean_of_each_layer_as_that_of_the_last(task: str, tmp_path: Path) -> None:
+    checkpoint = tinyadapters.checkpoint(tmp_path)
+    model: Any = checkpoint.model
+    found = lens(checkpoint, PLAIN, Where(task=task))
+    inputs = ask(checkpoint, PLAIN, Where(task=task)).inputs
+    whole = model.trunk.encoder.layer
+    assert len(found) == len(whole) + 1
+    for layer, guess in enumerate(found):
+        model.trunk.encoder.layer = whole[:layer]
+        with torch.inference_mode():
+            expected = model.answer(inputs, task).logits[0].softmax(-1)
+        assert guess.layer == layer
+        assert guess.probabilities == pytest.approx(sorted(expected.tolist(), reverse=True), rel=1e-4)
+        assert guess.ids[0] == int(expected.argmax())
+    model.trunk.encoder.layer = whole
+    assert found[0].probabilities != found[-1].probabilities
+    assert dict(zip(found[-1].tokens, found[-1].probabilities, strict=True)) == pytest.approx(
+        dict(zip(judge(checkpoint, PLAIN, task).task.answers, judge(checkpoint, PLAIN, task).adapted, strict=True)),
+        rel=1e-4,
+    )
 
 
 def test_the_embeddings_are_read_as_well() -> None:

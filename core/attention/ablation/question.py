@@ -255,7 +255,8 @@ class Reader:
 
             found = self.model.lm_head(windowed(self.model, ids)[:, place] if states is None else states)
         elif self.question.task is not None:
-            found = self.model.answer(given, self.question.task).logits
+            task = self.question.task
+            found = self.model.answer(given, task).logits if states is None else self.model.tasks[task].head(states)
         else:
             logits = run(self.model, given).logits
             found = logits if self._judges else logits[:, place if self.type == _STREAMS else 0]

@@ -12,6 +12,11 @@ et al. 2023, arXiv 2303.08112).
 The head is not copied from anywhere: the model's own forward pass runs with its trunk's states replaced, so that what
 stands between states and scores (a scale in T5, a bias in BART, BERT's little network) is what the model has.
 
+A model with adapters answers with the classes of a task, whose head g reads no single token: of each layer it is given
+the mean over the n tokens that are attended to, as it is of the last,
+
+.. math:: p^{(l)}(y) = \mathrm{softmax}_y \Bigl( g\bigl(\tfrac{1}{n} \textstyle\sum_i h^{(l)}_i\bigr) \Bigr)
+
 Legend: L layers, w width, V answers.
 """
 
@@ -28,6 +33,7 @@ from core.attention.inside.states import by_layer as by_layer_of
 from core.attention.inside.steps import exists
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
+from core.language.adapters import through
 from core.language.fill_mask import HEADS
 
 if TYPE_CHECKING:
@@ -118,12 +124,9 @@ def states(question: Question) -> Tensor:
     import torch
 
     checkpoint, place = question.checkpoint, question.place
-    if question.task is not None:
-        raise InputUnusable(
-            f"The head of {checkpoint.spec.name} reads all tokens together, and the lens reads one. Choose a model "
-            "that predicts words."
-        )
     model = private(checkpoint)
+    if question.task is not None:
+        return _means(question, model)
     stack = stacks(checkpoint)[-1]
     plan = TABLE.get(stack.type, {}).get(stack.kind)
     if plan is None and stack.type not in (*HEADS, "reformer"):
@@ -141,3 +144,13 @@ def states(question: Question) -> Tensor:
         with torch.inference_mode():
             found = model.get_submodule(narrow)(found)
     return found
+
+
+def _means(question: Question, model: Any) -> Tensor:
+    """(L + 1, w) mean states of the attended tokens, through the adapters of the question's task."""
+    import torch
+
+    with torch.inference_mode(), through(question.checkpoint, question.task, model):
+        kept = model.trunk(**question.inputs, output_hidden_states=True).hidden_states
+    seen = question.inputs["attention_mask"][0].bool()
+    return torch.stack([state[0, seen].mean(0) for state in kept])

@@ -13,7 +13,8 @@ from core.figures import lens as figures
 from core.figures.attention import Theme
 from core.figures.predictions import percent
 from core.figures.taken import Numbers
-from core.ui.attention.asked import ASKED, SAMPLES
+from core.language.adapters import tasks
+from core.ui.attention.asked import ASKED, SAMPLES, question_of
 from core.ui.glossary import noted, plain_terms, told
 from core.ui.heads.part import text_part
 from core.ui.page import accent, plain
@@ -34,12 +35,6 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
         AtlasError: what the text or the model does not allow, as a sentence.
     """
     st.subheader("What each layer would already answer", anchor=False)
-    if spec.kind == "adapters":
-        st.markdown(
-            f"The head of {plain(spec.name)} reads all tokens together, and the lens reads one. Models that predict "
-            "words have what each of their layers would answer here."
-        )
-        return
     sample = SAMPLES.get(spec.kind, SAMPLES["masked-lm"])
     label = "Text with a [MASK]" if spec.kind in ("masked-lm", "permutation-lm") else "Text"
     text = st.text_input(
@@ -47,14 +42,20 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
         help="The same text is asked in the section Switch off",
     )  # fmt: skip
     state.set(asked=None if text == sample else text)
-    text = text_part(spec, state, text, task=state.text("task"), segment=True, name="asked-window", answered=True)
+    task = state.text("task") or None
+    if spec.kind == "adapters" and task is None:
+        task = tasks(session.checkpoint(spec.slug))[0].slug
+    text = text_part(spec, state, text, task=task or "", segment=True, name="asked-window", answered=True)
     with st.spinner("Reading every layer"):
-        found = session.way(spec.slug, text, state.text("task") or None)
+        found = session.way(spec.slug, text, task)
+    read = f"the state of each layer at {_where(found)}"
+    if spec.kind == "adapters":
+        read = "the mean state of all tokens after each layer: the head of this task, with its adapters in the layers"
     names = figures.layer_names(len(found.guesses))
     st.markdown(
-        f"{ASKED[spec.kind]}? After the last layer: **“{plain(found.answer)}”**, {percent(found.probabilities[-1])}. "
-        f"{plain_terms(figures.said(found, names))} The model’s own head reads the state of each layer at "
-        f"{plain(_where(found))}."
+        f"{_question(spec, task)} After the last layer: **“{plain(found.answer)}”**, "
+        f"{percent(found.probabilities[-1])}. {plain_terms(figures.said(found, names))} The model’s own head reads "
+        f"{plain(read)}."
     )
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     left, right = st.columns([1.5, 1], gap="medium")
@@ -67,7 +68,7 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
         answers = state.key(f"lens.answers.{spec.slug}")
         take_away(
             answers, f"{spec.slug}-layer-answers", title=f"{spec.name}: what each layer would already answer",
-            told=f"Read at {_where(found)}, for “{text}”.", numbers=lambda: _answers(found, names),
+            told=f"Read: {read}, for “{text}”.", numbers=lambda: _answers(found, names),
         )  # fmt: skip
     with right:
         st.markdown(f"**How “{plain(found.answer)}” comes up**")
@@ -79,13 +80,17 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
         path = state.key(f"lens.path.{spec.slug}")
         take_away(
             path, f"{spec.slug}-layer-path", title=f"{spec.name}: how “{found.answer}” comes up",
-            told=f"Read at {_where(found)}, for “{text}”.",
+            told=f"Read: {read}, for “{text}”.",
             numbers=lambda: Numbers(
                 ("after", "probability", "its place"),
                 tuple(zip(names, map(float, found.probabilities), map(int, found.ranks), strict=True)),
             ),
         )  # fmt: skip
-    told("**Try** a text whose answer is plain from the word before, then one that hangs on a word far away.")
+    told(
+        "**Try** another task: each has its own adapters, and its own way to the answer."
+        if spec.kind == "adapters"
+        else "**Try** a text whose answer is plain from the word before, then one that hangs on a word far away."
+    )
     told(
         "**Notice** when the framed answer comes up, and what stood first before it. The head was trained for the last "
         "layer alone: an early answer is a reading of ours, not something that the model says, and layers that write "
@@ -94,6 +99,10 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
     with st.expander("As a table"):
         table(_table(found, names))
     noted("The logit lens: nostalgebraist 2020; what it misreads: Belrose et al. 2023, arXiv 2303.08112.")
+
+
+def _question(spec: CheckpointSpec, task: str | None) -> str:
+    return question_of(spec, task) if spec.kind == "adapters" else f"{ASKED[spec.kind]}?"
 
 
 def _where(found: Way) -> str:

@@ -54,8 +54,8 @@ def explicit(view: AttentionView) -> dict[str, Value]:
     if view.section in ("heads", "all", "bertviz", "block"):
         usual = {"text": samples(spec)[0]}
         usual |= {"count": CONTINUED} if spec.kind == "causal-lm" and view.section != "block" else {}
-    elif view.section == "off":
-        usual = {"asked": SAMPLES.get(spec.kind, SAMPLES["masked-lm"])}
+    if view.section in ("off", "block"):
+        usual |= {"asked": SAMPLES.get(spec.kind, SAMPLES["masked-lm"])}
     elif view.section == "beside":
         usual = {"text": TEXT}
     usual |= {"heads": {"view": "heat"}, "all": {"together": "all"}, "bertviz": {"bertviz": "head"}}.get(
