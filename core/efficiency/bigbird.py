@@ -23,9 +23,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.efficiency.attend import Gather, full_attention, sparse_attention
-from core.efficiency.layout import Sparsity
+from core.efficiency.layout import NONE, Sparsity
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 
+Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
+"""(layer, query, key, value (H, n, d)) to the context (H, n, d)."""
 Progress = Callable[[int, int], None]
 """Called after each layer with (layers done, layers in all); what it raises stops the run."""
 
@@ -51,6 +53,31 @@ def _gathers(sparsity: Sparsity, n: int, layers: int, heads: int) -> tuple[tuple
         one = Gather(sparsity, n, 0, 0)
         return ((one,) * heads,) * layers
     return tuple(tuple(Gather(sparsity, n, layer, head) for head in range(heads)) for layer in range(layers))
+
+
+@lru_cache(maxsize=16)
+def _times(sparsity: Sparsity, total: int, layers: int, heads: int) -> Tensor:
+    """(L, H, B, B) how often a block of keys counts for a block of queries, of ``total`` blocks; 0 for never.
+
+    Kept, as texts of about the same length have the same blocks; it is never written to.
+    """
+    n = total * sparsity.block_size
+
+    def drawn(layer: int, head: int) -> NDArray[np.float32]:
+        times: NDArray[np.float32] = (sparsity.kinds(n, layer, head) != NONE).astype(np.float32)
+        if sparsity.draw == "library":  # its copies of block 0
+            times[np.setdiff1d(np.arange(total), sparsity.global_at(total)), 0] += sparsity.random_blocks
+        return times
+
+    return torch.from_numpy(np.array([[drawn(layer, head) for head in range(heads)] for layer in range(layers)]))
+
+
+def seen(sparsity: Sparsity, n: int, layers: int, heads: int) -> NDArray[np.bool_]:
+    """(L, H, n, n) True where a token (row) sees another, in every layer and head of a model."""
+    blocks = _times(sparsity, sparsity.count_blocks(n), layers, heads).numpy() > 0
+    at = np.arange(n) // sparsity.block_size
+    found: NDArray[np.bool_] = blocks[:, :, at[:, None], at]
+    return found
 
 
 def shape_of(model: Any) -> tuple[int, int, int]:
@@ -98,17 +125,14 @@ def forward(
     _check(n, limit, positions, keep, layers, heads)
     assert not model.training
     gathers = None if sparsity is None else _gathers(sparsity, n, layers, heads)
-
-    began = perf_counter()
     spent = 0.0
     kept: dict[tuple[int, int], NDArray[np.float32]] = {}
-    hidden: Tensor = model.bert.embeddings(input_ids=torch.tensor([list(ids)], dtype=torch.long))[0]  # (n, h)
-    for index, layer in enumerate(model.bert.encoder.layer):
-        own = layer.attention.self
-        query, key, value = (_by_head(part(hidden), heads) for part in (own.query, own.key, own.value))  # (H, n, d)
+
+    def attend(index: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        nonlocal spent
         context = torch.empty_like(query)
         started = perf_counter()
-        for head in range(heads):
+        for head in range(heads):  # one after the other: the scores of all at once would not fit
             wanted = (index, head) in keep
             q, k, v = query[head], key[head], value[head]
             weights: Tensor | None
@@ -121,11 +145,10 @@ def forward(
                 kept[index, head] = weights.float().numpy().copy()
             del weights
         spent += perf_counter() - started
-        joined = context.transpose(0, 1).reshape(n, -1)  # (n, h)
-        after = layer.attention.output(joined, hidden)
-        hidden = layer.output(layer.intermediate(after), after)
-        if progress is not None:
-            progress(index + 1, layers)
+        return context
+
+    began = perf_counter()
+    hidden = _through(model, ids, attend, progress)
     logits: Tensor = model.cls(hidden[list(positions)])
     return Run(
         logits=logits.float().numpy().copy(),
@@ -133,6 +156,21 @@ def forward(
         attention_seconds=spent,
         attention=kept,
     )
+
+
+def _through(model: Any, ids: Sequence[int], attend: Attend, progress: Progress | None = None) -> Tensor:
+    """The last states (n, h)."""
+    layers, heads, _ = shape_of(model)
+    hidden: Tensor = model.bert.embeddings(input_ids=torch.tensor([list(ids)], dtype=torch.long))[0]  # (n, h)
+    for index, layer in enumerate(model.bert.encoder.layer):
+        own = layer.attention.self
+        query, key, value = (_by_head(part(hidden), heads) for part in (own.query, own.key, own.value))  # (H, n, d)
+        joined = attend(index, query, key, value).transpose(0, 1).reshape(len(hidden), -1)  # (n, h)
+        after = layer.attention.output(joined, hidden)
+        hidden = layer.output(layer.intermediate(after), after)
+        if progress is not None:
+            progress(index + 1, layers)
+    return hidden
 
 
 @torch.inference_mode()
@@ -158,21 +196,40 @@ class Encoded:
     attentions: tuple[Tensor, ...]  # L tensors of shape (1, H, n, n)
 
 
+@torch.inference_mode()
 def encode(
     model: Any, ids: Tensor, mode: Literal["full", "sparse"] = "full", sparsity: Sparsity | None = None
 ) -> Encoded:
     """All attention weights over a short text; ``ids`` has shape (1, n). Takes L × H × n × n numbers of memory.
 
-    For ``mode="sparse"`` the settings are ``sparsity``, or the model's own block size and number of random blocks.
+    For ``mode="sparse"`` the settings are ``sparsity``, or the model's own block size and number of random blocks. As
+    whole matrices are wanted, all heads of a layer are computed at once and what a block does not see is masked; a test
+    holds them to what :func:`forward` gathers.
+
+    Raises:
+        InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`forward`.
     """
-    layers, heads, _ = shape_of(model)
-    if mode == "sparse" and sparsity is None:
-        sparsity = Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
-    pairs = [(layer, head) for layer in range(layers) for head in range(heads)]
-    kept = forward(model, ids[0].tolist(), [], sparsity if mode == "sparse" else None, keep=pairs).attention
-    return Encoded(
-        tuple(torch.from_numpy(np.stack([kept[layer, head] for head in range(heads)]))[None] for layer in range(layers))
-    )
+    layers, heads, limit = shape_of(model)
+    n = ids.shape[1]
+    _check(n, limit, (), (), layers, heads)
+    bias: Tensor | None = None
+    if mode == "sparse":
+        chosen = sparsity or Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
+        times = _times(chosen, chosen.count_blocks(n), layers, heads)
+        at = torch.arange(n) // chosen.block_size
+        bias = None if bool((times == 1).all()) else times.log()
+    kept: list[Tensor] = []
+
+    def attend(index: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        scores = (query @ key.mT).mul_(query.shape[-1] ** -0.5)
+        if bias is not None:
+            scores += bias[index][:, at[:, None], at]
+        weights = torch.softmax(scores, dim=-1)
+        kept.append(weights[None])
+        return weights @ value
+
+    _through(model, ids[0].tolist(), attend)
+    return Encoded(tuple(kept))
 
 
 def _by_head(states: Tensor, heads: int) -> Tensor:

@@ -9,7 +9,7 @@ from transformers import BigBirdConfig, BigBirdForMaskedLM
 
 from core.attention.patterns import mask
 from core.efficiency.attend import Gather, full_attention, masked_attention, sparse_attention
-from core.efficiency.bigbird import encode, forward
+from core.efficiency.bigbird import encode, forward, seen
 from core.efficiency.layout import Sparsity
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.fill_mask import masked_logits
@@ -189,6 +189,27 @@ def test_encode_gives_the_matrices_of_transformers():
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
     sparse = encode(reference, ids, mode="sparse").attentions[0]
     assert sparse.shape == (1, HEADS, 23, 23)
+
+
+@pytest.mark.parametrize("n", [3, 30, LONG - 3])
+@pytest.mark.parametrize("draw", ["paper", "library"])
+def test_encode_gives_what_the_gathered_blocks_give(model, n, draw):
+    sparsity = Sparsity(block_size=BLOCK, random_blocks=RANDOM, draw=draw)
+    pairs = list(np.ndindex(LAYERS, HEADS))
+    gathered = forward(model, tokens(n), [], sparsity, keep=pairs).attention
+    whole = encode(model, torch.tensor([tokens(n)]), mode="sparse", sparsity=sparsity).attentions
+    allowed = seen(sparsity, n, LAYERS, HEADS)
+    for layer, head in pairs:
+        np.testing.assert_allclose(whole[layer][0, head].numpy(), gathered[layer, head], atol=1e-5)
+        np.testing.assert_array_equal(allowed[layer, head], mask(sparsity.pattern(n, layer, head), n))
+        assert not whole[layer][0, head].numpy()[~allowed[layer, head]].any()
+
+
+def test_encode_refuses_what_does_not_fit(model):
+    with pytest.raises(InputEmpty):
+        encode(model, torch.zeros(1, 0, dtype=torch.long))
+    with pytest.raises(InputTooLong, match="129 tokens"):
+        encode(model, torch.tensor([tokens(129)]))
 
 
 def test_masked_words_leave_the_shared_instance_alone(model):

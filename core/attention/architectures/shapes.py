@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.attention.patterns import mask
 from core.attention.trace import AttentionMap, Bools, Floats, frozen
 
 if TYPE_CHECKING:
@@ -33,14 +32,13 @@ MEMORY = "Read in segments. What a row sees before its own segment is memory, co
 
 def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     """Blocks as the model's configuration has them, with the seed 0 for the random ones."""
-    from core.efficiency.bigbird import encode
+    from core.efficiency.bigbird import encode, seen
     from core.efficiency.layout import Sparsity
 
     sparsity = Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
     weights = stacked(encode(model, ids, mode="sparse", sparsity=sparsity).attentions)
     layers, heads, n, _ = weights.shape
-    seen = [[mask(sparsity.pattern(n, layer, head), n) for head in range(heads)] for layer in range(layers)]
-    allowed = np.array(seen)
+    allowed = seen(sparsity, n, layers, heads)
     note = (
         f"{sparsity.count_blocks(n)} blocks of {sparsity.block_size} tokens: so few that every one sees all others."
         if allowed.all()
@@ -92,9 +90,8 @@ def reformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     note = (
         "Layers that hash show what a token met in any round. A token looks at itself only where it meets nothing else."
     )
-    return AttentionMap(
-        "decoder", tokens, tokens, stacked(found.weights), frozen(stacked(found.met).astype(np.bool_)), note=note
-    )
+    met = frozen(np.concatenate([one.numpy() for one in found.met]))
+    return AttentionMap("decoder", tokens, tokens, stacked(found.weights), met, note=note)
 
 
 def transformer_xl(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
