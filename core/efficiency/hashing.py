@@ -37,48 +37,51 @@ def buckets_of(vectors: Tensor, rotation: Tensor) -> Tensor:
 
 
 def order_of(buckets: Tensor, chunk: int) -> Tensor:
-    """(r, n) buckets of one head to (r, n') positions sorted by bucket, then by place; n' is a whole number of chunks.
+    """(..., r, n) buckets to (..., r, n') positions sorted by bucket, then by place; n' is a whole number of chunks.
 
     Positions from n on are filling; it has a bucket of its own and comes last.
     """
-    fill = -buckets.shape[1] % chunk
+    fill = -buckets.shape[-1] % chunk
     return torch.sort(pad(buckets, (0, fill), value=int(buckets.max()) + 1), dim=-1, stable=True).indices
 
 
 def counts(buckets: Tensor, chunk: int) -> Tensor:
-    """(r, n) buckets of one head to (n, n): in how many rounds a query (row) meets a key before it.
+    """(..., r, n) buckets to (..., n, n): in how many rounds a query (row) meets a key before it.
 
     A text of one chunk is not hashed.
     """
-    n = buckets.shape[1]
+    n = buckets.shape[-1]
     before = torch.ones(n, n).tril(-1)
     if n <= chunk:
-        return before
-    order = order_of(buckets, chunk)
-    held = torch.zeros(order.numel() // chunk, order.shape[1])  # (chunks, n'): which positions a chunk holds
-    held.scatter_(1, order.reshape(len(held), chunk), 1.0)
-    return (held.T @ (held + held.roll(1, 0)))[:n, :n] * before
+        return before.expand(*buckets.shape[:-2], n, n)
+    order = order_of(buckets, chunk).reshape(*buckets.shape[:-2], -1, chunk)  # (..., chunks, m)
+    held = torch.zeros(*order.shape[:-1], n + -n % chunk)  # (..., chunks, n'): which positions a chunk holds
+    held.scatter_(-1, order, 1.0)
+    return (held.mT @ (held + held.roll(1, -2)))[..., :n, :n] * before
 
 
 def seen(buckets: Tensor, chunk: int) -> Tensor:
-    """(r, n) buckets of one head to (n, n) True where a query (row) meets a key in some round; causal.
+    """(..., r, n) buckets to (..., n, n) True where a query (row) meets a key in some round; causal.
 
     Itself is left out, but for a position that meets nothing else, as the first.
     """
-    met = counts(buckets, chunk) > 0
-    return met | torch.diag(~met.any(-1))
+    return with_itself(counts(buckets, chunk)) > 0
 
 
-def weights(vectors: Tensor, buckets: Tensor, chunk: int) -> Tensor:
-    r"""(n, d) shared vectors and (r, n) buckets of one head to the (n, n) weights of all rounds together.
+def with_itself(met: Tensor) -> Tensor:
+    """(..., n, n) counts of meetings, with one of itself for a position that meets nothing else."""
+    return met + torch.diag_embed((~(met > 0).any(-1)).to(met))
+
+
+def weights(vectors: Tensor, met: Tensor) -> Tensor:
+    r"""(..., n, d) shared vectors and (..., n, n) meetings, :func:`with_itself`, to the weights of all rounds together.
 
     Rounds are joined by their sums, so that a key that is met m times counts m times:
 
     .. math:: a_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
     """
-    met = counts(buckets, chunk)
-    alone = torch.diag(~(met > 0).any(-1))
-    return torch.softmax(_scores(vectors) + torch.where(alone, 1.0, met).log(), dim=-1)
+    logs = torch.arange(int(met.max()) + 1).log()  # few numbers: looked up, as logarithms of n² numbers take long
+    return torch.softmax(_scores(vectors) + logs[met.long()], dim=-1)
 
 
 def full_weights(vectors: Tensor) -> Tensor:
@@ -92,9 +95,9 @@ def full_weights(vectors: Tensor) -> Tensor:
 
 
 def _scores(vectors: Tensor) -> Tensor:
-    """(n, d) to (n, n)."""
-    keys = vectors * torch.rsqrt(vectors.square().mean(-1, keepdim=True) + 1e-6) / vectors.shape[1] ** 0.5
-    scores: Tensor = vectors @ keys.T
+    """(..., n, d) to (..., n, n)."""
+    keys = vectors * torch.rsqrt(vectors.square().mean(-1, keepdim=True) + 1e-6) / vectors.shape[-1] ** 0.5
+    scores: Tensor = vectors @ keys.mT
     return scores
 
 

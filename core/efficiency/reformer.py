@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 
-from core.efficiency.hashing import buckets_of, rotations, seen
+from core.efficiency.hashing import buckets_of, counts, rotations, with_itself
 from core.efficiency.hashing import weights as weights_of
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 
@@ -37,6 +37,10 @@ class Hashed:
 
     vectors: Tensor  # (H, n, d): queries, which are keys too
     buckets: Tensor  # (H, r, n)
+
+    def first(self, n: int) -> Hashed:
+        """Of several rows the first one, without what fills it up."""
+        return Hashed(self.vectors[0, :, :n].clone(), self.buckets[0, :, :, :n].clone())
 
 
 def shape_of(model: Any) -> tuple[tuple[int, ...], int, int, int]:
@@ -61,7 +65,6 @@ def states(
     rounds: int | None = None,
     seed: int = SEED,
     keep: dict[int, Hashed] | None = None,
-    read: dict[int, Tensor] | None = None,
 ) -> Tensor:
     """(R, n) ids to (R, n, 2 w) states that the output layer reads.
 
@@ -71,26 +74,28 @@ def states(
         rounds: of hashing; the model's own by default.
         seed: of the rotations; equal in every layer, as in transformers.
         keep: takes what each hashing layer saw of the first row, by the layer's number from 0.
-        read: takes what the projections of every layer read (R, n, w), likewise.
 
     Raises:
         InputEmpty, InputTooLong: no token, or more than the model has positions for.
     """
+    run = _Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
+    first = second = run.embedded(ids)
+    for index, layer in enumerate(model.reformer.encoder.layers):
+        first = first + run.attention(index, second, keep)
+        second = second + layer.feed_forward(first)
+    hidden: Tensor = model.reformer.encoder.layer_norm(torch.cat([first, second], dim=-1))
+    return hidden[:, : run.n]
+
+
+def _checked(model: Any, ids: Tensor) -> int:
+    """n, unless the model cannot read so many."""
     limit = shape_of(model)[-1]
-    n = ids.shape[1]
+    n = int(ids.shape[1])
     if n == 0:
         raise InputEmpty("There is no text to read. Type some, or take one of the samples.")
     if n > limit:
         raise InputTooLong(f"The text has {n:,} bytes and this model reads {limit:,}. Shorten the text.")
-    run = _Run(model, n, int(model.config.num_hashes) if rounds is None else rounds, seed)
-    first = second = run.embedded(ids)
-    for index, layer in enumerate(model.reformer.encoder.layers):
-        if read is not None:
-            read[index] = layer.attention.layer_norm(second)[:, :n]
-        first = first + run.attention(index, second, keep)
-        second = second + layer.feed_forward(first)
-    hidden: Tensor = model.reformer.encoder.layer_norm(torch.cat([first, second], dim=-1))
-    return hidden[:, :n]
+    return n
 
 
 class _Run:
@@ -116,17 +121,36 @@ class _Run:
 
     def attention(self, index: int, states: Tensor, keep: dict[int, Hashed] | None = None) -> Tensor:
         """What the attention of a layer adds to the first stream, from the second."""
+        read = self.model.reformer.encoder.layers[index].attention.layer_norm(states)
+        hashed = self.hashed(index, read)
+        if keep is not None and hashed is not None:
+            keep[index] = hashed.first(self.n)
+        return self.mixed(index, read, hashed)
+
+    def hashed(self, index: int, read: Tensor) -> Hashed | None:
+        """The vectors (R, H, n + filling, d) and buckets (R, H, r, n + filling) of a layer; None if it does not hash.
+
+        Args:
+            read: (R, n + filling, w) states that the layer's projections read.
+        """
+        if self.model.config.attn_layers[index] != "lsh":
+            return None
+        own = self.model.reformer.encoder.layers[index].attention.self_attention
+        vectors = own.query_key(read).view(*read.shape[:2], self.heads, -1).transpose(1, 2)
+        buckets = buckets_of(vectors, self.rotation)
+        buckets[..., self.n :] = self.count
+        return Hashed(vectors, buckets)
+
+    def mixed(self, index: int, read: Tensor, hashed: Hashed | None) -> Tensor:
+        """(R, n + filling, w) what a layer adds that read this, with its vectors in these buckets."""
         layer = self.model.reformer.encoder.layers[index].attention
-        read = layer.layer_norm(states)
         given: dict[str, Any] = {}
-        if self.model.config.attn_layers[index] == "lsh":
-            vectors = layer.self_attention.query_key(read).view(*read.shape[:2], self.heads, -1).transpose(1, 2)
-            buckets = buckets_of(vectors, self.rotation)
-            if keep is not None:
-                keep[index] = Hashed(vectors[0, :, : self.n].clone(), buckets[0, :, :, : self.n].clone())
-            buckets[..., self.n :] = self.count
+        if hashed is not None:
             apart = (self.count + 1) * torch.arange(self.rounds)[:, None]  # rounds are sorted one after the other
-            given = {"num_hashes": self.rounds, "buckets": (buckets + apart).flatten(2) if self.chunked else None}
+            given = {
+                "num_hashes": self.rounds,
+                "buckets": (hashed.buckets + apart).flatten(2) if self.chunked else None,
+            }
         added: Tensor = layer.output(layer.self_attention(hidden_states=read, **given).hidden_states)
         return added
 
@@ -143,25 +167,30 @@ class Encoded:
 @torch.inference_mode()
 def encode(model: Any, ids: Tensor, *, rounds: int | None = None, seed: int = SEED) -> Encoded:
     """The weights of all layers over one text (1, n); arguments and errors as for :func:`states`."""
-    hashing_layers, heads, chunk, _ = shape_of(model)
-    hashed: dict[int, Hashed] = {}
-    read: dict[int, Tensor] = {}
-    states(model, ids, rounds=rounds, seed=seed, keep=hashed, read=read)
+    heads, chunk = shape_of(model)[1:3]
+    run = _Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
+    first = second = run.embedded(ids)
+    layers = model.reformer.encoder.layers
     weights, met = [], []
-    for index, hidden in read.items():
-        own = model.reformer.encoder.layers[index].attention.self_attention
-        if index in hashing_layers:
-            pairs = list(zip(hashed[index].vectors, hashed[index].buckets, strict=True))
-            weights.append(torch.stack([weights_of(vectors, buckets, chunk) for vectors, buckets in pairs])[None])
-            met.append(torch.stack([seen(buckets, chunk) for _, buckets in pairs])[None])
+    for index, layer in enumerate(layers):
+        read = layer.attention.layer_norm(second)
+        hashed = run.hashed(index, read)
+        if hashed is not None:
+            own = hashed.first(run.n)
+            times = with_itself(counts(own.buckets, chunk))  # (H, n, n)
+            weights.append(weights_of(own.vectors, times)[None])
+            met.append((times > 0)[None])
         else:
-            query, key = (
-                part(hidden)[0].view(len(hidden[0]), heads, -1).transpose(0, 1) for part in (own.query, own.key)
-            )
-            close = near(len(hidden[0]), int(model.config.local_attn_chunk_length))
-            scores = (query @ key.transpose(-1, -2)) * query.shape[-1] ** -0.5
-            weights.append(torch.softmax(scores.masked_fill(~close, -torch.inf), dim=-1)[None])
+            text = read[0, : run.n]
+            local = layer.attention.self_attention
+            query, key = (part(text).view(run.n, heads, -1).transpose(0, 1) for part in (local.query, local.key))
+            close = near(run.n, int(model.config.local_attn_chunk_length))
+            scores = (query @ key.mT) * query.shape[-1] ** -0.5
+            weights.append(torch.softmax(scores.masked_fill_(~close, -torch.inf), dim=-1)[None])
             met.append(close.expand(1, heads, -1, -1))
+        if index + 1 < len(layers):  # nobody asks here what the last layer gives
+            first = first + run.mixed(index, read, hashed)
+            second = second + layer.feed_forward(first)
     return Encoded(tuple(weights), tuple(met))
 
 

@@ -77,12 +77,12 @@ def met(own: Any, made: Mapping[str, Tensor]) -> Met:
 
 def _rounds(own: Any, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """(H, n, n) in how many rounds a query meets a key, and where it meets it at all."""
-    import torch
 
-    from core.efficiency.hashing import buckets_of, counts, rotations, seen
+    from core.efficiency.hashing import buckets_of, counts, rotations, with_itself
     from core.efficiency.reformer import SEED
 
     heads, _, width = vectors.shape
     rotation = rotations(heads, width, int(own.config.num_hashes), int(own.config.num_buckets), SEED)
     buckets, chunk = buckets_of(vectors[None], rotation)[0], int(own.chunk_length)
-    return torch.stack([counts(one, chunk) for one in buckets]), torch.stack([seen(one, chunk) for one in buckets])
+    times = counts(buckets, chunk)
+    return times, with_itself(times) > 0
