@@ -74,10 +74,16 @@ def _times(sparsity: Sparsity, total: int, layers: int, heads: int) -> Tensor:
 
 def seen(sparsity: Sparsity, n: int, layers: int, heads: int) -> NDArray[np.bool_]:
     """(L, H, n, n) True where a token (row) sees another, in every layer and head of a model."""
-    blocks = _times(sparsity, sparsity.count_blocks(n), layers, heads).numpy() > 0
-    at = np.arange(n) // sparsity.block_size
-    found: NDArray[np.bool_] = blocks[:, :, at[:, None], at]
+    blocks = _times(sparsity, sparsity.count_blocks(n), layers, heads) > 0
+    found: NDArray[np.bool_] = _spread(blocks, sparsity.block_size)[..., :n, :n].numpy()
     return found
+
+
+def _spread(blocks: Tensor, size: int) -> Tensor:
+    """(..., B, B) numbers of blocks to (..., B b, B b) of tokens; far faster than to index them."""
+    total = blocks.shape[-1]
+    wide = blocks[..., :, None, :, None].expand(*blocks.shape[:-1], size, total, size)
+    return wide.reshape(*blocks.shape[:-2], total * size, total * size)
 
 
 def shape_of(model: Any) -> tuple[int, int, int]:
@@ -212,18 +218,18 @@ def encode(
     layers, heads, limit = shape_of(model)
     n = ids.shape[1]
     _check(n, limit, (), (), layers, heads)
-    bias: Tensor | None = None
+    bias, size = None, 1
     if mode == "sparse":
         chosen = sparsity or Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
         times = _times(chosen, chosen.count_blocks(n), layers, heads)
-        at = torch.arange(n) // chosen.block_size
+        size = chosen.block_size
         bias = None if bool((times == 1).all()) else times.log()
     kept: list[Tensor] = []
 
     def attend(index: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         scores = (query @ key.mT).mul_(query.shape[-1] ** -0.5)
         if bias is not None:
-            scores += bias[index][:, at[:, None], at]
+            scores += _spread(bias[index], size)[:, :n, :n]
         weights = torch.softmax(scores, dim=-1)
         kept.append(weights[None])
         return weights @ value
