@@ -23,10 +23,26 @@ if TYPE_CHECKING:
 GOAL_MS = 300
 TEXTS = 5
 OBJECTIVES = (
-    "masked", "epochs", "whole-words", "spans", "knowledge", "next-sentence", "sentence-order", "three-orders",
-    "word-order", "replaced", "translation", "distillation", "causal", "permutation", "sentinels", "denoise", "gaps",
-    "prefix", "unified",
-)  # fmt: skip
+    "masked",
+    "epochs",
+    "whole-words",
+    "spans",
+    "knowledge",
+    "next-sentence",
+    "sentence-order",
+    "three-orders",
+    "word-order",
+    "replaced",
+    "translation",
+    "distillation",
+    "causal",
+    "permutation",
+    "sentinels",
+    "denoise",
+    "gaps",
+    "prefix",
+    "unified",
+)
 DRAWN = "[data-testid=stMain] :is([data-testid=stHtml], [data-testid=stPlotlyChart], [data-testid=stMarkdown])"
 """What an answer is drawn in: our own pictures, charts, and sentences."""
 CASES: tuple[str, ...] = (

@@ -67,9 +67,7 @@ def random_trace(tokens: int) -> AttentionTrace:
     weights /= weights.sum(-1, keepdims=True)
     names = tuple(f"token{i}" for i in range(tokens))
     shape = (LAYERS, HEADS, tokens, WIDTH)
-    queries, keys = (
-        rng.standard_normal(shape).astype(np.float32) if tokens <= NEURON_MOST else None for _ in range(2)
-    )  # fmt: skip
+    queries, keys = (rng.standard_normal(shape).astype(np.float32) if tokens <= NEURON_MOST else None for _ in range(2))
     return AttentionTrace("random", encoder=AttentionMap("encoder", names, names, weights, queries=queries, keys=keys))
 
 

@@ -23,8 +23,14 @@ FIRST = (
     "print(time.process_time() - start)"
 )
 QUERIES = (
-    "bert", "rotary", "masked language modelling", "trasnformer", "zzqqxx", "e", "340 million parameters",
-)  # fmt: skip
+    "bert",
+    "rotary",
+    "masked language modelling",
+    "trasnformer",
+    "zzqqxx",
+    "e",
+    "340 million parameters",
+)
 PARAGRAPH = "An encoder reads the whole sentence at once and turns every word into a vector. " * 5
 ROUNDS = 20
 

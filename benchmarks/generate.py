@@ -59,9 +59,7 @@ def pair(checkpoint: Checkpoint, decoding: Decoding, settings: dict[str, Any]) -
     start = [model.generation_config.decoder_start_token_id or 0] if rewriting else ids
 
     def ours() -> Any:
-        steps = list(
-            decode.steps(checkpoint, start, decoding, source=ids if rewriting else None, with_attention=False)
-        )  # fmt: skip
+        steps = list(decode.steps(checkpoint, start, decoding, source=ids if rewriting else None, with_attention=False))
         assert len(steps) == TOKENS, len(steps)
 
     def theirs() -> Any:

@@ -33,10 +33,21 @@ def model(attention: str) -> Any:
 
     torch.manual_seed(0)
     config = BigBirdConfig(
-        vocab_size=30522, hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536,
-        max_position_embeddings=4096, block_size=BLOCK, num_random_blocks=RANDOM, attention_type=attention,
-        pad_token_id=0, bos_token_id=101, eos_token_id=102, sep_token_id=102, attn_implementation="eager",
-    )  # fmt: skip
+        vocab_size=30522,
+        hidden_size=384,
+        num_hidden_layers=6,
+        num_attention_heads=12,
+        intermediate_size=1536,
+        max_position_embeddings=4096,
+        block_size=BLOCK,
+        num_random_blocks=RANDOM,
+        attention_type=attention,
+        pad_token_id=0,
+        bos_token_id=101,
+        eos_token_id=102,
+        sep_token_id=102,
+        attn_implementation="eager",
+    )
     return BigBirdForMaskedLM(config).eval()
 
 

@@ -20,15 +20,21 @@ from _harness import goal
 
 READING: list[tuple[str, dict[str, str]]] = [
     *((page, {}) for page in ("home", "about", "timeline", "sources", "glossary", "zoo")),
-    *((branch, {"tab": tab}) for branch in ("encoder", "decoder", "encoder-decoder", "efficient")
-      for tab in ("tree", "facts")),
-    ("compare", {}), ("compare", {"pins": "bert,gpt-2,t5"}),
+    *(
+        (branch, {"tab": tab})
+        for branch in ("encoder", "decoder", "encoder-decoder", "efficient")
+        for tab in ("tree", "facts")
+    ),
+    ("compare", {}),
+    ("compare", {"pins": "bert,gpt-2,t5"}),
     ("compare", {"tab": "trees", "left": "bert", "right": "t5"}),
-    ("results", {}), ("results", {"tab": "all"}),
-    ("search", {"q": "rotary"}), ("timeline", {"axis": "size"}),
+    ("results", {}),
+    ("results", {"tab": "all"}),
+    ("search", {"q": "rotary"}),
+    ("timeline", {"axis": "size"}),
     *(("calculators", {"tab": tab}) for tab in ("parameters", "training", "cache", "epoch", "fit", "systems")),
     ("zoo", {"tab": "curves"}),
-]  # fmt: skip
+]
 STARTS = 3
 
 # Runs in a process of its own: the pages as Streamlit runs them, without a browser.

@@ -69,9 +69,14 @@ def _systems() -> Iterator[Entry]:
         texts += [Text(said.text, heading, facts) for heading, said in system.statements()]
         texts += [Text(f"{system.paper.title} {system.paper.authors} {system.organisation}", "Paper", facts)]
         yield Entry(
-            "System", system.name, f"{system.year}, {system.organisation}. {system.change}", system.branch,
-            (("system", system.slug),), (system.slug, *_versions(system)), tuple(texts),
-        )  # fmt: skip
+            "System",
+            system.name,
+            f"{system.year}, {system.organisation}. {system.change}",
+            system.branch,
+            (("system", system.slug),),
+            (system.slug, *_versions(system)),
+            tuple(texts),
+        )
 
 
 def _versions(system: catalogue.System) -> tuple[str, ...]:
@@ -82,9 +87,14 @@ def _versions(system: catalogue.System) -> tuple[str, ...]:
 def _terms() -> Iterator[Entry]:
     for term in glossary.terms():
         yield Entry(
-            "Term", term.name, term.text, "glossary", (("term", term.slug),), (*term.aliases, *term.also),
+            "Term",
+            term.name,
+            term.text,
+            "glossary",
+            (("term", term.slug),),
+            (*term.aliases, *term.also),
             (Text(term.text),),
-        )  # fmt: skip
+        )
 
 
 def _places() -> Iterator[Entry]:
@@ -124,6 +134,12 @@ def _results() -> Iterator[Entry]:
 def _corrections() -> Iterator[Entry]:
     for found in corrections():
         yield Entry(
-            "Correction", found.claim, found.finding, "sources", (("correction", found.id),), (),
-            (Text(f"{found.claim} {found.printed} {' '.join(found.names)}"), Text(found.finding)), named=False,
-        )  # fmt: skip
+            "Correction",
+            found.claim,
+            found.finding,
+            "sources",
+            (("correction", found.id),),
+            (),
+            (Text(f"{found.claim} {found.printed} {' '.join(found.names)}"), Text(found.finding)),
+            named=False,
+        )

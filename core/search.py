@@ -26,8 +26,34 @@ MAX_QUERY = 100
 """Characters of a query that are looked at."""
 _MOST_WORDS = 8
 _FRESH_SECONDS = 30
-_STOP = frozenset(("a", "an", "and", "are", "as", "at", "by", "for", "from", "how", "in", "is", "it", "of", "on", "or",
-                   "the", "to", "what", "where", "which", "who", "why", "with"))  # fmt: skip
+_STOP = frozenset(
+    (
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "by",
+        "for",
+        "from",
+        "how",
+        "in",
+        "is",
+        "it",
+        "of",
+        "on",
+        "or",
+        "the",
+        "to",
+        "what",
+        "where",
+        "which",
+        "who",
+        "why",
+        "with",
+    )
+)
 _WHOLE, _BEGINNING, _INSIDE = 100.0, 90.0, 75.0
 _IN_NAME, _BEGINS_IN_NAME, _SPELT = 80.0, 70.0, 66.0
 _IN_ALIAS = 0.93

@@ -209,7 +209,11 @@ def test(arguments: list[str]) -> None:
     Tests that drive a browser stay together in one worker and often wait; so there is one worker more than they use.
     """
     folder = python().parent
-    for name, command in (("ruff", ["ruff", "check", "."]), ("import-linter", ["lint-imports"])):
+    for name, command in (
+        ("ruff", ["ruff", "check", "."]),
+        ("ruff format", ["ruff", "format", "--check", "."]),
+        ("import-linter", ["lint-imports"]),
+    ):
         say(f"== {name}")
         code = subprocess.run([str(folder / command[0]), *command[1:]], cwd=ROOT).returncode
         if code != 0:

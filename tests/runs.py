@@ -155,9 +155,14 @@ def together(folder: Path) -> dict[str, Any]:
 
 def _one(folder: Path, rank: int, port: int, number: int) -> None:
     os.environ.update(
-        RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
-        MASTER_PORT=str(port), ACCELERATE_USE_CPU="true",
-    )  # fmt: skip
+        RANK=str(rank),
+        WORLD_SIZE="2",
+        LOCAL_RANK=str(rank),
+        LOCAL_WORLD_SIZE="2",
+        MASTER_ADDR="127.0.0.1",
+        MASTER_PORT=str(port),
+        ACCELERATE_USE_CPU="true",
+    )
     joined = processes.join()
 
     def turn() -> list[str]:

@@ -15,14 +15,20 @@ from tests import tiny, tinycorpus
 
 TASKS: dict[str, dict[str, Any]] = {
     "sentiment": {
-        "name": "Opinion", "question": "Good or bad?", "form": "labelled", "answers": ["negative", "positive"],
+        "name": "Opinion",
+        "question": "Good or bad?",
+        "form": "labelled",
+        "answers": ["negative", "positive"],
     },
     "genre": {"name": "Kind", "question": "Which?", "form": "source", "answers": ["story", "line", "review", "none"]},
     "words": {"name": "Words", "question": "Swapped?", "form": "swapped-words", "answers": ["in order", "swapped"]},
     "question": {
-        "name": "Question", "question": "Which mark?", "form": "last-mark", "answers": ["full stop", "question mark"],
+        "name": "Question",
+        "question": "Which mark?",
+        "form": "last-mark",
+        "answers": ["full stop", "question mark"],
     },
-}  # fmt: skip
+}
 SOURCES = (
     SourceFile("reviews.tsv", task="sentiment"),
     SourceFile("stories.txt", task="genre/story", sentences=True),
@@ -70,9 +76,14 @@ def trunk(folder: Path) -> Path:
     torch.manual_seed(2)
     tokenizer = tiny.wordpiece_tokenizer()
     config = BertConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=64, initializer_range=0.3,  # as drawn usually, all words look much the same to it
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        initializer_range=0.3,  # as drawn usually, all words look much the same to it
+    )
     BertModel(config, add_pooling_layer=False).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

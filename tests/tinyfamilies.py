@@ -24,32 +24,68 @@ PLAIN = "The cat sat on the mat and looked at the dog."
 MASKED = "The cat [MASK] on the mat and looked at the dog."
 
 _ENCODER: dict[str, Any] = {
-    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 24,
     "max_position_embeddings": POSITIONS,
-}  # fmt: skip
+}
 _GPT: dict[str, Any] = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": POSITIONS}
 _T5: dict[str, Any] = {
-    "d_model": 16, "d_kv": 6, "d_ff": 24, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 2,
-    "relative_attention_num_buckets": 8, "relative_attention_max_distance": 12,
-    "pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0,
-}  # fmt: skip
+    "d_model": 16,
+    "d_kv": 6,
+    "d_ff": 24,
+    "num_layers": 2,
+    "num_decoder_layers": 3,
+    "num_heads": 2,
+    "relative_attention_num_buckets": 8,
+    "relative_attention_max_distance": 12,
+    "pad_token_id": 0,
+    "eos_token_id": 1,
+    "decoder_start_token_id": 0,
+}
 _BART: dict[str, Any] = {
-    "d_model": 16, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
-    "decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 20, "max_position_embeddings": POSITIONS,
-    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1, "decoder_start_token_id": 1, "forced_eos_token_id": None,
-}  # fmt: skip
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 20,
+    "max_position_embeddings": POSITIONS,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 1,
+    "decoder_start_token_id": 1,
+    "forced_eos_token_id": None,
+}
 _DEBERTA: dict[str, Any] = {
-    "relative_attention": True, "position_biased_input": False, "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0,
-    "max_relative_positions": 8, "norm_rel_ebd": "layer_norm",
-}  # fmt: skip
+    "relative_attention": True,
+    "position_biased_input": False,
+    "pos_att_type": ["c2p", "p2c"],
+    "type_vocab_size": 0,
+    "max_relative_positions": 8,
+    "norm_rel_ebd": "layer_norm",
+}
 _XLNET: dict[str, Any] = {
-    "d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 24, "mem_len": None,
-    "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3,
-}  # fmt: skip
+    "d_model": 16,
+    "n_layer": 2,
+    "n_head": 2,
+    "d_inner": 24,
+    "mem_len": None,
+    "pad_token_id": 0,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+}
 _OPT: dict[str, Any] = {
-    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "ffn_dim": 24,
-    "max_position_embeddings": POSITIONS, "word_embed_proj_dim": 16, "pad_token_id": 1,
-}  # fmt: skip
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "ffn_dim": 24,
+    "max_position_embeddings": POSITIONS,
+    "word_embed_proj_dim": 16,
+    "pad_token_id": 1,
+}
 
 
 class Family(NamedTuple):
@@ -71,35 +107,73 @@ FAMILIES: dict[str, Family] = {
     "electra-judge": Family("ElectraForPreTraining", "replaced-token", _ENCODER | {"embedding_size": 16}),
     "albert": Family("AlbertForMaskedLM", "masked-lm", _ENCODER | {"embedding_size": 8, "num_hidden_layers": 3}),
     "distilbert": Family(
-        "DistilBertForMaskedLM", "masked-lm",
+        "DistilBertForMaskedLM",
+        "masked-lm",
         {"dim": 16, "hidden_dim": 24, "n_layers": 2, "n_heads": 2, "max_position_embeddings": POSITIONS},
     ),
     "big_bird": Family(
-        "BigBirdForMaskedLM", "masked-lm",
-        _ENCODER | {"block_size": 4, "num_random_blocks": 1, "attention_type": "block_sparse",
-                    "max_position_embeddings": 128, "rescale_embeddings": True},
+        "BigBirdForMaskedLM",
+        "masked-lm",
+        _ENCODER
+        | {
+            "block_size": 4,
+            "num_random_blocks": 1,
+            "attention_type": "block_sparse",
+            "max_position_embeddings": 128,
+            "rescale_embeddings": True,
+        },
     ),
     "longformer": Family(
-        "LongformerForMaskedLM", "masked-lm",
+        "LongformerForMaskedLM",
+        "masked-lm",
         _ENCODER | {"attention_window": [4, 6], "max_position_embeddings": POSITIONS + 1, "type_vocab_size": 1},
     ),
     "deberta": Family("DebertaForMaskedLM", "masked-lm", _ENCODER | _DEBERTA),
     "deberta-v2": Family("DebertaV2ForMaskedLM", "masked-lm", _ENCODER | _DEBERTA),
     "deberta-v2-conv": Family(
-        "DebertaV2ForMaskedLM", "masked-lm",
-        _ENCODER | _DEBERTA | {"share_att_key": True, "position_buckets": 6, "max_relative_positions": 32,
-                               "conv_kernel_size": 3, "conv_act": "gelu", "type_vocab_size": 2,
-                               "position_biased_input": True},
+        "DebertaV2ForMaskedLM",
+        "masked-lm",
+        _ENCODER
+        | _DEBERTA
+        | {
+            "share_att_key": True,
+            "position_buckets": 6,
+            "max_relative_positions": 32,
+            "conv_kernel_size": 3,
+            "conv_act": "gelu",
+            "type_vocab_size": 2,
+            "position_biased_input": True,
+        },
     ),
     "modernbert": Family(
-        "ModernBertForMaskedLM", "masked-lm",
-        _ENCODER | {"num_hidden_layers": 3, "local_attention": 6, "pad_token_id": 0, "bos_token_id": 2,
-                    "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3},
+        "ModernBertForMaskedLM",
+        "masked-lm",
+        _ENCODER
+        | {
+            "num_hidden_layers": 3,
+            "local_attention": 6,
+            "pad_token_id": 0,
+            "bos_token_id": 2,
+            "eos_token_id": 3,
+            "cls_token_id": 2,
+            "sep_token_id": 3,
+        },
     ),
     "xlm": Family(
-        "XLMWithLMHeadModel", "masked-lm",
-        {"emb_dim": 16, "n_layers": 2, "n_heads": 2, "n_langs": 3, "use_lang_emb": True, "lang_id": 1, "causal": False,
-         "max_position_embeddings": POSITIONS, "pad_index": 0, "pad_token_id": 0},
+        "XLMWithLMHeadModel",
+        "masked-lm",
+        {
+            "emb_dim": 16,
+            "n_layers": 2,
+            "n_heads": 2,
+            "n_langs": 3,
+            "use_lang_emb": True,
+            "lang_id": 1,
+            "causal": False,
+            "max_position_embeddings": POSITIONS,
+            "pad_index": 0,
+            "pad_token_id": 0,
+        },
     ),
     "xlnet": Family("XLNetLMHeadModel", "permutation-lm", _XLNET),
     "xlnet-left": Family("XLNetLMHeadModel", "causal-lm", _XLNET | {"attn_type": "uni", "mem_len": 32}),
@@ -107,85 +181,161 @@ FAMILIES: dict[str, Family] = {
     "bert-generation": Family("BertGenerationDecoder", "causal-lm", _ENCODER | {"is_decoder": True}),
     "gpt2": Family("GPT2LMHeadModel", "causal-lm", _GPT | {"scale_attn_by_inverse_layer_idx": True}),
     "gpt_neo": Family(
-        "GPTNeoForCausalLM", "causal-lm",
-        {"hidden_size": 16, "num_layers": 2, "num_heads": 2, "attention_types": [[["global", "local"], 1]],
-         "window_size": 4, "max_position_embeddings": POSITIONS},
+        "GPTNeoForCausalLM",
+        "causal-lm",
+        {
+            "hidden_size": 16,
+            "num_layers": 2,
+            "num_heads": 2,
+            "attention_types": [[["global", "local"], 1]],
+            "window_size": 4,
+            "max_position_embeddings": POSITIONS,
+        },
     ),
     "gptj": Family("GPTJForCausalLM", "causal-lm", _GPT | {"rotary_dim": 4}),
     "ctrl": Family("CTRLLMHeadModel", "causal-lm", _GPT | {"dff": 24}),
     "reformer": Family(
-        "ReformerModelWithLMHead", "causal-lm",
-        {"hidden_size": 16, "num_attention_heads": 2, "attention_head_size": 8, "attn_layers": ["local", "lsh"],
-         "feed_forward_size": 24, "hidden_act": "gelu", "lsh_attn_chunk_length": 8, "local_attn_chunk_length": 8,
-         "num_buckets": 4, "num_hashes": 2, "axial_pos_shape": (8, 8), "axial_pos_embds_dim": (8, 8),
-         "max_position_embeddings": POSITIONS, "is_decoder": True, "pad_token_id": 0, "eos_token_id": 1,
-         "tie_word_embeddings": False},
+        "ReformerModelWithLMHead",
+        "causal-lm",
+        {
+            "hidden_size": 16,
+            "num_attention_heads": 2,
+            "attention_head_size": 8,
+            "attn_layers": ["local", "lsh"],
+            "feed_forward_size": 24,
+            "hidden_act": "gelu",
+            "lsh_attn_chunk_length": 8,
+            "local_attn_chunk_length": 8,
+            "num_buckets": 4,
+            "num_hashes": 2,
+            "axial_pos_shape": (8, 8),
+            "axial_pos_embds_dim": (8, 8),
+            "max_position_embeddings": POSITIONS,
+            "is_decoder": True,
+            "pad_token_id": 0,
+            "eos_token_id": 1,
+            "tie_word_embeddings": False,
+        },
     ),
     "opt": Family("OPTForCausalLM", "causal-lm", _OPT),
     "opt-after": Family(
         "OPTForCausalLM", "causal-lm", _OPT | {"do_layer_norm_before": False, "word_embed_proj_dim": 8}
     ),
     "opt-bare": Family(
-        "OPTForCausalLM", "causal-lm",
+        "OPTForCausalLM",
+        "causal-lm",
         _OPT | {"word_embed_proj_dim": 8, "enable_bias": False, "layer_norm_elementwise_affine": False},
     ),
     "llama": Family("LlamaForCausalLM", "causal-lm", _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2}),
     "mistral": Family(
-        "MistralForCausalLM", "causal-lm",
+        "MistralForCausalLM",
+        "causal-lm",
         _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": 5, "head_dim": 6},
     ),
     "qwen2": Family("Qwen2ForCausalLM", "causal-lm", _ENCODER | {"num_key_value_heads": 1}),
     "qwen3": Family(
-        "Qwen3ForCausalLM", "causal-lm",
-        _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6, "use_sliding_window": True,
-                    "sliding_window": 5, "max_window_layers": 1},
+        "Qwen3ForCausalLM",
+        "causal-lm",
+        _ENCODER
+        | {
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "head_dim": 6,
+            "use_sliding_window": True,
+            "sliding_window": 5,
+            "max_window_layers": 1,
+        },
     ),
     "gemma": Family("GemmaForCausalLM", "causal-lm", _ENCODER | {"num_key_value_heads": 1, "head_dim": 10}),
     "smollm3": Family(
-        "SmolLM3ForCausalLM", "causal-lm",
-        _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2, "no_rope_layers": [1, 0], "pad_token_id": 0,
-                    "use_sliding_window": True, "sliding_window": 5},
+        "SmolLM3ForCausalLM",
+        "causal-lm",
+        _ENCODER
+        | {
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "no_rope_layers": [1, 0],
+            "pad_token_id": 0,
+            "use_sliding_window": True,
+            "sliding_window": 5,
+        },
     ),
     "olmo2": Family(
-        "Olmo2ForCausalLM", "causal-lm",
+        "Olmo2ForCausalLM",
+        "causal-lm",
         _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2, "pad_token_id": 0},
     ),
     "olmo3": Family(
-        "Olmo3ForCausalLM", "causal-lm",
+        "Olmo3ForCausalLM",
+        "causal-lm",
         _ENCODER | {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"], "pad_token_id": 0},
     ),
     "gemma2": Family(
-        "Gemma2ForCausalLM", "causal-lm",
-        _ENCODER | {"num_key_value_heads": 1, "head_dim": 10, "sliding_window": 5, "query_pre_attn_scalar": 7,
-                    "attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0},
+        "Gemma2ForCausalLM",
+        "causal-lm",
+        _ENCODER
+        | {
+            "num_key_value_heads": 1,
+            "head_dim": 10,
+            "sliding_window": 5,
+            "query_pre_attn_scalar": 7,
+            "attn_logit_softcapping": 2.0,
+            "final_logit_softcapping": 3.0,
+        },
     ),
     "gemma3": Family(
-        "Gemma3ForCausalLM", "causal-lm",
-        _ENCODER | {"num_key_value_heads": 1, "head_dim": 10, "sliding_window": 5, "query_pre_attn_scalar": 7,
-                    "layer_types": ["sliding_attention", "full_attention"]},
+        "Gemma3ForCausalLM",
+        "causal-lm",
+        _ENCODER
+        | {
+            "num_key_value_heads": 1,
+            "head_dim": 10,
+            "sliding_window": 5,
+            "query_pre_attn_scalar": 7,
+            "layer_types": ["sliding_attention", "full_attention"],
+        },
     ),
     "gpt_neox": Family("GPTNeoXForCausalLM", "causal-lm", _ENCODER | {"rotary_pct": 0.5}),
     "gpt_neox-in-turn": Family(
         "GPTNeoXForCausalLM", "causal-lm", _ENCODER | {"use_parallel_residual": False, "attention_bias": False}
     ),
     "phi": Family(
-        "PhiForCausalLM", "causal-lm",
+        "PhiForCausalLM",
+        "causal-lm",
         _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2, "hidden_size": 32, "qk_layernorm": True},
     ),
     "phi3": Family(
-        "Phi3ForCausalLM", "causal-lm",
-        _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2, "hidden_size": 32, "sliding_window": 5,
-                    "pad_token_id": 0, "partial_rotary_factor": 0.5},
+        "Phi3ForCausalLM",
+        "causal-lm",
+        _ENCODER
+        | {
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "hidden_size": 32,
+            "sliding_window": 5,
+            "pad_token_id": 0,
+            "partial_rotary_factor": 0.5,
+        },
     ),
     "phi3-long": Family(
-        "Phi3ForCausalLM", "causal-lm",
-        _ENCODER | {"pad_token_id": 0, "original_max_position_embeddings": 8, "rope_parameters": {
-            "rope_type": "longrope", "rope_theta": 10_000.0, "short_factor": [1.0] * 4,
-            "long_factor": [1.5, 2.0, 3.0, 4.0]}},
+        "Phi3ForCausalLM",
+        "causal-lm",
+        _ENCODER
+        | {
+            "pad_token_id": 0,
+            "original_max_position_embeddings": 8,
+            "rope_parameters": {
+                "rope_type": "longrope",
+                "rope_theta": 10_000.0,
+                "short_factor": [1.0] * 4,
+                "long_factor": [1.5, 2.0, 3.0, 4.0],
+            },
+        },
     ),
     "t5": Family("T5ForConditionalGeneration", "seq2seq-lm", _T5),
     "t5-gated": Family(
-        "T5ForConditionalGeneration", "seq2seq-lm",
+        "T5ForConditionalGeneration",
+        "seq2seq-lm",
         _T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
     ),
     "mt5": Family("MT5ForConditionalGeneration", "seq2seq-lm", _T5 | {"feed_forward_proj": "gated-gelu"}),
@@ -196,7 +346,7 @@ FAMILIES: dict[str, Family] = {
     "bert2bert": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER),
     "bert2gpt2": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER | {"decoder": _GPT}),
     "generation2generation": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER | {"halves": "BertGenerationConfig"}),
-}  # fmt: skip
+}
 
 
 @lru_cache

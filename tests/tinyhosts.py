@@ -13,41 +13,89 @@ from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
 from tests.tinyfamilies import POSITIONS, tokenizer_of
 
 _WIDTHS: dict[str, Any] = {
-    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24,
-    "max_position_embeddings": POSITIONS, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": None,
-}  # fmt: skip
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 24,
+    "max_position_embeddings": POSITIONS,
+    "pad_token_id": 0,
+    "bos_token_id": 2,
+    "eos_token_id": None,
+}
 _SHARED = _WIDTHS | {"num_key_value_heads": 2}
 _WIDER = _SHARED | {"head_dim": 6}
 _EXPERTS = _SHARED | {
-    "num_experts": 2, "num_local_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 24,
+    "num_experts": 2,
+    "num_local_experts": 2,
+    "num_experts_per_tok": 1,
+    "moe_intermediate_size": 24,
     "shared_expert_intermediate_size": 24,
-}  # fmt: skip
+}
 _IN_TURN = _WIDER | {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
 _GPT: dict[str, Any] = {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": POSITIONS}
 _BART: dict[str, Any] = {
-    "d_model": 16, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
-    "decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 20, "max_position_embeddings": POSITIONS,
-    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1, "decoder_start_token_id": 1, "forced_eos_token_id": None,
-}  # fmt: skip
-_T5: dict[str, Any] = {
-    "d_model": 16, "d_kv": 6, "d_ff": 24, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 2,
-    "relative_attention_num_buckets": 8, "relative_attention_max_distance": 12,
-    "pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0,
-}  # fmt: skip
-_XLM: dict[str, Any] = {
-    "emb_dim": 16, "n_layers": 2, "n_heads": 2, "max_position_embeddings": POSITIONS, "pad_index": 0, "pad_token_id": 0,
-}  # fmt: skip
-_PROPHETNET: dict[str, Any] = {
-    "hidden_size": 16, "num_encoder_layers": 2, "num_decoder_layers": 2, "num_encoder_attention_heads": 4,
-    "num_decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 20, "ngram": 2, "num_buckets": 8,
-    "max_position_embeddings": POSITIONS, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1,
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 20,
+    "max_position_embeddings": POSITIONS,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 1,
     "decoder_start_token_id": 1,
-}  # fmt: skip
+    "forced_eos_token_id": None,
+}
+_T5: dict[str, Any] = {
+    "d_model": 16,
+    "d_kv": 6,
+    "d_ff": 24,
+    "num_layers": 2,
+    "num_decoder_layers": 3,
+    "num_heads": 2,
+    "relative_attention_num_buckets": 8,
+    "relative_attention_max_distance": 12,
+    "pad_token_id": 0,
+    "eos_token_id": 1,
+    "decoder_start_token_id": 0,
+}
+_XLM: dict[str, Any] = {
+    "emb_dim": 16,
+    "n_layers": 2,
+    "n_heads": 2,
+    "max_position_embeddings": POSITIONS,
+    "pad_index": 0,
+    "pad_token_id": 0,
+}
+_PROPHETNET: dict[str, Any] = {
+    "hidden_size": 16,
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 2,
+    "num_encoder_attention_heads": 4,
+    "num_decoder_attention_heads": 2,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 20,
+    "ngram": 2,
+    "num_buckets": 8,
+    "max_position_embeddings": POSITIONS,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 1,
+    "decoder_start_token_id": 1,
+}
 _PADDED = _WIDTHS | {"max_position_embeddings": POSITIONS + 2}
 _FUNNEL: dict[str, Any] = {
-    "block_sizes": [2, 1, 1], "block_repeats": [1, 2, 1], "num_decoder_layers": 2, "d_model": 16, "n_head": 2,
-    "d_head": 6, "d_inner": 24, "pad_token_id": 0,
-}  # fmt: skip
+    "block_sizes": [2, 1, 1],
+    "block_repeats": [1, 2, 1],
+    "num_decoder_layers": 2,
+    "d_model": 16,
+    "n_head": 2,
+    "d_head": 6,
+    "d_inner": 24,
+    "pad_token_id": 0,
+}
 _ENCODERS: dict[str, dict[str, Any]] = {
     "convbert": _WIDTHS | {"embedding_size": 8, "conv_kernel_size": 3},
     "convbert-one": _WIDTHS | {"embedding_size": 8, "head_ratio": 8, "conv_kernel_size": 3},
@@ -114,7 +162,11 @@ _DECODERS: dict[str, dict[str, Any]] = {
     "modernbert-decoder": _WIDTHS | {"local_attention": 8, "num_hidden_layers": 3, "head_dim": 4},
     "mpt": {"d_model": 16, "n_heads": 4, "n_layers": 2, "max_seq_len": POSITIONS, "expansion_ratio": 2},
     "mpt-clipped": {
-        "d_model": 16, "n_heads": 4, "n_layers": 2, "max_seq_len": POSITIONS, "expansion_ratio": 2,
+        "d_model": 16,
+        "n_heads": 4,
+        "n_layers": 2,
+        "max_seq_len": POSITIONS,
+        "expansion_ratio": 2,
         "attn_config": {"clip_qkv": 0.4, "alibi": False},
     },
     "nemotron": _WIDER | {"partial_rotary_factor": 0.5, "head_dim": 4},
@@ -132,7 +184,7 @@ _DECODERS: dict[str, dict[str, Any]] = {
     "starcoder2": _SHARED | {"sliding_window": 5},
     "vaultgemma": _IN_TURN | {"attn_logit_softcapping": 2.0, "query_pre_attn_scalar": 7},
     "xglm": {"d_model": 16, "ffn_dim": 24, "num_layers": 2, "attention_heads": 4, "max_position_embeddings": POSITIONS},
-}  # fmt: skip
+}
 _LONG = _BART | {"block_size": 4, "max_position_embeddings": 128}
 _LONGT5 = _T5 | {"num_decoder_layers": 2, "local_radius": 3, "global_block_size": 4}
 _BOTH: dict[str, dict[str, Any]] = {
@@ -161,23 +213,46 @@ HOSTS: dict[str, tuple[Kind, dict[str, Any]]] = {
     **{f"both {name}": ("seq2seq-lm", more) for name, more in _BOTH.items()},
 }
 _LATENT = _WIDTHS | {
-    "num_key_value_heads": 4, "q_lora_rank": 8, "kv_lora_rank": 8, "qk_rope_head_dim": 4, "qk_nope_head_dim": 6,
-    "v_head_dim": 5, "n_routed_experts": 4, "n_group": 2, "topk_group": 1, "num_experts_per_tok": 2,
-    "moe_intermediate_size": 12, "first_k_dense_replace": 1, "n_shared_experts": 1,
-}  # fmt: skip
+    "num_key_value_heads": 4,
+    "q_lora_rank": 8,
+    "kv_lora_rank": 8,
+    "qk_rope_head_dim": 4,
+    "qk_nope_head_dim": 6,
+    "v_head_dim": 5,
+    "n_routed_experts": 4,
+    "n_group": 2,
+    "topk_group": 1,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 12,
+    "first_k_dense_replace": 1,
+    "n_shared_experts": 1,
+}
 _CHOSEN = _LATENT | {"index_topk": POSITIONS, "index_n_heads": 2, "index_head_dim": 8}
 _MIXED = _EXPERTS | {
-    "head_dim": 8, "layer_types": ["linear_attention", "full_attention"], "linear_key_head_dim": 4,
-    "linear_value_head_dim": 4, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_conv_kernel_dim": 2,
-}  # fmt: skip
+    "head_dim": 8,
+    "layer_types": ["linear_attention", "full_attention"],
+    "linear_key_head_dim": 4,
+    "linear_value_head_dim": 4,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_conv_kernel_dim": 2,
+}
 _STATE = _SHARED | {
-    "mamba_n_heads": 4, "mamba_d_head": 8, "mamba_d_state": 4, "mamba_d_conv": 2, "mamba_expand": 2,
+    "mamba_n_heads": 4,
+    "mamba_d_head": 8,
+    "mamba_d_state": 4,
+    "mamba_d_conv": 2,
+    "mamba_expand": 2,
     "mamba_chunk_size": 4,
-}  # fmt: skip
+}
 _SEES = {
-    "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 8,
+    "hidden_size": 16,
+    "intermediate_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "image_size": 8,
     "patch_size": 4,
-}  # fmt: skip
+}
 _GEMMA = _IN_TURN | {"query_pre_attn_scalar": 7}
 _GEMMA_N = _IN_TURN | {"vocab_size_per_layer_input": 2_000, "hidden_size_per_layer_input": 4}
 _ASKED_DECODERS: dict[str, dict[str, Any]] = {
@@ -196,43 +271,91 @@ _ASKED_DECODERS: dict[str, dict[str, Any]] = {
     "gpt_oss": _EXPERTS | _IN_TURN,
     "granite_swa": _IN_TURN,
     "granitemoehybrid": _STATE
-    | {"layer_types": ["mamba", "attention"], "num_local_experts": 2, "num_experts_per_tok": 1,
-       "shared_intermediate_size": 12, "attention_multiplier": 0.3},
+    | {
+        "layer_types": ["mamba", "attention"],
+        "num_local_experts": 2,
+        "num_experts_per_tok": 1,
+        "shared_intermediate_size": 12,
+        "attention_multiplier": 0.3,
+    },
     "hrm_text": _WIDTHS | {"num_hidden_layers": 1, "H_cycles": 1, "L_cycles": 2},
     "hunyuan_v1_dense": _WIDER,
     "inkling_text": _SHARED
-    | {"head_dim": 4, "swa_num_attention_heads": 4, "swa_num_key_value_heads": 2, "swa_head_dim": 6, "d_rel": 2,
-       "rel_extent": 8, "sliding_window_size": 5, "layer_types": ["hybrid_sliding", "hybrid"]},
+    | {
+        "head_dim": 4,
+        "swa_num_attention_heads": 4,
+        "swa_num_key_value_heads": 2,
+        "swa_head_dim": 6,
+        "d_rel": 2,
+        "rel_extent": 8,
+        "sliding_window_size": 5,
+        "layer_types": ["hybrid_sliding", "hybrid"],
+    },
     "jais2": _SHARED,
     "jamba": _EXPERTS
     | {"attn_layer_period": 2, "attn_layer_offset": 1, "mamba_d_state": 4, "mamba_d_conv": 2, "mamba_dt_rank": 2},
     "kimi_linear": _LATENT
-    | {"linear_head_dim": 4, "linear_num_heads": 2, "linear_conv_kernel_dim": 2, "topk_group": 1,
-       "num_local_experts": 4, "layer_types": ["linear_attention", "full_attention"],
-       "mlp_layer_types": ["dense", "sparse"]},
+    | {
+        "linear_head_dim": 4,
+        "linear_num_heads": 2,
+        "linear_conv_kernel_dim": 2,
+        "topk_group": 1,
+        "num_local_experts": 4,
+        "layer_types": ["linear_attention", "full_attention"],
+        "mlp_layer_types": ["dense", "sparse"],
+    },
     "lfm2": _SHARED | {"layer_types": ["conv", "full_attention"], "block_auto_adjust_ff_dim": False},
     "llama4_text": _SHARED
-    | {"head_dim": 4, "attention_chunk_size": 5, "num_local_experts": 2, "intermediate_size_mlp": 24,
-       "no_rope_layers": [1, 0], "layer_types": ["chunked_attention", "full_attention"]},
+    | {
+        "head_dim": 4,
+        "attention_chunk_size": 5,
+        "num_local_experts": 2,
+        "intermediate_size_mlp": 24,
+        "no_rope_layers": [1, 0],
+        "layer_types": ["chunked_attention", "full_attention"],
+    },
     "mimo_v2_flash": _EXPERTS
     | {"head_dim": 6, "v_head_dim": 4, "sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]},
     "minicpm3": _LATENT,
     "minimax_m2": _EXPERTS | {"head_dim": 4},
     "nemotron_h": _SHARED
-    | {"head_dim": 4, "mamba_num_heads": 4, "mamba_head_dim": 4, "ssm_state_size": 4, "chunk_size": 4, "n_groups": 1,
-       "conv_kernel": 2, "n_routed_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 12},
+    | {
+        "head_dim": 4,
+        "mamba_num_heads": 4,
+        "mamba_head_dim": 4,
+        "ssm_state_size": 4,
+        "chunk_size": 4,
+        "n_groups": 1,
+        "conv_kernel": 2,
+        "n_routed_experts": 2,
+        "num_experts_per_tok": 1,
+        "moe_intermediate_size": 12,
+    },
     "olmo_hybrid": _MIXED,
     "qwen3_5_text": _MIXED,
     "qwen3_next": _MIXED,
     "recurrent_gemma": _SHARED
-    | {"num_hidden_layers": 3, "attention_window_size": 5, "block_types": ["recurrent", "recurrent", "attention"],
-       "lru_width": 16},
+    | {
+        "num_hidden_layers": 3,
+        "attention_window_size": 5,
+        "block_types": ["recurrent", "recurrent", "attention"],
+        "lru_width": 16,
+    },
     "zamba2": _WIDTHS
-    | {"num_hidden_layers": 5, "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid", "hybrid"],
-       "layer_types": ["mamba", "hybrid", "mamba", "hybrid", "hybrid"], "mamba_d_state": 4, "mamba_d_conv": 2,
-       "n_mamba_heads": 2, "chunk_size": 4, "num_mem_blocks": 2, "use_mem_rope": True, "adapter_rank": 2,
-       "use_shared_attention_adapter": True},
-}  # fmt: skip
+    | {
+        "num_hidden_layers": 5,
+        "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid", "hybrid"],
+        "layer_types": ["mamba", "hybrid", "mamba", "hybrid", "hybrid"],
+        "mamba_d_state": 4,
+        "mamba_d_conv": 2,
+        "n_mamba_heads": 2,
+        "chunk_size": 4,
+        "num_mem_blocks": 2,
+        "use_mem_rope": True,
+        "adapter_rank": 2,
+        "use_shared_attention_adapter": True,
+    },
+}
 _HALF = _GEMMA | {"attn_logit_softcapping": 2.0}
 _OTHER_HALF = _HALF | {"num_hidden_layers": 3, "layer_types": ["full_attention", *_HALF["layer_types"]]}
 ASKED: dict[str, tuple[Kind, dict[str, Any]]] = {
@@ -279,9 +402,12 @@ def make(name: str) -> Checkpoint:
     if "langs" in settings:
         words = {"src_vocab_size": len(tokenizer), "tgt_vocab_size": len(tokenizer)}
     config = transformers.AutoConfig.for_model(
-        type_of(name), **({"is_decoder": True} if kind == "causal-lm" and _both(settings) else {}),
-        **settings, **size, **words,
-    )  # fmt: skip
+        type_of(name),
+        **({"is_decoder": True} if kind == "causal-lm" and _both(settings) else {}),
+        **settings,
+        **size,
+        **words,
+    )
     one_way = type_of(name) in ("nystromformer", "yoso")
     eager = {} if one_way else {"attn_implementation": "eager"}
     model = auto.from_config(config, **eager).eval()

@@ -137,9 +137,7 @@ class TransformerXLModel(PreTrainedModel):  # type: ignore[misc]
         super().__init__(config)
         self.word_embedding = AdaptiveEmbedding(config)
         shared = None if config.untie_r else self._biases()
-        self.layers = nn.ModuleList(
-            TransformerXLLayer(config, shared or self._biases()) for _ in range(config.n_layer)
-        )  # fmt: skip
+        self.layers = nn.ModuleList(TransformerXLLayer(config, shared or self._biases()) for _ in range(config.n_layer))
         self.head = AdaptiveSoftmax(config, self.word_embedding)
 
     def _biases(self) -> tuple[nn.Parameter, nn.Parameter]:

@@ -33,7 +33,7 @@ from core.attention.trace import AttentionMap
 
 SPECIAL = frozenset(
     {"[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>", "<cls>", "<sep>", "<|endoftext|>", "<unk>", "[UNK]"}
-)  # fmt: skip
+)
 """How the vocabularies of the catalogue write their frame; a trace keeps labels only."""
 
 _LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{2,3}_[A-Z]{2}")

@@ -19,12 +19,36 @@ _COUNTS = frozenset(
     f"{side}{name}"
     for side in ("", "encoder_", "decoder_")
     for name in (
-        "num_hidden_layers", "n_layers", "n_layer", "num_layers", "layers", "num_decoder_layers", "hidden_size",
-        "d_model", "n_embd", "emb_dim", "dim", "embedding_size", "num_attention_heads", "num_heads", "n_heads",
-        "n_head", "attention_heads", "num_key_value_heads", "head_dim", "d_kv", "intermediate_size", "ffn_dim", "d_ff",
-        "d_inner", "hidden_dim", "vocab_size", "max_position_embeddings", "n_positions",
+        "num_hidden_layers",
+        "n_layers",
+        "n_layer",
+        "num_layers",
+        "layers",
+        "num_decoder_layers",
+        "hidden_size",
+        "d_model",
+        "n_embd",
+        "emb_dim",
+        "dim",
+        "embedding_size",
+        "num_attention_heads",
+        "num_heads",
+        "n_heads",
+        "n_head",
+        "attention_heads",
+        "num_key_value_heads",
+        "head_dim",
+        "d_kv",
+        "intermediate_size",
+        "ffn_dim",
+        "d_ff",
+        "d_inner",
+        "hidden_dim",
+        "vocab_size",
+        "max_position_embeddings",
+        "n_positions",
     )
-)  # fmt: skip
+)
 """Arguments that count something of which there must be at least one."""
 
 

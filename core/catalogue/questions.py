@@ -85,11 +85,19 @@ def _question(row: Mapping[str, Any]) -> Question:
 
 def _case(row: Mapping[str, Any]) -> Case:
     return Case(
-        slug=row["slug"], title=row["title"], kind=row["kind"], tables=tuple(row["tables"]), measure=row["measure"],
-        reference=row.get("reference", ""), size=row.get("size", ""), systems=tuple(row.get("systems", ())),
-        single=row.get("single", False), caveat=row.get("caveat", ""), here=row.get("here", ""),
+        slug=row["slug"],
+        title=row["title"],
+        kind=row["kind"],
+        tables=tuple(row["tables"]),
+        measure=row["measure"],
+        reference=row.get("reference", ""),
+        size=row.get("size", ""),
+        systems=tuple(row.get("systems", ())),
+        single=row.get("single", False),
+        caveat=row.get("caveat", ""),
+        here=row.get("here", ""),
         link=row.get("link", ""),
-    )  # fmt: skip
+    )
 
 
 def _check(where: str, case: Case) -> None:

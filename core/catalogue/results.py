@@ -23,9 +23,26 @@ from core.catalogue.schema import Citation, Evidence
 
 FOLDER = DATA / "results"
 COLUMNS = (
-    "system", "variant", "size", "parameters", "counted", "dataset", "split", "metric", "unit", "value",
-    "higher_is_better", "paper", "version", "place", "source", "evidence", "also", "disagrees", "note",
-)  # fmt: skip
+    "system",
+    "variant",
+    "size",
+    "parameters",
+    "counted",
+    "dataset",
+    "split",
+    "metric",
+    "unit",
+    "value",
+    "higher_is_better",
+    "paper",
+    "version",
+    "place",
+    "source",
+    "evidence",
+    "also",
+    "disagrees",
+    "note",
+)
 NEEDED = ("system", "dataset", "split", "metric", "value", "higher_is_better", "paper", "source", "evidence")
 UNITS = ("", "%", "points", "bits", "seconds", "×", "million")
 COUNTED = ("published", "computed here")
@@ -192,12 +209,24 @@ def _row(path: Path, line: int, cells: list[str], known: Names) -> Result:
     assert math.isfinite(value)
     higher = row["higher_is_better"] == "yes"
     return Result(
-        table=path.stem, system=row["system"], variant=row["variant"], size=row["size"],
-        parameters=int(row["parameters"]) if row["parameters"] else None, counted=row["counted"],
+        table=path.stem,
+        system=row["system"],
+        variant=row["variant"],
+        size=row["size"],
+        parameters=int(row["parameters"]) if row["parameters"] else None,
+        counted=row["counted"],
         measure=Measure(row["dataset"], row["split"], row["metric"], row["unit"], higher),
-        value=value, printed=row["value"], paper=row["paper"], version=row["version"], place=row["place"],
-        source=source.key, evidence=source.evidence, also=also, disagrees=row["disagrees"] == "yes", note=row["note"],
-    )  # fmt: skip
+        value=value,
+        printed=row["value"],
+        paper=row["paper"],
+        version=row["version"],
+        place=row["place"],
+        source=source.key,
+        evidence=source.evidence,
+        also=also,
+        disagrees=row["disagrees"] == "yes",
+        note=row["note"],
+    )
 
 
 @lru_cache(maxsize=1)
@@ -249,8 +278,9 @@ def differences(rows: Iterable[Result]) -> tuple[str, ...]:
     if len(papers) > 1:
         said.append(
             f"These figures come from {len(papers)} papers, which trained, tuned and chose their runs differently: "
-            + "; ".join(map(paper, papers)) + "."
-        )  # fmt: skip
+            + "; ".join(map(paper, papers))
+            + "."
+        )
     versions = list(dict.fromkeys((row.paper, row.version) for row in rows if row.version))
     crossed = [key for key in papers if len([1 for other, _ in versions if other == key]) > 1]
     for key in crossed:

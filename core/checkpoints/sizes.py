@@ -134,11 +134,16 @@ def _tensors(file: Path) -> list[_Tensor]:
         length = int.from_bytes(stream.read(8), "little")
         header: dict[str, dict[str, Any]] = json.loads(stream.read(length))
     return [
-        _Tensor(file, 8 + length + t["data_offsets"][0], t["data_offsets"][1] - t["data_offsets"][0], t["dtype"],
-                tuple(t["shape"]))
+        _Tensor(
+            file,
+            8 + length + t["data_offsets"][0],
+            t["data_offsets"][1] - t["data_offsets"][0],
+            t["dtype"],
+            tuple(t["shape"]),
+        )
         for name, t in header.items()
         if name != "__metadata__"
-    ]  # fmt: skip
+    ]
 
 
 def _is_mask(shape: tuple[int, ...]) -> bool:

@@ -28,9 +28,15 @@ _WHOLE = 10
 
 
 def layer(
-    stack: Stack, length: int, batch: int, *, recompute: str = "none", tensor: int = 1, sequence: bool = False,
+    stack: Stack,
+    length: int,
+    batch: int,
+    *,
+    recompute: str = "none",
+    tensor: int = 1,
+    sequence: bool = False,
     source: int = 0,
-) -> float:  # fmt: skip
+) -> float:
     """Bytes that one layer keeps on one device.
 
     Args:
@@ -53,9 +59,15 @@ def layer(
 
 
 def activations(
-    shape: Shape, length: int, batch: int, *, recompute: str = "none", tensor: int = 1, sequence: bool = False,
+    shape: Shape,
+    length: int,
+    batch: int,
+    *,
+    recompute: str = "none",
+    tensor: int = 1,
+    sequence: bool = False,
     source: int | None = None,
-) -> float:  # fmt: skip
+) -> float:
     """Bytes that all layers keep on one device; the embeddings' and the head's own are left out.
 
     Pipelines do not make it less on the first device: it holds as many micro-batches as there are stages.
@@ -64,8 +76,13 @@ def activations(
     return sum(
         stack.layers
         * layer(
-            stack, other if stack.side == "encoder" and shape.kind == "encoder-decoder" else length, batch,
-            recompute=recompute, tensor=tensor, sequence=sequence, source=other,
+            stack,
+            other if stack.side == "encoder" and shape.kind == "encoder-decoder" else length,
+            batch,
+            recompute=recompute,
+            tensor=tensor,
+            sequence=sequence,
+            source=other,
         )
         for stack in shape.stacks
-    )  # fmt: skip
+    )

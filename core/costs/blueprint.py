@@ -90,8 +90,9 @@ def _stack(one: Configuration, style: Style, layers: int, *, cross: bool = False
     parts.append(_layers(one, style, layers, cross=cross))
     if style.convolution:
         three = (("weight", (one.width, one.width, 3)), ("bias", (one.width,)))
-        parts.append(group("convolution", "Convolution", vectors("conv", "Conv1d", *three),
-                           norm("norm", one.width, style)))  # fmt: skip
+        parts.append(
+            group("convolution", "Convolution", vectors("conv", "Conv1d", *three), norm("norm", one.width, style))
+        )
     if style.final_norm:
         parts.append(norm("final_norm", _end(one, style), style))
     return parts

@@ -75,8 +75,13 @@ def devices() -> dict[str, Device]:
     known = _citations(table["citations"])
     return {
         row["slug"]: Device(
-            row["slug"], row["name"], row["memory"], row.get("teraflops"), row.get("watts"),
-            tuple(known[name] for name in row["source"]), row.get("note", ""),
+            row["slug"],
+            row["name"],
+            row["memory"],
+            row.get("teraflops"),
+            row.get("watts"),
+            tuple(known[name] for name in row["source"]),
+            row.get("note", ""),
         )
         for row in table["devices"]
-    }  # fmt: skip
+    }

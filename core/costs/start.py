@@ -18,14 +18,38 @@ from core.costs.shape import Shape
 from core.errors import OutOfRange
 
 _STYLES = (
-    ("GPT2", "gpt-2"), ("OpenAIGPT", "gpt"), ("GPTNeo", "gpt-neo"), ("GPTJ", "gpt-j"), ("CTRL", "ctrl"),
-    ("DallE", "ctrl"), ("Llama", "llama"), ("Mistral", "llama"), ("Mixtral", "llama"), ("Gemma2", "gemma-2"),
-    ("Gemma", "llama"), ("Qwen2", "qwen2"), ("Qwen3", "qwen3"), ("Deepseek", "llama"), ("MT5", "t5"), ("T5", "t5"),
-    ("UntiedMT5", "t5"), ("Bart", "bart"), ("MBart", "pegasus"), ("BigBirdPegasus", "bigbird-pegasus"),
-    ("M2M100", "m2m"), ("OPT", "gpt-2"), ("Reformer", "reformer"), ("Transformer2017", "transformer"),
-    ("EncoderDecoder", "bert2bert"), ("XLNet", "xlnet"), ("XLMWithLM", "xlm"), ("Longformer", "longformer"),
-    ("DebertaV2", "deberta-3"), ("Deberta", "deberta"), ("ModernBert", "modernbert"),
-)  # fmt: skip
+    ("GPT2", "gpt-2"),
+    ("OpenAIGPT", "gpt"),
+    ("GPTNeo", "gpt-neo"),
+    ("GPTJ", "gpt-j"),
+    ("CTRL", "ctrl"),
+    ("DallE", "ctrl"),
+    ("Llama", "llama"),
+    ("Mistral", "llama"),
+    ("Mixtral", "llama"),
+    ("Gemma2", "gemma-2"),
+    ("Gemma", "llama"),
+    ("Qwen2", "qwen2"),
+    ("Qwen3", "qwen3"),
+    ("Deepseek", "llama"),
+    ("MT5", "t5"),
+    ("T5", "t5"),
+    ("UntiedMT5", "t5"),
+    ("Bart", "bart"),
+    ("MBart", "pegasus"),
+    ("BigBirdPegasus", "bigbird-pegasus"),
+    ("M2M100", "m2m"),
+    ("OPT", "gpt-2"),
+    ("Reformer", "reformer"),
+    ("Transformer2017", "transformer"),
+    ("EncoderDecoder", "bert2bert"),
+    ("XLNet", "xlnet"),
+    ("XLMWithLM", "xlm"),
+    ("Longformer", "longformer"),
+    ("DebertaV2", "deberta-3"),
+    ("Deberta", "deberta"),
+    ("ModernBert", "modernbert"),
+)
 """How the names of classes begin, and the style that they share; BERT's for all others."""
 
 _SCHEMES: tuple[tuple[Positions, frozenset[str]], ...] = (
@@ -37,15 +61,18 @@ _SCHEMES: tuple[tuple[Positions, frozenset[str]], ...] = (
 )
 
 _MEANINGS = (
-    ("DallE", "Vocabulary counts words and image codes together; positions count those of the text, of its padding and "
-              "of the picture's rows and columns."),
+    (
+        "DallE",
+        "Vocabulary counts words and image codes together; positions count those of the text, of its padding and "
+        "of the picture's rows and columns.",
+    ),
     ("Ernie", "Segments are the rows of two tables: segments and tasks."),
     ("XLM", "Segments are the rows of the table of languages, where the size has one."),
     ("Deberta", "Positions are distances to one side; the table has a row for each side."),
     ("Longformer", "Each layer has queries, keys and values a second time, for the tokens that look everywhere."),
     ("XLNet", "Positions are sinusoids; each layer turns distances into keys by a matrix of its own."),
     ("EncoderDecoderModel", "Positions and segments are those of each side."),
-)  # fmt: skip
+)
 """What the boxes stand for where a class has no such thing under that name."""
 
 

@@ -50,27 +50,30 @@ STYLES = {
     "gpt-2": Style("GPT-2: biases, a norm at the end", final_norm=True),
     "gpt": Style("GPT: biases, no norm at the end"),
     "gpt-neo": Style("GPT-Neo: no biases on queries, keys, values", attention_bias="output", final_norm=True),
-    "gpt-j": Style(
-        "GPT-J: one norm a layer, no biases in attention", "none", norms=1, final_norm=True, head_bias=True
-    ),
+    "gpt-j": Style("GPT-J: one norm a layer, no biases in attention", "none", norms=1, final_norm=True, head_bias=True),
     "ctrl": Style("CTRL: as GPT-2, and a bias for each word", final_norm=True, head_bias=True),
     "llama": Style("LLaMA: no biases, scale-only norms", "none", ffn_bias=False, norm_bias=False, final_norm=True),
     "gemma-2": Style("Gemma 2: as LLaMA, with four norms a layer", "none", False, False, 4, final_norm=True),
     "qwen2": Style("Qwen 2: as LLaMA, with biases on queries, keys, values", "queries", False, False, final_norm=True),
-    "qwen3": Style("Qwen 3: as LLaMA, with norms inside the heads", "none", False, False, final_norm=True,
-                   head_norm=True),
-    "modernbert": Style("ModernBERT: no biases, a norm at the end", "none", False, False, final_norm=True,
-                        centred=True),
+    "qwen3": Style(
+        "Qwen 3: as LLaMA, with norms inside the heads", "none", False, False, final_norm=True, head_norm=True
+    ),
+    "modernbert": Style(
+        "ModernBERT: no biases, a norm at the end", "none", False, False, final_norm=True, centred=True
+    ),
     "xlm": Style("XLM: as BERT, and a bias for each word", word_norm=True, head_bias=True),
-    "xlnet": Style("XLNet: a matrix for distances in each layer", "none", head_bias=True, further="distance",
-                   mask_vector=True),
+    "xlnet": Style(
+        "XLNet: a matrix for distances in each layer", "none", head_bias=True, further="distance", mask_vector=True
+    ),
     "longformer": Style("Longformer: as BERT, queries, keys, values twice", word_norm=True, further="global"),
-    "deberta": Style("DeBERTa: two matrices for distances in each layer", "no keys", word_norm=True,
-                     further="disentangled"),
+    "deberta": Style(
+        "DeBERTa: two matrices for distances in each layer", "no keys", word_norm=True, further="disentangled"
+    ),
     "deberta-3": Style("DeBERTa-v3: a norm on the table of distances", word_norm=True, distance_norm=True),
     "deberta-2": Style("DeBERTa-v2: as v3, with a convolution", word_norm=True, distance_norm=True, convolution=True),
-    "reformer": Style("Reformer: two streams, no biases in attention", "none", final_norm=True, head_bias=True,
-                      two_streams=True),
+    "reformer": Style(
+        "Reformer: two streams, no biases in attention", "none", final_norm=True, head_bias=True, two_streams=True
+    ),
     "transformer": Style("Transformer of 2017: no biases in attention", "none"),
     "t5": Style("T5: no biases, scale-only norms", "none", ffn_bias=False, norm_bias=False, final_norm=True),
     "bart": Style("BART: biases, a norm behind the word vectors", word_norm=True, offset=2),
@@ -78,4 +81,4 @@ STYLES = {
     "pegasus": Style("mBART: norms behind the words and at the end", word_norm=True, final_norm=True, offset=2),
     "bigbird-pegasus": Style("BigBird-Pegasus: as M2M-100, no biases in attention", "none", final_norm=True),
     "bert2bert": Style("BERT2BERT: word vectors on each side", word_norm=True, own_words=True),
-}  # fmt: skip
+}

@@ -21,8 +21,10 @@ from core.anatomy.sizes import size_of
 from core.costs.flops import TRAINING, Work, forward
 from core.costs.shape import Shape, Stack
 
-_PARTS = (("text", "text_model", "text_config", "text_projection"),
-          ("image", "vision_model", "vision_config", "visual_projection"))  # fmt: skip
+_PARTS = (
+    ("text", "text_model", "text_config", "text_projection"),
+    ("image", "vision_model", "vision_config", "visual_projection"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,26 @@ def _tower(name: str, root: ModuleNode, ending: ModuleNode, heads: int) -> Tower
     tokens = shapes["position_embedding"][0]
     ffn, width = shapes["fc1"]
     stack = Stack(
-        side="encoder", layers=layers, width=width, heads=heads, kv_heads=heads, head_dim=width // heads,
-        value_dim=width // heads, ffn=ffn, gated=False, cross=False, spans=(0,) * layers, kept=2 * width,
-    )  # fmt: skip
+        side="encoder",
+        layers=layers,
+        width=width,
+        heads=heads,
+        kv_heads=heads,
+        head_dim=width // heads,
+        value_dim=width // heads,
+        ffn=ffn,
+        gated=False,
+        cross=False,
+        spans=(0,) * layers,
+        kept=2 * width,
+    )
     shape = Shape(
-        kind="encoder", stacks=(stack,), vocabulary=shapes.get("token_embedding", (0,))[0], embedding=width,
-        positions=tokens, segments=0, tied=False,
-    )  # fmt: skip
+        kind="encoder",
+        stacks=(stack,),
+        vocabulary=shapes.get("token_embedding", (0,))[0],
+        embedding=width,
+        positions=tokens,
+        segments=0,
+        tied=False,
+    )
     return Tower(name, shape, root, tokens, prod(shapes.get("patch_embedding", (0,))), prod(ending.tensors[0][1]))

@@ -41,9 +41,17 @@ class Epoch:
 
 
 def epoch(
-    shape: Shape, root: ModuleNode, tokens: float, *, length: int, devices: int, teraflops: float, utilisation: float,
-    watts: float | None = None, recompute: str = "none",
-) -> Epoch:  # fmt: skip
+    shape: Shape,
+    root: ModuleNode,
+    tokens: float,
+    *,
+    length: int,
+    devices: int,
+    teraflops: float,
+    utilisation: float,
+    watts: float | None = None,
+    recompute: str = "none",
+) -> Epoch:
     """The time for ``tokens`` tokens in texts of ``length``.
 
     Args:

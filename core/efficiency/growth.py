@@ -139,6 +139,9 @@ def _measured(
                 taken[1].append(end - middle)
         cached, whole = taken
         yield Point(
-            length, statistics.median(cached), (min(cached), max(cached)), statistics.median(whole),
+            length,
+            statistics.median(cached),
+            (min(cached), max(cached)),
+            statistics.median(whole),
             (min(whole), max(whole)),
-        )  # fmt: skip
+        )

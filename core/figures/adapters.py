@@ -26,19 +26,32 @@ def update_bars(updates: Sequence[float], colour: str, *, dark: bool = False) ->
     figure = go.Figure()
     for place, shade, pattern in ((0, colour, ""), (1, _GREY, "/")):
         figure.add_bar(
-            x=layers, y=list(updates[place::2]), name=f"after {PLACES[place]}",
+            x=layers,
+            y=list(updates[place::2]),
+            name=f"after {PLACES[place]}",
             marker={"color": shade, "pattern": {"shape": pattern, "fgcolor": ink, "solidity": 0.25}},
             hovertemplate=f"layer %{{x}}, after {PLACES[place]}: %{{y:.0%}} of |h|<extra></extra>",
-        )  # fmt: skip
+        )
     lay_out(
         figure,
-        height=280, margin={"l": 0, "r": 0, "t": 48, "b": 4}, bargap=0.3, bargroupgap=0.06, dragmode=False,
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink, "size": 13},
+        height=280,
+        margin={"l": 0, "r": 0, "t": 48, "b": 4},
+        bargap=0.3,
+        bargroupgap=0.06,
+        dragmode=False,
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        font={"color": ink, "size": 13},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         xaxis={"title": "layer", "fixedrange": True, "showgrid": False, "type": "category"},
-        yaxis={"title": "added, as a share of |h|", "tickformat": ".0%", "rangemode": "tozero", "fixedrange": True,
-               "gridcolor": "rgba(128,128,128,0.25)"},
-    )  # fmt: skip
+        yaxis={
+            "title": "added, as a share of |h|",
+            "tickformat": ".0%",
+            "rangemode": "tozero",
+            "fixedrange": True,
+            "gridcolor": "rgba(128,128,128,0.25)",
+        },
+    )
     return figure
 
 

@@ -35,14 +35,19 @@ def heat_map(source: Sequence[Token], target: Sequence[Token], weights: NDArray[
     read, written = _names(source), _names(target)
     figure = go.Figure(
         go.Heatmap(
-            z=np.round(weights, 4), x=list(range(len(read))), y=list(range(len(written))), zmin=0.0,
-            zmax=max(0.1, float(weights.max())), colorscale=scale(theme),
+            z=np.round(weights, 4),
+            x=list(range(len(read))),
+            y=list(range(len(written))),
+            zmin=0.0,
+            zmax=max(0.1, float(weights.max())),
+            colorscale=scale(theme),
             colorbar={"title": {"text": "weight"}, "thickness": 12, "tickformat": ".2~f"},
-            xgap=1 if len(read) <= 40 else 0, ygap=1 if len(written) <= 40 else 0,
+            xgap=1 if len(read) <= 40 else 0,
+            ygap=1 if len(written) <= 40 else 0,
             customdata=np.array([[[w, r] for r in read] for w in written], dtype=object),
             hovertemplate="<b>%{customdata[0]}</b> looked at <b>%{customdata[1]}</b><br>weight %{z:.3f}<extra></extra>",
         )
-    )  # fmt: skip
+    )
     lay_out(
         figure,
         xaxis={"side": "top", "title": {"text": "read", "standoff": 6}, "tickangle": -60, **_ticks(read)},

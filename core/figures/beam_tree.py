@@ -51,22 +51,38 @@ def beam_tree(tree: Tree, colour: str, *, dark: bool = False) -> go.Figure:
         {"x": places[node.ids][0], "y": places[node.ids][1], **_box(node, width, colour, ink, ground)} for node in nodes
     ]
     figure.add_scatter(
-        x=[places[node.ids][0] for node in nodes], y=[places[node.ids][1] for node in nodes], mode="markers",
-        marker={"size": 34, "opacity": 0}, customdata=[_told(node) for node in nodes],
+        x=[places[node.ids][0] for node in nodes],
+        y=[places[node.ids][1] for node in nodes],
+        mode="markers",
+        marker={"size": 34, "opacity": 0},
+        customdata=[_told(node) for node in nodes],
         hovertemplate="%{customdata}<extra></extra>",
-    )  # fmt: skip
+    )
     boxes.append(
-        {"x": places[()][0], "y": 0, "text": "your text", "showarrow": False, "font": {"color": ink},
-         "bgcolor": ground, "borderpad": 2}
-    )  # fmt: skip
+        {
+            "x": places[()][0],
+            "y": 0,
+            "text": "your text",
+            "showarrow": False,
+            "font": {"color": ink},
+            "bgcolor": ground,
+            "borderpad": 2,
+        }
+    )
     lay_out(
         figure,
-        height=_ROW * (len(tree.rows) + 1), margin={"l": 2, "r": 2, "t": 2, "b": 2}, showlegend=False, dragmode=False,
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", hovermode="closest",
+        height=_ROW * (len(tree.rows) + 1),
+        margin={"l": 2, "r": 2, "t": 2, "b": 2},
+        showlegend=False,
+        dragmode=False,
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        hovermode="closest",
         xaxis={"visible": False, "range": [-0.62, width - 0.38], "fixedrange": True},
         yaxis={"visible": False, "range": [len(tree.rows) + 0.5, -0.35], "fixedrange": True},
-        hoverlabel={"bgcolor": ground, "font": {"color": ink}}, annotations=boxes,
-    )  # fmt: skip
+        hoverlabel={"bgcolor": ground, "font": {"color": ink}},
+        annotations=boxes,
+    )
     return figure
 
 
@@ -104,10 +120,15 @@ def _box(node: Node, width: int, colour: str, ink: str, ground: str) -> dict[str
     pruned = node.fate == "pruned" and not node.best
     text = f"<s>{token}</s>" if pruned else f"<b>{mark}{token}</b>" if node.best else f"{mark}{token}"
     return {
-        "text": f"{text}<br><span style='font-size:{size - 2}px'>{score}</span>", "showarrow": False,
-        "font": {"color": ink, "size": size}, "bgcolor": ground, "borderpad": 2, "opacity": 0.72 if pruned else 1.0,
-        "bordercolor": colour if node.best else _GREY, "borderwidth": 2 if node.best else 0 if pruned else 1,
-    }  # fmt: skip
+        "text": f"{text}<br><span style='font-size:{size - 2}px'>{score}</span>",
+        "showarrow": False,
+        "font": {"color": ink, "size": size},
+        "bgcolor": ground,
+        "borderpad": 2,
+        "opacity": 0.72 if pruned else 1.0,
+        "bordercolor": colour if node.best else _GREY,
+        "borderwidth": 2 if node.best else 0 if pruned else 1,
+    }
 
 
 def _told(node: Node) -> str:

@@ -58,8 +58,9 @@ def fold(values: Floats, *, square: bool = False) -> Folded:
     across = down if square else ceil(columns / min(MOST_COLUMNS, MOST_CELLS // ceil(rows / down)))
     wide = np.pad(
         np.where(np.isfinite(values), values, np.float32(np.nan)),
-        ((0, -rows % down), (0, -columns % across)), constant_values=np.nan,
-    )  # fmt: skip
+        ((0, -rows % down), (0, -columns % across)),
+        constant_values=np.nan,
+    )
     high, long = wide.shape[0] // down, wide.shape[1] // across
     cells = wide.reshape(high, down, long, across).transpose(0, 2, 1, 3).reshape(high, long, -1)
     furthest = np.where(np.isnan(cells), -1.0, np.abs(cells)).argmax(-1)[..., None]
@@ -103,9 +104,13 @@ def numbers(values: Floats) -> Numbers:
     known = np.where(np.isfinite(values), values, np.float32(np.nan))
     top, low = (np.unravel_index(int(found), values.shape) for found in (np.nanargmax(known), np.nanargmin(known)))
     return Numbers(
-        float(np.nanmean(known)), float(np.nanstd(known)),
-        float(values[top]), (int(top[0]), int(top[1])), float(values[low]), (int(low[0]), int(low[1])),
-    )  # fmt: skip
+        float(np.nanmean(known)),
+        float(np.nanstd(known)),
+        float(values[top]),
+        (int(top[0]), int(top[1])),
+        float(values[low]),
+        (int(low[0]), int(low[1])),
+    )
 
 
 def written(number: float, digits: int = 3) -> str:
@@ -127,32 +132,53 @@ def vectors(values: Floats, tokens: Sequence[str], accent: str, theme: Theme = "
     figure = make_subplots(cols=2, shared_yaxes=True, column_widths=[0.84, 0.16], horizontal_spacing=0.015)
     figure.add_trace(
         go.Heatmap(
-            z=_rounded(found.values), x=places, y=rows, zmin=-ends, zmax=ends, colorscale=signed_scale(theme, True),
-            colorbar=_colorbar("value", (-ends, ends), theme), ygap=1 if len(rows) <= 40 else 0,
-            hovertemplate="<b>%{y}</b>, %{x}<br>%{z:.4g}<extra></extra>", hoverongaps=False,
+            z=_rounded(found.values),
+            x=places,
+            y=rows,
+            zmin=-ends,
+            zmax=ends,
+            colorscale=signed_scale(theme, True),
+            colorbar=_colorbar("value", (-ends, ends), theme),
+            ygap=1 if len(rows) <= 40 else 0,
+            hovertemplate="<b>%{y}</b>, %{x}<br>%{z:.4g}<extra></extra>",
+            hoverongaps=False,
         ),
-        row=1, col=1,
-    )  # fmt: skip
+        row=1,
+        col=1,
+    )
     figure.add_trace(
         go.Bar(
-            x=bars, y=rows, orientation="h", marker={"color": accent, "line": {"width": 0}}, showlegend=False,
+            x=bars,
+            y=rows,
+            orientation="h",
+            marker={"color": accent, "line": {"width": 0}},
+            showlegend=False,
             hovertemplate="<b>%{y}</b><br>norm %{x:.4g}<extra></extra>",
         ),
-        row=1, col=2,
-    )  # fmt: skip
+        row=1,
+        col=2,
+    )
     shown = sorted({len(places) * k // 4 for k in range(4)})
     title = {"standoff": 4, "font": {"color": _TEXT[theme], "size": 12}}
     longest = float(bars.max(initial=0.0)) or 1.0
     figure.update_xaxes(side="top", showgrid=False, fixedrange=True, tickfont={"color": _TEXT[theme], "size": 12})
     figure.update_xaxes(
-        type="category", tickmode="array", tickvals=[places[i] for i in shown], tickangle=0,
-        ticktext=[str(i * found.across + 1) for i in shown], col=1,
+        type="category",
+        tickmode="array",
+        tickvals=[places[i] for i in shown],
+        tickangle=0,
+        ticktext=[str(i * found.across + 1) for i in shown],
+        col=1,
         title={"text": f"{values.shape[1]:,} numbers", **title},
-    )  # fmt: skip
+    )
     figure.update_xaxes(
-        title={"text": "norm", **title}, tickvals=[longest], ticktext=[written(longest)], range=[0, 1.15 * longest],
-        tickangle=0, col=2,
-    )  # fmt: skip
+        title={"text": "norm", **title},
+        tickvals=[longest],
+        ticktext=[written(longest)],
+        range=[0, 1.15 * longest],
+        tickangle=0,
+        col=2,
+    )
     figure.update_yaxes(autorange="reversed", fixedrange=True, **_ticks(rows, tokens, found.down, theme))
     lay_out(figure, height=_height(len(rows), 19), bargap=0.25, **_frame(theme))
     return figure
@@ -194,22 +220,35 @@ def _map(
     down, across = _rows(queries, found.down), _rows(keys, found.across)
     figure = go.Figure(
         go.Heatmap(
-            z=_rounded(found.values), x=across, y=down, zmin=ends[0], zmax=ends[1], colorscale=colours,
-            colorbar=_colorbar(what, ends, theme), xgap=1 if len(across) <= 40 else 0, ygap=1 if len(down) <= 40 else 0,
-            hovertemplate=f"<b>%{{y}}</b> to <b>%{{x}}</b><br>{what} %{{z:.4g}}<extra></extra>", hoverongaps=False,
+            z=_rounded(found.values),
+            x=across,
+            y=down,
+            zmin=ends[0],
+            zmax=ends[1],
+            colorscale=colours,
+            colorbar=_colorbar(what, ends, theme),
+            xgap=1 if len(across) <= 40 else 0,
+            ygap=1 if len(down) <= 40 else 0,
+            hovertemplate=f"<b>%{{y}}</b> to <b>%{{x}}</b><br>{what} %{{z:.4g}}<extra></extra>",
+            hoverongaps=False,
         )
-    )  # fmt: skip
+    )
     if np.isnan(found.values).any():
         lay_out(figure, plot_bgcolor=_UNSEEN[theme])
     title = {"standoff": 6, "font": {"color": _TEXT[theme], "size": 12}}
     figure.update_xaxes(
-        side="top", title={"text": "key: looked at", **title}, tickangle=-60 if len(across) <= _EVERY_LABEL else -90,
-        fixedrange=True, **_ticks(across, keys, found.across, theme),
-    )  # fmt: skip
+        side="top",
+        title={"text": "key: looked at", **title},
+        tickangle=-60 if len(across) <= _EVERY_LABEL else -90,
+        fixedrange=True,
+        **_ticks(across, keys, found.across, theme),
+    )
     figure.update_yaxes(
-        autorange="reversed", title={"text": "query: looks", **title}, fixedrange=True,
+        autorange="reversed",
+        title={"text": "query: looks", **title},
+        fixedrange=True,
         **_ticks(down, queries, found.down, theme),
-    )  # fmt: skip
+    )
     lay_out(figure, height=90 + _height(len(down), 19), **_frame(theme))
     return figure
 
@@ -262,8 +301,18 @@ def _frame(theme: Theme) -> dict[str, object]:
 def _colorbar(title: str, ends: tuple[float, float], theme: Theme) -> dict[str, object]:
     ticks = [ends[0], (ends[0] + ends[1]) / 2, ends[1]]
     return {
-        "tickvals": ticks, "ticktext": [written(tick, 2) for tick in ticks],
-        "orientation": "h", "thickness": 10, "len": 0.6, "x": 0.0, "xanchor": "left", "y": 0.0, "yanchor": "top",
-        "ypad": 12, "tickangle": 0, "outlinewidth": 0, "tickfont": {"color": _TEXT[theme]},
+        "tickvals": ticks,
+        "ticktext": [written(tick, 2) for tick in ticks],
+        "orientation": "h",
+        "thickness": 10,
+        "len": 0.6,
+        "x": 0.0,
+        "xanchor": "left",
+        "y": 0.0,
+        "yanchor": "top",
+        "ypad": 12,
+        "tickangle": 0,
+        "outlinewidth": 0,
+        "tickfont": {"color": _TEXT[theme]},
         "title": {"text": title, "side": "right", "font": {"color": _TEXT[theme]}},
-    }  # fmt: skip
+    }

@@ -39,11 +39,19 @@ def sorted_text(
     at = order[places]
     shown = [f"{label(labels[i])} at {i}, bucket {buckets[i]}" for i in at.tolist()]
     points = {
-        "type": "scattergl", "x": places, "y": at, "mode": "markers", "showlegend": False, "customdata": shown,
-        "marker": {"size": 5, "color": np.where(buckets[at] % 2 == 0, ACCENT, SECOND),
-                   "symbol": np.where(buckets[at] % 2 == 0, "circle", "square")},
+        "type": "scattergl",
+        "x": places,
+        "y": at,
+        "mode": "markers",
+        "showlegend": False,
+        "customdata": shown,
+        "marker": {
+            "size": 5,
+            "color": np.where(buckets[at] % 2 == 0, ACCENT, SECOND),
+            "symbol": np.where(buckets[at] % 2 == 0, "circle", "square"),
+        },
         "hovertemplate": "%{customdata}<br>place %{x} after sorting<extra></extra>",
-    }  # fmt: skip
+    }
     figure = go.Figure([points])  # a trace of its own would have each of its many colours checked a second time
     edges = [
         upright(edge - 0.5, line={"width": 1, "dash": "dot", "color": GREY}) for edge in range(chunk, len(order), chunk)
@@ -71,11 +79,17 @@ def meetings(shares: NDArray[np.float64], cell: int, *, theme: Theme = "light") 
     past = np.where(np.tril(np.ones(shares.shape)) > 0, shares, np.nan)
     figure = go.Figure(
         go.Heatmap(
-            z=past, x=middle, y=middle, zmin=0, zmax=max(0.05, float(shares.max())), colorscale=SCALES[theme],
-            colorbar={"title": "met", "tickformat": ".0%", "thickness": 12}, hoverongaps=False,
+            z=past,
+            x=middle,
+            y=middle,
+            zmin=0,
+            zmax=max(0.05, float(shares.max())),
+            colorscale=SCALES[theme],
+            colorbar={"title": "met", "tickformat": ".0%", "thickness": 12},
+            hoverongaps=False,
             hovertemplate="queries around byte %{y}<br>keys around byte %{x}<br>%{z:.0%} met<extra></extra>",
         )
-    )  # fmt: skip
+    )
     end = cell * len(shares)
     lay_out(
         figure,
@@ -111,10 +125,14 @@ def rounds(rows: Sequence[tuple[int, float, float, float]]) -> go.Figure:
         1,
     ):
         figure.add_scatter(
-            x=[str(row[0]) for row in rows], y=[row[index] for row in rows], name=name, mode="lines+markers",
-            line={"color": colour, "width": 3, "dash": dash}, marker={"symbol": symbol, "size": 9},
+            x=[str(row[0]) for row in rows],
+            y=[row[index] for row in rows],
+            name=name,
+            mode="lines+markers",
+            line={"color": colour, "width": 3, "dash": dash},
+            marker={"symbol": symbol, "size": 9},
             hovertemplate="%{x} rounds: %{y:.1%}<extra>" + name + "</extra>",
-        )  # fmt: skip
+        )
     lay_out(
         figure,
         xaxis={"title": "rounds of hashing", "type": "category"},
@@ -130,10 +148,14 @@ def reading(lengths: Sequence[int], bits: Sequence[float]) -> go.Figure:
     """Bits per byte of the same end of a text against how many bytes are read."""
     figure = go.Figure(
         go.Scatter(
-            x=list(lengths), y=list(bits), mode="lines+markers", line={"color": ACCENT, "width": 3},
-            marker={"size": 9}, hovertemplate="%{x:,} bytes read: %{y:.3f} bits per byte<extra></extra>",
+            x=list(lengths),
+            y=list(bits),
+            mode="lines+markers",
+            line={"color": ACCENT, "width": 3},
+            marker={"size": 9},
+            hovertemplate="%{x:,} bytes read: %{y:.3f} bits per byte<extra></extra>",
         )
-    )  # fmt: skip
+    )
     lay_out(
         figure,
         xaxis={"title": "bytes read, the last ones of the text", "tickformat": ","},
@@ -148,14 +170,21 @@ def growth(lengths: Sequence[int], full: Sequence[int], hashed: Sequence[tuple[s
     """Scores of one head against the length on two logarithmic axes: full, and one line for each number of rounds."""
     figure = go.Figure()
     figure.add_scatter(
-        x=list(lengths), y=list(full), name="full attention", mode="lines+markers",
-        line={"color": GREY, "width": 3, "dash": "dash"}, marker={"symbol": "square"},
-    )  # fmt: skip
+        x=list(lengths),
+        y=list(full),
+        name="full attention",
+        mode="lines+markers",
+        line={"color": GREY, "width": 3, "dash": "dash"},
+        marker={"symbol": "square"},
+    )
     for (name, values), (colour, dash) in zip(hashed, ((ACCENT, "solid"), (SECOND, "dot")), strict=False):
         figure.add_scatter(
-            x=list(lengths), y=list(values), name=name, mode="lines+markers",
+            x=list(lengths),
+            y=list(values),
+            name=name,
+            mode="lines+markers",
             line={"color": colour, "width": 3, "dash": dash},
-        )  # fmt: skip
+        )
     lay_out(
         figure,
         xaxis={"title": "tokens in the text", "type": "log"},

@@ -66,8 +66,14 @@ def butterfly(comparison: Comparison, *, by_part: bool = False) -> go.Figure:
     for side, place, anchor in ((comparison.left, 0.0, "left"), (comparison.right, 1.0, "right")):
         figure.add_annotation(
             text=f"<b>{'← ' if place == 0 else ''}{label(side.name)}{' →' if place else ''}</b>",
-            x=place, xref="paper", xanchor=anchor, y=1, yref="paper", yanchor="bottom", showarrow=False,
-        )  # fmt: skip
+            x=place,
+            xref="paper",
+            xanchor=anchor,
+            y=1,
+            yref="paper",
+            yanchor="bottom",
+            showarrow=False,
+        )
     longest = [max(amounts) + _ROOM * most for amounts in ([bar.left for bar in found], [bar.right for bar in found])]
     lay_out(
         figure,

@@ -21,17 +21,29 @@ def token_bars(cuts: Sequence[Cut], colour: str, *, dark: bool = False) -> go.Fi
         ("noisy", [len(one.noisy) for one in cuts], "/"),
     ):
         figure.add_bar(
-            x=counts, y=names, orientation="h", name=name, text=counts, textposition="outside", cliponaxis=False,
+            x=counts,
+            y=names,
+            orientation="h",
+            name=name,
+            text=counts,
+            textposition="outside",
+            cliponaxis=False,
             marker={"color": colour, "opacity": 0.85, "pattern": {"shape": shape, "fgcolor": ink, "solidity": 0.35}},
             hovertemplate=f"%{{y}}, {name}: %{{x}} tokens<extra></extra>",
-        )  # fmt: skip
+        )
     most = max((max(len(one.clean), len(one.noisy)) for one in cuts), default=1)
     lay_out(
         figure,
-        height=70 + 62 * len(names), margin={"l": 0, "r": 0, "t": 4, "b": 4}, barmode="group", bargap=0.3,
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False, font={"color": ink},
+        height=70 + 62 * len(names),
+        margin={"l": 0, "r": 0, "t": 4, "b": 4},
+        barmode="group",
+        bargap=0.3,
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        dragmode=False,
+        font={"color": ink},
         legend={"orientation": "h", "y": 1.15, "x": 0, "traceorder": "normal"},
         xaxis={"visible": False, "range": [0, 1.15 * most], "fixedrange": True},
         yaxis={"autorange": "reversed", "fixedrange": True, "automargin": True, "ticks": ""},
-    )  # fmt: skip
+    )
     return figure

@@ -44,11 +44,15 @@ def write(figure: go.Figure, texts: Sequence[Sequence[str]], *, size: int = 12, 
     colours = [(float(place), str(colour)) for place, colour in cells.colorscale]
     ink = inks(np.nan_to_num(cells.z), colours, float(cells.zmin), float(cells.zmax))
     figure.add_scatter(
-        x=[x for _ in range(rows) for x in cells.x], y=[y for y in cells.y for _ in range(columns)],
-        text=[text for line in texts for text in line], mode="text", hoverinfo="skip", showlegend=False,
+        x=[x for _ in range(rows) for x in cells.x],
+        y=[y for y in cells.y for _ in range(columns)],
+        text=[text for line in texts for text in line],
+        mode="text",
+        hoverinfo="skip",
+        showlegend=False,
         textfont={"color": ink.ravel().tolist(), "size": size} | ({"family": family} if family else {}),
         cliponaxis=False,
-    )  # fmt: skip
+    )
     lay_out(
         figure,
         xaxis={"range": [-0.5, columns - 0.5], "autorange": None},

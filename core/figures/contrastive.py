@@ -41,24 +41,48 @@ def matrix(
     what = "cosine" if cosines else "probability"
     figure = go.Figure(
         go.Heatmap(
-            z=values, x=list(range(len(columns))), y=list(range(len(rows))), zmin=-1 if cosines else 0, zmax=1,
-            colorscale=_COSINES if cosines else "Cividis", showscale=False, xgap=2, ygap=2,
+            z=values,
+            x=list(range(len(columns))),
+            y=list(range(len(rows))),
+            zmin=-1 if cosines else 0,
+            zmax=1,
+            colorscale=_COSINES if cosines else "Cividis",
+            showscale=False,
+            xgap=2,
+            ygap=2,
             customdata=[[f"{label(row)} and {label(column)}" for column in columns] for row in rows],
             hovertemplate="%{customdata}<br>" + what + " %{z:.3f}<extra></extra>",
         )
-    )  # fmt: skip
+    )
     numbers = [
-        {"x": column, "y": row, "text": f"{value:.2f}", "showarrow": False,
-         "font": {"size": 12, "color": "#1A1F24" if cosines or value >= _LIGHT_FROM else "#FFFFFF"}}
+        {
+            "x": column,
+            "y": row,
+            "text": f"{value:.2f}",
+            "showarrow": False,
+            "font": {"size": 12, "color": "#1A1F24" if cosines or value >= _LIGHT_FROM else "#FFFFFF"},
+        }
         for (row, column), value in np.ndenumerate(values.astype(float))
-    ]  # fmt: skip
+    ]
     frames = [
-        {"type": "rect", "x0": column - 0.47, "x1": column + 0.47, "y0": row - 0.47, "y1": row + 0.47,
-         "line": {"color": "#D55E00" if not cosines else "#1A1F24", "width": 3}}
+        {
+            "type": "rect",
+            "x0": column - 0.47,
+            "x1": column + 0.47,
+            "y0": row - 0.47,
+            "y1": row + 0.47,
+            "line": {"color": "#D55E00" if not cosines else "#1A1F24", "width": 3},
+        }
         for row, column in np.argwhere(wanted).tolist()
-    ]  # fmt: skip
-    axis = {"tickmode": "array", "fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "",
-            "tickfont": {"size": 12, "color": ink}}  # fmt: skip
+    ]
+    axis = {
+        "tickmode": "array",
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "tickfont": {"size": 12, "color": ink},
+    }
     lay_out(
         figure,
         xaxis={**axis, "tickvals": list(range(len(columns))), "ticktext": [label(c) for c in columns], "side": "top"},

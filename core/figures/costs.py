@@ -65,23 +65,41 @@ def held_bars(
         if not any(amounts):
             continue
         figure.add_bar(
-            name=part, orientation="h", y=labels, x=[amount / 1e9 for amount in amounts],
-            marker={"color": colour,
-                    "pattern": {"shape": hatch, "fillmode": "overlay", "fgcolor": text, "fgopacity": 0.35, "size": 6},
-                    "line": {"width": 0.5, "color": "rgba(128,128,128,0.6)"}},
+            name=part,
+            orientation="h",
+            y=labels,
+            x=[amount / 1e9 for amount in amounts],
+            marker={
+                "color": colour,
+                "pattern": {"shape": hatch, "fillmode": "overlay", "fgcolor": text, "fgopacity": 0.35, "size": 6},
+                "line": {"width": 0.5, "color": "rgba(128,128,128,0.6)"},
+            },
             customdata=[in_bytes(amount) for amount in amounts],
             hovertemplate="%{y}<br>" + part + ": %{customdata}<extra></extra>",
-        )  # fmt: skip
+        )
     longest = max([bar.total for bar in bars] + ([limit] if limit else []), default=1.0) / 1e9
     figure.add_scatter(
-        x=[bar.total / 1e9 for bar in bars], y=labels, mode="text", text=[f" {in_bytes(bar.total)}" for bar in bars],
-        textposition="middle right", textfont={"color": ink}, cliponaxis=False, hoverinfo="skip", showlegend=False,
-    )  # fmt: skip
+        x=[bar.total / 1e9 for bar in bars],
+        y=labels,
+        mode="text",
+        text=[f" {in_bytes(bar.total)}" for bar in bars],
+        textposition="middle right",
+        textfont={"color": ink},
+        cliponaxis=False,
+        hoverinfo="skip",
+        showlegend=False,
+    )
     if limit:
         figure.add_annotation(
-            x=limit / 1e9, y=1, yref="paper", yanchor="bottom", text=label(limit_name), showarrow=False,
-            font={"color": ink, "size": 12}, xanchor="right" if limit / 1e9 > 0.6 * longest else "left",
-        )  # fmt: skip
+            x=limit / 1e9,
+            y=1,
+            yref="paper",
+            yanchor="bottom",
+            text=label(limit_name),
+            showarrow=False,
+            font={"color": ink, "size": 12},
+            xanchor="right" if limit / 1e9 > 0.6 * longest else "left",
+        )
     # the legend begins a fixed number of pixels below the plot, whatever the plot's height, with two entries a row
     rows = math.ceil(sum(bool(trace.name) for trace in figure.data) / 2)
     above, plot, below = 30 if limit else 10, 54 + (42 + 20 * max(0, tallest - 1)) * max(2, len(bars)), 56 + 22 * rows
@@ -89,18 +107,37 @@ def held_bars(
         figure,
         shapes=[upright(limit / 1e9, line={"color": ink, "width": 2, "dash": "dash"})] if limit else [],
         xaxis={
-            "title": {"text": "GB on one device", "font": {"color": ink}}, "tickfont": {"color": ink},
-            "range": [0, 1.28 * longest], "fixedrange": True, "gridcolor": "rgba(128,128,128,0.25)", "zeroline": False,
+            "title": {"text": "GB on one device", "font": {"color": ink}},
+            "tickfont": {"color": ink},
+            "range": [0, 1.28 * longest],
+            "fixedrange": True,
+            "gridcolor": "rgba(128,128,128,0.25)",
+            "zeroline": False,
         },
         yaxis={
-            "autorange": "reversed", "automargin": True, "fixedrange": True, "ticklabelstandoff": 6,
+            "autorange": "reversed",
+            "automargin": True,
+            "fixedrange": True,
+            "ticklabelstandoff": 6,
             "tickfont": {"color": ink},
         },
-        barmode="stack", bargap=0.35, height=above + plot + below, margin={"l": 8, "r": 16, "t": above, "b": below},
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink}, dragmode=False,
-        legend={"orientation": "h", "yanchor": "top", "y": -52 / plot, "x": 0,
-                "traceorder": "normal", "font": {"color": ink}},
-    )  # fmt: skip
+        barmode="stack",
+        bargap=0.35,
+        height=above + plot + below,
+        margin={"l": 8, "r": 16, "t": above, "b": below},
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        font={"color": ink},
+        dragmode=False,
+        legend={
+            "orientation": "h",
+            "yanchor": "top",
+            "y": -52 / plot,
+            "x": 0,
+            "traceorder": "normal",
+            "font": {"color": ink},
+        },
+    )
     return figure
 
 
@@ -141,12 +178,15 @@ def cache_lines(lines: Sequence[Growth], at: int, *, dark: bool = False) -> go.F
     for number, line in enumerate(lines):
         colour = _LINES[number % len(_LINES)]
         figure.add_scatter(
-            x=list(line.lengths), y=[max(1.0, value) for value in line.bytes], name=label(line.name),
-            mode="lines+markers", line={"color": colour, "width": 2, "dash": _DASHES[number % len(_DASHES)]},
+            x=list(line.lengths),
+            y=[max(1.0, value) for value in line.bytes],
+            name=label(line.name),
+            mode="lines+markers",
+            line={"color": colour, "width": 2, "dash": _DASHES[number % len(_DASHES)]},
             marker={"symbol": _MARKERS[number % len(_MARKERS)], "size": 8, "color": colour},
             customdata=[in_bytes(value) for value in line.bytes],
             hovertemplate="%{x:,} tokens: %{customdata}<extra>" + label(line.name) + "</extra>",
-        )  # fmt: skip
+        )
     figure.add_vline(x=at, line={"color": ink, "width": 1, "dash": "dash"})
     top = max((value for line in lines for value in line.bytes), default=1e9)
     low = min((value for line in lines for value in line.bytes), default=1e3)
@@ -191,11 +231,17 @@ def hours_bars(
     labels = [f"<b>{label(name)}</b>" if name == chosen else label(name) for name in names]
     figure = go.Figure(
         go.Bar(
-            orientation="h", y=labels, x=list(hours), text=[f" {text}" for text in said], textposition="outside",
-            cliponaxis=False, textfont={"color": ink}, hovertemplate="%{y}: %{text}<extra></extra>",
+            orientation="h",
+            y=labels,
+            x=list(hours),
+            text=[f" {text}" for text in said],
+            textposition="outside",
+            cliponaxis=False,
+            textfont={"color": ink},
+            hovertemplate="%{y}: %{text}<extra></extra>",
             marker={"color": ["#3F5E9A" if name == chosen else "#8C96A1" for name in names]},
         )
-    )  # fmt: skip
+    )
     lay_out(
         figure,
         xaxis={

@@ -84,22 +84,38 @@ def learning_curves(
     figure = go.Figure(data=traces)
     lay_out(
         figure,
-        height=height, margin={"l": 0, "r": _RIGHT, "t": _TOP, "b": _BOTTOM}, showlegend=False, dragmode=False,
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink}, hovermode="closest",
+        height=height,
+        margin={"l": 0, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
+        showlegend=False,
+        dragmode=False,
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        font={"color": ink},
+        hovermode="closest",
         hoverlabel={"bgcolor": ground, "font": {"color": ink}},
         xaxis={
-            "title": {"text": "tokens seen", "font": {"color": ink}}, "tickfont": {"color": ink},
-            "type": "log" if log else "linear", "range": span, "fixedrange": True,
-            "gridcolor": "rgba(128,128,128,0.25)", "zeroline": False, "dtick": 1 if log else None,
-            "tickformat": "~s" if log else None, "exponentformat": "SI",
+            "title": {"text": "tokens seen", "font": {"color": ink}},
+            "tickfont": {"color": ink},
+            "type": "log" if log else "linear",
+            "range": span,
+            "fixedrange": True,
+            "gridcolor": "rgba(128,128,128,0.25)",
+            "zeroline": False,
+            "dtick": 1 if log else None,
+            "tickformat": "~s" if log else None,
+            "exponentformat": "SI",
         },
         yaxis={
-            "title": {"text": label(measure), "font": {"color": ink}}, "tickfont": {"color": ink},
-            "range": [low, high], "fixedrange": True, "automargin": True,
-            "gridcolor": "rgba(128,128,128,0.25)", "zeroline": False,
+            "title": {"text": label(measure), "font": {"color": ink}},
+            "tickfont": {"color": ink},
+            "range": [low, high],
+            "fixedrange": True,
+            "automargin": True,
+            "gridcolor": "rgba(128,128,128,0.25)",
+            "zeroline": False,
         },
         annotations=_names(lines, (low, high), span[1], pixels, (ink, ground), log),
-    )  # fmt: skip
+    )
     if mark is not None:
         figure.add_vline(x=mark, line={"color": ink, "width": 1, "dash": "dot"}, opacity=0.7, layer="below")
     return figure

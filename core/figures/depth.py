@@ -56,24 +56,34 @@ def curves(
         if line.spread is not None:
             _band(figure, line)
         figure.add_scatter(
-            x=list(line.places), y=list(line.values), name=label(line.name), connectgaps=False, cliponaxis=False,
+            x=list(line.places),
+            y=list(line.values),
+            name=label(line.name),
+            connectgaps=False,
+            cliponaxis=False,
             mode="lines+markers" if markers else "lines",
             line={"color": line.colour, "width": 2, "dash": line.dash},
             marker={"symbol": _MARKERS[number % len(_MARKERS)], "size": 8, "color": line.colour},
             hovertemplate="%{y:.3f}<extra>" + label(line.name) + "</extra>",
-        )  # fmt: skip
+        )
     axis: dict[str, Any] = {"fixedrange": True, "gridcolor": _GRID, "zeroline": False, "tickfont": {"color": ink(dark)}}
     places: dict[str, Any] = {}
     if ticks is not None:
         places = {"tickmode": "array", "tickvals": list(range(len(ticks))), "ticktext": [label(tick) for tick in ticks]}
     lay_out(
         figure,
-        height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, dragmode=False, font={"color": ink(dark)},
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", hovermode="x unified" if markers else "closest",
-        legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0}, showlegend=len(lines) > 1,
+        height=height,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        dragmode=False,
+        font={"color": ink(dark)},
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        hovermode="x unified" if markers else "closest",
+        legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0},
+        showlegend=len(lines) > 1,
         xaxis=axis | {"title": {"text": across, "standoff": 12}} | places,
         yaxis=axis | {"title": {"text": measure, "standoff": 4}, "automargin": True},
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -84,17 +94,25 @@ def _band(figure: go.Figure, line: Line) -> None:
     figure.add_scatter(
         x=[*line.places, *reversed(list(line.places))],
         y=[*(value + around for value, around in both), *(value - around for value, around in reversed(both))],
-        fill="toself", fillcolor=line.colour, opacity=0.18, line={"width": 0}, hoverinfo="skip", showlegend=False,
+        fill="toself",
+        fillcolor=line.colour,
+        opacity=0.18,
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
         mode="lines",
-    )  # fmt: skip
+    )
 
 
 def alt(lines: Sequence[Line], measure: str, ticks: Sequence[str]) -> str:
     """The picture in a few sentences, for screen readers."""
     said = []
     for line in lines:
-        known = [(ticks[int(place)] if ticks else f"{place:g}", value)
-                 for place, value in zip(line.places, line.values, strict=True) if value is not None]  # fmt: skip
+        known = [
+            (ticks[int(place)] if ticks else f"{place:g}", value)
+            for place, value in zip(line.places, line.values, strict=True)
+            if value is not None
+        ]
         if known:
             said.append(f"{line.name} from {known[0][1]:.2f} ({known[0][0]}) to {known[-1][1]:.2f} ({known[-1][0]})")
     return f"{measure} by layer. {'; '.join(said)}."

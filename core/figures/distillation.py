@@ -39,25 +39,44 @@ def soft_bars(
     figure = go.Figure()
     for name, values, pattern in (("teacher", teacher, ""), ("student", student, "/")):
         figure.add_bar(
-            x=list(values), y=rows, orientation="h", name=name, text=[percent(value) for value in values],
-            textposition="outside", textfont={"size": 12, "color": ink}, cliponaxis=False,
+            x=list(values),
+            y=rows,
+            orientation="h",
+            name=name,
+            text=[percent(value) for value in values],
+            textposition="outside",
+            textfont={"size": 12, "color": ink},
+            cliponaxis=False,
             marker={"color": colour, "opacity": 0.85, "pattern": {"shape": pattern, "fgcolor": ink, "solidity": 0.25}},
             customdata=[label(word) for word in words],
             hovertemplate="%{customdata}: %{x:.4f}<extra>" + name + "</extra>",
-        )  # fmt: skip
+        )
     widest = max([*teacher, *student, 1e-9])
     lay_out(
         figure,
-        height=_ROW * len(rows) + 40, margin={"l": 0, "r": 14, "t": 4, "b": 4}, bargap=0.25, barmode="group",
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False, font={"color": ink},
+        height=_ROW * len(rows) + 40,
+        margin={"l": 0, "r": 14, "t": 4, "b": 4},
+        bargap=0.25,
+        barmode="group",
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        dragmode=False,
+        font={"color": ink},
         xaxis={"visible": False, "range": [0, widest * 1.3], "fixedrange": True},
         yaxis={
-            "autorange": "reversed", "tickmode": "array", "tickvals": rows, "ticktext": names, "fixedrange": True,
-            "showgrid": False, "zeroline": False, "automargin": True, "ticks": "",
+            "autorange": "reversed",
+            "tickmode": "array",
+            "tickvals": rows,
+            "ticktext": names,
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+            "automargin": True,
+            "ticks": "",
             "tickfont": {"size": 14, "color": ink},
         },
         legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "font": {"color": ink}},
-    )  # fmt: skip
+    )
     return figure
 
 

@@ -36,17 +36,30 @@ def grid(asked: Bools, tokens: Sequence[str], colour: str, *, here: int | None =
     ]
     figure = go.Figure(
         go.Heatmap(
-            z=asked.astype(int), x=list(range(count)), y=list(range(1, len(asked) + 1)), zmin=0, zmax=1,
-            colorscale=[[0, empty], [1, colour]], showscale=False, xgap=1, ygap=1, customdata=words,
+            z=asked.astype(int),
+            x=list(range(count)),
+            y=list(range(1, len(asked) + 1)),
+            zmin=0,
+            zmax=1,
+            colorscale=[[0, empty], [1, colour]],
+            showscale=False,
+            xgap=1,
+            ygap=1,
+            customdata=words,
             hovertemplate="%{customdata}<extra></extra>",
         )
-    )  # fmt: skip
+    )
     if here is not None:
         figure.add_shape(
             type="rect", x0=-0.5, x1=count - 0.5, y0=here - 0.5, y1=here + 0.5, line={"color": ink, "width": 2}
         )
-    axis = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "",
-            "tickfont": {"size": 12, "color": ink}}  # fmt: skip
+    axis = {
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "tickfont": {"size": 12, "color": ink},
+    }
     shown = names if count <= _NAMED_UP_TO else []
     ticks = [int(row) for row in rows if int(row) == 1 or int(row) % 10 == 0]
     lay_out(

@@ -54,13 +54,22 @@ def depth_dots(groups: Sequence[Dots], theme: Theme = "light") -> go.Figure:
     figure = go.Figure()
     for dots in groups:
         figure.add_scatter(
-            x=[round(value, 4) for value in dots.depth], y=[round(value, 4) for value in dots.score], mode="markers",
-            name=dots.title, text=[label(name) for name in dots.names],
-            marker={"size": _SIZE, "color": dots.colour, "opacity": 0.72, "symbol": dots.shape,
-                    "line": {"width": 0.5, "color": ink}},
-            selected={"marker": {"opacity": 1.0, "size": _SIZE + 4}}, unselected={"marker": {"opacity": 0.72}},
+            x=[round(value, 4) for value in dots.depth],
+            y=[round(value, 4) for value in dots.score],
+            mode="markers",
+            name=dots.title,
+            text=[label(name) for name in dots.names],
+            marker={
+                "size": _SIZE,
+                "color": dots.colour,
+                "opacity": 0.72,
+                "symbol": dots.shape,
+                "line": {"width": 0.5, "color": ink},
+            },
+            selected={"marker": {"opacity": 1.0, "size": _SIZE + 4}},
+            unselected={"marker": {"opacity": 0.72}},
             hovertemplate="%{text}<br>%{y:.3f}<extra></extra>",
-        )  # fmt: skip
+        )
     x: list[float | None] = []
     y: list[float | None] = []
     together = means([d for dots in groups for d in dots.depth], [s for dots in groups for s in dots.score])
@@ -68,18 +77,41 @@ def depth_dots(groups: Sequence[Dots], theme: Theme = "light") -> go.Figure:
         x += [quarter / QUARTERS, (quarter + 1) / QUARTERS, None]
         y += [mean, mean, None]
     figure.add_scatter(
-        x=x, y=y, mode="lines", line={"color": ink, "width": 3}, name="mean of a quarter", hoverinfo="skip",
-    )  # fmt: skip
+        x=x,
+        y=y,
+        mode="lines",
+        line={"color": ink, "width": 3},
+        name="mean of a quarter",
+        hoverinfo="skip",
+    )
     highest = max((value for dots in groups for value in dots.score), default=1.0)
     lay_out(
         figure,
-        height=380, margin={"l": 8, "r": 26, "t": 8, "b": 8}, font={"color": ink}, dragmode=False,
-        clickmode="event+select", plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": {"size": 13, "color": ink},
-                "itemclick": False, "itemdoubleclick": False},
-        xaxis={"title": {"text": "from the input to the output", "font": {"color": ink}},
-               "range": [-0.015, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%", "fixedrange": True,
-               "zeroline": False, "tickfont": {"color": ink}},
+        height=380,
+        margin={"l": 8, "r": 26, "t": 8, "b": 8},
+        font={"color": ink},
+        dragmode=False,
+        clickmode="event+select",
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        legend={
+            "orientation": "h",
+            "y": 1.0,
+            "yanchor": "bottom",
+            "x": 0,
+            "font": {"size": 13, "color": ink},
+            "itemclick": False,
+            "itemdoubleclick": False,
+        },
+        xaxis={
+            "title": {"text": "from the input to the output", "font": {"color": ink}},
+            "range": [-0.015, 1.03],
+            "tickvals": [0, 0.25, 0.5, 0.75, 1],
+            "tickformat": ".0%",
+            "fixedrange": True,
+            "zeroline": False,
+            "tickfont": {"color": ink},
+        },
         yaxis={"fixedrange": True, "range": [-0.03 * highest, 1.06 * highest], "tickfont": {"color": ink}},
-    )  # fmt: skip
+    )
     return figure

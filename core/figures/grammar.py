@@ -28,35 +28,62 @@ def best_heads(
     accuracy = [row.accuracy for row in rows]
     figure = go.Figure()
     figure.add_scatter(
-        x=[row.baseline for row in rows], y=names, mode="markers", name="fixed distance",
+        x=[row.baseline for row in rows],
+        y=names,
+        mode="markers",
+        name="fixed distance",
         marker={"symbol": "line-ns", "size": 17, "line": {"width": 3, "color": ink}},
         customdata=[f"{row.offset:+d}" for row in rows],
         hovertemplate="the word at %{customdata}: %{x:.1%}<extra></extra>",
-    )  # fmt: skip
+    )
     known = [name for name in names if name in published]
     figure.add_scatter(
-        x=[published[name][0] / 100 for name in known], y=known, mode="markers", name="BERT-base, Clark et al. 2019",
+        x=[published[name][0] / 100 for name in known],
+        y=known,
+        mode="markers",
+        name="BERT-base, Clark et al. 2019",
         marker={"symbol": "circle-open", "size": 13, "line": {"width": 2, "color": "#808691"}},
         customdata=[f"{published[name][1]}-{published[name][2]}" for name in known],
         hovertemplate="BERT-base, head %{customdata}: %{x:.1%}<extra></extra>",
-    )  # fmt: skip
+    )
     figure.add_scatter(
-        x=accuracy, y=names, mode="markers", name="best head here",
+        x=accuracy,
+        y=names,
+        mode="markers",
+        name="best head here",
         marker={"size": 12, "color": colour},
-        error_x={"array": [high - x for high, x in zip(highs, accuracy, strict=True)],
-                 "arrayminus": [x - low for low, x in zip(lows, accuracy, strict=True)],
-                 "color": colour, "thickness": 2, "width": 0},
+        error_x={
+            "array": [high - x for high, x in zip(highs, accuracy, strict=True)],
+            "arrayminus": [x - low for low, x in zip(lows, accuracy, strict=True)],
+            "color": colour,
+            "thickness": 2,
+            "width": 0,
+        },
         customdata=[f"{row.best[0] + 1}-{row.best[1] + 1}" for row in rows],
         hovertemplate="head %{customdata}: %{x:.1%}<extra></extra>",
-    )  # fmt: skip
+    )
     lay_out(
         figure,
-        height=_ROW * len(names) + 90, margin={"l": 0, "r": 8, "t": 8, "b": 8}, font={"color": ink},
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
+        height=_ROW * len(names) + 90,
+        margin={"l": 0, "r": 8, "t": 8, "b": 8},
+        font={"color": ink},
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        dragmode=False,
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": {"size": 13, "color": ink}},
-        xaxis={"range": [0, 1.04], "tickformat": ".0%", "fixedrange": True, "zeroline": False,
-               "tickfont": {"size": 13, "color": ink}},
-        yaxis={"autorange": "reversed", "fixedrange": True, "automargin": True, "ticks": "",
-               "tickfont": {"size": 15, "color": ink}},
-    )  # fmt: skip
+        xaxis={
+            "range": [0, 1.04],
+            "tickformat": ".0%",
+            "fixedrange": True,
+            "zeroline": False,
+            "tickfont": {"size": 13, "color": ink},
+        },
+        yaxis={
+            "autorange": "reversed",
+            "fixedrange": True,
+            "automargin": True,
+            "ticks": "",
+            "tickfont": {"size": 15, "color": ink},
+        },
+    )
     return figure

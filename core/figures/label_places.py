@@ -20,10 +20,20 @@ Numbers = npt.NDArray[np.float64]
 SIZE, HEIGHT = 12.5, 16.0
 """Of a name, in pixels: the font's size and the line's height."""
 _WIDTHS = (
-    (0.30, "ijlIJ"), (0.33, " .,:'|"), (0.40, "-ftr()/"), (0.53, "sz"), (0.58, "ckLF"), (0.61, "vxyaoPTY"),
-    (0.64, "ebdghnpquES0123456789"), (0.70, "KAVBRXZC"), (0.76, "UHN"), (0.80, "DGOQ+"), (0.83, "w"), (0.87, "M"),
+    (0.30, "ijlIJ"),
+    (0.33, " .,:'|"),
+    (0.40, "-ftr()/"),
+    (0.53, "sz"),
+    (0.58, "ckLF"),
+    (0.61, "vxyaoPTY"),
+    (0.64, "ebdghnpquES0123456789"),
+    (0.70, "KAVBRXZC"),
+    (0.76, "UHN"),
+    (0.80, "DGOQ+"),
+    (0.83, "w"),
+    (0.87, "M"),
     (1.0, "mW"),
-)  # fmt: skip
+)
 """Widths of letters in shares of the font's size, as DejaVu Sans has them, which is wider than most."""
 _OF = {letter: width for width, letters in _WIDTHS for letter in letters}
 _RINGS = (0, 14, 26, 40, 56, 74, 94, 118, 144)
@@ -60,11 +70,8 @@ class Box:
     def meets(self, other: Box) -> bool:
         """Whether the two share any area."""
         return (
-            self.top < other.bottom
-            and other.top < self.bottom
-            and self.left < other.right
-            and other.left < self.right
-        )  # fmt: skip
+            self.top < other.bottom and other.top < self.bottom and self.left < other.right and other.left < self.right
+        )
 
     def nearest(self, x: float, y: float) -> tuple[float, float]:
         """Its point that is nearest to another one."""

@@ -42,32 +42,54 @@ def answers(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
     rows = layer_names(len(way.guesses))
     figure = go.Figure(
         go.Heatmap(
-            z=shown, x=[str(i + 1) for i in range(k)], y=rows, zmin=0.0, zmax=max(0.1, float(np.nanmax(shown))),
-            colorscale=scale(theme), customdata=whole, xgap=3, ygap=3, showscale=False,
+            z=shown,
+            x=[str(i + 1) for i in range(k)],
+            y=rows,
+            zmin=0.0,
+            zmax=max(0.1, float(np.nanmax(shown))),
+            colorscale=scale(theme),
+            customdata=whole,
+            xgap=3,
+            ygap=3,
+            showscale=False,
             hovertemplate="%{y}, answer %{x}: <b>%{customdata}</b><br>probability %{z:.3f}<extra></extra>",
         )
-    )  # fmt: skip
+    )
     final = way.guesses[-1].ids[0]
     for row, guess in enumerate(way.guesses):
         if final in guess.ids:
             column = guess.ids.index(final)
             figure.add_shape(
-                type="rect", x0=column - 0.47, x1=column + 0.47, y0=row - 0.45, y1=row + 0.45,
+                type="rect",
+                x0=column - 0.47,
+                x1=column + 0.47,
+                y0=row - 0.45,
+                y1=row + 0.45,
                 line={"color": accent, "width": 3},
-            )  # fmt: skip
+            )
     figure.update_xaxes(
-        side="top", type="category", fixedrange=True, showgrid=False,
+        side="top",
+        type="category",
+        fixedrange=True,
+        showgrid=False,
         title={"text": "answers, the most probable first", "standoff": 6, "font": {"color": _TEXT[theme]}},
-    )  # fmt: skip
+    )
     figure.update_yaxes(
-        autorange="reversed", type="category", fixedrange=True, showgrid=False, automargin=True,
+        autorange="reversed",
+        type="category",
+        fixedrange=True,
+        showgrid=False,
+        automargin=True,
         tickfont={"color": _TEXT[theme]},
-    )  # fmt: skip
+    )
     lay_out(
         figure,
-        height=80 + 42 * len(rows), margin={"l": 8, "r": 8, "t": 8, "b": 8}, font={"color": _TEXT[theme]},
-        dragmode=False, hoverlabel={"font": {"family": _MONO}},
-    )  # fmt: skip
+        height=80 + 42 * len(rows),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        font={"color": _TEXT[theme]},
+        dragmode=False,
+        hoverlabel={"font": {"family": _MONO}},
+    )
     write(figure, texts, size=11, family=_MONO)
     return figure
 
@@ -78,13 +100,23 @@ def path(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
     layers = list(range(len(way.probabilities)))
     line = {"mode": "lines+markers", "line": {"color": accent, "width": 2}, "showlegend": False, "cliponaxis": False}
     figure.add_scatter(
-        x=layers, y=way.probabilities, marker={"size": 8, "color": accent},
-        hovertemplate="after layer %{x}<br>probability %{y:.4f}<extra></extra>", row=1, col=1, **line,
-    )  # fmt: skip
+        x=layers,
+        y=way.probabilities,
+        marker={"size": 8, "color": accent},
+        hovertemplate="after layer %{x}<br>probability %{y:.4f}<extra></extra>",
+        row=1,
+        col=1,
+        **line,
+    )
     figure.add_scatter(
-        x=layers, y=way.ranks, marker={"size": 8, "color": accent, "symbol": "square"},
-        hovertemplate="after layer %{x}<br>place %{y:,} of " + f"{way.answers:,}<extra></extra>", row=2, col=1, **line,
-    )  # fmt: skip
+        x=layers,
+        y=way.ranks,
+        marker={"size": 8, "color": accent, "symbol": "square"},
+        hovertemplate="after layer %{x}<br>place %{y:,} of " + f"{way.answers:,}<extra></extra>",
+        row=2,
+        col=1,
+        **line,
+    )
     ink = {"color": _TEXT[theme]}
     ends = math.log10(max(way.ranks) * 1.5)
     powers = [10**i for i in range(math.ceil(math.log10(max(way.answers, 2))) + 1)]
@@ -94,9 +126,14 @@ def path(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
         title={"text": "probability", "font": ink}, range=[-0.04 * top, 1.06 * top], nticks=4, row=1, col=1
     )
     figure.update_yaxes(
-        title={"text": "place", "font": ink}, type="log", range=[max(ends, 0.7), -0.12], row=2, col=1,
-        tickvals=places, tickformat=",",
-    )  # fmt: skip
+        title={"text": "place", "font": ink},
+        type="log",
+        range=[max(ends, 0.7), -0.12],
+        row=2,
+        col=1,
+        tickvals=places,
+        tickformat=",",
+    )
     figure.update_xaxes(
         title={"text": "after layer (0: embeddings)", "font": ink}, dtick=1 if len(layers) <= 13 else None, row=2, col=1
     )

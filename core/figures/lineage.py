@@ -18,9 +18,19 @@ from core.anatomy.keep import counts
 from core.catalogue.schema import Ancestor, Branch, System
 
 MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +93,18 @@ def entries(
     ]
     found += [
         Entry(
-            s.slug, s.name, s.parent, s.branches, s.year, s.month, s.organisation, s.change,
+            s.slug,
+            s.name,
+            s.parent,
+            s.branches,
+            s.year,
+            s.month,
+            s.organisation,
+            s.change,
             tuple(sizes.get(s.slug, {}).items()),
         )
         for s in systems
-    ]  # fmt: skip
+    ]
     return tuple(sorted(found, key=lambda entry: (entry.at, entry.name.lower())))
 
 

@@ -40,15 +40,22 @@ def seen_trace(
 
     words = [["sees" if cell else "cannot see" for cell in line] for line in seen.tolist()]
     return go.Heatmap(
-        z=seen.astype(int), x=list(range(len(columns))), y=list(range(len(rows))), zmin=0, zmax=1,
-        colorscale=[[0, empty], [1, colour]], showscale=False, xgap=1, ygap=1, opacity=0.85,
+        z=seen.astype(int),
+        x=list(range(len(columns))),
+        y=list(range(len(rows))),
+        zmin=0,
+        zmax=1,
+        colorscale=[[0, empty], [1, colour]],
+        showscale=False,
+        xgap=1,
+        ygap=1,
+        opacity=0.85,
         text=[["●" if cell and dots else "" for cell in line] for line in seen.tolist()],
-        texttemplate="%{text}", textfont={"color": "#ffffff", "size": 9},
-        customdata=[
-            [f"{rows[i]} {word} {columns[j]}" for j, word in enumerate(line)] for i, line in enumerate(words)
-        ],
+        texttemplate="%{text}",
+        textfont={"color": "#ffffff", "size": 9},
+        customdata=[[f"{rows[i]} {word} {columns[j]}" for j, word in enumerate(line)] for i, line in enumerate(words)],
         hovertemplate="%{customdata}<extra>" + title + "</extra>",
-    )  # fmt: skip
+    )
 
 
 def seen_map(
@@ -92,8 +99,15 @@ def levels_map(
 
     figure = go.Figure(
         go.Heatmap(
-            z=np.where(shown, levels, np.nan), x=list(range(len(keys))), y=list(range(len(names))),
-            zmin=0, zmax=max(2, layers), colorscale="Cividis", xgap=1, ygap=1, showscale=not few,
+            z=np.where(shown, levels, np.nan),
+            x=list(range(len(keys))),
+            y=list(range(len(names))),
+            zmin=0,
+            zmax=max(2, layers),
+            colorscale="Cividis",
+            xgap=1,
+            ygap=1,
+            showscale=not few,
             colorbar={"title": {"text": "layers"}, "thickness": 10, "outlinewidth": 0, "dtick": 1 if layers < 9 else 4},
             hoverongaps=True,
             customdata=[
@@ -102,16 +116,22 @@ def levels_map(
             ],
             hovertemplate="%{customdata}<extra></extra>",
         )
-    )  # fmt: skip
+    )
     figure.add_shape(
-        type="rect", x0=-0.5, x1=len(keys) - 0.5, y0=chosen - 0.5, y1=chosen + 0.5,
+        type="rect",
+        x0=-0.5,
+        x1=len(keys) - 0.5,
+        y0=chosen - 0.5,
+        y1=chosen + 0.5,
         line={"color": ink(dark)[0], "width": 2},
-    )  # fmt: skip
+    )
     _axes(figure, rows, columns, dark)
     lay_out(figure, height=130 + min(24 * len(rows), 480))
     if few:
-        written = [[str(value) if there else "" for value, there in zip(*pair, strict=True)]
-                   for pair in zip(levels.tolist(), shown.tolist(), strict=True)]  # fmt: skip
+        written = [
+            [str(value) if there else "" for value, there in zip(*pair, strict=True)]
+            for pair in zip(levels.tolist(), shown.tolist(), strict=True)
+        ]
         write(figure, written)
     return figure
 
@@ -145,10 +165,12 @@ def growing(
     keys = _names(columns)
     trace = seen_trace(seen, names, keys, colour, ink(dark)[1], "", dots=len(columns) <= MARKED_UP_TO)
     trace.customdata = [
-        [f"{keys[j]} {'reaches' if there else 'does not reach'} {label(_cut(token))} after {names[i]}"
-         for j, there in enumerate(row)]
+        [
+            f"{keys[j]} {'reaches' if there else 'does not reach'} {label(_cut(token))} after {names[i]}"
+            for j, there in enumerate(row)
+        ]
         for i, row in enumerate(seen.tolist())
-    ]  # fmt: skip
+    ]
     figure = go.Figure(trace)
     _axes(figure, names, columns, dark)
     lay_out(figure, height=130 + min(26 * len(names), 420))
@@ -156,8 +178,14 @@ def growing(
 
 
 def _axes(figure: go.Figure, rows: Sequence[str], columns: Sequence[str], dark: bool) -> None:
-    axis: dict[str, Any] = {"tickmode": "array", "fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "",
-                            "tickfont": {"size": 12, "color": ink(dark)[0]}}  # fmt: skip
+    axis: dict[str, Any] = {
+        "tickmode": "array",
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "tickfont": {"size": 12, "color": ink(dark)[0]},
+    }
     lay_out(
         figure,
         xaxis={**axis, **_ticks(columns), "tickangle": -60, "side": "top"},

@@ -29,21 +29,29 @@ def saved_bars(
     names = [f"token {n}, “{label(text)}”" for n, text in zip(numbers, tokens, strict=True)]
     figure = go.Figure(
         go.Bar(
-            x=numbers, y=list(saved), width=1.0,
+            x=numbers,
+            y=list(saved),
+            width=1.0,
             marker={"color": [colour if value > 0 else against for value in saved], "line": {"width": 0}},
-            customdata=names, hovertemplate="%{customdata}: %{y:+.2f} bits<extra></extra>",
+            customdata=names,
+            hovertemplate="%{customdata}: %{y:+.2f} bits<extra></extra>",
         )
-    )  # fmt: skip
+    )
     for begin in range(segment, len(tokens), segment):
         figure.add_vline(x=begin + 0.5, line={"color": ink, "width": 1, "dash": "dot"}, opacity=0.7)
     lay_out(
         figure,
-        height=260, margin={"l": 0, "r": 0, "t": 8, "b": 0}, showlegend=False, bargap=0.0, font={"color": ink},
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
-        xaxis={"title": "token (dotted: a segment begins)", "fixedrange": True,
-               "showgrid": False, "zeroline": False},
+        height=260,
+        margin={"l": 0, "r": 0, "t": 8, "b": 0},
+        showlegend=False,
+        bargap=0.0,
+        font={"color": ink},
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        dragmode=False,
+        xaxis={"title": "token (dotted: a segment begins)", "fixedrange": True, "showgrid": False, "zeroline": False},
         yaxis={"title": "bits saved", "fixedrange": True, "zeroline": True, "zerolinecolor": ink},
-    )  # fmt: skip
+    )
     return figure
 
 

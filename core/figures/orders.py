@@ -45,15 +45,27 @@ def masks(
     for column, (title, seen) in enumerate(zip(_TITLES, (content, query), strict=True), start=1):
         trace = seen_trace(seen, names, names, colour, empty, title, dots=count <= MARKED_UP_TO)
         figure.add_trace(trace, row=1, col=column)
-    axis = {"tickmode": "array", "tickvals": places, "ticktext": names, "fixedrange": True, "showgrid": False,
-            "zeroline": False, "ticks": "", "tickfont": {"size": 12, "color": ink}}  # fmt: skip
+    axis = {
+        "tickmode": "array",
+        "tickvals": places,
+        "ticktext": names,
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "tickfont": {"size": 12, "color": ink},
+    }
     figure.update_xaxes(**axis, tickangle=-60)
     figure.update_yaxes(**axis, autorange="reversed", automargin=True)
     lay_out(
         figure,
-        height=150 + min(26 * count, 700), margin={"l": 0, "r": 0, "t": 28, "b": 0}, font={"color": ink},
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
-    )  # fmt: skip
+        height=150 + min(26 * count, 700),
+        margin={"l": 0, "r": 0, "t": 28, "b": 0},
+        font={"color": ink},
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        dragmode=False,
+    )
     return figure
 
 

@@ -36,11 +36,18 @@ def score_map(scores: Floats, tokens: Sequence[str], query: int, limit: float, t
     n = len(tokens)
     figure = go.Figure(
         go.Heatmap(
-            z=np.round(scores, 4), x=names, y=names, zmin=-limit, zmax=limit, colorscale=score_scale(theme),
-            showscale=False, xgap=1, ygap=1,
+            z=np.round(scores, 4),
+            x=names,
+            y=names,
+            zmin=-limit,
+            zmax=limit,
+            colorscale=score_scale(theme),
+            showscale=False,
+            xgap=1,
+            ygap=1,
             hovertemplate="<b>%{y}</b> for <b>%{x}</b><br>%{z:.3f}<extra></extra>",
         )
-    )  # fmt: skip
+    )
     ink = _INK[theme]
     figure.add_shape(type="rect", x0=-0.5, x1=n - 0.5, y0=query - 0.5, y1=query + 0.5, line={"color": ink, "width": 2})
     ticks = {"tickfont": {"size": 10 if n > 16 else 12, "color": ink}, "fixedrange": True, "showgrid": False}

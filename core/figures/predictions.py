@@ -54,31 +54,56 @@ def guess_bars(
     outside = {"textposition": "outside", "textfont": {"color": ink, "size": 13}, "cliponaxis": False}
     figure = go.Figure(
         go.Bar(
-            x=list(probabilities), y=rows, orientation="h", marker={"color": colour, "opacity": 0.85}, width=0.72,
-            text=["" if other else number for number, other in zip(numbers, longer, strict=True)], **outside,
-            customdata=[label(t) for t in labels], hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
+            x=list(probabilities),
+            y=rows,
+            orientation="h",
+            marker={"color": colour, "opacity": 0.85},
+            width=0.72,
+            text=["" if other else number for number, other in zip(numbers, longer, strict=True)],
+            **outside,
+            customdata=[label(t) for t in labels],
+            hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
         )
-    )  # fmt: skip
+    )
     if kept is not None:
         figure.add_bar(
-            x=list(kept), y=rows, orientation="h", width=0.22, marker={"color": "rgba(128,128,128,0.95)"},
-            text=[number if other else "" for number, other in zip(numbers, longer, strict=True)], **outside,
+            x=list(kept),
+            y=rows,
+            orientation="h",
+            width=0.22,
+            marker={"color": "rgba(128,128,128,0.95)"},
+            text=[number if other else "" for number, other in zip(numbers, longer, strict=True)],
+            **outside,
             hovertemplate="after temperature and cuts: %{x:.4f}<extra></extra>",
-        )  # fmt: skip
+        )
     widest = max([*probabilities, *(kept or ()), 1e-9])
     room = 1.32 if kept is None else 1.75  # the numbers stand to the right of the bars
     lay_out(
         figure,
-        height=_ROW * len(rows) + 16, margin={"l": 0, "r": 14, "t": 4, "b": 4}, showlegend=False, bargap=0.2,
-        barmode="overlay", plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False,
+        height=_ROW * len(rows) + 16,
+        margin={"l": 0, "r": 14, "t": 4, "b": 4},
+        showlegend=False,
+        bargap=0.2,
+        barmode="overlay",
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        dragmode=False,
         xaxis={"visible": False, "range": [0, (scale or widest) * room], "fixedrange": True},
         yaxis={
-            "autorange": "reversed", "tickmode": "array", "tickvals": rows, "ticktext": shown, "fixedrange": True,
-            "showgrid": False, "zeroline": False, "automargin": True, "ticks": "",
+            "autorange": "reversed",
+            "tickmode": "array",
+            "tickvals": rows,
+            "ticktext": shown,
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+            "automargin": True,
+            "ticks": "",
             "tickfont": {"size": 15, "color": ink},
         },
-        font={"color": ink}, uniformtext={"minsize": 12, "mode": "show"},
-    )  # fmt: skip
+        font={"color": ink},
+        uniformtext={"minsize": 12, "mode": "show"},
+    )
     return figure
 
 

@@ -106,10 +106,17 @@ def dots(rows: Sequence[Dot], axis: str, *, dark: bool = False) -> go.Figure:
     if base:
         # a stroke in each row, not one line through all of them: it would run through the figures at the right
         layout["shapes"] = [
-            {"type": "line", "x0": base.value, "x1": base.value, "y0": at - 0.2, "y1": at + 0.2, "layer": "below",
-             "line": {"color": GREY, "width": 2}}
+            {
+                "type": "line",
+                "x0": base.value,
+                "x1": base.value,
+                "y0": at - 0.2,
+                "y1": at + 0.2,
+                "layer": "below",
+                "line": {"color": GREY, "width": 2},
+            }
             for at in range(len(rows))
-        ]  # fmt: skip
+        ]
     return go.Figure(data=traces, layout=layout)
 
 
@@ -128,27 +135,35 @@ def scaling(points: Sequence[Point], axis: str, colours: Mapping[str, str], *, d
         colour = colours.get(name, GREY)
         traces.append(
             {
-                "type": "scatter", "mode": "lines+markers+text", "name": escaped(name),
-                "x": [p.parameters for p in own], "y": [p.value for p in own],
+                "type": "scatter",
+                "mode": "lines+markers+text",
+                "name": escaped(name),
+                "x": [p.parameters for p in own],
+                "y": [p.value for p in own],
                 "text": [escaped(p.text) for p in own],
                 "textposition": [_place(p, points) for p in own],
-                "textfont": {"color": ink, "size": 12}, "cliponaxis": False,
+                "textfont": {"color": ink, "size": 12},
+                "cliponaxis": False,
                 "line": {"color": colour, "width": 2, "dash": _DASHES[number % len(_DASHES)]},
                 "marker": {"color": colour, "size": 11, "symbol": _SYMBOLS[number % len(_SYMBOLS)]},
                 "customdata": [[p.printed, short(p.parameters)] for p in own],
                 "hovertemplate": "%{fullData.name} %{text}<br>%{customdata[1]} parameters: %{customdata[0]}"
                 "<extra></extra>",
             }
-        )  # fmt: skip
+        )
     values = [point.value for point in points]
     room = 0.16 * (max(values) - min(values) or 1.0)
     layout = _frame(ink, axis, 400)
     span = _decades(points)
     layout["xaxis"] |= {"type": "log", "range": span, "title": {"text": "parameters, by powers of ten"}, **_ticks(span)}
     layout["yaxis"] = {
-        "range": [min(values) - room, max(values) + room], "gridcolor": _GRID, "zeroline": False, "fixedrange": True,
-        "automargin": True, "tickfont": {"color": ink},
-    }  # fmt: skip
+        "range": [min(values) - room, max(values) + room],
+        "gridcolor": _GRID,
+        "zeroline": False,
+        "fixedrange": True,
+        "automargin": True,
+        "tickfont": {"color": ink},
+    }
     layout["margin"] |= {"t": layout["margin"]["t"] + (26 if len(series) > 1 else 2), "l": 4}
     if any(_place(p, points).endswith("right") for p in points):  # a name at the edge is not cut off
         layout["margin"] |= {"r": 40}
@@ -198,14 +213,27 @@ def _main(row: Dot, at: int, right: str) -> dict[str, Any]:
 
 def _marks(values: Sequence[float], at: int, look: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "type": "scatter", "mode": "markers", "x": list(values), "y": [at] * len(values), "marker": dict(look),
-        "showlegend": False, "hoverinfo": "x", "cliponaxis": False,
-    }  # fmt: skip
+        "type": "scatter",
+        "mode": "markers",
+        "x": list(values),
+        "y": [at] * len(values),
+        "marker": dict(look),
+        "showlegend": False,
+        "hoverinfo": "x",
+        "cliponaxis": False,
+    }
 
 
 def _line(x: list[float], at: int, line: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "scatter", "mode": "lines", "x": x, "y": [at, at], "line": dict(line), "hoverinfo": "skip",
-            "showlegend": False}  # fmt: skip
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": [at, at],
+        "line": dict(line),
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
 
 
 def _texts(row: Dot, at: int, right: str, ink: str) -> list[dict[str, Any]]:
@@ -258,13 +286,28 @@ def _frame(ink: str, axis: str, height: int) -> dict[str, Any]:
     words = axis if len(axis) <= _LINE else ", <br>".join(axis.rsplit(", ", 1))
     lines = 1 + words.count("<br>")
     return {
-        "height": height + 17 * (lines - 1), "margin": {"l": 4, "r": 8, "t": 10 + 18 * lines, "b": 44},
-        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)", "font": {"color": ink}, "dragmode": False,
-        "hovermode": "closest", "showlegend": False,
+        "height": height + 17 * (lines - 1),
+        "margin": {"l": 4, "r": 8, "t": 10 + 18 * lines, "b": 44},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"color": ink},
+        "dragmode": False,
+        "hovermode": "closest",
+        "showlegend": False,
         "xaxis": {"tickfont": {"color": ink}, "gridcolor": _GRID, "zeroline": False, "fixedrange": True},
         "annotations": [
-            {"text": escaped(words).replace("&lt;br&gt;", "<br>"), "x": 0, "xref": "paper", "xanchor": "left", "y": 1,
-             "yref": "paper", "yanchor": "bottom", "yshift": 6, "showarrow": False, "align": "left",
-             "font": {"color": ink, "size": 13}}
+            {
+                "text": escaped(words).replace("&lt;br&gt;", "<br>"),
+                "x": 0,
+                "xref": "paper",
+                "xanchor": "left",
+                "y": 1,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "yshift": 6,
+                "showarrow": False,
+                "align": "left",
+                "font": {"color": ink, "size": 13},
+            }
         ],
-    }  # fmt: skip
+    }

@@ -43,17 +43,27 @@ def join_tree(leaves: Sequence[str], joins: Sequence[tuple[int, str, int]], *, d
         (x0, y0), (x1, y1) = nodes[at], nodes[at + 1]
         last = step == len(joins)
         traces.append(
-            {"x": [x0, x0, x1, x1], "y": [y0, step, step, y1], "mode": "lines", "hoverinfo": "skip",
-             "line": {"color": accent, "width": 3 if last else 1.5}}
-        )  # fmt: skip
+            {
+                "x": [x0, x0, x1, x1],
+                "y": [y0, step, step, y1],
+                "mode": "lines",
+                "hoverinfo": "skip",
+                "line": {"color": accent, "width": 3 if last else 1.5},
+            }
+        )
         nodes[at : at + 2] = [((x0 + x1) / 2, float(step))]
         marks.append(((x0 + x1) / 2, float(step), piece, f"step {step}: {piece}, join number {rank + 1:,}"))
     if marks:
         traces.append(
-            {"x": [mark[0] for mark in marks], "y": [mark[1] for mark in marks], "mode": "markers",
-             "marker": {"size": 9, "color": accent}, "hovertext": [label(mark[3]) for mark in marks],
-             "hoverinfo": "text"}
-        )  # fmt: skip
+            {
+                "x": [mark[0] for mark in marks],
+                "y": [mark[1] for mark in marks],
+                "mode": "markers",
+                "marker": {"size": 9, "color": accent},
+                "hovertext": [label(mark[3]) for mark in marks],
+                "hoverinfo": "text",
+            }
+        )
     figure = go.Figure([{"type": "scatter", **trace} for trace in traces])
     lay_out(figure, annotations=[_tag(x, y, piece, dark=dark, shift=13) for x, y, piece, _ in marks])
     rows = max(1, len(joins))
@@ -72,21 +82,28 @@ def tries(word: str, found: Sequence[Try], *, dark: bool = False) -> go.Figure:
     for hit in (False, True):
         ones = [(number, one) for number, one in enumerate(rows, start=1) if one.found == hit]
         figure.add_bar(
-            base=[one.start for _, one in ones], x=[one.end - one.start for _, one in ones],
-            y=[number for number, _ in ones], orientation="h", width=0.74,
+            base=[one.start for _, one in ones],
+            x=[one.end - one.start for _, one in ones],
+            y=[number for number, _ in ones],
+            orientation="h",
+            width=0.74,
             marker={
                 "color": accent if hit else "rgba(128,134,145,0.12)",
                 "line": {"color": accent if hit else _GREY, "width": 1},
             },
-            text=[label(one.piece) + (" ✓" if hit else "") for _, one in ones], textposition="inside",
-            insidetextanchor="middle", textangle=0, constraintext="none", cliponaxis=False,
+            text=[label(one.piece) + (" ✓" if hit else "") for _, one in ones],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            constraintext="none",
+            cliponaxis=False,
             textfont={"family": _MONO, "size": 12, "color": ("#14181D" if dark else "#FFFFFF") if hit else ink},
             hovertext=[
                 f"look {number}: {label(one.piece)}, {'in the vocabulary' if hit else 'not in it'}"
                 for number, one in ones
             ],
             hoverinfo="text",
-        )  # fmt: skip
+        )
     _letters(figure, list(word), [i + 0.5 for i in range(len(word))], ink)
     _frame(figure, dark, height=70 + 24 * len(rows))
     lay_out(figure, barmode="overlay", bargap=0.1)
@@ -115,25 +132,34 @@ def lattice(
         top = _height(edge.end - edge.start)
         arcs.append(
             {
-                "type": "scatter", "mode": "lines", "opacity": 1.0 if mine else 0.25 + 0.6 * min(1.0, weight),
+                "type": "scatter",
+                "mode": "lines",
+                "opacity": 1.0 if mine else 0.25 + 0.6 * min(1.0, weight),
                 "x": [edge.start + (edge.end - edge.start) * t for t in points],
                 "y": [top * sin(pi * t) for t in points],
                 "line": {
-                    "color": accent if mine else _GREY, "width": 1.2 + 4.5 * min(1.0, weight),
+                    "color": accent if mine else _GREY,
+                    "width": 1.2 + 4.5 * min(1.0, weight),
                     "dash": "solid" if edge.known else "dot",
                 },
                 "hoverinfo": "text",
                 "hovertext": f"{label(edge.piece)}: log p = {edge.score:.2f}{'' if edge.known else ', unknown'}, on "
                 f"{label(percent(weight))} of the cuts",
             }
-        )  # fmt: skip
+        )
         if mine or (weight >= _SHOWN and edge.end - edge.start > 1):
             tags.append(((edge.start + edge.end) / 2, top, edge.piece.replace("▁", "␣"), mine))
     gaps = list(range(len(text) + 1))
     arcs.append(
-        {"type": "scatter", "x": gaps, "y": [0] * len(gaps), "mode": "markers", "hoverinfo": "skip",
-         "marker": {"size": 8, "color": ink}}
-    )  # fmt: skip
+        {
+            "type": "scatter",
+            "x": gaps,
+            "y": [0] * len(gaps),
+            "mode": "markers",
+            "hoverinfo": "skip",
+            "marker": {"size": 8, "color": ink},
+        }
+    )
     figure = go.Figure(arcs)
     lay_out(figure, annotations=[_tag(x, y, piece, dark=dark, strong=mine) for x, y, piece, mine in tags])
     _letters(figure, list(text), [i + 0.5 for i in range(len(text))], ink)
@@ -150,29 +176,51 @@ def _height(length: int) -> float:
 
 def _tag(x: float, y: float, piece: str, *, dark: bool, shift: int = 0, strong: bool = True) -> dict[str, Any]:
     return {
-        "x": x, "y": y, "text": f"<b>{label(piece)}</b>" if strong else label(piece), "showarrow": False,
-        "yshift": shift, "bgcolor": _GROUND[dark], "borderpad": 1,
+        "x": x,
+        "y": y,
+        "text": f"<b>{label(piece)}</b>" if strong else label(piece),
+        "showarrow": False,
+        "yshift": shift,
+        "bgcolor": _GROUND[dark],
+        "borderpad": 1,
         "font": {"family": _MONO, "size": 12 if strong else 11, "color": _INK[dark]},
-    }  # fmt: skip
+    }
 
 
 def _letters(figure: go.Figure, letters: Sequence[str], places: Sequence[float], ink: str) -> None:
     figure.update_xaxes(
-        tickmode="array", tickvals=list(places), ticktext=[label(sign) for sign in letters],
-        tickfont={"family": _MONO, "size": 15 if len(letters) <= 24 else 11, "color": ink}, tickangle=0,
-        ticks="", showgrid=False, zeroline=False, fixedrange=True,
-    )  # fmt: skip
+        tickmode="array",
+        tickvals=list(places),
+        ticktext=[label(sign) for sign in letters],
+        tickfont={"family": _MONO, "size": 15 if len(letters) <= 24 else 11, "color": ink},
+        tickangle=0,
+        ticks="",
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+    )
 
 
 def _frame(figure: go.Figure, dark: bool, height: int) -> None:
     ink = _INK[dark]
     lay_out(
         figure,
-        height=height, margin={"l": 8, "r": 8, "t": 8, "b": 34}, showlegend=False, dragmode=False,
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink}, hovermode="closest",
+        height=height,
+        margin={"l": 8, "r": 8, "t": 8, "b": 34},
+        showlegend=False,
+        dragmode=False,
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        font={"color": ink},
+        hovermode="closest",
         hoverlabel={"bgcolor": _GROUND[dark], "font": {"color": ink, "family": _MONO}},
-    )  # fmt: skip
+    )
     figure.update_yaxes(
-        fixedrange=True, zeroline=False, ticks="", automargin=True, gridcolor="rgba(128,128,128,0.18)",
-        tickfont={"color": ink}, title={"font": {"color": ink}},
-    )  # fmt: skip
+        fixedrange=True,
+        zeroline=False,
+        ticks="",
+        automargin=True,
+        gridcolor="rgba(128,128,128,0.18)",
+        tickfont={"color": ink},
+        title={"font": {"color": ink}},
+    )

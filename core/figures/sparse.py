@@ -72,9 +72,13 @@ def pattern(
     )
     for kind in listed:
         figure.add_scatter(
-            x=[None], y=[None], mode="markers", name=KIND_NAMES[kind], hoverinfo="skip",
+            x=[None],
+            y=[None],
+            mode="markers",
+            name=KIND_NAMES[kind],
+            hoverinfo="skip",
             marker={"symbol": "square", "size": 12, "color": colours[kind]},
-        )  # fmt: skip
+        )
     end = total * block_size
     line = "#1A1F24" if theme == "light" else "#E8ECF0"
     for position, _ in marks:
@@ -155,11 +159,15 @@ def cost_curve(costs: Sequence[Cost], here: int, name: str = "sparse") -> go.Fig
         (name, [cost.sparse for cost in costs], SPARSE, "solid", "circle"),
     ):
         figure.add_scatter(
-            x=lengths, y=values, name=f"{called} attention", mode="lines+markers",
-            line={"color": colour, "width": 3, "dash": dash}, marker={"symbol": symbol, "size": 8},
+            x=lengths,
+            y=values,
+            name=f"{called} attention",
+            mode="lines+markers",
+            line={"color": colour, "width": 3, "dash": dash},
+            marker={"symbol": symbol, "size": 8},
             customdata=[in_words(value) for value in values],
             hovertemplate="%{x:,} tokens: %{customdata} scores<extra>" + called + "</extra>",
-        )  # fmt: skip
+        )
     figure.add_vline(x=here, line={"width": 1, "dash": "dot", "color": FULL}, annotation_text="your text")
     lay_out(
         figure,
@@ -196,11 +204,17 @@ def answers(found: Sequence[Answer]) -> go.Figure:
         ("full", [answer.full for answer in ordered], FULL, "/"),
     ):
         figure.add_bar(
-            y=list(range(len(words))), x=values, name=f"{name} attention", orientation="h",
+            y=list(range(len(words))),
+            x=values,
+            name=f"{name} attention",
+            orientation="h",
             marker={"color": colour, "pattern": {"shape": pattern_shape}},
-            text=[percent(value) for value in values], textposition="outside", cliponaxis=False,
-            customdata=words, hovertemplate="%{customdata}: %{x:.4f}<extra>" + name + "</extra>",
-        )  # fmt: skip
+            text=[percent(value) for value in values],
+            textposition="outside",
+            cliponaxis=False,
+            customdata=words,
+            hovertemplate="%{customdata}: %{x:.4f}<extra>" + name + "</extra>",
+        )
     top = max((max(answer.sparse, answer.full) for answer in found), default=1.0)
     lay_out(
         figure,

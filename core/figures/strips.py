@@ -68,28 +68,46 @@ def strips(
     hover = f"{where}<br>{label(what)} %{{z:.3f}}<extra></extra>"
     figure = go.Figure(
         go.Heatmap(
-            z=np.round(values.astype(np.float32), 4), x=list(range(len(tops))), y=list(range(len(names))),
+            z=np.round(values.astype(np.float32), 4),
+            x=list(range(len(tops))),
+            y=list(range(len(names))),
             colorscale=colours,
-            zmin=-high if signed else 0.0, zmax=high, showscale=digits is None, hoverongaps=False,
-            xgap=1 if len(tops) <= 40 else 0, ygap=1 if len(names) <= 40 else 0,
+            zmin=-high if signed else 0.0,
+            zmax=high,
+            showscale=digits is None,
+            hoverongaps=False,
+            xgap=1 if len(tops) <= 40 else 0,
+            ygap=1 if len(names) <= 40 else 0,
             colorbar={"thickness": 10, "outlinewidth": 0, "tickfont": {"color": ink(dark)}},
-            hovertemplate=hover, **named,
+            hovertemplate=hover,
+            **named,
         )
-    )  # fmt: skip
+    )
     axis: dict[str, Any] = {
-        "fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "", "tickfont": {"color": ink(dark)},
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "tickfont": {"color": ink(dark)},
         "automargin": True,
-    }  # fmt: skip
+    }
     lay_out(
         figure,
-        height=70 + row_height * len(names) + (20 if across else 0), margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        dragmode=False, font={"color": ink(dark)}, plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
+        height=70 + row_height * len(names) + (20 if across else 0),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        dragmode=False,
+        font={"color": ink(dark)},
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
         xaxis=axis | _ticks(tops) | {"side": "top", "title": across, "tickangle": 0 if _short(tops) else -60},
         yaxis=axis | (_all(names) if row_height >= _LINE else _ticks(names)) | {"autorange": "reversed", "title": down},
-    )  # fmt: skip
+    )
     if digits is not None:
-        write(figure, [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in values],
-              size=12 if len(tops) <= _WIDE else 11)  # fmt: skip
+        write(
+            figure,
+            [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in values],
+            size=12 if len(tops) <= _WIDE else 11,
+        )
     return figure
 
 

@@ -55,12 +55,19 @@ def of_head(found: AttentionMap, layer: int, head: int) -> Numbers:
 def of_map(found: AttentionMap) -> Numbers:
     """All heads, one weight a row, without what was not computed; everything counts from 1."""
     rows = (
-        (layer + 1, head + 1, query + 1, found.query_tokens[query], key + 1, found.key_tokens[key],
-         float(found.weights[layer, head, query, key]))
+        (
+            layer + 1,
+            head + 1,
+            query + 1,
+            found.query_tokens[query],
+            key + 1,
+            found.key_tokens[key],
+            float(found.weights[layer, head, query, key]),
+        )
         for layer in range(found.layers)
         for head in range(found.heads)
         for query, key in np.argwhere(found.computed(layer, head)).tolist()
-    )  # fmt: skip
+    )
     return Numbers(("layer", "head", "query", "query token", "key", "key token", "weight"), tuple(rows))
 
 

@@ -20,8 +20,13 @@ from core.figures.numbers import short
 
 ORDER: tuple[Branch | None, ...] = (None, "encoder", "efficient", "encoder-decoder", "decoder")
 """Lanes from top to bottom: ancestors, then those that descend from an encoder near it, so that lines stay short."""
-TITLES = {None: "Roots", "encoder": "Encoder", "decoder": "Decoder", "encoder-decoder": "Encoder-decoder",
-          "efficient": "Efficient"}  # fmt: skip
+TITLES = {
+    None: "Roots",
+    "encoder": "Encoder",
+    "decoder": "Decoder",
+    "encoder-decoder": "Encoder-decoder",
+    "efficient": "Efficient",
+}
 SYMBOLS: dict[Branch | None, str] = {
     "encoder": "circle",
     "decoder": "square",

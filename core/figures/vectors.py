@@ -62,34 +62,52 @@ def plane(points: Sequence[Point], titles: tuple[str, str], *, dark: bool = Fals
     for group, (colour, symbol) in groups.items():
         own = [point for point in points if point.group == group]
         figure.add_scatter(
-            x=[point.x for point in own], y=[point.y for point in own], mode="markers",
+            x=[point.x for point in own],
+            y=[point.y for point in own],
+            mode="markers",
             name=label(group) or "word",
             marker={"size": 14, "color": colour, "symbol": symbol, "line": {"width": 1, "color": ink(dark)}},
-            hovertext=[_hover(point) for point in own], hovertemplate="%{hovertext}<extra></extra>",
+            hovertext=[_hover(point) for point in own],
+            hovertemplate="%{hovertext}<extra></extra>",
             cliponaxis=False,
-        )  # fmt: skip
+        )
     figure.add_scatter(  # names last, so that no marker lies over them
-        x=[point.x for point in points], y=[point.y for point in points], mode="markers+text", hoverinfo="skip",
+        x=[point.x for point in points],
+        y=[point.y for point in points],
+        mode="markers+text",
+        hoverinfo="skip",
         marker={"size": 14, "opacity": 0},
-        text=[label(point.name) for point in points], textposition="top center", textfont={"color": ink(dark)},
-        showlegend=False, cliponaxis=False,
-    )  # fmt: skip
+        text=[label(point.name) for point in points],
+        textposition="top center",
+        textfont={"color": ink(dark)},
+        showlegend=False,
+        cliponaxis=False,
+    )
     (left, right), (low, high) = (_span([getattr(point, axis) for point in points]) for axis in "xy")
     reach = max(right - left, high - low) / 2
     axis: dict[str, Any] = {
-        "fixedrange": True, "showgrid": True, "gridcolor": _GRID, "zeroline": False, "showticklabels": False,
+        "fixedrange": True,
+        "showgrid": True,
+        "gridcolor": _GRID,
+        "zeroline": False,
+        "showticklabels": False,
         "ticks": "",
-    }  # fmt: skip
+    }
     lay_out(
         figure,
-        height=430, margin={"l": 8, "r": 8, "t": 8, "b": 8}, dragmode=False, font={"color": ink(dark)},
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", showlegend=list(groups) != [""],
+        height=430,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        dragmode=False,
+        font={"color": ink(dark)},
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        showlegend=list(groups) != [""],
         legend={"orientation": "h", "y": -0.08, "yanchor": "top", "x": 0, "itemclick": False, "itemdoubleclick": False},
         hoverlabel={"align": "left"},
         xaxis=axis | {"title": {"text": titles[0], "standoff": 4}, "range": _around((left + right) / 2, reach)},
-        yaxis=axis | {"title": {"text": titles[1], "standoff": 4}, "range": _around((low + high) / 2, reach),
-                      "scaleanchor": "x"},
-    )  # fmt: skip
+        yaxis=axis
+        | {"title": {"text": titles[1], "standoff": 4}, "range": _around((low + high) / 2, reach), "scaleanchor": "x"},
+    )
     return figure
 
 
@@ -133,24 +151,45 @@ def cosines(matrix: NDArray[np.floating], names: Sequence[str], *, dark: bool = 
     labels = [label(name) for name in names]
     figure = go.Figure(
         go.Heatmap(
-            z=shown, x=places, y=places, colorscale=scale("dark" if dark else "light"), zmin=min(low, high - 0.05),
-            zmax=high, xgap=1, ygap=1, showscale=False, hoverongaps=False,
+            z=shown,
+            x=places,
+            y=places,
+            colorscale=scale("dark" if dark else "light"),
+            zmin=min(low, high - 0.05),
+            zmax=high,
+            xgap=1,
+            ygap=1,
+            showscale=False,
+            hoverongaps=False,
             customdata=[[f"{a} and {b}" for b in labels] for a in labels],
             hovertemplate="%{customdata}: %{z:.2f}<extra></extra>",
         )
-    )  # fmt: skip
+    )
     axis: dict[str, Any] = {
-        "tickmode": "array", "tickvals": places, "ticktext": labels, "fixedrange": True, "showgrid": False,
-        "ticks": "", "zeroline": False, "tickfont": {"color": ink(dark)},
-    }  # fmt: skip
+        "tickmode": "array",
+        "tickvals": places,
+        "ticktext": labels,
+        "fixedrange": True,
+        "showgrid": False,
+        "ticks": "",
+        "zeroline": False,
+        "tickfont": {"color": ink(dark)},
+    }
     lay_out(
         figure,
-        height=90 + 27 * count, margin={"l": 8, "r": 56, "t": 8, "b": 8}, dragmode=False, font={"color": ink(dark)},
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)",
-        xaxis=axis | {"side": "top", "tickangle": -60}, yaxis=axis | {"autorange": "reversed"},
-    )  # fmt: skip
+        height=90 + 27 * count,
+        margin={"l": 8, "r": 56, "t": 8, "b": 8},
+        dragmode=False,
+        font={"color": ink(dark)},
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        xaxis=axis | {"side": "top", "tickangle": -60},
+        yaxis=axis | {"autorange": "reversed"},
+    )
     if count <= 16:
-        written = [["" if i == j else f"{value:.2f}".replace("0.", ".") for j, value in enumerate(row)]
-                   for i, row in enumerate(matrix.tolist())]  # fmt: skip
+        written = [
+            ["" if i == j else f"{value:.2f}".replace("0.", ".") for j, value in enumerate(row)]
+            for i, row in enumerate(matrix.tolist())
+        ]
         write(figure, written, size=11)
     return figure

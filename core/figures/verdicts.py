@@ -39,25 +39,55 @@ def verdict_bars(
     names = [f"<b>{label(text)} ◂</b>  " if i in replaced else f"{label(text)}  " for i, text in enumerate(tokens)]
     figure = go.Figure(
         go.Bar(
-            x=list(probabilities), y=rows, orientation="h", width=0.7,
-            marker={"color": [colour if p > threshold else "#9AA3AB" for p in probabilities],
-                    "pattern": {"shape": hatch, "fgcolor": "#ffffff", "solidity": 0.35}},
-            text=[percent(p) for p in probabilities], textposition="outside", cliponaxis=False,
+            x=list(probabilities),
+            y=rows,
+            orientation="h",
+            width=0.7,
+            marker={
+                "color": [colour if p > threshold else "#9AA3AB" for p in probabilities],
+                "pattern": {"shape": hatch, "fgcolor": "#ffffff", "solidity": 0.35},
+            },
+            text=[percent(p) for p in probabilities],
+            textposition="outside",
+            cliponaxis=False,
             textfont={"color": ink, "size": 13},
-            customdata=[label(t) for t in tokens], hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
+            customdata=[label(t) for t in tokens],
+            hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
         )
-    )  # fmt: skip
+    )
     figure.add_vline(x=threshold, line={"color": ink, "width": 1, "dash": "dot"}, opacity=0.6)
     lay_out(
         figure,
-        height=_TOKEN * len(rows) + 40, margin={"l": 0, "r": 0, "t": 4, "b": 30}, showlegend=False, bargap=0.2,
-        plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", dragmode=False, font={"color": ink},
-        xaxis={"range": [0, 1.14], "fixedrange": True, "tickvals": [0, threshold, 1], "tickformat": ".0%",
-               "showgrid": False, "zeroline": False, "tickfont": {"size": 13, "color": ink}},
-        yaxis={"autorange": "reversed", "tickmode": "array", "tickvals": rows, "ticktext": names, "fixedrange": True,
-               "showgrid": False, "zeroline": False, "automargin": True, "ticks": "",
-               "tickfont": {"size": 15, "color": ink}},
-    )  # fmt: skip
+        height=_TOKEN * len(rows) + 40,
+        margin={"l": 0, "r": 0, "t": 4, "b": 30},
+        showlegend=False,
+        bargap=0.2,
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        dragmode=False,
+        font={"color": ink},
+        xaxis={
+            "range": [0, 1.14],
+            "fixedrange": True,
+            "tickvals": [0, threshold, 1],
+            "tickformat": ".0%",
+            "showgrid": False,
+            "zeroline": False,
+            "tickfont": {"size": 13, "color": ink},
+        },
+        yaxis={
+            "autorange": "reversed",
+            "tickmode": "array",
+            "tickvals": rows,
+            "ticktext": names,
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+            "automargin": True,
+            "ticks": "",
+            "tickfont": {"size": 15, "color": ink},
+        },
+    )
     return figure
 
 

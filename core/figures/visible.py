@@ -33,15 +33,31 @@ def visible_map(
     ]
     figure = go.Figure(
         go.Heatmap(
-            z=allowed.astype(int), x=list(range(len(columns))), y=list(range(len(rows))), zmin=0, zmax=1,
-            colorscale=[[0, empty], [1, colour]], showscale=False, xgap=1, ygap=1, opacity=0.85,
+            z=allowed.astype(int),
+            x=list(range(len(columns))),
+            y=list(range(len(rows))),
+            zmin=0,
+            zmax=1,
+            colorscale=[[0, empty], [1, colour]],
+            showscale=False,
+            xgap=1,
+            ygap=1,
+            opacity=0.85,
             text=[["●" if cell and named else "" for cell in cells] for cells in allowed.tolist()],
-            texttemplate="%{text}", textfont={"color": "#ffffff", "size": 8}, customdata=said,
+            texttemplate="%{text}",
+            textfont={"color": "#ffffff", "size": 8},
+            customdata=said,
             hovertemplate="%{customdata}<extra></extra>",
         )
-    )  # fmt: skip
-    axis = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "", "tickmode": "array",
-            "tickfont": {"size": 11, "color": ink}}  # fmt: skip
+    )
+    axis = {
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "tickmode": "array",
+        "tickfont": {"size": 11, "color": ink},
+    }
     lay_out(
         figure,
         xaxis={

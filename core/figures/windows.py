@@ -22,11 +22,18 @@ def bars(names: Sequence[str], words: Sequence[tuple[str, Sequence[float]]]) -> 
     for index, (name, (colour, shape)) in reversed(list(enumerate(zip(names, WAYS, strict=False)))):
         values = [chances[index] for _, chances in ordered]
         figure.add_bar(
-            y=list(range(len(ordered))), x=values, name=name, orientation="h", legendrank=index,
-            marker={"color": colour, "pattern": {"shape": shape}}, customdata=shown,
-            text=[percent(value) for value in values], textposition="outside", cliponaxis=False,
+            y=list(range(len(ordered))),
+            x=values,
+            name=name,
+            orientation="h",
+            legendrank=index,
+            marker={"color": colour, "pattern": {"shape": shape}},
+            customdata=shown,
+            text=[percent(value) for value in values],
+            textposition="outside",
+            cliponaxis=False,
             hovertemplate="%{customdata}: %{x:.4f}<extra>" + name + "</extra>",
-        )  # fmt: skip
+        )
     top = max((max(chances) for _, chances in words), default=1.0)
     lay_out(
         figure,

@@ -45,24 +45,47 @@ def word_looks(words: Sequence[str], chosen: int, models: Sequence[Looks], theme
     figure = make_subplots(rows=len(models), cols=1, shared_xaxes=True, vertical_spacing=0.3 / (len(models) + 1))
     for row, model in enumerate(models, 1):
         figure.add_bar(
-            x=names, y=[*np.round(model.weights, 4).tolist(), round(model.rest, 4)],
-            marker={"color": [model.colour] * len(words) + ["#808691"]}, showlegend=False, row=row, col=1,
+            x=names,
+            y=[*np.round(model.weights, 4).tolist(), round(model.rest, 4)],
+            marker={"color": [model.colour] * len(words) + ["#808691"]},
+            showlegend=False,
+            row=row,
+            col=1,
             hovertemplate="%{x}: %{y:.3f}<extra></extra>",
-        )  # fmt: skip
+        )
         unseen = [name if not seen else None for name, seen in zip(names, model.computed, strict=False)]
         figure.add_bar(
-            x=[name for name in unseen if name], y=[1.0 for name in unseen if name], width=1.0, showlegend=False,
-            marker={"color": _UNSEEN[theme]}, hovertemplate="%{x}: not computed<extra></extra>", row=row, col=1,
-        )  # fmt: skip
+            x=[name for name in unseen if name],
+            y=[1.0 for name in unseen if name],
+            width=1.0,
+            showlegend=False,
+            marker={"color": _UNSEEN[theme]},
+            hovertemplate="%{x}: not computed<extra></extra>",
+            row=row,
+            col=1,
+        )
         figure.add_annotation(
-            text=f"<b>{label(model.title)}</b>", x=0, xref="paper", xanchor="left", y=1.04, yanchor="bottom",
-            yref="y domain" if row == 1 else f"y{row} domain", showarrow=False, font={"color": ink, "size": 13},
-        )  # fmt: skip
+            text=f"<b>{label(model.title)}</b>",
+            x=0,
+            xref="paper",
+            xanchor="left",
+            y=1.04,
+            yanchor="bottom",
+            yref="y domain" if row == 1 else f"y{row} domain",
+            showarrow=False,
+            font={"color": ink, "size": 13},
+        )
     across = {
-        "type": "category", "categoryorder": "array", "categoryarray": names, "fixedrange": True, "showgrid": False,
-        "tickangle": -60, "tickfont": {"family": _MONO, "size": 12, "color": ink}, "automargin": True,
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": names,
+        "fixedrange": True,
+        "showgrid": False,
+        "tickangle": -60,
+        "tickfont": {"family": _MONO, "size": 12, "color": ink},
+        "automargin": True,
         "labelalias": {name: label(_short(word)) for name, word in zip(names, words, strict=False)},
-    }  # fmt: skip
+    }
     up = {"range": [0, 1.02], "tickvals": [0, 0.5, 1], "fixedrange": True, "tickfont": {"color": ink}}
     rows = ["", *range(2, len(models) + 1)]  # as plotly numbers axes
     axes = {f"xaxis{row}": across for row in rows} | {f"yaxis{row}": up for row in rows}
@@ -72,9 +95,15 @@ def word_looks(words: Sequence[str], chosen: int, models: Sequence[Looks], theme
         figure,
         **axes | {f"xaxis{rows[-1]}": across | named},
         shapes=[upright(chosen, row=row, line=here) for row in range(1, len(models) + 1)],
-        height=_ROW * len(models) + 90, margin={"l": 8, "r": 8, "t": 26, "b": 8}, barmode="overlay", bargap=0.25,
-        dragmode=False, plot_bgcolor="rgba(0,0,0,0)", paper_bgcolor="rgba(0,0,0,0)", font={"color": ink},
-    )  # fmt: skip
+        height=_ROW * len(models) + 90,
+        margin={"l": 8, "r": 8, "t": 26, "b": 8},
+        barmode="overlay",
+        bargap=0.25,
+        dragmode=False,
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
+        font={"color": ink},
+    )
     return figure
 
 

@@ -38,10 +38,15 @@ def beam_steps(
         if now.index < len(forced):
             survivors = {chosen}
         yield GenerationStep(
-            now.index, Alternative(chosen, wording.token(chosen), own, own),
-            _options(now.scores[parent], survivors, wording), wording.text(shown[0].ids), shown[0].ids,
-            beams=_told(shown, wording), finished=bool(now.reason), reason=now.reason,
-        )  # fmt: skip
+            now.index,
+            Alternative(chosen, wording.token(chosen), own, own),
+            _options(now.scores[parent], survivors, wording),
+            wording.text(shown[0].ids),
+            shown[0].ids,
+            beams=_told(shown, wording),
+            finished=bool(now.reason),
+            reason=now.reason,
+        )
 
 
 def _parent(now: Round) -> int:

@@ -215,9 +215,17 @@ def _one_by_one(
         text = wording.text(ids)
         reason = why(chosen.id, text, decoding, ends, full if index == budget - 1 else "")
         yield GenerationStep(
-            index, chosen, alternatives, text, ids, reader.attention, reader.cross,
-            finished=bool(reason), reason=reason, spread=spread,
-        )  # fmt: skip
+            index,
+            chosen,
+            alternatives,
+            text,
+            ids,
+            reader.attention,
+            reader.cross,
+            finished=bool(reason),
+            reason=reason,
+            spread=spread,
+        )
         if reason:
             return
         feed = torch.tensor([[chosen.id]], device=checkpoint.model.device)

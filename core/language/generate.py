@@ -41,7 +41,7 @@ def generate(
     room = None if limit is None else limit - len(ids)
     return decode.steps(
         checkpoint, ids, decoding or Decoding(), room=room, forced=forced, with_attention=with_attention
-    )  # fmt: skip
+    )
 
 
 def prompt_ids(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> tuple[int, ...]:

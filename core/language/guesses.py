@@ -59,9 +59,12 @@ def _swapped(one: str, other: str) -> bool:
     if len(one) != len(other):
         return False
     differ = [i for i in range(len(one)) if one[i] != other[i]]
-    return len(differ) == 2 and differ[1] == differ[0] + 1 and one[differ[0]] == other[differ[1]] and (
-        one[differ[1]] == other[differ[0]]
-    )  # fmt: skip
+    return (
+        len(differ) == 2
+        and differ[1] == differ[0] + 1
+        and one[differ[0]] == other[differ[1]]
+        and (one[differ[1]] == other[differ[0]])
+    )
 
 
 def _doubled(one: str, other: str) -> bool:

@@ -12,9 +12,22 @@ from core.errors import InputTooLong
 
 _NAMES = ("max_position_embeddings", "n_positions", "n_ctx")
 _COUNT_FROM_PADDING = frozenset(
-    {"roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "data2vec-text", "longformer",
-     "mpnet", "bertweet", "xmod", "ibert", "esm", "prophetnet"}
-)  # fmt: skip
+    {
+        "roberta",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+        "roberta-prelayernorm",
+        "camembert",
+        "data2vec-text",
+        "longformer",
+        "mpnet",
+        "bertweet",
+        "xmod",
+        "ibert",
+        "esm",
+        "prophetnet",
+    }
+)
 _UNSTATED = 1_000_000
 """transformers writes an astronomical number into ``model_max_length`` where no length is known."""
 

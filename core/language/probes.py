@@ -45,13 +45,40 @@ class Verdict:
 
 
 _THINGS_OF_THE_SEA = (
-    "dolphins", "whales", "sharks", "crabs", "penguins", "octopus", "squid", "lobsters", "otters", "rays", "birds",
-    "corals", "shrimp", "jellyfish",
-)  # fmt: skip
+    "dolphins",
+    "whales",
+    "sharks",
+    "crabs",
+    "penguins",
+    "octopus",
+    "squid",
+    "lobsters",
+    "otters",
+    "rays",
+    "birds",
+    "corals",
+    "shrimp",
+    "jellyfish",
+)
 _POOR = (
-    "bad", "terrible", "awful", "boring", "horrible", "poor", "disappointing", "dull", "stupid", "disaster", "mess",
-    "failure", "worthless", "garbage", "worst", "pathetic", "dreadful",
-)  # fmt: skip
+    "bad",
+    "terrible",
+    "awful",
+    "boring",
+    "horrible",
+    "poor",
+    "disappointing",
+    "dull",
+    "stupid",
+    "disaster",
+    "mess",
+    "failure",
+    "worthless",
+    "garbage",
+    "worst",
+    "pathetic",
+    "dreadful",
+)
 
 PROBES: tuple[Probe, ...] = (
     Probe(

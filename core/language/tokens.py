@@ -54,8 +54,11 @@ def style(tokenizer: PreTrainedTokenizerBase) -> Style:
         return found is not None and found != unknown
 
     probes: tuple[tuple[str, Style], ...] = (
-        ("##s", "wordpiece"), ("Ġ", "byte-level"), ("▁", "sentencepiece"), ("e</w>", "end-of-word"),
-    )  # fmt: skip
+        ("##s", "wordpiece"),
+        ("Ġ", "byte-level"),
+        ("▁", "sentencepiece"),
+        ("e</w>", "end-of-word"),
+    )
     return next((name for piece, name in probes if knows(piece)), "plain")
 
 

@@ -118,9 +118,14 @@ def rewrite(
     limit = max_tokens(checkpoint)
     room = None if limit is None else limit - len(request.prompt)
     return decode.steps(
-        checkpoint, request.prompt, decoding or Decoding(), room=room, forced=forced, source=request.source,
+        checkpoint,
+        request.prompt,
+        decoding or Decoding(),
+        room=room,
+        forced=forced,
+        source=request.source,
         with_attention=False,
-    )  # fmt: skip
+    )
 
 
 def replay(checkpoint: Checkpoint, text: str, task: str, ids: Sequence[int]) -> tuple[GenerationStep, ...]:

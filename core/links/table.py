@@ -31,9 +31,20 @@ _DECODING: dict[str, Parameter] = {
 }
 
 _SEARCHED = (
-    "name", "type", "objective", "tokeniser", "vocabulary", "unknown", "embeddings", "attention", "activation",
-    "parameters", "training", "data", "batch",
-)  # fmt: skip
+    "name",
+    "type",
+    "objective",
+    "tokeniser",
+    "vocabulary",
+    "unknown",
+    "embeddings",
+    "attention",
+    "activation",
+    "parameters",
+    "training",
+    "data",
+    "batch",
+)
 """Columns of the big table that can be searched each."""
 
 PAGES: dict[str, dict[str, Parameter]] = {

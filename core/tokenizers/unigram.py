@@ -100,10 +100,8 @@ def nbest(found: Lattice, count: int) -> tuple[Path, ...]:
     kept: list[list[tuple[float, Edge | None, int]]] = [[(0.0, None, 0)]]
     for ending in found.into()[1:]:
         ways = [
-            (score + edge.score, edge, place)
-            for edge in ending
-            for place, (score, _, _) in enumerate(kept[edge.start])
-        ]  # fmt: skip
+            (score + edge.score, edge, place) for edge in ending for place, (score, _, _) in enumerate(kept[edge.start])
+        ]
         ways.sort(key=lambda way: -way[0])  # stable: earlier starts first among equals
         kept.append([(score, edge, place) for score, edge, place in ways[:count]])
     return tuple(_walked(kept, place) for place in range(len(kept[-1])))
@@ -141,9 +139,7 @@ def weights(found: Lattice, alpha: float = 1.0) -> tuple[float, ...]:
         leaving[edge.start].append(edge)
     for gap in range(size - 1, -1, -1):
         behind[gap] = _sum([alpha * edge.score + behind[edge.end] for edge in leaving[gap]])
-    return tuple(
-        exp(ahead[edge.start] + alpha * edge.score + behind[edge.end] - ahead[-1]) for edge in found.edges
-    )  # fmt: skip
+    return tuple(exp(ahead[edge.start] + alpha * edge.score + behind[edge.end] - ahead[-1]) for edge in found.edges)
 
 
 def sample(found: Lattice, random: Random, alpha: float = 1.0) -> Path:

@@ -93,9 +93,14 @@ def held_out(checkpoint: Checkpoint, corpus: Path) -> Examples:
         stem = Path(folder) / "test"
         backend = checkpoint.tokenizer.backend_tokenizer  # type: ignore[attr-defined]
         documents.write(
-            corpus, recipe.sources, backend, stem,
-            every=int(data["hold_out_every"]), width=int(data["width"]), held_out=True,
-        )  # fmt: skip
+            corpus,
+            recipe.sources,
+            backend,
+            stem,
+            every=int(data["hold_out_every"]),
+            width=int(data["width"]),
+            held_out=True,
+        )
         text = Documents.load(stem)  # the maps outlive the folder's entry
     return Examples(text, backend, str(data.get("pairs", "")), _fates(checkpoint))
 

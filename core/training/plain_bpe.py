@@ -55,9 +55,13 @@ def _learn(texts: Iterable[str], size: int, letters: Sequence[str], ends: Sequen
 
     tokenizer = _around(models.BPE(unk_token=UNKNOWN, end_of_word_suffix=END))
     trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=[UNKNOWN, *ends], initial_alphabet=list(letters), limit_alphabet=len(letters),
-        end_of_word_suffix=END, show_progress=False,
-    )  # fmt: skip
+        vocab_size=size,
+        special_tokens=[UNKNOWN, *ends],
+        initial_alphabet=list(letters),
+        limit_alphabet=len(letters),
+        end_of_word_suffix=END,
+        show_progress=False,
+    )
     tokenizer.train_from_iterator(texts, trainer)
     learnt: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
     return learnt

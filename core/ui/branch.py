@@ -85,8 +85,9 @@ def _elsewhere(asked: str) -> None:
         st.page_link(
             f"pages/{system.branch}.py",
             label=f"{plain(system.name)} stands on the page {BRANCH_TITLES[system.branch]}",
-            icon=":material/arrow_forward:", query_params={"system": system.slug},
-        )  # fmt: skip
+            icon=":material/arrow_forward:",
+            query_params={"system": system.slug},
+        )
 
 
 def _relative(system: System, spec: CheckpointSpec) -> None:

@@ -46,14 +46,18 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
     found = [
         Line("Parameters", f"{count:,}", parts, "parameters"),
         Line(
-            "Weights", f"{in_bytes(2 * count)} in 16 bits",
-            f"{in_bytes(4 * count)} in 32 bits, {in_bytes(count / 2)} in 4", "states",
+            "Weights",
+            f"{in_bytes(2 * count)} in 16 bits",
+            f"{in_bytes(4 * count)} in 32 bits, {in_bytes(count / 2)} in 4",
+            "states",
         ),
         Line(
-            "Weights, gradients and Adam", in_bytes(training_states.total),
-            f"mixed precision, 16 bytes a parameter; with SGD {in_bytes(states(count, 'sgd').total)}", "states",
+            "Weights, gradients and Adam",
+            in_bytes(training_states.total),
+            f"mixed precision, 16 bytes a parameter; with SGD {in_bytes(states(count, 'sgd').total)}",
+            "states",
         ),
-    ]  # fmt: skip
+    ]
     if shape is None:
         return (*found, *_by_tower(slug, size), *_by_word(slug, size))
     length = usual_length(shape)
@@ -63,34 +67,44 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
         kept = [in_bytes(activations(shape, length, 1, recompute=way)) for way in ("none", "selective", "full")]
         found.append(
             Line(
-                "Activations", kept[0],
-                f"{text}, 16 bits; {kept[1]} with scores computed again, {kept[2]} with whole layers", "activations",
+                "Activations",
+                kept[0],
+                f"{text}, 16 bits; {kept[1]} with scores computed again, {kept[2]} with whole layers",
+                "activations",
             )
-        )  # fmt: skip
+        )
     elif selective := kept_by_token(root):
         found.append(
             Line(
-                "Activations", f"{in_bytes(selective)} a token",
+                "Activations",
+                f"{in_bytes(selective)} a token",
                 f"{in_bytes(length * selective)} for {text}, 16 bits, the states computed again; kept they would be "
-                f"{in_bytes(states_by_token(root))} a token more", "kept",
+                f"{in_bytes(states_by_token(root))} a token more",
+                "kept",
             )
-        )  # fmt: skip
+        )
     if shape.stack("decoder") is not None:
         all_of_it = in_bytes(cache_bytes(shape, length, source=length))
         found.append(
-            Line("Key-value cache", f"{in_bytes(kept_by_one_token(shape))} a token", f"{all_of_it} for {text}, 16 bits",
-                 "cache")
-        )  # fmt: skip
+            Line(
+                "Key-value cache",
+                f"{in_bytes(kept_by_one_token(shape))} a token",
+                f"{all_of_it} for {text}, 16 bits",
+                "cache",
+            )
+        )
     tokens = 2 * length if two else length
     there = forward(shape, root, length, length if two else 0)
     back = training(shape, root, length, length if two else 0)
     found.append(
         Line(
-            "Operations for a token", in_operations(there.total / tokens),
+            "Operations for a token",
+            in_operations(there.total / tokens),
             f"forward, {text}; {percent(there.attention / there.total)} of them in attention. Training "
-            f"{in_operations(back.total / tokens)}; the rule 6 N gives {in_operations(6 * count)}", "work",
+            f"{in_operations(back.total / tokens)}; the rule 6 N gives {in_operations(6 * count)}",
+            "work",
         )
-    )  # fmt: skip
+    )
     return tuple(found)
 
 
@@ -102,19 +116,22 @@ def _by_tower(slug: str, size: str) -> list[Line]:
         kept = [in_bytes(activations(shape, tokens, 1, recompute=way)) for way in ("none", "selective", "full")]
         found.append(
             Line(
-                f"Activations, {tower.name} tower", kept[0],
+                f"Activations, {tower.name} tower",
+                kept[0],
                 f"{tower.reads}, 16 bits; {kept[1]} with scores computed again, {kept[2]} with whole layers",
                 "activations",
             )
-        )  # fmt: skip
+        )
         there = tower.forward
         found.append(
             Line(
-                f"Operations, {tower.name} tower", in_operations(there.total),
+                f"Operations, {tower.name} tower",
+                in_operations(there.total),
                 f"forward, {tower.reads}; {percent(there.attention / there.total)} of them in attention. Training "
-                f"{in_operations(tower.training.total)}", "towers",
+                f"{in_operations(tower.training.total)}",
+                "towers",
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -126,16 +143,19 @@ def _by_word(slug: str, size: str) -> list[Line]:
     kept = kept_by_word(anatomy.tree(slug, size))
     return [
         Line(
-            "Activations", f"{in_bytes(kept)} a word",
-            f"16 bits, of the LSTMs alone; {in_bytes(512 * kept)} for a text of 512 words", "kept",
+            "Activations",
+            f"{in_bytes(kept)} a word",
+            f"16 bits, of the LSTMs alone; {in_bytes(512 * kept)} for a text of 512 words",
+            "kept",
         ),
         Line(
-            "Operations for a word", in_operations(work.total),
+            "Operations for a word",
+            in_operations(work.total),
             f"forward, at any length of the text; {in_operations(work.recurrent)} of them in the LSTMs, "
             f"{in_operations(work.letters)} to read {LETTERS} letters. Training {in_operations(TRAINING * work.total)}",
             "recurrent",
-        )
-    ]  # fmt: skip
+        ),
+    ]
 
 
 def computed_table(system: System, size: str) -> None:
@@ -151,10 +171,12 @@ def computed_table(system: System, size: str) -> None:
         rows.append(("With other numbers", Link("change them in the calculators", href), ""))
     table(
         Table(
-            ("", f"{system.name} {size}", "By the formula"), rows, caption=f"Costs of {system.name} {size}",
+            ("", f"{system.name} {size}", "By the formula"),
+            rows,
+            caption=f"Costs of {system.name} {size}",
             widths=(22, 56, 22),
         )
-    )  # fmt: skip
+    )
     if missing := left_out(system.slug, size):
         noted(missing)
 

@@ -48,16 +48,22 @@ def _card(chosen: Term, state: PageState) -> None:
             if chosen.place and chosen.place.page in links.PAGES:
                 _try(chosen.place)
             for found in related:
-                st.page_link("pages/glossary.py", label=plain(found.name), icon=":material/menu_book:",
-                             query_params={"term": found.slug})  # fmt: skip
+                st.page_link(
+                    "pages/glossary.py",
+                    label=plain(found.name),
+                    icon=":material/menu_book:",
+                    query_params={"term": found.slug},
+                )
             st.button("All terms", icon=":material/close:", key=state.key("close"), on_click=partial(_close, state))
 
 
 def _try(place: Place) -> None:
     st.page_link(
-        f"pages/{place.page}.py", label=f"**Try:** {plain(place.label)}", icon=":material/play_arrow:",
+        f"pages/{place.page}.py",
+        label=f"**Try:** {plain(place.label)}",
+        icon=":material/play_arrow:",
         query_params=dict(place.query),
-    )  # fmt: skip
+    )
 
 
 def _close(state: PageState) -> None:
@@ -67,13 +73,22 @@ def _close(state: PageState) -> None:
 def _list(known: tuple[Term, ...], letters: list[str], state: PageState) -> None:
     """Search, letters and the table of what fits."""
     query = st.text_input(
-        "Find a term", value=state.text("q")[: search.MAX_QUERY], key=state.key("q"), max_chars=search.MAX_QUERY,
-        placeholder="mlm, rope, span …", icon=":material/search:", width=420,
-    )  # fmt: skip
+        "Find a term",
+        value=state.text("q")[: search.MAX_QUERY],
+        key=state.key("q"),
+        max_chars=search.MAX_QUERY,
+        placeholder="mlm, rope, span …",
+        icon=":material/search:",
+        width=420,
+    )
     letter = st.pills(
-        "Letter", [ALL, *letters], default=state.text("letter", ALL), key=state.key("letter"),
-        label_visibility="collapsed", required=True,
-    )  # fmt: skip
+        "Letter",
+        [ALL, *letters],
+        default=state.text("letter", ALL),
+        key=state.key("letter"),
+        label_visibility="collapsed",
+        required=True,
+    )
     state.set(q=query.strip() or None, letter=None if letter == ALL else letter)
     shown = [found for found in known if letter in (ALL, glossary.letter(found))]
     if query.strip():

@@ -48,25 +48,40 @@ def save_html(title: str, parts: Sequence[str], name: str, key: str) -> None:
     """A button that saves ``parts`` as ``atlas-NAME.html``."""
     theme = "dark" if st.context.theme.type == "dark" else "light"
     st.download_button(
-        "Save the picture (HTML)", page_of(title, parts, theme), f"atlas-{name}.html", "text/html", key=key,
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+        "Save the picture (HTML)",
+        page_of(title, parts, theme),
+        f"atlas-{name}.html",
+        "text/html",
+        key=key,
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 
 def save_svg(picture: str, name: str, key: str) -> None:
     """A button that saves ``picture`` as ``atlas-NAME.svg``."""
     st.download_button(
-        "Save the picture (SVG)", picture, f"atlas-{name}.svg", "image/svg+xml", key=key,
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+        "Save the picture (SVG)",
+        picture,
+        f"atlas-{name}.svg",
+        "image/svg+xml",
+        key=key,
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 
 def save_csv(rows: Sequence[Mapping[str, object]], name: str, key: str) -> None:
     """A button that saves ``rows`` as ``atlas-NAME.csv``."""
     st.download_button(
-        "Save as CSV", as_csv(rows), f"atlas-{name}.csv", "text/csv", key=key, icon=":material/download:",
+        "Save as CSV",
+        as_csv(rows),
+        f"atlas-{name}.csv",
+        "text/csv",
+        key=key,
+        icon=":material/download:",
         on_click="ignore",
-    )  # fmt: skip
+    )
 
 
 def as_csv(found: Sequence[Mapping[str, object]]) -> str:

@@ -60,9 +60,13 @@ def search_box() -> None:
 @st.fragment
 def _box() -> None:
     query = st.text_input(
-        "Search the atlas", key="atlas.search", placeholder="Search: bert, sop, rotary", max_chars=MAX_QUERY,
-        icon=":material/search:", label_visibility="collapsed",
-    )  # fmt: skip
+        "Search the atlas",
+        key="atlas.search",
+        placeholder="Search: bert, sop, rotary",
+        max_chars=MAX_QUERY,
+        icon=":material/search:",
+        label_visibility="collapsed",
+    )
     if not query or not query.strip():
         return
     try:
@@ -79,17 +83,25 @@ def _box() -> None:
         for hit in hits[:MOST]:
             _link(hit, f"{hit.kind} · {hit.line}")
         if len(hits) > MOST:
-            st.page_link("pages/search.py", label="Everything that fits", icon=":material/more_horiz:",
-                         query_params={"q": query[:MAX_QUERY]})  # fmt: skip
+            st.page_link(
+                "pages/search.py",
+                label="Everything that fits",
+                icon=":material/more_horiz:",
+                query_params={"q": query[:MAX_QUERY]},
+            )
 
 
 def search_page(state: PageState) -> None:
     """The page: a box, and all that fits, by kind."""
     given = state.text("q")
     query = st.text_input(
-        "Search the atlas", value=given[:MAX_QUERY], key=state.key("q"), placeholder="bert, sop, rotary, translate",
-        max_chars=MAX_QUERY, icon=":material/search:",
-    )  # fmt: skip
+        "Search the atlas",
+        value=given[:MAX_QUERY],
+        key=state.key("q"),
+        placeholder="bert, sop, rotary, translate",
+        max_chars=MAX_QUERY,
+        icon=":material/search:",
+    )
     state.set(q=query.strip() or None)
     if not query.strip():
         informed(EMPTY)

@@ -43,8 +43,12 @@ def take_away(chart: str, stem: str, *, title: str, told: str, numbers: Callable
         numbers: makes them when they are asked for; None where they stand beside the picture as a file already.
     """
     menu = st.popover(
-        "Take away", icon=":material/download:", key=f"{chart}--away", on_change="rerun", type="tertiary",
-    )  # fmt: skip
+        "Take away",
+        icon=":material/download:",
+        key=f"{chart}--away",
+        on_change="rerun",
+        type="tertiary",
+    )
     if menu.open:
         with menu:
             _mount(key=f"{chart}--taken", data=component_data(chart, stem, title, told, numbers))
@@ -56,6 +60,10 @@ def component_data(
     """What the browser needs to make the files."""
     found = Numbers((), ()) if numbers is None else numbers()
     return {
-        "chart": chart, "stem": stem, "title": title, "told": told, "csv": found.csv() if found.header else "",
+        "chart": chart,
+        "stem": stem,
+        "title": title,
+        "told": told,
+        "csv": found.csv() if found.header else "",
         "table": found.shown(),
-    }  # fmt: skip
+    }

@@ -165,11 +165,15 @@ def draws(lines: Sequence[int], count: int, seed: int) -> NDArray[np.intp]:
     """(D, n) `DRAWS` drawings of a word from each of ``count`` sentences."""
     random = np.random.default_rng(seed)
     groups = list(_by_line(lines).values())
-    return np.array([
-        [groups[s][int(random.integers(len(groups[s])))]
-         for s in random.choice(len(groups), size=min(count, len(groups)), replace=False)]
-        for _ in range(DRAWS)
-    ])  # fmt: skip
+    return np.array(
+        [
+            [
+                groups[s][int(random.integers(len(groups[s])))]
+                for s in random.choice(len(groups), size=min(count, len(groups)), replace=False)
+            ]
+            for _ in range(DRAWS)
+        ]
+    )
 
 
 def explained_by_chance(vectors: Floats, drawn: NDArray[np.intp]) -> float:

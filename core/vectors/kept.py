@@ -67,10 +67,15 @@ def _learned(path: Path) -> dict[str, Learned]:
         own = [row for row in rows if row["task"] == task]
         first = own[0]
         found[task] = Learned(
-            task, tuple(float(row["weight"]) for row in own), float(first["gamma"]), float(first["mix"]),
-            tuple(float(row["alone"]) for row in own), float(first["commonest"]), int(first["words"]),
+            task,
+            tuple(float(row["weight"]) for row in own),
+            float(first["gamma"]),
+            float(first["mix"]),
+            tuple(float(row["alone"]) for row in own),
+            float(first["commonest"]),
+            int(first["words"]),
             int(first["classes"]),
-        )  # fmt: skip
+        )
     return found
 
 
@@ -80,12 +85,16 @@ def write(folder: Path, slug: str, found: Measured, tasks: Sequence[Learned]) ->
         folder / f"{slug}.csv",
         LAYER_COLUMNS,
         (
-            (number, *(_four(value) for value in (
-                one.strangers, one.self_similarity, one.intra, one.explained, one.explained_by_chance
-            )))
+            (
+                number,
+                *(
+                    _four(value)
+                    for value in (one.strangers, one.self_similarity, one.intra, one.explained, one.explained_by_chance)
+                ),
+            )
             for number, one in enumerate(found.layers)
         ),
-    )  # fmt: skip
+    )
     _write(
         folder / "words" / f"{slug}.csv",
         ("word", "sentences", *(str(number) for number in range(len(found.layers)))),
@@ -98,12 +107,21 @@ def write(folder: Path, slug: str, found: Measured, tasks: Sequence[Learned]) ->
         folder / "mix" / f"{slug}.csv",
         MIX_COLUMNS,
         (
-            (one.task, layer, _four(weight), _four(alone), _four(one.accuracy), _four(one.commonest),
-             _four(one.gamma), one.words, one.classes)
+            (
+                one.task,
+                layer,
+                _four(weight),
+                _four(alone),
+                _four(one.accuracy),
+                _four(one.commonest),
+                _four(one.gamma),
+                one.words,
+                one.classes,
+            )
             for one in tasks
             for layer, (weight, alone) in enumerate(zip(one.weights, one.alone, strict=True))
         ),
-    )  # fmt: skip
+    )
 
 
 def _four(value: float | None) -> str:

@@ -94,9 +94,11 @@ def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> 
         raise InputUnusable(f"“{word}” stands {len(found)} times in these sentences; up to {MOST} are looked at.")
     met = {one.line.number for one in found}
     return Gathered(
-        word, tuple(found), frozen(np.stack(vectors, axis=1)),
+        word,
+        tuple(found),
+        frozen(np.stack(vectors, axis=1)),
         tuple(line.number for line in lines if line.number not in met),
-    )  # fmt: skip
+    )
 
 
 def missing(gathered: Gathered) -> str:

@@ -23,9 +23,20 @@ from core.vectors.positions import along_distance
 MOST = 128
 """Places that are shown of a table."""
 LEARNED = (
-    "minilm", "atlas-bert", "atlas-roberta", "atlas-gpt-2", "atlas-albert", "atlas-distilbert", "atlas-electra",
-    "atlas-bigbird", "atlas-longformer", "atlas-xlm", "atlas-bart", "atlas-gpt-neo", "atlas-reformer",
-)  # fmt: skip
+    "minilm",
+    "atlas-bert",
+    "atlas-roberta",
+    "atlas-gpt-2",
+    "atlas-albert",
+    "atlas-distilbert",
+    "atlas-electra",
+    "atlas-bigbird",
+    "atlas-longformer",
+    "atlas-xlm",
+    "atlas-bart",
+    "atlas-gpt-neo",
+    "atlas-reformer",
+)
 FIXED = ("atlas-ctrl", "atlas-m2m-100")
 RELATIVE = ("atlas-t5", "atlas-byt5", "atlas-deberta", "atlas-xlnet", "atlas-transformer-xl")
 TURNED = ("atlas-llama",)
@@ -163,7 +174,11 @@ def turned(checkpoint: Checkpoint, text: str) -> Turned:
 
     settings: Mapping[str, Any] = checkpoint.model.config.rope_parameters or {}
     return Turned(
-        tuple(label(token) for token in tokens), stacked(lambda met: met.before_turn[0]), stacked(spread),
-        stacked(lambda met: met.query), stacked(lambda met: met.key), float(layers[0][1].factor),
+        tuple(label(token) for token in tokens),
+        stacked(lambda met: met.before_turn[0]),
+        stacked(spread),
+        stacked(lambda met: met.query),
+        stacked(lambda met: met.key),
+        float(layers[0][1].factor),
         float(settings.get("rope_theta", 10_000.0)),
-    )  # fmt: skip
+    )

@@ -46,27 +46,59 @@ class Kind:
 
 
 KINDS = (
-    Kind(("minilm", "atlas-bert", "atlas-electra", "atlas-bert2bert", "atlas-bigbird"),
-         ("token", "position", "segment"), ("norm",), "BERT's sum: a table of words, one of places, one of two texts."),
-    Kind(("atlas-roberta", "atlas-longformer"), ("token", "position", "segment"), ("norm",),
-         "One text, so its table of segments has one row: the same vector for every token, which says nothing."),
-    Kind(("atlas-albert",), ("token", "position", "segment"), ("norm", "projection"),
-         "The sum is 64 numbers wide and is brought to 192 by a projection: fewer numbers for each word."),
+    Kind(
+        ("minilm", "atlas-bert", "atlas-electra", "atlas-bert2bert", "atlas-bigbird"),
+        ("token", "position", "segment"),
+        ("norm",),
+        "BERT's sum: a table of words, one of places, one of two texts.",
+    ),
+    Kind(
+        ("atlas-roberta", "atlas-longformer"),
+        ("token", "position", "segment"),
+        ("norm",),
+        "One text, so its table of segments has one row: the same vector for every token, which says nothing.",
+    ),
+    Kind(
+        ("atlas-albert",),
+        ("token", "position", "segment"),
+        ("norm", "projection"),
+        "The sum is 64 numbers wide and is brought to 192 by a projection: fewer numbers for each word.",
+    ),
     Kind(("atlas-distilbert", "atlas-bart"), ("token", "position"), ("norm",), "No segments."),
-    Kind(("atlas-xlm",), ("token", "position", "language"), ("norm",),
-         "A vector for the language; the places of the second sentence begin again at 0."),
-    Kind(("atlas-gpt-2", "atlas-gpt-neo"), ("token", "position"), (),
-         "No norm here: each layer normalises what it reads."),
-    Kind(("atlas-ctrl", "atlas-m2m-100"), ("token", "position"), (),
-         "Places are sinusoids, not learned; vectors of words are multiplied by the root of the width first."),
-    Kind(("atlas-reformer",), ("token", "position"), (),
-         "A place is two short vectors side by side, of a row and of a column: fewer numbers for many places."),
+    Kind(
+        ("atlas-xlm",),
+        ("token", "position", "language"),
+        ("norm",),
+        "A vector for the language; the places of the second sentence begin again at 0.",
+    ),
+    Kind(
+        ("atlas-gpt-2", "atlas-gpt-neo"),
+        ("token", "position"),
+        (),
+        "No norm here: each layer normalises what it reads.",
+    ),
+    Kind(
+        ("atlas-ctrl", "atlas-m2m-100"),
+        ("token", "position"),
+        (),
+        "Places are sinusoids, not learned; vectors of words are multiplied by the root of the width first.",
+    ),
+    Kind(
+        ("atlas-reformer",),
+        ("token", "position"),
+        (),
+        "A place is two short vectors side by side, of a row and of a column: fewer numbers for many places.",
+    ),
     Kind(("atlas-deberta",), ("token",), ("norm",), "Places are not added; every layer has vectors for distances."),
     Kind(("atlas-t5", "atlas-byt5"), ("token",), (), "Nothing is added; a number for the distance is added to scores."),
     Kind(("atlas-llama",), ("token",), (), "Nothing is added; queries and keys are turned by their place."),
-    Kind(("atlas-xlnet", "atlas-transformer-xl"), ("token",), (),
-         "Nothing is added; sinusoids of the distance stand in the scores."),
-)  # fmt: skip
+    Kind(
+        ("atlas-xlnet", "atlas-transformer-xl"),
+        ("token",),
+        (),
+        "Nothing is added; sinusoids of the distance stand in the scores.",
+    ),
+)
 """Every bundled model; a test holds them against the models themselves."""
 
 
@@ -92,10 +124,12 @@ class Sums:
     def cosines(self) -> Floats:
         """(parts, n) cosine of each part with the sum; 0 where one has no length."""
         lengths = np.maximum(self.lengths, 1e-12)
-        found: Floats = np.stack([
-            (part * self.total).sum(axis=1) / (length * lengths[-1])
-            for part, length in zip(self.parts.values(), lengths, strict=False)
-        ])  # fmt: skip
+        found: Floats = np.stack(
+            [
+                (part * self.total).sum(axis=1) / (length * lengths[-1])
+                for part, length in zip(self.parts.values(), lengths, strict=False)
+            ]
+        )
         return found
 
     @property
@@ -138,9 +172,12 @@ def sums(checkpoint: Checkpoint, first: str, second: str = "") -> Sums:
     parts = {name: steps[name].values for name in PARTS if name in steps}
     total = steps["sum"].values if "sum" in steps else parts["token"]
     return Sums(
-        tokens, parts, total, {name: _of(steps, name) for name in ("norm", "projection") if name in steps},
+        tokens,
+        parts,
+        total,
+        {name: _of(steps, name) for name in ("norm", "projection") if name in steps},
         {name: steps[name].formula for name in parts},
-    )  # fmt: skip
+    )
 
 
 def _of(steps: dict[str, Step], name: str) -> Floats:
@@ -170,6 +207,4 @@ def _inputs(checkpoint: Checkpoint, first: str, second: str) -> tuple[tuple[Toke
     encoded = checkpoint.tokenizer(one, other, return_token_type_ids=True, verbose=False)
     check_length(checkpoint, len(encoded["input_ids"]))
     names = ("input_ids", "attention_mask", "token_type_ids")
-    return describe(checkpoint.tokenizer, encoded["input_ids"]), {
-        name: torch.tensor([encoded[name]]) for name in names
-    }  # fmt: skip
+    return describe(checkpoint.tokenizer, encoded["input_ids"]), {name: torch.tensor([encoded[name]]) for name in names}

@@ -47,8 +47,15 @@ def test_models_words_and_heads_travel_in_the_link(checkpoint_dir: Path) -> None
     assert [value for key, value in heads.items() if "t5" in str(key)] == [1, 2]
     table = next(html.value for html in at.get("html") if "atlas-table" in html.value)  # type: ignore[attr-defined]
     assert re.findall(r'scope="row">([^<]*)<', table) == [
-        "1 The", "2 cat", "3 sat", "4 on", "5 the", "6 mat", "7 .", "elsewhere",
-    ]  # fmt: skip
+        "1 The",
+        "2 cat",
+        "3 sat",
+        "4 on",
+        "5 the",
+        "6 mat",
+        "7 .",
+        "elsewhere",
+    ]
     assert "not computed" in table
     widget(at.selectbox, "Encoder").set_value("minilm").run()  # type: ignore[attr-defined]
     assert not at.exception

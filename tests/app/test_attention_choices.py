@@ -136,10 +136,15 @@ def test_the_head_that_is_open_in_the_grid_is_in_the_link(
 @pytest.mark.parametrize(
     ("sent", "expected"),
     [
-        ({"open": [3, 4]}, (3, 4)), ({"open": []}, ()), ({"open": [0, 1]}, None), ({"open": [1]}, None),
-        ({"open": [True, 1]}, None), ({"open": "1.2"}, None), (None, None),
+        ({"open": [3, 4]}, (3, 4)),
+        ({"open": []}, ()),
+        ({"open": [0, 1]}, None),
+        ({"open": [1]}, None),
+        ({"open": [True, 1]}, None),
+        ({"open": "1.2"}, None),
+        (None, None),
     ],
-)  # fmt: skip
+)
 def test_only_a_head_is_taken_over(sent: object, expected: object) -> None:
     found = AttentionMap("encoder", ("a",), ("a",), np.ones((5, 5, 1, 1), np.float32))
     assert accepted(sent, lambda open_: there(open_, found)) == expected
@@ -155,11 +160,17 @@ def test_only_a_head_is_taken_over(sent: object, expected: object) -> None:
         ("model", {"open": "2.1"}, (1, 2), {"open": "1.2"}, (1, (0,)), (0, (1,))),
         ("model", {"open": "2.1"}, (), {}, (1, (0,)), (None, None)),
     ],
-)  # fmt: skip
+)
 def test_what_is_chosen_in_a_view_of_bertviz_is_in_the_link(
-    checkpoint_dir: Path, drawn: list[dict[str, Any]], view: str, query: dict[str, str], said: tuple[int, ...],
-    link: dict[str, str], before: object, after: object,
-) -> None:  # fmt: skip
+    checkpoint_dir: Path,
+    drawn: list[dict[str, Any]],
+    view: str,
+    query: dict[str, str],
+    said: tuple[int, ...],
+    link: dict[str, str],
+    before: object,
+    after: object,
+) -> None:
     def begun() -> tuple[object, object]:
         return drawn[-1]["layer"], drawn[-1]["heads"]
 

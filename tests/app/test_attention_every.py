@@ -62,8 +62,11 @@ def test_filters_come_from_the_link_and_go_back_into_it() -> None:
     assert not at.exception
     query = dict(at.query_params)
     assert {name: query[name] for name in ("score", "least", "branch", "models")} == {
-        "score": "grammar", "least": "0.05", "branch": "encoder", "models": "minilm",
-    }  # fmt: skip
+        "score": "grammar",
+        "least": "0.05",
+        "branch": "encoder",
+        "models": "minilm",
+    }
     assert set(at.dataframe[0].value["model"]) == {checkpoints.get("minilm").name}
 
 

@@ -51,17 +51,33 @@ QUERIES: dict[str, dict[str, str]] = {
     "bertviz": {"tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "bertviz": "neuron"},
     "inside a block": {"tab": "block", "model": "dir-tiny-bert", "text": "The cat sat.", "layer": "2", "head": "2"},
     "parts of bertviz": {
-        "tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "layers": "2", "heads": "1",
+        "tab": "bertviz",
+        "model": "dir-tiny-bert",
+        "text": "The cat sat.",
+        "layers": "2",
+        "heads": "1",
     },
     "a head of bertviz's neuron view": {
-        "tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "bertviz": "neuron", "layer": "2",
+        "tab": "bertviz",
+        "model": "dir-tiny-bert",
+        "text": "The cat sat.",
+        "bertviz": "neuron",
+        "layer": "2",
         "head": "2",
     },
     "heads of bertviz's head view": {
-        "tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "layer": "2", "on": "2",
+        "tab": "bertviz",
+        "model": "dir-tiny-bert",
+        "text": "The cat sat.",
+        "layer": "2",
+        "on": "2",
     },
     "a head of bertviz's model view": {
-        "tab": "bertviz", "model": "dir-tiny-bert", "text": "The cat sat.", "bertviz": "model", "open": "2.1",
+        "tab": "bertviz",
+        "model": "dir-tiny-bert",
+        "text": "The cat sat.",
+        "bertviz": "model",
+        "open": "2.1",
     },
     "a kind that is off": {"tab": "off", "model": "dir-tiny-t5", "asked": "The cat sat.", "map": "encoder"},
     "a sentence of grammar": {"tab": "grammar", "relation": "det", "sentence": "atlas-002"},
@@ -74,7 +90,7 @@ QUERIES: dict[str, dict[str, str]] = {
         "word": "2",
         "text": "A cat.",
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
@@ -154,10 +170,16 @@ def test_a_model_that_is_not_here_is_named(checkpoint_dir: Path, saved: list[byt
 def test_hostile_texts_in_a_recipe_are_data(checkpoint_dir: Path, text: str) -> None:
     data = json.dumps(
         {
-            "format": recipe.FORMAT, "version": 1, "page": "attention", "section": "heads",
-            "model": {"slug": "dir-tiny-bert"}, "settings": {"text": text, "second": text}, "seed": 0, "versions": {},
+            "format": recipe.FORMAT,
+            "version": 1,
+            "page": "attention",
+            "section": "heads",
+            "model": {"slug": "dir-tiny-bert"},
+            "settings": {"text": text, "second": text},
+            "seed": 0,
+            "versions": {},
         }
-    ).encode()  # fmt: skip
+    ).encode()
     opened_with(page(model="dir-tiny-bert"), data)
 
 
@@ -196,9 +218,12 @@ def test_all_heads_can_be_taken_away(checkpoint_dir: Path, monkeypatch: pytest.M
     ],
 )
 def test_the_numbers_of_a_view_of_bertviz_can_be_taken_away(
-    checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch, query: dict[str, str], name: str,
+    checkpoint_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    query: dict[str, str],
+    name: str,
     lines: dict[tuple[str, str], int],
-) -> None:  # fmt: skip
+) -> None:
     files: dict[str, bytes] = {}
 
     def taken(label: str, data: object, name: str, *_: object, **__: object) -> None:

@@ -45,7 +45,7 @@ PICTURES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "beside.cross": "query \\ key,A,cat,.\n",
         },
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("query", "pictures"), PICTURES.values(), ids=PICTURES)

@@ -69,8 +69,12 @@ def test_parameters_follow_the_boxes_and_stand_in_the_link() -> None:
     assert f"{124_439_808 + 12 * 768**2 + 13 * 768 + 50257 * 768:,} in all" in shown(at)
     bars = charts(at)[0]["data"]
     assert {bar["name"] for bar in bars if bar["type"] == "bar"} == {
-        "embeddings", "attention", "feed-forward", "norms", "head",
-    }  # fmt: skip
+        "embeddings",
+        "attention",
+        "feed-forward",
+        "norms",
+        "head",
+    }
 
 
 def test_another_system_starts_afresh_from_its_own_numbers() -> None:
@@ -203,16 +207,44 @@ def test_all_systems_and_where_published_figures_part_ways() -> None:
 
 def test_a_link_that_asks_for_the_impossible_gets_sentences() -> None:
     at = opened(
-        tab="roulette", system="gpt-17", size="</script>", layers="0", width="minus", ffn="9" * 30, gated="maybe",
-        style="baroque", device="abacus", teraflops="nan", tokens="-1", utilisation="101", stage="4", bits="3",
-        beside="gpt-17 huge", head="\x00", nonsense="1",
-    )  # fmt: skip
+        tab="roulette",
+        system="gpt-17",
+        size="</script>",
+        layers="0",
+        width="minus",
+        ffn="9" * 30,
+        gated="maybe",
+        style="baroque",
+        device="abacus",
+        teraflops="nan",
+        tokens="-1",
+        utilisation="101",
+        stage="4",
+        bits="3",
+        beside="gpt-17 huge",
+        head="\x00",
+        nonsense="1",
+    )
     assert not at.exception
     said = " ".join(warning.value for warning in at.warning)
     for name in (
-        "tab", "system", "size", "layers", "width", "ffn", "gated", "style", "device", "teraflops", "tokens",
-        "utilisation", "stage", "bits", "beside", "head",
-    ):  # fmt: skip
+        "tab",
+        "system",
+        "size",
+        "layers",
+        "width",
+        "ffn",
+        "gated",
+        "style",
+        "device",
+        "teraflops",
+        "tokens",
+        "utilisation",
+        "stage",
+        "bits",
+        "beside",
+        "head",
+    ):
         assert f"for {name} " in said
     assert "nonsense" in said
     assert "124,439,808 in all" in shown(at)

@@ -132,9 +132,21 @@ def test_whatever_is_typed_filters_and_is_kept(text: str) -> None:
 
 def test_a_link_that_asks_for_the_impossible_gets_sentences() -> None:
     at = opened(
-        tab="attic", any="x" * 900, branch="roots", live="maybe", columns="colour", sort="charm", order="up",
-        pins="gpt-17", left="</script>", right="bird", rows="none", bars="pie", nonsense="1", **{"from": "never"},
-    )  # fmt: skip
+        tab="attic",
+        any="x" * 900,
+        branch="roots",
+        live="maybe",
+        columns="colour",
+        sort="charm",
+        order="up",
+        pins="gpt-17",
+        left="</script>",
+        right="bird",
+        rows="none",
+        bars="pie",
+        nonsense="1",
+        **{"from": "never"},
+    )
     assert not at.exception
     said = " ".join(warning.value for warning in at.warning)
     for name in ("tab", "branch", "live", "columns", "sort", "order", "pins", "left", "right", "rows", "bars", "from"):

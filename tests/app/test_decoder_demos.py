@@ -44,11 +44,16 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         "gpt-neo": transformers.GPTNeoForCausalLM(
             transformers.GPTNeoConfig(
-                max_position_embeddings=96, hidden_size=16, num_layers=2, num_heads=2, window_size=8,
-                attention_types=[[["global", "local"], 1]], **common,
+                max_position_embeddings=96,
+                hidden_size=16,
+                num_layers=2,
+                num_heads=2,
+                window_size=8,
+                attention_types=[[["global", "local"], 1]],
+                **common,
             )
         ),
-    }  # fmt: skip
+    }
     for name, model in models.items():
         folder = tmp_path / "checkpoints" / f"atlas-{name}"
         model.save_pretrained(folder)

@@ -127,9 +127,7 @@ def test_every_model_writes(spec: Any, section: str) -> None:
     assert protos(at, "plotly_chart") or section == "side"
 
 
-@pytest.mark.parametrize(
-    "rule", ["temperature", "top_k", "top_p", "min_p", "typical", "penalty", "no_repeat"]
-)  # fmt: skip
+@pytest.mark.parametrize("rule", ["temperature", "top_k", "top_p", "min_p", "typical", "penalty", "no_repeat"])
 def test_every_rule_at_a_step(rule: str) -> None:
     at = opened(tab="step", rule=rule, step="9")
     assert not at.exception
@@ -218,9 +216,11 @@ def test_a_draft_honours_the_settings_as_greedy_decoding_does(settings: dict[str
     assert not at.exception
     begun = Start(prompt_ids(writer(), TEXT), None, None)
     decoding = Decoding(
-        max_new_tokens=20, penalty=float(settings.get("penalty", 1)), no_repeat=int(settings.get("norepeat", 0)),
+        max_new_tokens=20,
+        penalty=float(settings.get("penalty", 1)),
+        no_repeat=int(settings.get("norepeat", 0)),
         stop=tuple(settings.get("stop", "").splitlines()),
-    )  # fmt: skip
+    )
     *_, (_, last) = together(writer(), begun, [decoding])
     assert drafted_text(at).strip() == last.text.strip().replace("\n", "⏎")
     assert ("a text that it was to stop at" in shown(at)) == ("stop" in settings)

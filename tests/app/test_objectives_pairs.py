@@ -201,10 +201,17 @@ def test_two_pairs_of_a_link_by_hand() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        {"angles": "400"}, {"angles": "1.2.3"}, {"tau": "0"}, {"tau": "nan"}, {"count": "99"}, {"loss": "hinge"},
-        {"matrix": "x"}, {"loss": "supervised", "count": "5"}, {"loss": "supervised", "count": "2"},
+        {"angles": "400"},
+        {"angles": "1.2.3"},
+        {"tau": "0"},
+        {"tau": "nan"},
+        {"count": "99"},
+        {"loss": "hinge"},
+        {"matrix": "x"},
+        {"loss": "supervised", "count": "5"},
+        {"loss": "supervised", "count": "2"},
     ],
-)  # fmt: skip
+)
 def test_nonsense_in_a_link_of_the_points(query: dict[str, str]) -> None:
     at = page(tab="points", **query)
     assert "**L =" in shown(at)

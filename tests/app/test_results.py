@@ -183,9 +183,12 @@ def test_every_link_of_the_page_is_one_that_its_page_understands() -> None:
         page = link.path.strip("/")
         slugs = [spec.slug for spec in checkpoints.available()]
         allowed: dict[str, Any] = {
-            "system": {system.slug for system in catalogue.systems()}, "model": slugs, "left": slugs, "right": slugs,
+            "system": {system.slug for system in catalogue.systems()},
+            "model": slugs,
+            "left": slugs,
+            "right": slugs,
             "branch": catalogue.BRANCHES,
-        }  # fmt: skip
+        }
         assert links.read(page, dict(parse_qsl(link.query)), allowed)[1] == (), href
 
 

@@ -207,14 +207,25 @@ def test_nonsense_in_the_test_box_of_training() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        {"tab": "nothing"}, {"shown": "gpt-5"}, {"shown": ""}, {"tab": "steps", "by": "atlas-bert"},
-        {"tab": "steps", "method": "x"}, {"tab": "steps", "step": "-1"}, {"tab": "steps", "step": "200"},
-        {"tab": "steps", "method": "unigram", "alpha": "nan"}, {"tab": "train", "size": "5000"},
-        {"tab": "train", "kind": "unigram", "size": "1"}, {"tab": "languages", "language": "klingon"},
-        {"tab": "noise", "noise": "shout"}, {"tab": "noise", "rate": "101"}, {"look": "characters"},
-        {"tab": "steps", "part": "7"}, {"tab": "share", "every": "yes"}, {"strange": "1"},
+        {"tab": "nothing"},
+        {"shown": "gpt-5"},
+        {"shown": ""},
+        {"tab": "steps", "by": "atlas-bert"},
+        {"tab": "steps", "method": "x"},
+        {"tab": "steps", "step": "-1"},
+        {"tab": "steps", "step": "200"},
+        {"tab": "steps", "method": "unigram", "alpha": "nan"},
+        {"tab": "train", "size": "5000"},
+        {"tab": "train", "kind": "unigram", "size": "1"},
+        {"tab": "languages", "language": "klingon"},
+        {"tab": "noise", "noise": "shout"},
+        {"tab": "noise", "rate": "101"},
+        {"look": "characters"},
+        {"tab": "steps", "part": "7"},
+        {"tab": "share", "every": "yes"},
+        {"strange": "1"},
     ],
-)  # fmt: skip
+)
 def test_nonsense_in_the_link_gets_a_sentence_or_the_nearest_view(query: dict[str, str]) -> None:
     at = opened(**query)
     assert not at.exception

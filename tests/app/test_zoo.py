@@ -115,8 +115,9 @@ def test_filter_and_order_are_in_the_link(checkpoint_dir: Path) -> None:
     menu(at, "Branch").set_value("decoder").run()
     menu(at, "Sort by").set_value("few").run()
     assert {name: at.query_params[name] for name in ("branch", "sort")} in (
-        {"branch": "decoder", "sort": "few"}, {"branch": ["decoder"], "sort": ["few"]},
-    )  # fmt: skip
+        {"branch": "decoder", "sort": "few"},
+        {"branch": ["decoder"], "sort": ["few"]},
+    )
     table = html_of(at)
     assert "MiniLM" not in table
     assert table.index("tiny-gpt2") < table.index("Atlas GPT-2")
@@ -240,9 +241,16 @@ def test_another_sentence_hides_its_last_word_and_an_edited_one_keeps_its_own(ch
 
 def test_a_link_that_asks_for_the_impossible_gets_sentences(checkpoint_dir: Path) -> None:
     at = opened(
-        tab="compare", left="gpt-17", right="</script>", branch="attic", sort="colour", mask="9999", scale="cubic",
-        models="gpt-17", nonsense="1",
-    )  # fmt: skip
+        tab="compare",
+        left="gpt-17",
+        right="</script>",
+        branch="attic",
+        sort="colour",
+        mask="9999",
+        scale="cubic",
+        models="gpt-17",
+        nonsense="1",
+    )
     assert not at.exception
     said = " ".join(warning.value for warning in at.warning)
     for name in ("left", "right", "branch", "sort", "mask", "scale", "models"):

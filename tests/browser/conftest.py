@@ -120,7 +120,7 @@ PLANTED = {
     "quetzal": "a\u2028struck=1\u2029b",
     "axolotl": "\u202egnp.exe\u2066",
     "okapi": "<b>long</b>" * 930,
-}  # fmt: skip
+}
 """What the same model makes of three words: line and paragraph separators, a turn of direction, a token of 10 kB.
 
 A visitor's text is cleaned of the first two and may not be as long as the third, a host's tokeniser is not.
@@ -180,9 +180,14 @@ def models(tiny_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer = _planted(root / "strange")
     assert tokenizer.add_tokens(list(HOSTILE)) == len(HOSTILE)
     config = BertConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
-        intermediate_size=32, max_position_embeddings=64, pad_token_id=0,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        pad_token_id=0,
+    )
     BertForMaskedLM(config).eval().save_pretrained(root / "strange")
     tokenizer.save_pretrained(root / "strange")
     return root

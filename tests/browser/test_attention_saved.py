@@ -43,9 +43,12 @@ def _saved(page: Page, kind: str) -> tuple[str, bytes]:
 @pytest.mark.parametrize(
     ("view", "name", "lines"),
     # Seven weights of a head are not zero; one head is on, or six are drawn and one of them again, or one is collapsed.
-    [("head", "head-view-layer2-head3", 7), ("model", "model-view-layer2-head3", 7 * 7),
-     ("neuron", "neuron-view-layer2-head3", 7)],
-)  # fmt: skip
+    [
+        ("head", "head-view-layer2-head3", 7),
+        ("model", "model-view-layer2-head3", 7 * 7),
+        ("neuron", "neuron-view-layer2-head3", 7),
+    ],
+)
 def test_a_view_leaves_as_svg_and_as_png(
     bare: BrowserContext, tmp_path: Path, view: bertviz.View, name: str, lines: int
 ) -> None:
@@ -62,8 +65,9 @@ def test_a_view_leaves_as_svg_and_as_png(
     stem, svg = _saved(page, "SVG")
     assert stem == f"{name}.svg"
     drawn = ElementTree.fromstring(svg)
-    assert {one.tag for one in drawn.iter()} <= {f"{SVG}{tag}" for tag in
-        ("svg", "title", "desc", "g", "rect", "line", "path", "text", "tspan")}  # fmt: skip
+    assert {one.tag for one in drawn.iter()} <= {
+        f"{SVG}{tag}" for tag in ("svg", "title", "desc", "g", "rect", "line", "path", "text", "tspan")
+    }
     assert not {"style", "class", "id", "href", "onclick"} & {key for one in drawn.iter() for key in one.attrib}
     ground = drawn.find(f"{SVG}rect")
     assert ground is not None

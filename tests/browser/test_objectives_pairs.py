@@ -21,9 +21,14 @@ def page(empty: Page) -> Page:
 def row_data(*words: str, order: list[int], asked: int = 2) -> dict[str, Any]:
     tokens = [{"text": word, "title": f"token {i}", "mark": ""} for i, word in enumerate(words)]
     return {
-        "tokens": tokens, "order": order, "asked": asked, "label": "Order", "accent": "#D55E00",
-        "onAccent": "#000000", "count": 0,
-    }  # fmt: skip
+        "tokens": tokens,
+        "order": order,
+        "asked": asked,
+        "label": "Order",
+        "accent": "#D55E00",
+        "onAccent": "#000000",
+        "count": 0,
+    }
 
 
 def mount_row(page: Page, data: dict[str, Any]) -> None:
@@ -89,11 +94,17 @@ def test_tokens_are_text(page: Page) -> None:
 def point_data(*angles: int) -> dict[str, Any]:
     points = [
         {
-            "name": f"image {i + 1}", "text": str(i + 1), "angle": angle, "pull": 20.0, "shape": "circle",
-            "colour": "#0072B2", "ink": "#ffffff", "lane": 0,
+            "name": f"image {i + 1}",
+            "text": str(i + 1),
+            "angle": angle,
+            "pull": 20.0,
+            "shape": "circle",
+            "colour": "#0072B2",
+            "ink": "#ffffff",
+            "lane": 0,
         }
         for i, angle in enumerate(angles)
-    ]  # fmt: skip
+    ]
     return {"points": points, "ties": [[0, 1]], "keys": [], "label": "Points", "count": 0}
 
 

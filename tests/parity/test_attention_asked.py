@@ -26,9 +26,16 @@ from tests.parity.test_vectors import inputs_of, of_the_library
 from tests.tinyfamilies import PLAIN, tokenizer_of
 
 SMALL: dict[str, Any] = {
-    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4,
-    "intermediate_size": 24, "max_position_embeddings": 64, "n_routed_experts": 2, "first_k_dense_replace": 2,
-}  # fmt: skip
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 4,
+    "intermediate_size": 24,
+    "max_position_embeddings": 64,
+    "n_routed_experts": 2,
+    "first_k_dense_replace": 2,
+}
 
 
 def the_map(name: str, *, vectors: bool = True) -> AttentionMap:
@@ -112,8 +119,10 @@ def test_what_the_score_is_beside_the_product_is_said() -> None:
     )
     capped = vectors(tinyhosts.make("both t5gemma"), inputs_of(tinyhosts.make("both t5gemma")))
     assert {kind: "between -2 and 2 by a hyperbolic tangent" in one.note for kind, one in capped.items()} == {
-        "encoder": True, "decoder": True, "cross": True,
-    }  # fmt: skip
+        "encoder": True,
+        "decoder": True,
+        "cross": True,
+    }
     assert not any(one.whole for one in capped.values())
 
 
@@ -181,9 +190,13 @@ def test_a_decoder_that_looks_both_ways_at_once_says_so() -> None:
     half = {**SMALL, "sliding_window": 64, "layer_types": ["sliding_attention", "full_attention"]}
     half["vocab_size"] = len(tokenizer_of("seq2seq-lm"))
     seen = {
-        "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 8,
+        "hidden_size": 16,
+        "intermediate_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "image_size": 8,
         "patch_size": 4,
-    }  # fmt: skip
+    }
     checkpoint = made("t5gemma2", "seq2seq-lm", encoder={"text_config": half, "vision_config": seen}, decoder=half)
     trace = capture(checkpoint, PLAIN, target="The dog sat on the mat.")
     assert trace.decoder is not None

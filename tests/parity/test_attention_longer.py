@@ -220,9 +220,17 @@ def test_notes_say_which_keys_are_left_out() -> None:
 
 def test_funnels_map_has_the_layers_whose_rows_are_tokens() -> None:
     checkpoint = made(
-        "funnel", "masked-lm", block_sizes=[2, 1, 1], block_repeats=[1, 2, 1], num_decoder_layers=2, d_model=16,
-        n_head=2, d_head=8, d_inner=24, pad_token_id=0,
-    )  # fmt: skip
+        "funnel",
+        "masked-lm",
+        block_sizes=[2, 1, 1],
+        block_repeats=[1, 2, 1],
+        num_decoder_layers=2,
+        d_model=16,
+        n_head=2,
+        d_head=8,
+        d_inner=24,
+        pad_token_id=0,
+    )
     text = (TEXT * 2).strip()
     found = capture(checkpoint, text).encoder
     assert found is not None
@@ -244,9 +252,17 @@ def test_funnels_map_has_the_layers_whose_rows_are_tokens() -> None:
 
 def test_a_funnels_layer_that_runs_twice_has_its_queries_and_keys_each_time() -> None:
     checkpoint = made(
-        "funnel", "masked-lm", block_sizes=[2, 1], block_repeats=[2, 1], num_decoder_layers=1, d_model=16, n_head=2,
-        d_head=8, d_inner=24, pad_token_id=0,
-    )  # fmt: skip
+        "funnel",
+        "masked-lm",
+        block_sizes=[2, 1],
+        block_repeats=[2, 1],
+        num_decoder_layers=1,
+        d_model=16,
+        n_head=2,
+        d_head=8,
+        d_inner=24,
+        pad_token_id=0,
+    )
     ids = checkpoint.tokenizer(TEXT.strip(), return_tensors="pt")["input_ids"]
     segments = (torch.arange(ids.shape[1]) > 4).long()[None]
     segments[:, 0] = 2  # as its tokeniser marks the first token

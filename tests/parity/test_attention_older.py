@@ -175,9 +175,14 @@ def test_what_is_said_of_a_perceiver_and_an_mra_is_what_the_library_computes() -
     assert {layer.shape[-2:] for layer in out.attentions} == {(states, states)}
     assert asks.shape[-2:] == (PERCEIVER["max_position_embeddings"], states)
     mra = made(
-        "mra", "masked-lm", hidden_size=16, num_attention_heads=4, intermediate_size=24, num_hidden_layers=2,
+        "mra",
+        "masked-lm",
+        hidden_size=16,
+        num_attention_heads=4,
+        intermediate_size=24,
+        num_hidden_layers=2,
         max_position_embeddings=64,
-    )  # fmt: skip
+    )
     with pytest.raises(NoAttentionMatrix, match="puts zeros in place of what attention gives"):
         capture(mra, PLAIN)
     if modeling_mra.mra_cuda_kernel is None:
@@ -191,9 +196,18 @@ def test_what_is_said_of_a_perceiver_and_an_mra_is_what_the_library_computes() -
 
 def test_a_cpm_ants_tokens_see_those_after_them_and_vectors_before_them() -> None:
     checkpoint = made(
-        "cpmant", hidden_size=16, num_hidden_layers=2, num_attention_heads=4, dim_head=4, dim_ff=24, prompt_length=3,
-        prompt_types=4, segment_types=8, position_bias_num_buckets=8, position_bias_max_distance=12,
-    )  # fmt: skip
+        "cpmant",
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        dim_head=4,
+        dim_ff=24,
+        prompt_length=3,
+        prompt_types=4,
+        segment_types=8,
+        position_bias_num_buckets=8,
+        position_bias_max_distance=12,
+    )
     kept: list[torch.Tensor] = []
     model = copy.deepcopy(checkpoint.model)
     for layer in model.cpmant.encoder.layers:

@@ -168,9 +168,14 @@ def test_gpt_neo_s_windows_are_what_the_library_computes() -> None:
 
     torch.manual_seed(0)
     config = GPTNeoConfig(
-        vocab_size=50, hidden_size=16, num_layers=2, num_heads=2, attention_types=[[["global", "local"], 1]],
-        window_size=8, max_position_embeddings=64,
-    )  # fmt: skip
+        vocab_size=50,
+        hidden_size=16,
+        num_layers=2,
+        num_heads=2,
+        attention_types=[[["global", "local"], 1]],
+        window_size=8,
+        max_position_embeddings=64,
+    )
     model = GPTNeoForCausalLM._from_config(config, attn_implementation="eager").eval()
     with torch.no_grad():
         out = model(torch.randint(0, 50, (1, 30)), output_attentions=True)

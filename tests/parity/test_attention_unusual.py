@@ -20,20 +20,39 @@ from tests import tinyfamilies
 
 TEXT = "The cat sat on the mat and looked at the dog."
 _SMALL: dict[str, Any] = {
-    "hidden_size": 16, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4,
-    "intermediate_size": 24, "max_position_embeddings": 256, "pad_token_id": 0, "bos_token_id": 0, "eos_token_id": None,
-}  # fmt: skip
+    "hidden_size": 16,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 4,
+    "intermediate_size": 24,
+    "max_position_embeddings": 256,
+    "pad_token_id": 0,
+    "bos_token_id": 0,
+    "eos_token_id": None,
+}
 _WINDOW = _SMALL | {"sliding_window": 8}
 _EXPERTS = {"num_local_experts": 2, "num_experts_per_tok": 1}
 _CHUNKS = {"attention_chunk_size": 8, "intermediate_size_mlp": 24, "no_rope_layers": [1, 1, 1, 0]}
 _JAMBA = {
-    "attn_layer_offset": 1, "attn_layer_period": 2, "num_experts": 2, "mamba_d_state": 4, "mamba_dt_rank": 2,
+    "attn_layer_offset": 1,
+    "attn_layer_period": 2,
+    "num_experts": 2,
+    "mamba_d_state": 4,
+    "mamba_dt_rank": 2,
     "use_mamba_kernels": False,
-}  # fmt: skip
+}
 PERCEIVER = {
-    "d_latents": 16, "d_model": 16, "num_latents": 4, "num_self_attends_per_block": 1, "num_self_attention_heads": 2,
-    "num_cross_attention_heads": 2, "qk_channels": 16, "v_channels": 16, "max_position_embeddings": 64,
-}  # fmt: skip
+    "d_latents": 16,
+    "d_model": 16,
+    "num_latents": 4,
+    "num_self_attends_per_block": 1,
+    "num_self_attention_heads": 2,
+    "num_cross_attention_heads": 2,
+    "qk_channels": 16,
+    "v_channels": 16,
+    "max_position_embeddings": 64,
+}
 DECODERS = {
     "gemma2": _WINDOW,
     "gemma3_text": _WINDOW | {"layer_types": ["sliding_attention", "full_attention"] * 2},

@@ -47,9 +47,10 @@ def test_words_are_sums_of_the_library_s_weights(slug: str) -> None:
     prompt, ids = list(request.prompt), encoded["input_ids"]
     with torch.no_grad():
         out = checkpoint.model(
-            input_ids=torch.tensor([list(request.source)]), decoder_input_ids=torch.tensor([[*prompt, *ids]]),
+            input_ids=torch.tensor([list(request.source)]),
+            decoder_input_ids=torch.tensor([[*prompt, *ids]]),
             output_attentions=True,
-        )  # fmt: skip
+        )
     sources = _places(TEXT, WORDS, [(t.start, t.end) for t in request.tokens], len(task.prefix))
     answers = _places(ANSWER, ANSWERED, encoded["offset_mapping"])
     assert all(sources)

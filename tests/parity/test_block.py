@@ -191,10 +191,27 @@ def test_bert_begins_with_three_summands_and_an_order_of_its_own() -> None:
     bert = made("bert")
     first = block(bert, TEXT, 0)
     assert [one.name for one in first.steps] == [
-        "token", "position", "segment", "sum", "norm",
-        "queries", "keys", "values", "scores", "mask", "weights", "mix", "projected", "residual", "norm",
-        "inner", "activation", "outer", "residual", "norm",
-    ]  # fmt: skip
+        "token",
+        "position",
+        "segment",
+        "sum",
+        "norm",
+        "queries",
+        "keys",
+        "values",
+        "scores",
+        "mask",
+        "weights",
+        "mix",
+        "projected",
+        "residual",
+        "norm",
+        "inner",
+        "activation",
+        "outer",
+        "residual",
+        "norm",
+    ]
     assert first.tokens[0] == "[CLS]"
     queries = of(first, "attention", "queries")
     assert queries.shape == (2, len(first.tokens), 8)
@@ -219,9 +236,7 @@ def test_what_is_particular_is_there() -> None:
     np.testing.assert_allclose(gate / (1 + np.exp(-gate)) * inner, active, atol=1e-5)
     qwen3 = block(made("qwen3"), TEXT, 1)
     norm: Any = made("qwen3").model.model.layers[1].self_attn.k_norm
-    raw, normed, turned = (
-        of(qwen3, "attention", name).values for name in ("keys", "keys, normed", "keys, turned")
-    )  # fmt: skip
+    raw, normed, turned = (of(qwen3, "attention", name).values for name in ("keys", "keys, normed", "keys, turned"))
     sizes = np.sqrt((raw**2).mean(-1, keepdims=True) + norm.variance_epsilon)
     np.testing.assert_allclose(normed, norm.weight.numpy() * raw / sizes, atol=1e-5)
     np.testing.assert_allclose((turned[::2] ** 2).sum(-1), (normed**2).sum(-1), rtol=1e-4)

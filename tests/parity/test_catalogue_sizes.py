@@ -115,9 +115,15 @@ def test_masks_of_dall_e_as_appendix_b_has_them() -> None:
 
 def test_a_transformer_xl_for_words_counts_what_its_authors_code_makes() -> None:
     overrides = {
-        "vocab_size": 100, "cutoffs": [20, 60], "div_val": 4, "d_model": 16, "n_layer": 2, "n_head": 2, "d_head": 8,
+        "vocab_size": 100,
+        "cutoffs": [20, 60],
+        "div_val": 4,
+        "d_model": 16,
+        "n_layer": 2,
+        "n_head": 2,
+        "d_head": 8,
         "d_inner": 24,
-    }  # fmt: skip
+    }
     words = 20 * 16 + 40 * 4 + 40 * 1
     widened = 16 * 16 + 4 * 16 + 1 * 16
     layer = 3 * 16 * 16 + 16 * 16 + 16 * 16 + 2 * 16 + (16 * 24 + 24) + (24 * 16 + 16) + 2 * 16

@@ -22,25 +22,41 @@ from core.costs.towers import towers
 _BERT = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 97}
 _LLAMA = {**_BERT, "num_key_value_heads": 2, "max_position_embeddings": 64}
 _BART = {
-    "vocab_size": 97, "d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 80, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "max_position_embeddings": 64,
-}  # fmt: skip
+    "vocab_size": 97,
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 80,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "max_position_embeddings": 64,
+}
 CASES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "bert": ("BertForMaskedLM", "BertConfig", "encoder", _BERT),
     "albert": (
-        "AlbertModel", "AlbertConfig", "encoder", {**_BERT, "embedding_size": 16, "num_hidden_layers": 6},
+        "AlbertModel",
+        "AlbertConfig",
+        "encoder",
+        {**_BERT, "embedding_size": 16, "num_hidden_layers": 6},
     ),
     "distilbert": (
-        "DistilBertModel", "DistilBertConfig", "encoder",
+        "DistilBertModel",
+        "DistilBertConfig",
+        "encoder",
         {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "vocab_size": 97},
     ),
     "electra": ("ElectraModel", "ElectraConfig", "encoder", {**_BERT, "embedding_size": 16}),
     "gpt2": (
-        "GPT2LMHeadModel", "GPT2Config", "decoder",
+        "GPT2LMHeadModel",
+        "GPT2Config",
+        "decoder",
         {"n_embd": 32, "n_layer": 3, "n_head": 4, "vocab_size": 97, "n_positions": 64},
     ),
     "gptj": (
-        "GPTJForCausalLM", "GPTJConfig", "decoder",
+        "GPTJForCausalLM",
+        "GPTJConfig",
+        "decoder",
         {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 97, "n_positions": 64, "rotary_dim": 4},
     ),
     "llama": ("LlamaForCausalLM", "LlamaConfig", "decoder", _LLAMA),
@@ -48,11 +64,21 @@ CASES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "gemma": ("GemmaForCausalLM", "GemmaConfig", "decoder", {**_LLAMA, "head_dim": 16}),
     "bart": ("BartForConditionalGeneration", "BartConfig", "encoder-decoder", _BART),
     "t5": (
-        "T5ForConditionalGeneration", "T5Config", "encoder-decoder",
-        {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 4,
-         "vocab_size": 97, "feed_forward_proj": "gated-gelu"},
+        "T5ForConditionalGeneration",
+        "T5Config",
+        "encoder-decoder",
+        {
+            "d_model": 32,
+            "d_kv": 8,
+            "d_ff": 64,
+            "num_layers": 2,
+            "num_decoder_layers": 3,
+            "num_heads": 4,
+            "vocab_size": 97,
+            "feed_forward_proj": "gated-gelu",
+        },
     ),
-}  # fmt: skip
+}
 TOKENS, SOURCE = 11, 7
 
 
@@ -69,14 +95,22 @@ def _built(case: str) -> tuple[Any, Shape, Any]:
 def test_the_operations_of_two_towers_are_those_that_torch_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     halves: dict[str, dict[str, Any]] = {
         "text_config": {
-            "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
-            "vocab_size": 97, "max_position_embeddings": TOKENS,
+            "hidden_size": 32,
+            "intermediate_size": 48,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "vocab_size": 97,
+            "max_position_embeddings": TOKENS,
         },
         "vision_config": {
-            "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 3, "num_attention_heads": 6,
-            "patch_size": 4, "image_size": 12,
+            "hidden_size": 48,
+            "intermediate_size": 80,
+            "num_hidden_layers": 3,
+            "num_attention_heads": 6,
+            "patch_size": 4,
+            "image_size": 12,
         },
-    }  # fmt: skip
+    }
     model = t.CLIPModel(t.CLIPConfig(projection_dim=16, attn_implementation="eager", **halves)).eval()
     size = replace(catalogue.get("clip").default_size, overrides=halves)
     monkeypatch.setattr("core.costs.towers.size_of", lambda *_: size)
@@ -167,9 +201,16 @@ def test_a_token_pays_for_the_experts_that_it_uses() -> None:
 
 def test_deepseek_keeps_a_latent_and_a_rotary_key() -> None:
     small = {
-        **_BERT, "num_hidden_layers": 2, "num_key_value_heads": 4, "kv_lora_rank": 12, "q_lora_rank": 16,
-        "qk_rope_head_dim": 4, "qk_nope_head_dim": 8, "v_head_dim": 6, "first_k_dense_replace": 2,
-    }  # fmt: skip
+        **_BERT,
+        "num_hidden_layers": 2,
+        "num_key_value_heads": 4,
+        "kv_lora_rank": 12,
+        "q_lora_rank": 16,
+        "qk_rope_head_dim": 4,
+        "qk_nope_head_dim": 8,
+        "v_head_dim": 6,
+        "first_k_dense_replace": 2,
+    }
     config = t.DeepseekV3Config(**small)
     model = t.DeepseekV3ForCausalLM(config).eval()
     shape = read(config, "DeepseekV3ForCausalLM", "decoder", describe(model))

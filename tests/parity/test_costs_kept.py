@@ -46,9 +46,14 @@ def test_an_lstm_keeps_two_inputs_and_seven_times_its_units_of_a_word() -> None:
     x, h, cell = (torch.randn(1, size, requires_grad=True) for size in (d, d, c))
     with Kept(lstm) as kept:
         gates = lstm.from_input(x) + lstm.from_state(h)
-        i, f, g, o = (bend(part) for bend, part in zip(
-            (torch.sigmoid, torch.sigmoid, torch.tanh, torch.sigmoid), gates.chunk(4, dim=-1), strict=True,
-        ))  # fmt: skip
+        i, f, g, o = (
+            bend(part)
+            for bend, part in zip(
+                (torch.sigmoid, torch.sigmoid, torch.tanh, torch.sigmoid),
+                gates.chunk(4, dim=-1),
+                strict=True,
+            )
+        )
         after = f * cell + i * g
         lstm.projection(o * torch.tanh(after))
     assert kept.numbers == 2 * d + 7 * c  # of the two cells, the one before is kept here

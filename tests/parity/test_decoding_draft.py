@@ -25,9 +25,16 @@ from tests.parity.test_generate import PROMPT, _spec
 def model(seed: int, width: int, ends: int | None = None, size: int = 120) -> Checkpoint:
     torch.manual_seed(seed)
     config = GPT2Config(
-        vocab_size=size, n_embd=width, n_layer=2, n_head=2, n_positions=64, initializer_range=0.6, bos_token_id=0,
-        eos_token_id=ends, attn_implementation="eager",
-    )  # fmt: skip
+        vocab_size=size,
+        n_embd=width,
+        n_layer=2,
+        n_head=2,
+        n_positions=64,
+        initializer_range=0.6,
+        bos_token_id=0,
+        eos_token_id=ends,
+        attn_implementation="eager",
+    )
     found: Any = GPT2LMHeadModel(config).eval()
     return Checkpoint(found, tiny.bytelevel_tokenizer(), _spec())
 
@@ -37,10 +44,11 @@ def noisy(large: Checkpoint, amount: float) -> Checkpoint:
     torch.manual_seed(5)
     small = model(1, 24)
     state = {
-        name: value + amount * value.std() * torch.randn_like(value) if value.is_floating_point() and value.dim() > 1
+        name: value + amount * value.std() * torch.randn_like(value)
+        if value.is_floating_point() and value.dim() > 1
         else value
         for name, value in large.model.state_dict().items()
-    }  # fmt: skip
+    }
     small.model.load_state_dict(state)
     return small
 

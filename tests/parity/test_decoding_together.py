@@ -36,9 +36,14 @@ def test_penalty_and_ban(name: str, rewriting: bool, penalty: float, no_repeat: 
         )
         *_, ours = alone(checkpoint, begun(checkpoint, rewriting), decoding)
         theirs = _theirs(
-            checkpoint, rewriting, do_sample=False, num_beams=beams, repetition_penalty=penalty,
-            no_repeat_ngram_size=no_repeat, max_new_tokens=12,
-        )  # fmt: skip
+            checkpoint,
+            rewriting,
+            do_sample=False,
+            num_beams=beams,
+            repetition_penalty=penalty,
+            no_repeat_ngram_size=no_repeat,
+            max_new_tokens=12,
+        )
         assert ours.ids == _unpadded(theirs, [7, 40])
 
 
@@ -65,9 +70,14 @@ def test_stop_texts(beams: int) -> None:
         decoding = Decoding("beam" if beams > 1 else "greedy", beams=beams, max_new_tokens=16, stop=(stop,))
         *_, ours = alone(checkpoint, begun(checkpoint, False), decoding)
         theirs = _theirs(
-            checkpoint, False, do_sample=False, num_beams=beams, max_new_tokens=16, stop_strings=[stop],
+            checkpoint,
+            False,
+            do_sample=False,
+            num_beams=beams,
+            max_new_tokens=16,
+            stop_strings=[stop],
             tokenizer=tiny.bytelevel_tokenizer(),
-        )  # fmt: skip
+        )
         while beams > 1 and theirs[-1] == 1:  # padding
             theirs.pop()
         assert ours.ids == tuple(theirs)
@@ -118,10 +128,17 @@ def test_the_step_that_is_looked_at_has_the_probabilities_of_generate() -> None:
     settings = {"penalty": 1.3, "temperature": 0.7, "top_k": 30, "top_p": 0.9}
     torch.manual_seed(0)
     out = checkpoint.model.generate(
-        torch.tensor([PROMPT]), attention_mask=torch.ones(1, len(PROMPT), dtype=torch.long), do_sample=True,
-        repetition_penalty=1.3, temperature=0.7, top_k=30, top_p=0.9, max_new_tokens=6,
-        return_dict_in_generate=True, output_scores=True,
-    )  # fmt: skip
+        torch.tensor([PROMPT]),
+        attention_mask=torch.ones(1, len(PROMPT), dtype=torch.long),
+        do_sample=True,
+        repetition_penalty=1.3,
+        temperature=0.7,
+        top_k=30,
+        top_p=0.9,
+        max_new_tokens=6,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
     ids = out.sequences[0, len(PROMPT) :].tolist()
     for step, scores in enumerate(out.scores):
         found = look(

@@ -24,9 +24,12 @@ def checkpoint(kind: str, layers: int = 3) -> Checkpoint:
     tokenizer = tiny.wordpiece_tokenizer()
     more: dict[str, Any] = {"embedding_size": 8} if kind == "albert" else {}
     config = transformers.AutoConfig.for_model(
-        kind, vocab_size=len(tokenizer), max_position_embeddings=64, initializer_range=0.5,
+        kind,
+        vocab_size=len(tokenizer),
+        max_position_embeddings=64,
+        initializer_range=0.5,
         **(SIZES | more | {"num_hidden_layers": layers}),
-    )  # fmt: skip
+    )
     torch.manual_seed(0)
     return Checkpoint(transformers.AutoModelForMaskedLM.from_config(config).eval(), tokenizer, SPEC)
 

@@ -15,11 +15,23 @@ from core.training.disentangled import hasten
 def library(span: int, shared: bool, **more: Any) -> DebertaV2ForMaskedLM:
     torch.manual_seed(0)
     config = DebertaV2Config(
-        vocab_size=40, hidden_size=12, num_hidden_layers=3, num_attention_heads=3, intermediate_size=16,
-        max_position_embeddings=32, max_relative_positions=span, type_vocab_size=0, relative_attention=True,
-        position_biased_input=False, pos_att_type=["c2p", "p2c"], share_att_key=shared, norm_rel_ebd="layer_norm",
-        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **more,
-    )  # fmt: skip
+        vocab_size=40,
+        hidden_size=12,
+        num_hidden_layers=3,
+        num_attention_heads=3,
+        intermediate_size=16,
+        max_position_embeddings=32,
+        max_relative_positions=span,
+        type_vocab_size=0,
+        relative_attention=True,
+        position_biased_input=False,
+        pos_att_type=["c2p", "p2c"],
+        share_att_key=shared,
+        norm_rel_ebd="layer_norm",
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        **more,
+    )
     made = DebertaV2ForMaskedLM(config).eval()
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter, 0.0, 0.3)

@@ -28,11 +28,15 @@ def _roberta_tokenizer() -> Any:
     base = tiny.bytelevel_tokenizer()
     base.add_special_tokens(
         {
-            "bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>",
-            "cls_token": "<s>", "sep_token": "</s>",
+            "bos_token": "<s>",
+            "eos_token": "</s>",
+            "pad_token": "<pad>",
+            "unk_token": "<unk>",
+            "cls_token": "<s>",
+            "sep_token": "</s>",
             "mask_token": AddedToken("<mask>", lstrip=True, special=True),
         }
-    )  # fmt: skip
+    )
     ends = [(t, base.convert_tokens_to_ids(t)) for t in ("</s>", "<s>")]
     base.backend_tokenizer.post_processor = processors.RobertaProcessing(*ends, trim_offsets=True)
     return base
@@ -42,9 +46,14 @@ def _bert() -> Checkpoint:
     torch.manual_seed(0)
     tokenizer = tiny.wordpiece_tokenizer()
     config = transformers.BertConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=64, initializer_range=0.5,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        initializer_range=0.5,
+    )
     return Checkpoint(transformers.BertForMaskedLM(config).eval(), tokenizer, SPEC)
 
 
@@ -52,10 +61,17 @@ def _roberta() -> Checkpoint:
     torch.manual_seed(0)
     tokenizer = _roberta_tokenizer()
     config = transformers.RobertaConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=66, initializer_range=0.5, pad_token_id=tokenizer.pad_token_id,
-        bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=66,
+        initializer_range=0.5,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
     config.pad_token_id = 1
     return Checkpoint(transformers.RobertaForMaskedLM(config).eval(), tokenizer, SPEC)
 
@@ -91,9 +107,13 @@ def test_the_refilled_sentence_is_the_pipelines(make: Any) -> None:
 
 
 SIZES: dict[str, Any] = {
-    "vocab_size": 90, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
+    "vocab_size": 90,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
     "max_position_embeddings": 40,
-}  # fmt: skip
+}
 OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
     "DistilBert": ("DistilBertForMaskedLM", {"dim": 16, "hidden_dim": 32, "n_layers": 2, "n_heads": 2}),
     "Albert": ("AlbertForMaskedLM", {"embedding_size": 8}),
@@ -102,9 +122,11 @@ OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
     "XLMRoberta": ("XLMRobertaForMaskedLM", {}),
     "XLM": ("XLMWithLMHeadModel", {"emb_dim": 16, "n_layers": 2, "n_heads": 2, "n_words": 90}),
     "MPNet": ("MPNetForMaskedLM", {}),
-    "ModernBert": ("ModernBertForMaskedLM", {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
-                                             "cls_token_id": 1, "sep_token_id": 2}),
-}  # fmt: skip
+    "ModernBert": (
+        "ModernBertForMaskedLM",
+        {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2},
+    ),
+}
 
 
 @pytest.mark.parametrize("name", OTHERS)

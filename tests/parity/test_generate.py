@@ -64,35 +64,59 @@ def _gpt2() -> Any:
 
 def _gpt_neo() -> Any:
     config = GPTNeoConfig(
-        vocab_size=VOCABULARY, hidden_size=24, num_layers=2, num_heads=2, max_position_embeddings=64,
-        attention_types=[[["global", "local"], 1]], window_size=4, initializer_range=0.6,
+        vocab_size=VOCABULARY,
+        hidden_size=24,
+        num_layers=2,
+        num_heads=2,
+        max_position_embeddings=64,
+        attention_types=[[["global", "local"], 1]],
+        window_size=4,
+        initializer_range=0.6,
         attn_implementation="eager",
-    )  # fmt: skip
+    )
     return GPTNeoForCausalLM(config)
 
 
 def _ctrl() -> Any:
     config = CTRLConfig(
-        vocab_size=VOCABULARY, n_embd=24, n_layer=2, n_head=2, dff=48, n_positions=64, initializer_range=0.6,
+        vocab_size=VOCABULARY,
+        n_embd=24,
+        n_layer=2,
+        n_head=2,
+        dff=48,
+        n_positions=64,
+        initializer_range=0.6,
         attn_implementation="eager",
-    )  # fmt: skip
+    )
     return CTRLLMHeadModel(config)
 
 
 def _llama() -> Any:
     config = LlamaConfig(
-        vocab_size=VOCABULARY, hidden_size=24, num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=2,
-        intermediate_size=48, max_position_embeddings=64, initializer_range=0.6, tie_word_embeddings=True,
+        vocab_size=VOCABULARY,
+        hidden_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=6,
+        num_key_value_heads=2,
+        intermediate_size=48,
+        max_position_embeddings=64,
+        initializer_range=0.6,
+        tie_word_embeddings=True,
         attn_implementation="eager",
-    )  # fmt: skip
+    )
     return LlamaForCausalLM(config)
 
 
 def _gpt() -> Any:
     config = OpenAIGPTConfig(
-        vocab_size=VOCABULARY, n_embd=24, n_layer=2, n_head=2, n_positions=64, initializer_range=0.6,
+        vocab_size=VOCABULARY,
+        n_embd=24,
+        n_layer=2,
+        n_head=2,
+        n_positions=64,
+        initializer_range=0.6,
         attn_implementation="eager",
-    )  # fmt: skip
+    )
     return OpenAIGPTLMHeadModel(config)
 
 

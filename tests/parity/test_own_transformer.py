@@ -24,8 +24,11 @@ D, FF, H = 8, 16, 2
 
 def shaped(layers: int = 6, d: int = 512, ff: int = 2048, h: int = 8, vocabulary: int = 37000) -> dict[str, Any]:
     """The paper's letters as fields of Marian's configuration."""
-    sides = {f"{side}_{name}": value for side in ("encoder", "decoder")
-             for name, value in (("layers", layers), ("ffn_dim", ff), ("attention_heads", h))}  # fmt: skip
+    sides = {
+        f"{side}_{name}": value
+        for side in ("encoder", "decoder")
+        for name, value in (("layers", layers), ("ffn_dim", ff), ("attention_heads", h))
+    }
     return sides | {"d_model": d, "vocab_size": vocabulary, "pad_token_id": 0, "decoder_start_token_id": 0}
 
 

@@ -14,9 +14,13 @@ from core.language.tokens import tokenise
 from tests import tiny
 
 SIZES = {
-    "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32,
-    "max_position_embeddings": 64, "initializer_range": 1.0,  # so that the order of the input matters
-}  # fmt: skip
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 64,
+    "initializer_range": 1.0,  # so that the order of the input matters
+}
 A, B = "The cat sat on the mat.", "A small dog runs in the garden."
 
 

@@ -164,10 +164,21 @@ def test_m2m100_names_its_languages_by_tokens() -> None:
     tokenizer.add_tokens(["__en__", "__fr__"], special_tokens=True)
     torch.manual_seed(0)
     config = M2M100Config(
-        vocab_size=len(tokenizer), d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2,
-        decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, max_position_embeddings=64,
-        pad_token_id=0, bos_token_id=1, eos_token_id=1, decoder_start_token_id=1, attn_implementation="eager",
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        d_model=16,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=32,
+        decoder_ffn_dim=32,
+        max_position_embeddings=64,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=1,
+        decoder_start_token_id=1,
+        attn_implementation="eager",
+    )
     made = checkpoint(M2M100ForConditionalGeneration(config), tokenizer)
     assert [task.slug for task in tasks(made)] == ["en-fr", "fr-en"]
     english, french = tokenizer.convert_tokens_to_ids(["__en__", "__fr__"])

@@ -79,9 +79,7 @@ def of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, A
         n = given["input_ids"].shape[1]
         out.attentions = tuple(layer for layer in out.attentions if layer.shape[-2:] == (n, n))
     if checkpoint.model.config.is_encoder_decoder:
-        kept = {
-            "encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions
-        }  # fmt: skip
+        kept = {"encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions}
         if checkpoint.model.config.model_type == "prophetnet":  # it returns scores, and those of all streams
             n = given["decoder_input_ids"].shape[1]
             kept["encoder"] = [layer.softmax(-1) for layer in out.encoder_attentions]

@@ -78,8 +78,9 @@ def test_what_the_library_runs_otherwise_ends_in_its_states(name: str) -> None:
             assert found.states.shape[-1] == 2 * model.config.hidden_size
             np.testing.assert_allclose(
                 model.reformer.encoder.layer_norm(torch.from_numpy(found.states[-1].copy())).numpy(),
-                hashed(model, ids)[0].numpy(), atol=1e-5,
-            )  # fmt: skip
+                hashed(model, ids)[0].numpy(),
+                atol=1e-5,
+            )
             return
         else:
             full = copy.deepcopy(model)

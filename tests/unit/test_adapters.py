@@ -14,9 +14,13 @@ from transformers import BertConfig, BertModel
 from core.checkpoints.adapters import Adapter, AdapterBert
 
 CONFIG: dict[str, Any] = {
-    "vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
+    "vocab_size": 40,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 24,
     "max_position_embeddings": 12,
-}  # fmt: skip
+}
 
 
 def bert() -> Any:

@@ -111,8 +111,17 @@ def test_what_came_after_an_earlier_copy() -> None:
 
 def test_punctuation_is_told_by_its_characters() -> None:
     assert [is_punctuation(label) for label in ("␣,", "##.", ".", "a", "␣", "##", "[SEP]", "...", "‹f0 9f›", "")] == [
-        True, True, True, False, False, True, False, True, False, False,
-    ]  # fmt: skip
+        True,
+        True,
+        True,
+        False,
+        False,
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
     tokens = ("␣a", "␣,", ".")
     found = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights)
     assert _score(found, "punctuation") == pytest.approx((0.5 + 0.2 + 1.0) / 3)

@@ -63,9 +63,13 @@ def test_norms_behind_the_sums_stand_on_the_stream() -> None:
     assert not norm_first(steps(before=False))
     on_stream = [wire.slug for wire in wires(steps(before=False)) if wire.lane == 0]
     assert on_stream == [
-        "embedding-token", "embedding-sum", "attention-residual", "attention-norm", "feed-forward-residual",
+        "embedding-token",
+        "embedding-sum",
+        "attention-residual",
+        "attention-norm",
+        "feed-forward-residual",
         "feed-forward-norm",
-    ]  # fmt: skip
+    ]
 
 
 def test_norms_before_the_parts_stand_beside_the_stream() -> None:
@@ -119,8 +123,11 @@ def test_the_drawing_has_a_row_for_each_step_and_a_box_for_each_part() -> None:
     drawn = flow(found, wires(found))
     assert drawn.height == 3 * HEADING + len(found) * ROW
     assert [point.y for point in drawn.points[:4]] == [
-        HEADING + ROW // 2, HEADING + ROW // 2 + ROW, HEADING + ROW // 2 + 2 * ROW, 2 * HEADING + 3 * ROW + ROW // 2,
-    ]  # fmt: skip
+        HEADING + ROW // 2,
+        HEADING + ROW // 2 + ROW,
+        HEADING + ROW // 2 + 2 * ROW,
+        2 * HEADING + 3 * ROW + ROW // 2,
+    ]
     assert drawn.points[0].x == LEFT
     assert [point.shape for point in drawn.points[2:4]] == ["sum", "step"]
     assert [box.height for box in drawn.boxes] == [8 * ROW, 3 * ROW]

@@ -17,9 +17,17 @@ def model(slug: str, *, size: Size | None = None, measure: Measure | None = None
         measures = (measure,) if measure else ()
         card = Card(slug, "", (), (), slug, 1, changes.pop("tokens", 0), 1, "", measures=measures)
     values: dict[str, Any] = {
-        "slug": slug, "name": slug.upper(), "system": None, "branch": "encoder", "kind": "masked-lm",
-        "source": "bundled", "origin": "", "location": "", "ready": True, "card": card,
-    }  # fmt: skip
+        "slug": slug,
+        "name": slug.upper(),
+        "system": None,
+        "branch": "encoder",
+        "kind": "masked-lm",
+        "source": "bundled",
+        "origin": "",
+        "location": "",
+        "ready": True,
+        "card": card,
+    }
     return Listed(CheckpointSpec(**{**values, **changes}), size)
 
 

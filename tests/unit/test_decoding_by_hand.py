@@ -61,9 +61,19 @@ def test_entropy_of_four_alike_is_two_bits() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"min_p": -0.1}, {"min_p": 1.1}, {"typical": 0}, {"typical": 2}, {"penalty": 0}, {"no_repeat": -1},
-     {"length_penalty": 99.0}, {"stop": ("",)}, {"stop": ("a",) * 9}, {"stop": ("a" * 61,)}],
-)  # fmt: skip
+    [
+        {"min_p": -0.1},
+        {"min_p": 1.1},
+        {"typical": 0},
+        {"typical": 2},
+        {"penalty": 0},
+        {"no_repeat": -1},
+        {"length_penalty": 99.0},
+        {"stop": ("",)},
+        {"stop": ("a",) * 9},
+        {"stop": ("a" * 61,)},
+    ],
+)
 def test_settings_out_of_range_get_a_sentence(wrong: dict[str, object]) -> None:
     with pytest.raises(OutOfRange, match=r"\.$"):
         choose.check(Decoding(**wrong))  # type: ignore[arg-type]

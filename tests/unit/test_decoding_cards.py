@@ -35,9 +35,23 @@ def test_words_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["", "best", "greedy-1", "top_k-0", "top_k-2.5", "top_p-nan", "top_p-inf", "top_p-x", "beam-9",
-             "sample-0.7-1", "top_p-0.9-0.7-1", "top_p--1", "a" * 500],
-)  # fmt: skip
+    "word",
+    [
+        "",
+        "best",
+        "greedy-1",
+        "top_k-0",
+        "top_k-2.5",
+        "top_p-nan",
+        "top_p-inf",
+        "top_p-x",
+        "beam-9",
+        "sample-0.7-1",
+        "top_p-0.9-0.7-1",
+        "top_p--1",
+        "a" * 500,
+    ],
+)
 def test_nonsense_gets_a_sentence_and_the_others_stay(word: str) -> None:
     cards, refused = read_all(("greedy", word))
     assert cards == (Card("greedy"),)
@@ -94,8 +108,12 @@ def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float, dark: bool) 
     assert lines == ([(0.5, 0.8, 1.0)] if rule == "top_p" else [])
     dashed = [shape for shape in figure.layout.shapes if shape.line.dash == "dash"]
     assert len(dashed) == (0 if rule == "temperature" else 1)
-    assert {"top_p": dashed and dashed[0].x0 == 0.75, "min_p": dashed and dashed[0].x0 == 0.25,
-            "top_k": dashed and dashed[0].y0 == 1.5, "temperature": True}[rule]  # fmt: skip
+    assert {
+        "top_p": dashed and dashed[0].x0 == 0.75,
+        "min_p": dashed and dashed[0].x0 == 0.25,
+        "top_k": dashed and dashed[0].y0 == 1.5,
+        "temperature": True,
+    }[rule]
     assert "a 20 %, cut off" in rule_alt(found, names, "It")
     assert "2 of 3 tokens with 80 %" in rule_alt(found, names, "It")
 

@@ -13,10 +13,19 @@ from core.errors import NoAttentionMatrix
 from core.training.encoder_model import new_model
 
 SHAPE = {
-    "type": "deberta-v2", "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 16,
-    "max_position_embeddings": 32, "type_vocab_size": 0, "relative_attention": True, "position_biased_input": False,
-    "pos_att_type": ["c2p", "p2c"], "share_att_key": True, "norm_rel_ebd": "layer_norm",
-}  # fmt: skip
+    "type": "deberta-v2",
+    "hidden_size": 12,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "intermediate_size": 16,
+    "max_position_embeddings": 32,
+    "type_vocab_size": 0,
+    "relative_attention": True,
+    "position_biased_input": False,
+    "pos_att_type": ["c2p", "p2c"],
+    "share_att_key": True,
+    "norm_rel_ebd": "layer_norm",
+}
 
 
 def model(**changes: Any) -> Any:

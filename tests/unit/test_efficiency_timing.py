@@ -44,11 +44,12 @@ def test_a_model_that_wants_more_than_a_text_gets_a_sentence(checkpoint_dir: Pat
     def forward(pixels: Any) -> None: ...
 
     strange: Any = SimpleNamespace(
-        model=SimpleNamespace(forward=forward, config=SimpleNamespace(model_type="vit", is_encoder_decoder=False),
-                              device="cpu"),
+        model=SimpleNamespace(
+            forward=forward, config=SimpleNamespace(model_type="vit", is_encoder_decoder=False), device="cpu"
+        ),
         tokenizer=loaded.tokenizer,
         spec=loaded.spec,
-    )  # fmt: skip
+    )
     with pytest.raises(InputUnusable, match="cannot be timed"):
         timing.measure(strange)
 

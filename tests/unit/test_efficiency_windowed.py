@@ -18,9 +18,16 @@ def model() -> Any:
 
     torch.manual_seed(0)
     config = LongformerConfig(
-        vocab_size=50, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=129, pad_token_id=0, attention_window=8, type_vocab_size=1,
-    )  # fmt: skip
+        vocab_size=50,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=129,
+        pad_token_id=0,
+        attention_window=8,
+        type_vocab_size=1,
+    )
     made = LongformerForMaskedLM(config).eval()
     for value in made.parameters():
         torch.nn.init.normal_(value, std=0.3)  # far enough from uniform that a wrong mask shows

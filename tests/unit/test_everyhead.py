@@ -84,8 +84,12 @@ def test_every_bundled_head_has_its_row() -> None:
 
 
 BUNDLED = sorted(path.parent.name for path in bundled_root().glob("*/card.toml"))
-PLACES = {"encoder": {"previous", "next", "self", "first"}, "decoder": {"previous", "self", "first"},
-          "cross": {"same place", "last", "first"}, "query": {"previous", "first"}}  # fmt: skip
+PLACES = {
+    "encoder": {"previous", "next", "self", "first"},
+    "decoder": {"previous", "self", "first"},
+    "cross": {"same place", "last", "first"},
+    "query": {"previous", "first"},
+}
 """Scores that every head of a kind of attention can have."""
 
 

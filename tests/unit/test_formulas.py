@@ -68,8 +68,13 @@ DRAWN = {name: (formula, words) for name, formula, words in drawn()}
 
 def test_letters_are_found_and_words_are_not() -> None:
     assert letters(r"\mathrm{softmax}(\tfrac{Q_i}{\sqrt{d_k}}) \cdot \tilde x_\theta \text{ if } [MASK] \\[4pt]") == {
-        "Q", "i", "d", "k", "x", "theta",
-    }  # fmt: skip
+        "Q",
+        "i",
+        "d",
+        "k",
+        "x",
+        "theta",
+    }
     assert unnamed(r"a = b^{\tau}", "$a$ is what $b$ makes") == ["tau"]
 
 

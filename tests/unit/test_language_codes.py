@@ -51,13 +51,17 @@ def checkpoint() -> Checkpoint:
     tokenizer = tiny.bytelevel_tokenizer()
     tokenizer.add_special_tokens({"additional_special_tokens": list(CODES.values())})
     config = transformers.CTRLConfig(
-        vocab_size=len(tokenizer), n_positions=32, n_embd=16, n_layer=2, n_head=2, dff=32, initializer_range=0.3,
+        vocab_size=len(tokenizer),
+        n_positions=32,
+        n_embd=16,
+        n_layer=2,
+        n_head=2,
+        dff=32,
+        initializer_range=0.3,
         attn_implementation="eager",
-    )  # fmt: skip
+    )
     card = Card("Tiny", "-", (), (), "-", 0, 0, 0, "-", extra={"codes": CODES})
-    spec = CheckpointSpec(
-        "tiny", "Tiny", "ctrl", "decoder", "causal-lm", "bundled", "a test", "-", True, card=card
-    )  # fmt: skip
+    spec = CheckpointSpec("tiny", "Tiny", "ctrl", "decoder", "causal-lm", "bundled", "a test", "-", True, card=card)
     return Checkpoint(transformers.CTRLLMHeadModel(config).eval(), tokenizer, spec)
 
 

@@ -37,8 +37,11 @@ def _generate_page() -> None:
     )
     found = generate_demo(checkpoints.get("dir-tiny-gpt2"), **kept, key="demo")
     st.session_state["kept"] = {
-        "text": found.text, "decoding": found.decoding, "forced": found.forced, "step": found.step
-    }  # fmt: skip
+        "text": found.text,
+        "decoding": found.decoding,
+        "forced": found.forced,
+        "step": found.step,
+    }
     st.session_state["found"] = found
 
 
@@ -158,9 +161,7 @@ def test_only_the_settings_of_the_strategy_are_shown(generate_page: AppTest) -> 
 
 def test_a_path_of_another_vocabulary_is_left_out(checkpoint_dir: Path) -> None:
     page = AppTest.from_function(_generate_page, default_timeout=60)
-    page.session_state["kept"] = {
-        "text": None, "decoding": Decoding(max_new_tokens=4), "forced": (999_999,), "step": 3
-    }  # fmt: skip
+    page.session_state["kept"] = {"text": None, "decoding": Decoding(max_new_tokens=4), "forced": (999_999,), "step": 3}
     page.run()
     assert not page.exception
     assert "left out" in page.warning[0].value
@@ -198,8 +199,11 @@ def test_bars_label_what_they_show() -> None:
 
 def test_text_on_an_accent_can_be_read() -> None:
     assert [on_colour(c) for c in ("#0072B2", "#CC79A7", "#000000", "#ffffff")] == [
-        "#ffffff", "#000000", "#ffffff", "#000000",
-    ]  # fmt: skip
+        "#ffffff",
+        "#000000",
+        "#ffffff",
+        "#000000",
+    ]
 
 
 def test_a_number_stands_at_the_end_of_the_longer_bar() -> None:

@@ -22,9 +22,13 @@ def bert() -> Checkpoint:
     torch.manual_seed(0)
     tokenizer = tiny.wordpiece_tokenizer()
     config = transformers.BertConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
         max_position_embeddings=64,
-    )  # fmt: skip
+    )
     return Checkpoint(transformers.BertForMaskedLM(config).eval(), tokenizer, SPEC)
 
 

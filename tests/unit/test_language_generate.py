@@ -26,9 +26,16 @@ def gpt2() -> Checkpoint:
     torch.manual_seed(0)
     tokenizer = tiny.bytelevel_tokenizer()
     config = transformers.GPT2Config(
-        vocab_size=len(tokenizer), n_embd=16, n_layer=2, n_head=2, n_positions=64, initializer_range=0.5,
-        bos_token_id=None, eos_token_id=None, attn_implementation="eager",
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        n_embd=16,
+        n_layer=2,
+        n_head=2,
+        n_positions=64,
+        initializer_range=0.5,
+        bos_token_id=None,
+        eos_token_id=None,
+        attn_implementation="eager",
+    )
     return Checkpoint(transformers.GPT2LMHeadModel(config).eval(), tokenizer, SPEC)
 
 

@@ -148,8 +148,11 @@ def test_refusals_are_sentences(xlnet: Checkpoint) -> None:
         permuted.prepare(xlnet, "\u200b", [1])
     with pytest.raises(InputTooLong):
         permuted.prepare(xlnet, "cat " * 80, [1])
-    other = Checkpoint(xlnet.model, xlnet.tokenizer, CheckpointSpec(
-        "y", "Tiny BERT", None, "encoder", "masked-lm", "directory", "-", "-", True))  # fmt: skip
+    other = Checkpoint(
+        xlnet.model,
+        xlnet.tokenizer,
+        CheckpointSpec("y", "Tiny BERT", None, "encoder", "masked-lm", "directory", "-", "-", True),
+    )
     with pytest.raises(InputUnusable, match="Choose an XLNet"):
         permuted.cut(other, TEXT)
 

@@ -15,8 +15,13 @@ WAY = Way(
         LayerGuess(1, ("c", "d"), (0.5, 0.3), (4, 5)),
         LayerGuess(2, ("b", "a very long token"), (0.6, 0.00001), (3, 8)),
     ),
-    "b", (0.25, 0.01, 0.6), (2, 40, 1), 100, ("x", "y"), 1,
-)  # fmt: skip
+    "b",
+    (0.25, 0.01, 0.6),
+    (2, 40, 1),
+    100,
+    ("x", "y"),
+    1,
+)
 
 
 def test_answers_are_written_and_the_final_one_is_framed() -> None:

@@ -98,13 +98,19 @@ def test_a_text_that_looks_packed_is_carried_as_it_is(text: str) -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        "x", "%%%", "AAAA", "eNo", "\ud800", "é", "",
+        "x",
+        "%%%",
+        "AAAA",
+        "eNo",
+        "\ud800",
+        "é",
+        "",
         base64.urlsafe_b64encode(zlib.compress(b"x" * 10_000_000, 9)).decode(),  # 10 MB in 13 kB
         base64.urlsafe_b64encode(zlib.compress(b"\xff\xfe")).decode(),
         base64.urlsafe_b64encode(zlib.compress(b"a story")[:-3]).decode(),
         base64.urlsafe_b64encode(zlib.compress(b"y" * 30_000)).decode(),
     ],
-)  # fmt: skip
+)
 def test_a_packed_text_that_is_none_gets_a_sentence(raw: str) -> None:
     state, refused = links.read("encoder", {"text": packed.MARK + raw})
     assert state["text"] is None

@@ -95,8 +95,19 @@ def test_nonsense_is_refused(raw: str) -> None:
 
 def test_a_sentence_is_cut_into_words_and_marks() -> None:
     assert axes.split("The king's ring, “golden”… costs 3€.") == (
-        "The", "king's", "ring", ",", "“", "golden", "”", "…", "costs", "3", "€", ".",
-    )  # fmt: skip
+        "The",
+        "king's",
+        "ring",
+        ",",
+        "“",
+        "golden",
+        "”",
+        "…",
+        "costs",
+        "3",
+        "€",
+        ".",
+    )
     assert axes.split("  ") == ()
     assert axes.split("नमस्ते दुनिया") == ("नमस्ते", "दुनिया")
 

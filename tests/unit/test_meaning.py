@@ -108,9 +108,20 @@ def test_stacks(slug: str, kinds: list[str]) -> None:
 
 def test_norms_know_their_place() -> None:
     places = {
-        "bert": False, "gpt": False, "gpt-2": True, "t5": True, "bart": False, "m2m-100": True, "ctrl": True,
-        "llama": True, "xlm": False, "albert": False, "distilbert": False, "reformer": True, "xlnet": False,
-    }  # fmt: skip
+        "bert": False,
+        "gpt": False,
+        "gpt-2": True,
+        "t5": True,
+        "bart": False,
+        "m2m-100": True,
+        "ctrl": True,
+        "llama": True,
+        "xlm": False,
+        "albert": False,
+        "distilbert": False,
+        "reformer": True,
+        "xlnet": False,
+    }
     for slug, before in places.items():
         norms = [p for p in pieces(tree(slug)) if p.part.norm and p.part.group in ("attention", "feed-forward")]
         assert norms

@@ -59,10 +59,18 @@ def test_drawn_again_by_a_fragment_it_keeps_its_link_and_a_text_before_it_has_th
 @pytest.mark.parametrize(
     "typed",
     [
-        "softmax", "a\nsoftmax", "softmax” softmax “softmax", "“softmax", "“softmax” softmax", "$ softmax", "`softmax",
-        "a.b softmax", "[softmax](softmax)", "softmax " * 300,
+        "softmax",
+        "a\nsoftmax",
+        "softmax” softmax “softmax",
+        "“softmax",
+        "“softmax” softmax",
+        "$ softmax",
+        "`softmax",
+        "a.b softmax",
+        "[softmax](softmax)",
+        "softmax " * 300,
     ],
-)  # fmt: skip
+)
 def test_what_is_quoted_is_no_term(typed: str) -> None:
     shown = quoting_terms(f"There is no “{typed}”, but a softmax.")
     assert shown.count("/glossary") == 1

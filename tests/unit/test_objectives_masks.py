@@ -175,8 +175,11 @@ def test_each_token_of_a_span_is_asked_from_its_borders() -> None:
     fates = dict.fromkeys(range(4, 8), "masked")
     example = masked.hide(tokens, fates, WORDS, np.random.default_rng(0))  # type: ignore[arg-type]
     assert [(b.place, b.left, b.right, b.distance) for b in spans.boundaries(example)] == [
-        (4, 3, 8, 1), (5, 3, 8, 2), (6, 3, 8, 3), (7, 3, 8, 4),
-    ]  # fmt: skip
+        (4, 3, 8, 1),
+        (5, 3, 8, 2),
+        (6, 3, 8, 3),
+        (7, 3, 8, 4),
+    ]
 
 
 def test_a_span_at_an_end_has_no_borders() -> None:

@@ -111,8 +111,13 @@ def test_the_generator_reads_masks_alone() -> None:
 
 def test_sentences_end_with_their_marks() -> None:
     assert sentences("He came. Did she? “No!” he said. Mr. X") == (
-        "He came.", "Did she?", "“No!”", "he said.", "Mr.", "X",
-    )  # fmt: skip
+        "He came.",
+        "Did she?",
+        "“No!”",
+        "he said.",
+        "Mr.",
+        "X",
+    )
     assert sentences("王来了。他笑了。") == ("王来了。", "他笑了。")
     assert sentences("3.14 is pi") == ("3.14 is pi",)
     assert sentences("") == ()

@@ -14,10 +14,21 @@ from core.catalogue.results import names
 CASES = [(question, case) for question in questions() for case in question.cases]
 each = pytest.mark.parametrize(("question", "case"), CASES, ids=[f"{q.slug}-{c.slug}" for q, c in CASES])
 PLAIN: dict[str, Any] = {
-    "slug": "q", "title": "Q?", "try": "this", "notice": "that",
-    "cases": [{"slug": "a", "title": "A", "kind": "parts", "tables": ["bert-objectives"],
-               "measure": "mnli-matched.dev.accuracy", "reference": "without next sentence"}],
-}  # fmt: skip
+    "slug": "q",
+    "title": "Q?",
+    "try": "this",
+    "notice": "that",
+    "cases": [
+        {
+            "slug": "a",
+            "title": "A",
+            "kind": "parts",
+            "tables": ["bert-objectives"],
+            "measure": "mnli-matched.dev.accuracy",
+            "reference": "without next sentence",
+        }
+    ],
+}
 
 
 def changed(**case: Any) -> dict[str, Any]:

@@ -48,9 +48,12 @@ def test_lists_and_numbers_come_back() -> None:
 def test_a_recipe_names_what_it_was_made_with() -> None:
     whole = json.loads(write("heads", {"text": "a"}, SPEC, WEIGHTS, "abc123"))
     assert whole["model"] == {
-        "slug": "minilm", "name": SPEC.name, "source": SPEC.source, "revision": "abc123",
+        "slug": "minilm",
+        "name": SPEC.name,
+        "source": SPEC.source,
+        "revision": "abc123",
         "weights": [{"file": "minilm/model.safetensors", "bytes": 5, "sha256": "0" * 64}],
-    }  # fmt: skip
+    }
     assert whole["versions"].keys() == {"transformer-atlas", "python", "torch", "transformers"}
     assert (whole["section"], whole["seed"], whole["settings"]) == ("heads", 0, {"text": "a"})
 

@@ -131,9 +131,12 @@ def test_subtypes_and_punctuation_stay_out() -> None:
 
 
 TOM = sentence(
-    "Tom fed dogs and he called him", [1, ROOT, 1, 5, 5, 1, 5], "nsubj root obj cc nsubj conj obj",
-    "PROPN VERB NOUN CCONJ PRON VERB PRON", ((0, 4), (2, 6)),
-)  # fmt: skip
+    "Tom fed dogs and he called him",
+    [1, ROOT, 1, 5, 5, 1, 5],
+    "nsubj root obj cc nsubj conj obj",
+    "PROPN VERB NOUN CCONJ PRON VERB PRON",
+    ((0, 4), (2, 6)),
+)
 
 
 def test_an_antecedent_is_sought_among_the_names_nouns_and_pronouns_before() -> None:

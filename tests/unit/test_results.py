@@ -17,11 +17,26 @@ from core.ui.glossary import Linker
 from core.ui.results import rows as drawn
 
 GOOD = {
-    "system": "bert", "variant": "", "size": "base", "parameters": "109482240", "counted": "computed here",
-    "dataset": "SST-2", "split": "dev", "metric": "accuracy", "unit": "%", "value": "92.7", "higher_is_better": "yes",
-    "paper": "bert", "version": "second version (2019)", "place": "table 5", "source": "bert-tables",
-    "evidence": "paper", "also": "source-004", "disagrees": "", "note": "",
-}  # fmt: skip
+    "system": "bert",
+    "variant": "",
+    "size": "base",
+    "parameters": "109482240",
+    "counted": "computed here",
+    "dataset": "SST-2",
+    "split": "dev",
+    "metric": "accuracy",
+    "unit": "%",
+    "value": "92.7",
+    "higher_is_better": "yes",
+    "paper": "bert",
+    "version": "second version (2019)",
+    "place": "table 5",
+    "source": "bert-tables",
+    "evidence": "paper",
+    "also": "source-004",
+    "disagrees": "",
+    "note": "",
+}
 WRONG = {
     "system": [("bertt", "slug"), ("", "missing"), (" bert", "blanks")],
     "parameters": [("110M", "number of parameters"), ("-5000", "number of parameters")],
@@ -140,8 +155,13 @@ BY_HAND = [
     ("roberta-data", "sst-2.dev.accuracy", "xlnet", {"variant": "126 GB, 500K steps of 2K"}, "95.6"),
     ("spanbert-mrqa", "five-mrqa-sets.test.average-f1", "spanbert", {}, "81.5"),
     ("spanbert-mrqa", "newsqa-mrqa.test.f1", "bert", {"variant": "as published"}, "68.8"),
-    ("structbert-glue", "glue.test.average-of-the-leaderboard", "structbert",
-     {"variant": "on RoBERTa, ensemble"}, "89.0"),
+    (
+        "structbert-glue",
+        "glue.test.average-of-the-leaderboard",
+        "structbert",
+        {"variant": "on RoBERTa, ensemble"},
+        "89.0",
+    ),
     ("structbert-glue", "mrpc.test.accuracy", "people", {}, "80.8"),
     ("structbert-glue", "qqp.test.f1", "Adv-RoBERTa", {}, "74.8"),
     ("bigbird-questions", "hotpotqa-joint.dev.f1", "longformer", {}, "64.4"),
@@ -151,8 +171,13 @@ BY_HAND = [
     ("distilbert-glue-v1", "cola.not-stated.matthews-correlation", "distilbert", {}, "42.5"),
     ("distilbert-glue-v1", "wnli.not-stated.accuracy", "bert", {}, "43.7"),
     ("roberta-masking", "mnli-matched.dev.accuracy", "roberta", {"variant": "dynamic masks"}, "84.0"),
-    ("roberta-batch", "masked-words.held-out-training-text.perplexity", "roberta",
-     {"variant": "batch 2K, 125K steps, rate 7e-4"}, "3.68"),
+    (
+        "roberta-batch",
+        "masked-words.held-out-training-text.perplexity",
+        "roberta",
+        {"variant": "batch 2K, 125K steps, rate 7e-4"},
+        "3.68",
+    ),
     ("albert-sizes-v1", "five-tasks.not-stated.average", "bert", {"size": "xlarge"}, "76.7"),
     ("albert-sizes-v1", "training-speed-against-bert-xlarge.training.speed", "albert", {"size": "base"}, "21.1"),
     ("turing-nlg", "lambada.test.accuracy", "gpt-2", {}, "52.66"),
@@ -172,9 +197,14 @@ BY_HAND = [
     ("bart-corruptions", "cnn-dailymail.not-stated.perplexity", "bart", {"variant": "infilling and shuffling"}, "5.41"),
     ("bert-heads-coreference", "attention-head-coreference.not-stated.antecedents-found", "bert", {}, "65.1"),
     ("codex-choice", "humaneval.all-164-problems.pass-1", "codex", {}, "37.7"),
-    ("human-preferences", "style-of-a-continuation.people-s-choices.preferred", "gpt-2",
-     {"variant": "tuned on preferences, against zero-shot"}, "86"),
-]  # fmt: skip
+    (
+        "human-preferences",
+        "style-of-a-continuation.people-s-choices.preferred",
+        "gpt-2",
+        {"variant": "tuned on preferences, against zero-shot"},
+        "86",
+    ),
+]
 
 
 @pytest.mark.parametrize(("table", "measure", "system", "wanted", "printed"), BY_HAND)

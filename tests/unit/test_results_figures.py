@@ -24,9 +24,13 @@ def test_rows_stand_in_order_with_their_figures_and_a_stroke_at_the_reference() 
     figure = dots([BASE, LESS, FROZEN], "SQuAD 1.1, dev: F1 (points), higher is better")
     notes = [note.text for note in figure.layout.annotations]
     assert notes[1:] == [
-        "with both", "<b>88.5</b>", "&lt;b&gt;left&lt;/b&gt; to right", "<b>77.8 (−10.7)</b>", "frozen",
+        "with both",
+        "<b>88.5</b>",
+        "&lt;b&gt;left&lt;/b&gt; to right",
+        "<b>77.8 (−10.7)</b>",
+        "frozen",
         "<b>88.50 (±0.00)</b>",
-    ]  # fmt: skip
+    ]
     assert [shape.x0 for shape in figure.layout.shapes] == [88.5] * 3
     top, bottom = figure.layout.yaxis.range
     assert top > bottom  # the first row is the upmost
@@ -66,9 +70,11 @@ def test_a_long_axis_takes_two_lines_and_a_long_label_ends_in_dots() -> None:
 
 
 POINTS = [
-    Point("mT5", "small", 300_176_768, 75.6, "75.6"), Point("mT5", "xxl", 12_921_057_280, 90.7, "90.7"),
-    Point("ByT5", "small", 299_072_512, 80.5, "80.5"), Point("ByT5", "xxl", 12_905_105_280, 90.1, "90.1"),
-]  # fmt: skip
+    Point("mT5", "small", 300_176_768, 75.6, "75.6"),
+    Point("mT5", "xxl", 12_921_057_280, 90.7, "90.7"),
+    Point("ByT5", "small", 299_072_512, 80.5, "80.5"),
+    Point("ByT5", "xxl", 12_905_105_280, 90.1, "90.1"),
+]
 
 
 def test_series_differ_in_marker_and_dash_and_names_keep_apart() -> None:

@@ -39,9 +39,10 @@ def drawn(*points: Point, ties: tuple[tuple[int, int], ...] = ()) -> ElementTree
 
 def test_points_stand_at_their_angles_and_texts_stay_text() -> None:
     root = drawn(
-        Point(NASTY, "1", 0, 0.0, "circle", "#0072B2"), Point("up", "2", 90, 30.0, "triangle", "#D55E00", 1),
+        Point(NASTY, "1", 0, 0.0, "circle", "#0072B2"),
+        Point("up", "2", 90, 30.0, "triangle", "#D55E00", 1),
         ties=((0, 1),),
-    )  # fmt: skip
+    )
     places = [g.get("transform") for g in root.findall(f"{SPACE}g")]
     assert places[:2] == [f"translate({RADIUS}.0 -0.0)", f"translate(0.0 -{RADIUS}.0)"]
     assert root.get("aria-label") == NASTY

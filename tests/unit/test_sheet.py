@@ -28,9 +28,20 @@ def slugs(rows: list[SheetRow]) -> list[str]:
 
 def test_the_columns_are_those_of_source_001() -> None:
     assert ALL == [
-        "name", "type", "objective", "tokeniser", "vocabulary", "unknown", "embeddings", "attention", "activation",
-        "parameters", "training", "data", "batch",
-    ]  # fmt: skip
+        "name",
+        "type",
+        "objective",
+        "tokeniser",
+        "vocabulary",
+        "unknown",
+        "embeddings",
+        "attention",
+        "activation",
+        "parameters",
+        "training",
+        "data",
+        "batch",
+    ]
 
 
 def test_every_system_has_every_column_with_a_source_or_a_word_on_its_lack() -> None:

@@ -236,17 +236,25 @@ def test_real_pip_says_when_there_is_no_index_refuses_cuda_and_takes_the_cpu_bui
 @pytest.mark.skipif(os.name == "nt", reason="the tools are shell scripts here")
 @pytest.mark.parametrize(
     ("ruff", "types", "tests", "code", "reached"),
-    [(0, 0, "exit 0", 0, "mypy pytest"), (0, 0, "exit 5", 5, "mypy pytest"), (0, 3, "exec sleep 60", 3, "mypy pytest"),
-     (2, 0, "exit 0", 2, "")],
-)  # fmt: skip
+    [
+        (0, 0, "exit 0", 0, "mypy pytest"),
+        (0, 0, "exit 5", 5, "mypy pytest"),
+        (0, 3, "exec sleep 60", 3, "mypy pytest"),
+        (2, 0, "exit 0", 2, ""),
+    ],
+)
 def test_whatever_fails_first_is_the_answer(
     start: ModuleType, project: Path, ruff: int, types: int, tests: str, code: int, reached: str
 ) -> None:
     tools = start.python().parent
     tools.mkdir(parents=True)
     log = project / "log"
-    orders = {"ruff": f"exit {ruff}", "lint-imports": "exit 0", "python": f"echo pytest >>{log}; {tests}",
-              "mypy": f"until grep -qs pytest {log}; do sleep 0.05; done; echo mypy >>{log}; exit {types}"}  # fmt: skip
+    orders = {
+        "ruff": f"exit {ruff}",
+        "lint-imports": "exit 0",
+        "python": f"echo pytest >>{log}; {tests}",
+        "mypy": f"until grep -qs pytest {log}; do sleep 0.05; done; echo mypy >>{log}; exit {types}",
+    }
     for name, order in orders.items():
         (tools / name).write_text(f"#!/bin/sh\n{order}\n")
         (tools / name).chmod(0o755)

@@ -20,9 +20,16 @@ from core.errors import OutOfRange
 
 SPACE = "{http://www.w3.org/2000/svg}"
 NASTY = (
-    "</text><script>alert(1)</script>", '"/><image href="https://example.com/x"/>', "]]>", "&#60;b&#62;",
-    "\u202egnp.exe", "a\x00b\x1b", "\ud800", "\uffff", "<!ENTITY x SYSTEM 'file:///etc/passwd'>",
-)  # fmt: skip
+    "</text><script>alert(1)</script>",
+    '"/><image href="https://example.com/x"/>',
+    "]]>",
+    "&#60;b&#62;",
+    "\u202egnp.exe",
+    "a\x00b\x1b",
+    "\ud800",
+    "\uffff",
+    "<!ENTITY x SYSTEM 'file:///etc/passwd'>",
+)
 
 
 def square(weights: list[list[float]], names: tuple[str, ...], allowed: object = None) -> AttentionMap:
@@ -62,8 +69,13 @@ def test_hostile_tokens_and_titles_stay_text(token: str, theme: object) -> None:
     assert "<!" not in made.removeprefix("<?xml")
     whole = all_svg(square([[0.5, 0.5], [0, 1]], (token, "b")), title=token)
     assert {element.tag.removeprefix(SPACE) for element in ElementTree.fromstring(whole.encode()).iter()} == {
-        "svg", "title", "desc", "rect", "text", "image",
-    }  # fmt: skip
+        "svg",
+        "title",
+        "desc",
+        "rect",
+        "text",
+        "image",
+    }
 
 
 def test_a_long_token_is_cut_and_no_address_is_named() -> None:

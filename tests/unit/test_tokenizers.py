@@ -110,8 +110,16 @@ def test_its_joins_are_learnt_by_count_and_end_at_words() -> None:
     assert tokenizer.encode("abx").tokens == ["ab", "<unk>"]
     assert tokenizer.get_added_tokens_decoder() == {}
     assert sorted(tokenizer.get_vocab(), key=tokenizer.token_to_id) == [
-        "<unk>", "b</w>", "c</w>", "a", "b", "c", "ab</w>", "ab", "abc</w>",
-    ]  # fmt: skip
+        "<unk>",
+        "b</w>",
+        "c</w>",
+        "a",
+        "b",
+        "c",
+        "ab</w>",
+        "ab",
+        "abc</w>",
+    ]
 
 
 def test_pieces_say_where_they_stand_and_whether_they_go_on() -> None:
@@ -132,9 +140,23 @@ def test_a_mark_that_somebody_types_is_special() -> None:
 @pytest.mark.parametrize("slug", sorted(HERE))
 @pytest.mark.parametrize(
     "text",
-    [" ", " \t\n ", "\x00", FAMILY, "שלום עולם", "مرحبا", "</script><script>alert(1)</script>", "\u202eabc", "\ufffd",
-     "a" * 200, "# **x** $y$ [a](b) `c`", "e\u0301", "x" * 3000, *SAMPLES.values()],
-)  # fmt: skip
+    [
+        " ",
+        " \t\n ",
+        "\x00",
+        FAMILY,
+        "שלום עולם",
+        "مرحبا",
+        "</script><script>alert(1)</script>",
+        "\u202eabc",
+        "\ufffd",
+        "a" * 200,
+        "# **x** $y$ [a](b) `c`",
+        "e\u0301",
+        "x" * 3000,
+        *SAMPLES.values(),
+    ],
+)
 def test_whatever_is_typed_is_cut_and_told(slug: str, text: str) -> None:
     found = cut(HERE[slug], text)
     assert all(0 <= token.start <= token.end <= len(text) for token in found.tokens)

@@ -22,8 +22,11 @@ SCORES = {piece: log(p) for piece, p in CHANCES.items()}
 def test_joins_come_in_the_order_in_which_they_were_learnt() -> None:
     steps = bpe.joins("lower", RANKS)
     assert [(one.left, one.right, one.rank) for one in steps] == [
-        ("l", "o", 0), ("lo", "w", 1), ("e", "r", 2), ("low", "er", 3),
-    ]  # fmt: skip
+        ("l", "o", 0),
+        ("lo", "w", 1),
+        ("e", "r", 2),
+        ("low", "er", 3),
+    ]
     assert [one.pieces for one in steps][1] == ("low", "e", "r")
     assert steps[0].candidates == 2  # l o and e r
     assert steps[-1].pieces == ("lower",)

@@ -112,8 +112,12 @@ def test_the_last_mark_is_taken_away_and_both_kinds_are_as_frequent(tmp_path: Pa
     (tmp_path / "d.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     texts = task_texts.read(tmp_path, SourceFile("d.txt"), "last-mark", [], every=10**9, held_out=False)
     assert [tuple(text) for text in texts] == [
-        ("Who is it", 1), ("It is Tom", 0), ("He sat", 0), ("Is he in", 1), ("Can we go", 1),
-    ]  # fmt: skip
+        ("Who is it", 1),
+        ("It is Tom", 0),
+        ("He sat", 0),
+        ("Is he in", 1),
+        ("Can we go", 1),
+    ]
 
 
 def test_streamed_texts_are_those_of_one_list(tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,9 +104,12 @@ def test_the_loss_is_the_librarys(objective: Any) -> None:
     objective.model.eval()
     with torch.no_grad():
         out = objective.model.full(
-            input_ids=batch["ids"], attention_mask=batch["real"], langs=batch["langs"],
-            position_ids=batch["positions"], labels=labels,
-        )  # fmt: skip
+            input_ids=batch["ids"],
+            attention_mask=batch["real"],
+            langs=batch["langs"],
+            position_ids=batch["positions"],
+            labels=labels,
+        )
         torch.testing.assert_close(objective.loss(batch), out.loss)
 
 

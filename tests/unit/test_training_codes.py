@@ -178,7 +178,7 @@ def test_the_measures_of_a_card_on_committed_texts() -> None:
     torch.manual_seed(0)
     config = transformers.CTRLConfig(
         vocab_size=len(tokenizer), n_positions=48, n_embd=8, n_layer=1, n_head=1, dff=8, bos_token_id=None
-    )  # fmt: skip
+    )
     model = transformers.CTRLLMHeadModel(config).eval()
     for parameter in model.parameters():
         parameter.data.zero_()  # every token is equally likely under every code

@@ -24,8 +24,14 @@ from core.training.trainer import Trainer
 from tests import tinycorpus
 
 SMALL: dict[str, Any] = {
-    "layers": 2, "width": 24, "heads": 6, "positions": 32, "inner": 48, "window": 4, "key_value_heads": 2,
-}  # fmt: skip
+    "layers": 2,
+    "width": 24,
+    "heads": 6,
+    "positions": 32,
+    "inner": 48,
+    "window": 4,
+    "key_value_heads": 2,
+}
 STORIES = ["atlas-gpt-2", "atlas-gpt-neo", "atlas-llama"]
 
 

@@ -31,9 +31,14 @@ def objective(tmp_path_factory: pytest.TempPathFactory) -> Any:
     model = found.model | {"width": 16, "layers": 1, "heads": 2, "inner": 32}
     data = found.data | {"vocabulary": 320, "width": 48, "hold_out_every": 10}
     recipe = dataclasses.replace(
-        found, sources=SOURCES, model=model, data=data, step_tokens=256, tokens=0,
+        found,
+        sources=SOURCES,
+        model=model,
+        data=data,
+        step_tokens=256,
+        tokens=0,
         optimizer={"rate": 5e-3, "warmup": 0.1, "bfloat16": False},
-    )  # fmt: skip
+    )
     return build(recipe, folder, folder / "states" / "bart" / "data")
 
 
@@ -75,8 +80,11 @@ def test_a_damaged_text_is_cut_to_the_positions() -> None:
 def test_a_short_target_ends_in_what_is_ignored() -> None:
     made = shifted(np.array([[5, 6]]), np.array([[7, -100]]), pad=0, start=9)
     assert {name: value.tolist() for name, value in made.items()} == {
-        "ids": [[5, 6]], "real": [[1, 1]], "given": [[9, 7]], "labels": [[7, -100]],
-    }  # fmt: skip
+        "ids": [[5, 6]],
+        "real": [[1, 1]],
+        "given": [[9, 7]],
+        "labels": [[7, -100]],
+    }
 
 
 def test_it_learns_and_ships_what_it_learnt(objective: Any, tmp_path: Path) -> None:

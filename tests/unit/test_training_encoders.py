@@ -166,9 +166,18 @@ def test_the_student_starts_as_every_second_layer_of_its_teacher() -> None:
     sizes = {"max_position_embeddings": 32}
     teacher = new_model({"type": "bert", **SMALL, "num_hidden_layers": 2, **sizes}, 50).eval()
     student = new_model(
-        {"type": "distilbert", "dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32, "dropout": 0.0,
-         "attention_dropout": 0.0, **sizes}, 50,
-    ).eval()  # fmt: skip
+        {
+            "type": "distilbert",
+            "dim": 16,
+            "n_layers": 1,
+            "n_heads": 2,
+            "hidden_dim": 32,
+            "dropout": 0.0,
+            "attention_dropout": 0.0,
+            **sizes,
+        },
+        50,
+    ).eval()
     for module in teacher.modules():  # norms and biases that differ from their neutral start
         for name, value in module.named_parameters(recurse=False):
             if value.ndim == 1:
@@ -238,9 +247,7 @@ def test_the_generator_ships_without_what_it_shares(folder: Path, tmp_path: Path
     objective = made("atlas-electra", folder)
     objective.export(tmp_path / "atlas-electra")
     monkeypatch.setattr(loading, "bundled_root", lambda: tmp_path)
-    spec = CheckpointSpec(
-        "atlas-electra:generator", "x", "electra", "encoder", "masked-lm", "bundled", "-", "-", True
-    )  # fmt: skip
+    spec = CheckpointSpec("atlas-electra:generator", "x", "electra", "encoder", "masked-lm", "bundled", "-", "-", True)
     loaded = loading.read(spec).model
     batch = objective.batch(0)
     given = {"input_ids": batch["ids"], "attention_mask": batch["real"], "token_type_ids": batch["types"]}

@@ -20,9 +20,15 @@ from core.training.trainer import Trainer
 from tests import tinycorpus
 
 SMALL: dict[str, Any] = {
-    "layers": ["local", "lsh"], "width": 16, "heads": 2, "inner": 32, "chunk": 8, "buckets": 4, "hashes": 2,
+    "layers": ["local", "lsh"],
+    "width": 16,
+    "heads": 2,
+    "inner": 32,
+    "chunk": 8,
+    "buckets": 4,
+    "hashes": 2,
     "axial": [8, 8],
-}  # fmt: skip
+}
 
 
 def tiny_recipe() -> Recipe:

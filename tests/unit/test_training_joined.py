@@ -20,9 +20,16 @@ from core.training.objectives.joined import LEARNT, JoinedModel, JoinedObjective
 def base() -> Any:
     torch.manual_seed(0)
     return new_model(
-        {"type": "bert", "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
-         "max_position_embeddings": 32}, 60,
-    ).eval()  # fmt: skip
+        {
+            "type": "bert",
+            "hidden_size": 16,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "intermediate_size": 32,
+            "max_position_embeddings": 32,
+        },
+        60,
+    ).eval()
 
 
 def batch() -> dict[str, torch.Tensor]:

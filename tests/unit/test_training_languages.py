@@ -40,7 +40,7 @@ def shipped(objective: Any, tmp_path_factory: pytest.TempPathFactory) -> Checkpo
     """The exported folder as transformers loads it, with all its weights."""
     spec = CheckpointSpec(
         "x", "X", "m2m-100", "encoder-decoder", "seq2seq-lm", "bundled", "-", "-", True, max_positions=128
-    )  # fmt: skip
+    )
     made = tinypairs.shipped(objective, tmp_path_factory.mktemp("shipped"), "AutoModelForSeq2SeqLM", spec)
     assert type(made.model).__name__ == "M2M100ForConditionalGeneration"
     return made
@@ -118,7 +118,7 @@ def _rows(ragged: Any) -> list[list[int]]:
 def test_it_learns_and_measures_what_it_never_saw(folder: Path, tmp_path: Path) -> None:
     recipe = dataclasses.replace(
         tinypairs.recipe("atlas-m2m-100"), optimizer={"rate": 5e-3, "warmup": 0.1, "bfloat16": False}
-    )  # fmt: skip
+    )
     objective = build(recipe, folder, tmp_path / "m2m" / "data")
     with torch.no_grad():
         before = objective.measure()

@@ -66,8 +66,11 @@ def test_the_base_reads_pieces_and_the_windows_the_whole(long: Checkpoint, monke
 def test_far_words_are_asked_with_the_other_place_and_without(long: Checkpoint) -> None:
     books = [np.random.default_rng(1).permutation(np.repeat(np.arange(5, 5 + 100), 2)) for _ in range(2)]
     found = evaluate_long.far_words(long, books, length=128)
-    names = {f"rare word, {name} {low} to {high} tokens away, top-5" for name in ("told", "not told")
-             for low, high in evaluate_long.FAR}  # fmt: skip
+    names = {
+        f"rare word, {name} {low} to {high} tokens away, top-5"
+        for name in ("told", "not told")
+        for low, high in evaluate_long.FAR
+    }
     assert set(found) == names
     assert all(0 <= value <= 100 for value in found.values())
 

@@ -29,9 +29,14 @@ def objective(tmp_path_factory: pytest.TempPathFactory) -> Any:
     sources = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt"))
     data = found.data | {"hold_out_every": 10}
     recipe = dataclasses.replace(
-        found, sources=sources, model=model, data=data, step_tokens=1024, tokens=0,
+        found,
+        sources=sources,
+        model=model,
+        data=data,
+        step_tokens=1024,
+        tokens=0,
         optimizer={"rate": 1e-2, "warmup": 0.1, "bfloat16": False},
-    )  # fmt: skip
+    )
     return build(recipe, folder, folder / "states" / "byt5" / "data")
 
 

@@ -140,8 +140,10 @@ def test_the_next_token_is_the_label(objective: SegmentsObjective) -> None:
 
 def test_the_windows_are_those_of_gpt_2(folder: Path, objective: SegmentsObjective) -> None:
     found = recipes.load("atlas-gpt-2")
-    assert (found.sources, found.data) == (recipes.load("atlas-transformer-xl").sources, recipes.load(
-        "atlas-transformer-xl").data)  # fmt: skip
+    assert (found.sources, found.data) == (
+        recipes.load("atlas-transformer-xl").sources,
+        recipes.load("atlas-transformer-xl").data,
+    )
     model = {"layers": 1, "width": 24, "heads": 3, "positions": 32}
     other = dataclasses.replace(tiny(), kind="causal-lm", model=model)
     gpt: Any = build(other, folder, folder / "states" / "gpt" / "data")

@@ -30,9 +30,13 @@ def tiny() -> tuple[SentenceModel, BertConfig, State, State]:
     """A finished model with a head on top, its configuration, the trunk, and the weights of the finished model."""
     torch.manual_seed(5)
     config = BertConfig(
-        vocab_size=20, hidden_size=12, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        vocab_size=20,
+        hidden_size=12,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
         max_position_embeddings=8,
-    )  # fmt: skip
+    )
     config.mask_token_id = MASK
     whole = BertForMaskedLM(config).state_dict()
     trunk = {name: value for name, value in whole.items() if name.startswith("bert.")}

@@ -144,9 +144,13 @@ def tiny_masked(
     """A masked model on a trunk of random weights, and the trunk."""
     torch.manual_seed(5)
     config = BertConfig(
-        vocab_size=20, hidden_size=12, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        vocab_size=20,
+        hidden_size=12,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
         max_position_embeddings=8,
-    )  # fmt: skip
+    )
     state = BertForMaskedLM(config).state_dict()
     trunk = {name: value for name, value in state.items() if name.startswith("bert.")}
     return MaskedModel(config, trunk, rank, 12, start, cut, rows), trunk
@@ -476,12 +480,22 @@ def test_card_reads_back(tmp_path: Path) -> None:
     from core.checkpoints.card import read_card
 
     made = Recipe(
-        "toy", "toy", 7, 1.0, 16, (),
+        "toy",
+        "toy",
+        7,
+        1.0,
+        16,
+        (),
         card={
-            "name": "A “toy”", "summary": 'Says "no".', "data": ["x"], "data_licence": ["CC0"], "weaknesses": ["all"],
-            "base": "minilm", "extra": {"tasks": {"en-fr": "translate: "}},
+            "name": "A “toy”",
+            "summary": 'Says "no".',
+            "data": ["x"],
+            "data_licence": ["CC0"],
+            "weaknesses": ["all"],
+            "base": "minilm",
+            "extra": {"tasks": {"en-fr": "translate: "}},
         },
-    )  # fmt: skip
+    )
     stated = [Measure("top-1", 33.25, "%", "ten sentences"), Measure("BLEU", 40.0, "", "pairs")]
     card.write(tmp_path, made, steps=3, tokens=48, measures=stated)
     found = read_card(tmp_path / "card.toml")

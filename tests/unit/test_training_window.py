@@ -25,9 +25,17 @@ from tests import tiny, tinycorpus
 def short_model(vocabulary: int = 60, layers: int = 2) -> Any:
     torch.manual_seed(0)
     return new_model(
-        {"type": "roberta", "hidden_size": 16, "num_hidden_layers": layers, "num_attention_heads": 2,
-         "intermediate_size": 32, "max_position_embeddings": 17, "type_vocab_size": 1}, vocabulary,
-    ).eval()  # fmt: skip
+        {
+            "type": "roberta",
+            "hidden_size": 16,
+            "num_hidden_layers": layers,
+            "num_attention_heads": 2,
+            "intermediate_size": 32,
+            "max_position_embeddings": 17,
+            "type_vocab_size": 1,
+        },
+        vocabulary,
+    ).eval()
 
 
 def tiny_recipe() -> Recipe:

@@ -144,11 +144,21 @@ def test_the_shipped_treebank_is_what_its_readme_says() -> None:
 def test_the_shipped_annotation_agrees_with_itself() -> None:
     """Rules of the guidelines that a slip of the hand would break."""
     allowed = {
-        "det": {"DET"}, "case": {"ADP", "PART"}, "punct": {"PUNCT"}, "cc": {"CCONJ"}, "aux": {"AUX"}, "cop": {"AUX"},
-        "aux:pass": {"AUX"}, "mark": {"SCONJ", "PART"}, "amod": {"ADJ", "VERB"}, "advmod": {"ADV", "PART"},
-        "compound:prt": {"ADP"}, "compound": {"NOUN", "PROPN"}, "nummod": {"NUM"},
+        "det": {"DET"},
+        "case": {"ADP", "PART"},
+        "punct": {"PUNCT"},
+        "cc": {"CCONJ"},
+        "aux": {"AUX"},
+        "cop": {"AUX"},
+        "aux:pass": {"AUX"},
+        "mark": {"SCONJ", "PART"},
+        "amod": {"ADJ", "VERB"},
+        "advmod": {"ADV", "PART"},
+        "compound:prt": {"ADP"},
+        "compound": {"NOUN", "PROPN"},
+        "nummod": {"NUM"},
         "nmod:poss": {"PRON", "NOUN", "PROPN"},
-    }  # fmt: skip
+    }
     leaves = {"det", "case", "punct", "cc", "aux", "aux:pass", "cop", "mark", "compound:prt"}
     for s in read(SHIPPED):
         hanging = [[s.relations[i] for i, head in enumerate(s.heads) if head == word] for word in range(len(s.words))]

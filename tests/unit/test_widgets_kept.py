@@ -15,9 +15,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted([*(ROOT / "core" / "ui").rglob("*.py"), *(ROOT / "pages").glob("*.py"), ROOT / "app.py"])
 VALUE_AT = {
-    "text_input": 1, "text_area": 1, "toggle": 1, "checkbox": 1, "selectbox": 2, "multiselect": 2, "radio": 2,
-    "select_slider": 2, "slider": 3, "number_input": 3, "pills": None, "segmented_control": None,
-}  # fmt: skip
+    "text_input": 1,
+    "text_area": 1,
+    "toggle": 1,
+    "checkbox": 1,
+    "selectbox": 2,
+    "multiselect": 2,
+    "radio": 2,
+    "select_slider": 2,
+    "slider": 3,
+    "number_input": 3,
+    "pills": None,
+    "segmented_control": None,
+}
 """Widgets, and the place of the value among their positional arguments."""
 GIVEN = {"value", "index", "default"}
 

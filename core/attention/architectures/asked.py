@@ -228,9 +228,17 @@ def _explained(told: Told, weights: Tensor) -> Attended | None:
     sinks = told.more.get("s_aux", told.more.get("sinks"))
     for sink in [None] if sinks is None else [None, _by_row(sinks, heads)]:
         met = Attended(
-            query, key, value, terms, seen, weights, told.factor, told.mixed[0].flatten(1),
-            cap=float(cap) if cap else None, sink=sink,
-        )  # fmt: skip
+            query,
+            key,
+            value,
+            terms,
+            seen,
+            weights,
+            told.factor,
+            told.mixed[0].flatten(1),
+            cap=float(cap) if cap else None,
+            sink=sink,
+        )
         if torch.allclose(met.attends, weights, rtol=0, atol=NEAR):
             return met
     return None

@@ -9,9 +9,25 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Score = Literal[
-    "plain", "biased", "causal", "local", "turned", "paired", "disentangled", "two-stream", "windowed", "blocks",
-    "hashed", "capped", "placed", "sloped", "neighbours", "long", "particular", "asked",
-]  # fmt: skip
+    "plain",
+    "biased",
+    "causal",
+    "local",
+    "turned",
+    "paired",
+    "disentangled",
+    "two-stream",
+    "windowed",
+    "blocks",
+    "hashed",
+    "capped",
+    "placed",
+    "sloped",
+    "neighbours",
+    "long",
+    "particular",
+    "asked",
+]
 Scale = Literal["root", "one", "own"]
 Order = Literal["row token width", "token row width", "row width token"]
 
@@ -52,9 +68,7 @@ def bert(name: str = "attention", put: str = "output", **more: Any) -> Attends:
 
 BERT = {"encoder": bert(), "decoder": bert(), "cross": bert("crossattention")}
 TURNED = "Queries and keys are shown after the turn by their positions."
-LLAMA = Attends(
-    "layers.{i}.self_attn", "layers.{i}.self_attn.o_proj", "q_proj k_proj v_proj", "turned", note=TURNED
-)  # fmt: skip
+LLAMA = Attends("layers.{i}.self_attn", "layers.{i}.self_attn.o_proj", "q_proj k_proj v_proj", "turned", note=TURNED)
 QWEN3 = replace(
     LLAMA, norms="q_norm k_norm", note="Queries and keys are shown after their norms and the turn by their positions."
 )

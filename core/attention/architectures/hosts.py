@@ -80,9 +80,7 @@ TABLE: dict[str, dict[str, Attends]] = {
     "biogpt": {"decoder": _PLAIN},
     "bitnet": {"decoder": LLAMA},
     "bloom": {
-        "decoder": Attends(
-            "h.{i}.self_attention", "h.{i}.self_attention.dense", _BY_HEAD, "sloped", note=_SLOPED
-        )
+        "decoder": Attends("h.{i}.self_attention", "h.{i}.self_attention.dense", _BY_HEAD, "sloped", note=_SLOPED)
     },
     "cohere": {"decoder": replace(_NEIGHBOURS, norms="q_norm k_norm")},
     "cohere2": {"decoder": replace(_NEIGHBOURS, note=_IN_TURN)},
@@ -92,7 +90,10 @@ TABLE: dict[str, dict[str, Attends]] = {
     "exaone4": {"decoder": replace(QWEN3, note=_IN_TURN)},
     "falcon": {
         "decoder": Attends(
-            "h.{i}.self_attention", "h.{i}.self_attention.dense", _BUNDLED, "sloped",
+            "h.{i}.self_attention",
+            "h.{i}.self_attention.dense",
+            _BUNDLED,
+            "sloped",
             note="Queries and keys are shown after the turn by their positions, in models that turn them; in others "
             "the score has one more term, which grows with the key's place by a slope of the head's own.",
         )
@@ -123,7 +124,11 @@ TABLE: dict[str, dict[str, Attends]] = {
     "olmoe": {"decoder": QWEN3},
     "persimmon": {
         "decoder": Attends(
-            "layers.{i}.self_attn", "layers.{i}.self_attn.dense", _BY_HEAD, "turned", note=_NORMED,
+            "layers.{i}.self_attn",
+            "layers.{i}.self_attn.dense",
+            _BY_HEAD,
+            "turned",
+            note=_NORMED,
             norms="q_layernorm k_layernorm",
         )
     },
@@ -154,9 +159,8 @@ TABLE: dict[str, dict[str, Attends]] = {
     "mvp": BART,
     "nllb-moe": BART | {"cross": _CROSS},
     "pegasus": BART,
-    "pegasus_x": BART
-    | {"encoder": replace(BART["encoder"], score="long", note=_PARTS.format("global tokens"))},
+    "pegasus_x": BART | {"encoder": replace(BART["encoder"], score="long", note=_PARTS.format("global tokens"))},
     "plbart": BART,
     "switch_transformers": T5,
     "umt5": {kind: replace(entry, mask="attention_mask") for kind, entry in T5.items()},
-} | older.TABLE  # fmt: skip
+} | older.TABLE

@@ -41,9 +41,12 @@ _WITHIN = {"opt": "decoder."}
 _APART = "Queries and keys of the content; the score has two more terms, for the distance."
 _ALBERT = "encoder.albert_layer_groups.{group}.albert_layers.{inner}.attention"
 _XLNET = Attends(
-    "layer.{i}.rel_attn", "", "", "two-stream",
+    "layer.{i}.rel_attn",
+    "",
+    "",
+    "two-stream",
     note="Queries contain the bias u that meets the content; the score has more terms, for distance and segment.",
-)  # fmt: skip
+)
 
 TABLE: dict[str, dict[str, Attends]] = {
     "bert": BERT,
@@ -54,9 +57,7 @@ TABLE: dict[str, dict[str, Attends]] = {
     "electra": BERT,
     "bert-generation": BERT,
     "modernbert": {
-        "encoder": Attends(
-            "layers.{i}.attn", "layers.{i}.attn.Wo", "Wqkv:0/3 Wqkv:1/3 Wqkv:2/3", "turned", note=TURNED
-        )
+        "encoder": Attends("layers.{i}.attn", "layers.{i}.attn.Wo", "Wqkv:0/3 Wqkv:1/3 Wqkv:2/3", "turned", note=TURNED)
     },
     "big_bird": {"encoder": bert(score="blocks")},
     "longformer": {
@@ -65,12 +66,8 @@ TABLE: dict[str, dict[str, Attends]] = {
             note="Queries and keys of the window; the first token, which sees all, has projections of its own.",
         )
     },
-    "deberta": {
-        "encoder": bert(parts="in_proj:0/3h in_proj:1/3h in_proj:2/3h", score="disentangled", note=_APART)
-    },
-    "deberta-v2": {
-        "encoder": bert(parts="query_proj key_proj value_proj", score="disentangled", note=_APART)
-    },
+    "deberta": {"encoder": bert(parts="in_proj:0/3h in_proj:1/3h in_proj:2/3h", score="disentangled", note=_APART)},
+    "deberta-v2": {"encoder": bert(parts="query_proj key_proj value_proj", score="disentangled", note=_APART)},
     "albert": {"encoder": Attends(_ALBERT, f"{_ALBERT}.dense")},
     "distilbert": {
         "encoder": Attends(
@@ -79,39 +76,48 @@ TABLE: dict[str, dict[str, Attends]] = {
     },
     "xlm": {"encoder": Attends("attentions.{i}", "attentions.{i}.out_lin", "q_lin k_lin v_lin", mask="mask")},
     "xlnet": {"encoder": _XLNET, "decoder": _XLNET},
-    "openai-gpt": {
-        "decoder": Attends("h.{i}.attn", "h.{i}.attn.c_proj", "c_attn:0/3 c_attn:1/3 c_attn:2/3", "causal")
-    },
+    "openai-gpt": {"decoder": Attends("h.{i}.attn", "h.{i}.attn.c_proj", "c_attn:0/3 c_attn:1/3 c_attn:2/3", "causal")},
     "gpt2": {
         "decoder": Attends("h.{i}.attn", "h.{i}.attn.c_proj", "c_attn:0/3 c_attn:1/3 c_attn:2/3", scale="own"),
         "cross": Attends(
-            "h.{i}.crossattention", "h.{i}.crossattention.c_proj", "q_attn c_attn:0/2 c_attn:1/2", scale="own",
+            "h.{i}.crossattention",
+            "h.{i}.crossattention.c_proj",
+            "q_attn c_attn:0/2 c_attn:1/2",
+            scale="own",
             mask="encoder_attention_mask",
         ),
     },
     "gpt_neo": {
         "decoder": Attends(
-            "h.{i}.attn.attention", "h.{i}.attn.attention.out_proj", "q_proj k_proj v_proj", "local", "one",
+            "h.{i}.attn.attention",
+            "h.{i}.attn.attention.out_proj",
+            "q_proj k_proj v_proj",
+            "local",
+            "one",
             note=UNSCALED + ".",
         )
     },
     "gptj": {"decoder": Attends("h.{i}.attn", "h.{i}.attn.out_proj", "q_proj k_proj v_proj", "paired", note=TURNED)},
     "gpt_neox": {
         "decoder": Attends(
-            "layers.{i}.attention", "layers.{i}.attention.dense",
-            "query_key_value:0/3h query_key_value:1/3h query_key_value:2/3h", "turned", note=TURNED,
+            "layers.{i}.attention",
+            "layers.{i}.attention.dense",
+            "query_key_value:0/3h query_key_value:1/3h query_key_value:2/3h",
+            "turned",
+            note=TURNED,
         )
     },
     "ctrl": {"decoder": Attends("h.{i}.multi_head_attention", "h.{i}.multi_head_attention.dense", "Wq Wk Wv")},
     "reformer": {
         "decoder": Attends(
-            "encoder.layers.{i}.attention.self_attention", "encoder.layers.{i}.attention.output.dense", "", "hashed",
+            "encoder.layers.{i}.attention.self_attention",
+            "encoder.layers.{i}.attention.output.dense",
+            "",
+            "hashed",
             note="In layers that hash a key is its query brought to one length. Who meets whom is decided by buckets.",
         )
     },
-    "opt": {
-        "decoder": Attends("layers.{i}.self_attn", "layers.{i}.self_attn.out_proj", "q_proj k_proj v_proj")
-    },
+    "opt": {"decoder": Attends("layers.{i}.self_attn", "layers.{i}.self_attn.out_proj", "q_proj k_proj v_proj")},
     "llama": {"decoder": LLAMA},
     "mistral": {"decoder": LLAMA},
     "qwen2": {"decoder": LLAMA},
@@ -122,9 +128,7 @@ TABLE: dict[str, dict[str, Attends]] = {
     "olmo3": {"decoder": QWEN3},
     "gemma2": {"decoder": replace(LLAMA, score="capped", scale="own")},
     "gemma3_text": {"decoder": replace(QWEN3, scale="own")},
-    "phi": {
-        "decoder": replace(LLAMA, out="layers.{i}.self_attn.dense", norms="q_layernorm k_layernorm")
-    },
+    "phi": {"decoder": replace(LLAMA, out="layers.{i}.self_attn.dense", norms="q_layernorm k_layernorm")},
     "phi3": {"decoder": replace(LLAMA, parts="qkv_proj:0/3g qkv_proj:1/3g qkv_proj:2/3g")},
     "t5": T5,
     "mt5": T5,
@@ -132,7 +136,7 @@ TABLE: dict[str, dict[str, Attends]] = {
     "mbart": BART,
     "marian": BART,
     "m2m_100": BART,
-} | hosts.TABLE  # fmt: skip
+} | hosts.TABLE
 
 
 @dataclass(frozen=True, slots=True)

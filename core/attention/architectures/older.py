@@ -70,7 +70,11 @@ TABLE: dict[str, dict[str, Attends]] = {
     "esm": {"encoder": bert(score="turned", note=_SOME_TURNED)},
     "funnel": {
         "encoder": Attends(
-            "{at}.attention", "{at}.attention.post_proj", "q_head k_head v_head", "particular", heads="n_head",
+            "{at}.attention",
+            "{at}.attention.post_proj",
+            "q_head k_head v_head",
+            "particular",
+            heads="n_head",
             note="Queries contain the bias u that meets the content; the score has more terms, for distance and "
             "segment.",
         )
@@ -83,8 +87,11 @@ TABLE: dict[str, dict[str, Attends]] = {
     "nystromformer": {"encoder": bert(score="particular")},
     "squeezebert": {
         "encoder": Attends(
-            "encoder.layers.{i}.attention", "encoder.layers.{i}.post_attention.conv1d", score="particular",
-            order="row width token", note="Projections are convolutions over one token: a matrix for each group of "
+            "encoder.layers.{i}.attention",
+            "encoder.layers.{i}.post_attention.conv1d",
+            score="particular",
+            order="row width token",
+            note="Projections are convolutions over one token: a matrix for each group of "
             "numbers, in place of one for all.",
         )
     },
@@ -97,9 +104,7 @@ TABLE: dict[str, dict[str, Attends]] = {
         )
     },
     # decoders
-    "codegen": {
-        "decoder": Attends("h.{i}.attn", "h.{i}.attn.out_proj", _QUARTERS, "paired", note=_TURNED)
-    },
+    "codegen": {"decoder": Attends("h.{i}.attn", "h.{i}.attn.out_proj", _QUARTERS, "paired", note=_TURNED)},
     # encoder-decoders
     "fsmt": {
         kind: replace(entry, order="token row width", mask="attn_mask" if kind == "decoder" else "attention_mask")
@@ -113,7 +118,7 @@ TABLE: dict[str, dict[str, Attends]] = {
         ),
         "cross": _prophet("decoder", "cross_attn"),
     },
-}  # fmt: skip
+}
 
 
 def of_tokens(config: Any) -> list[str]:

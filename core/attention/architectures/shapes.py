@@ -143,14 +143,24 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
     order = "Words are found from left to right; special tokens are known from the start."
     return (
         AttentionMap(
-            "decoder", tokens, tokens, content, frozen(seen[None, None]), label="Content stream",
+            "decoder",
+            tokens,
+            tokens,
+            content,
+            frozen(seen[None, None]),
+            label="Content stream",
             note=f"{order} Each row knows the token that it stands at.",
         ),
         AttentionMap(
-            "query", tuple(tokens[i] for i in places), tokens, found, frozen(~blind[places][None, None]),
-            label="Query stream", note=f"{order} Each row is to find the token that it stands at, and does not see it.",
+            "query",
+            tuple(tokens[i] for i in places),
+            tokens,
+            found,
+            frozen(~blind[places][None, None]),
+            label="Query stream",
+            note=f"{order} Each row is to find the token that it stands at, and does not see it.",
         ),
-    )  # fmt: skip
+    )
 
 
 def stream_inputs(ids: Tensor, known: Sequence[int]) -> dict[str, Tensor]:

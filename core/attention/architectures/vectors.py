@@ -127,7 +127,7 @@ def scores(
     """
     return {
         kind: _stacked([seen.score for _, seen in layers]) for kind, layers in each(checkpoint, inputs, pieces).items()
-    }  # fmt: skip
+    }
 
 
 def each(

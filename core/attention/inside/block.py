@@ -133,9 +133,12 @@ def _look(scene: Scene, crossing: Place | None) -> None:
         look(watch, crossing)
     names = [
         *(path for sub, path in (*plan.subs, *plan.ends) if sub != "cross" or crossing is not None),
-        *plan.inner, *plan.gate, plan.outer, *(path for _, path in (*plan.embed, *plan.after)),
+        *plan.inner,
+        *plan.gate,
+        plan.outer,
+        *(path for _, path in (*plan.embed, *plan.after)),
         *(name for name in (plan.final, plan.more, plan.widen, plan.narrow) if name),
-    ]  # fmt: skip
+    ]
     paths = [module_of(place.path(name)) for name in names]
     if plan.streams == 2 and place.layer > 0:  # what the layer before handed on in its first stream
         paths.append(place.stack.prefix + plan.subs[1][1].format(i=place.layer - 1))

@@ -126,9 +126,7 @@ LLAMA = Blueprint(
     embed=(("token", "embed_tokens"),),
     final="norm",
 )
-PHI3 = replace(
-    LLAMA, inner=("layers.{i}.mlp.gate_up_proj:1/2",), gate=("layers.{i}.mlp.gate_up_proj:0/2",)
-)  # fmt: skip
+PHI3 = replace(LLAMA, inner=("layers.{i}.mlp.gate_up_proj:1/2",), gate=("layers.{i}.mlp.gate_up_proj:0/2",))
 GEMMA2 = replace(
     LLAMA,
     subs=(("attend", "layers.{i}.input_layernorm"), ("feed", "layers.{i}.pre_feedforward_layernorm")),

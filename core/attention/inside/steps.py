@@ -160,9 +160,14 @@ def attention(scene: Scene, part: Part, place: Place, met: Attended) -> Iterator
     if met.at is not None:
         for letter, name, values in zip("QKV", ("queries", "keys", "values"), met.at, strict=True):
             yield step(
-                part, f"global {name}", f"{letter}^g = X W^{{g,{letter}}} + b^{{g,{letter}}}", values, HEADS,
-                "For the row of the first token, which sees all.", f"{place.module}.{GLOBALS[letter]}",
-            )  # fmt: skip
+                part,
+                f"global {name}",
+                f"{letter}^g = X W^{{g,{letter}}} + b^{{g,{letter}}}",
+                values,
+                HEADS,
+                "For the row of the first token, which sees all.",
+                f"{place.module}.{GLOBALS[letter]}",
+            )
     yield from _scored(part, place, met)
     yield from _mixed(scene, part, place, met)
 
@@ -213,19 +218,25 @@ TERMS = {
     ("biased", "position"): ("distance", r"b_{j-i}", "A number for the bucket of the distance, learnt for each head."),
     ("disentangled", "c2c"): ("content to content", r"q_i \cdot k_j / \sqrt{3d}", "What two words are."),
     ("disentangled", "c2p"): (
-        "content to position", r"q_i \cdot k^r_{\delta(i,j)} / \sqrt{3d}", "What a word is, and how far another stands."
+        "content to position",
+        r"q_i \cdot k^r_{\delta(i,j)} / \sqrt{3d}",
+        "What a word is, and how far another stands.",
     ),
     ("disentangled", "p2c"): (
-        "position to content", r"q^r_{\delta(i,j)} \cdot k_j / \sqrt{3d}", "How far a word stands, and what it is."
+        "position to content",
+        r"q^r_{\delta(i,j)} \cdot k_j / \sqrt{3d}",
+        "How far a word stands, and what it is.",
     ),
     ("two-stream", "content"): ("content", r"(q_i + u) \cdot k_j / \sqrt d", "What two words are."),
     ("two-stream", "position"): ("distance", r"(q_i + v) \cdot r_{i-j} / \sqrt d", "How far apart they stand."),
     ("hashed", "content"): ("content", r"q_i \cdot \hat q_j / \sqrt d", "What two tokens are."),
     ("hashed", "rounds"): (
-        "rounds", r"\ln m_{ij}", "A key that is met in several rounds of hashing counts several times."
+        "rounds",
+        r"\ln m_{ij}",
+        "A key that is met in several rounds of hashing counts several times.",
     ),
     ("two-stream", "segment"): ("segment", r"(q_i + w) \cdot g_{ij} / \sqrt d", "Whether they are of one segment."),
-}  # fmt: skip
+}
 
 
 def _scored(part: Part, place: Place, met: Attended) -> Iterator[Step]:

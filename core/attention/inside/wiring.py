@@ -153,13 +153,11 @@ def _attention(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, boo
         "queries, turned": (names.get("queries, normed", names.get("queries", i)),),
         "keys, turned": (names.get("keys, normed", names.get("keys", i)),),
         ONE_LENGTH: (names.get("queries", i),),
-        "scores": (
-            tuple(names[other] for other in names if other.startswith("scores: ")) or (query, key, *more[:2])
-        ),
+        "scores": (tuple(names[other] for other in names if other.startswith("scores: ")) or (query, key, *more[:2])),
         "weights": (names.get("scores", i), names.get("mask", i)),
         "adapted": (names.get("projected", i), i - 1),
         "mix": (names.get("values", i), names.get("weights", i), *more[2:]),
-    }  # fmt: skip
+    }
     return of.get(name, (i - 1,)), "", False
 
 

@@ -68,34 +68,46 @@ KINDS: dict[str, Kind] = {
         Kind("causal", "Causal", lambda axes, n: patterns.causal),
         Kind("backward", "Right to left", lambda axes, n: patterns.anticausal),
         Kind(
-            "prefix", "Prefix", lambda axes, n: patterns.prefix(n[0]),
+            "prefix",
+            "Prefix",
+            lambda axes, n: patterns.prefix(n[0]),
             (Setting("Prefix, tokens", 4, 0, _LONG, "Tokens at the beginning that all may see"),),
         ),
         Kind(
-            "padding", "Padding", lambda axes, n: patterns.padding(len(axes.keys) - n[0]),
+            "padding",
+            "Padding",
+            lambda axes, n: patterns.padding(len(axes.keys) - n[0]),
             (Setting("Padding, tokens", 3, 0, MOST - 1, "Tokens that fill the text up to the length of its batch"),),
         ),
         Kind("cross", "Cross", lambda axes, n: patterns.full, layout="two"),
         Kind(
-            "permutation", "Permutation", _permutation,
+            "permutation",
+            "Permutation",
+            _permutation,
             (
                 Setting("Order", 1, 0, 9999, "The seed of the order; 0 is from left to right"),
                 Setting("Stream", CONTENT, CONTENT, QUERY, names=("content stream", "query stream")),
             ),
         ),
         Kind(
-            "segment", "Segments with memory", lambda axes, n: patterns.segments(n[0], n[1]),
+            "segment",
+            "Segments with memory",
+            lambda axes, n: patterns.segments(n[0], n[1]),
             (
                 Setting("Segment, tokens", 4, 1, _LONG),
                 Setting("Memory, tokens", 2, 0, _LONG, "States kept from before the segment"),
             ),
         ),
         Kind(
-            "window", "Window", lambda axes, n: patterns.window(n[0], n[1]),
+            "window",
+            "Window",
+            lambda axes, n: patterns.window(n[0], n[1]),
             (Setting("To the left", 2, 0, _LONG), Setting("To the right", 2, 0, _LONG)),
         ),
         Kind(
-            "dilated", "Dilated window", lambda axes, n: patterns.dilated(n[0], n[1]),
+            "dilated",
+            "Dilated window",
+            lambda axes, n: patterns.dilated(n[0], n[1]),
             (
                 Setting("Keys each side", 2, 0, _LONG),
                 Setting("Step", 2, 1, _LONG, "Every so manieth token is looked at; 1 leaves no gaps"),
@@ -103,11 +115,15 @@ KINDS: dict[str, Kind] = {
         ),
         Kind("global", "Global tokens", lambda axes, n: patterns.global_at(n), many=8, usual=(0,)),
         Kind(
-            "random", "Random", lambda axes, n: patterns.random(len(axes.keys), n[0], n[1]),
+            "random",
+            "Random",
+            lambda axes, n: patterns.random(len(axes.keys), n[0], n[1]),
             (Setting("Keys each", 2, 0, MOST), _SEED),
         ),
         Kind(
-            "bigbird", "BigBird", _bigbird,
+            "bigbird",
+            "BigBird",
+            _bigbird,
             (
                 Setting("Block, tokens", 4, 2, 128),
                 Setting("Window, blocks", 3, 1, 15, "An odd number, the block itself in the middle", 2),
@@ -118,22 +134,30 @@ KINDS: dict[str, Kind] = {
         ),
         Kind("row", "Image rows", lambda axes, n: patterns_grid.row(axes.caption, axes.side), layout="image"),
         Kind(
-            "column", "Image columns", lambda axes, n: patterns_grid.column(axes.caption, axes.side),
+            "column",
+            "Image columns",
+            lambda axes, n: patterns_grid.column(axes.caption, axes.side),
             layout="image",
         ),
         Kind(
-            "convolution", "Image convolution",
+            "convolution",
+            "Image convolution",
             lambda axes, n: patterns_grid.convolution(axes.caption, axes.side, n[0]),
-            (Setting("Kernel", 3, 1, 11, "Side of the neighbourhood, an odd number", 2),), layout="image",
+            (Setting("Kernel", 3, 1, 11, "Side of the neighbourhood, an odd number", 2),),
+            layout="image",
         ),
         Kind(
-            "strided", "Strided", lambda axes, n: patterns_grid.strided(n[0]),
+            "strided",
+            "Strided",
+            lambda axes, n: patterns_grid.strided(n[0]),
             (Setting("Stride", 4, 1, _LONG, "Near the root of the length in the paper"),),
         ),
         Kind(
-            "fixed", "Fixed", lambda axes, n: patterns_grid.fixed(n[0], n[1]),
+            "fixed",
+            "Fixed",
+            lambda axes, n: patterns_grid.fixed(n[0], n[1]),
             (Setting("Block, tokens", 4, 1, _LONG), Setting("Summary, tokens", 1, 1, _LONG, "Last ones of each block")),
         ),
     )
-}  # fmt: skip
+}
 """Every pattern by its key, in the order in which they are offered."""

@@ -31,9 +31,19 @@ from core.checkpoints.spec import CheckpointSpec
 Z = 3.09
 """The two-sided quantile of 0.05 / 25."""
 ROLES = (
-    "previous", "next", "self", "same token", "first", "induction", "marks", "separators", "punctuation", "spread",
-    "same place", "last",
-)  # fmt: skip
+    "previous",
+    "next",
+    "self",
+    "same token",
+    "first",
+    "induction",
+    "marks",
+    "separators",
+    "punctuation",
+    "spread",
+    "same place",
+    "last",
+)
 GRAMMAR, EFFECT = "grammar", "effect"
 SCORES = {role: MEANING[role] for role in ROLES} | {
     GRAMMAR: "share of its best relation's links that it has right, beyond the fixed distance",
@@ -41,9 +51,20 @@ SCORES = {role: MEANING[role] for role in ROLES} | {
 }
 """Everything that heads can be sorted by, and what it means."""
 COLUMNS = (
-    "model", "branch", "attention", "layer", "layers", "head", *ROLES, "relation", "right", "beyond fixed distance",
-    "texts", "mean bits lost", "largest bits lost",
-)  # fmt: skip
+    "model",
+    "branch",
+    "attention",
+    "layer",
+    "layers",
+    "head",
+    *ROLES,
+    "relation",
+    "right",
+    "beyond fixed distance",
+    "texts",
+    "mean bits lost",
+    "largest bits lost",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,16 @@ from core.settings import ASSETS
 
 OUTPUT = ASSETS / "headroles"
 RELATION_COLUMNS = (
-    "treebank", "relation", "direction", "layer", "head", "n", "right", "baseline offset", "baseline right",
-)  # fmt: skip
+    "treebank",
+    "relation",
+    "direction",
+    "layer",
+    "head",
+    "n",
+    "right",
+    "baseline offset",
+    "baseline right",
+)
 ROLE_COLUMNS = ("treebank", "role", "layer", "head", "rows", "mean")
 RANDOM = "random tokens"
 """What stands in the column ``treebank`` where there was none: induction."""

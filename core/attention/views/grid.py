@@ -23,8 +23,17 @@ from core.attention.views.page import COLOURS, Theme, colours, own, page
 from core.errors import OutOfRange
 
 _CIVIDIS = (
-    "#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838",
-)  # fmt: skip
+    "#00224e",
+    "#123570",
+    "#3b496c",
+    "#575d6d",
+    "#707173",
+    "#8a8678",
+    "#a59c74",
+    "#c3b369",
+    "#e1cc55",
+    "#fee838",
+)
 _FIRST: dict[Theme, float] = {"light": 0.18, "dark": 0.06}
 """Where cividis begins for the smallest weights: it opens with a bright yellow, and small weights are to look small."""
 _DIFFERENCE: dict[Theme, tuple[str, str, str, str]] = {

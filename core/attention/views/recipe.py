@@ -51,14 +51,26 @@ SHOWN: dict[str, tuple[str, ...]] = {
         "head2",
     ),
     "bertviz": (
-        "text", "second", "task", "count", "window", "map", "bertviz", "layers", "heads", "layer", "head", "on", "open",
+        "text",
+        "second",
+        "task",
+        "count",
+        "window",
+        "map",
+        "bertviz",
+        "layers",
+        "heads",
+        "layer",
+        "head",
+        "on",
+        "open",
     ),
     "block": ("text", "window", "task", "side", "layer", "step", "head", "asked", "asked-window"),
     "off": ("asked", "asked-window", "task", "off", "map"),
     "grammar": ("relation", "treebank", "sentence"),
     "every": ("score", "least", "branch", "kind", "models"),
     "beside": ("text", "window", "task", "beside", "role", "word", "at"),
-}  # fmt: skip
+}
 """The parameters that a section shows; a section that is not named here keeps all."""
 _OUTSIDE = ("tab", "model")
 _KEYS = {"format", "version", "page", "section", "model", "settings", "seed", "versions"}
@@ -121,9 +133,15 @@ def write(
         and (value := settings.get(name)) not in (None, ())
     }
     whole = {
-        "format": FORMAT, "version": VERSION, "page": PAGE, "section": section, "model": model, "settings": kept,
-        "seed": SEED, "versions": versions(),
-    }  # fmt: skip
+        "format": FORMAT,
+        "version": VERSION,
+        "page": PAGE,
+        "section": section,
+        "model": model,
+        "settings": kept,
+        "seed": SEED,
+        "versions": versions(),
+    }
     data = (json.dumps(whole, ensure_ascii=False, indent=2) + "\n").encode()
     if len(data) > MOST_BYTES:
         raise RecipeRefused(f"This text is too long for a recipe, which has {MOST_BYTES:,} bytes at most.")

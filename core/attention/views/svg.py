@@ -173,15 +173,20 @@ def _ground(x: float, y: float, width: float, height: float, theme: Theme) -> st
 
 def _legend(x: float, y: float, largest: float, colours: Sequence[str], theme: Theme, *, signed: bool) -> list[str]:
     steps, wide = range(0, _STEPS, 6), _RAMP / 43
-    ramp = [f'<rect x="{x + wide * i:g}" y="{y:g}" width="{wide:g}" height="10" fill="{colours[at]}"/>'
-            for i, at in enumerate(steps)]  # fmt: skip
+    ramp = [
+        f'<rect x="{x + wide * i:g}" y="{y:g}" width="{wide:g}" height="10" fill="{colours[at]}"/>'
+        for i, at in enumerate(steps)
+    ]
     end = x + wide * len(steps)
     frame = f'<rect x="{x:g}" y="{y:g}" width="{end - x:g}" height="10" fill="none" stroke="{COLOURS[theme]["line"]}"/>'
     low = f"−{largest:.2f}" if signed else "0"
     return [
-        *ramp, frame, _text(x, y + 24, low), _text(end, y + 24, f"{'+' if signed else ''}{largest:.2f}", anchor="end"),
+        *ramp,
+        frame,
+        _text(x, y + 24, low),
+        _text(end, y + 24, f"{'+' if signed else ''}{largest:.2f}", anchor="end"),
         _text(end + 10, y + 9, "difference" if signed else "weight"),
-    ]  # fmt: skip
+    ]
 
 
 def _room(title: str) -> float:

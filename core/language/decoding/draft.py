@@ -214,9 +214,11 @@ def _until(rounds: Sequence[Round], wording: Wording, stops: Sequence[str]) -> D
             if _ends(wording.text(ids), stops):
                 if number < len(one.written):
                     one = replace(
-                        one, drafted=one.drafted[:number], accepted=min(one.accepted, number),
+                        one,
+                        drafted=one.drafted[:number],
+                        accepted=min(one.accepted, number),
                         written=one.written[:number],
-                    )  # fmt: skip
+                    )
                 return Drafted((*kept, one), stopped=True)
         kept.append(one)
     return Drafted(tuple(rounds))

@@ -48,9 +48,7 @@ def pick(
             after = [float(i == winner) for i in (*top, token)]
         own.append(own[top.index(token)] if token in top else float(chances[token]))
         spread = Spread(-float(logs[token]) / math.log(2), bits(chances), bits(kept), int((kept > 0).sum()))
-    options = [
-        Alternative(i, wording.token(i), p, a) for i, p, a in zip((*top, token), own, after, strict=True)
-    ]  # fmt: skip
+    options = [Alternative(i, wording.token(i), p, a) for i, p, a in zip((*top, token), own, after, strict=True)]
     return options[-1], tuple(options[:-1]), spread
 
 

@@ -46,10 +46,16 @@ class DenoiseObjective:
         self.sizes = batches.round_up(self.train.lengths + 1, 8)
         torch.manual_seed(recipe.seed)
         self.model = EncoderDecoder(
-            "bart", recipe.model, self.tokenizer.get_vocab_size(), self.width,
-            bos_token_id=BEGIN, pad_token_id=PAD, eos_token_id=END, decoder_start_token_id=END,
+            "bart",
+            recipe.model,
+            self.tokenizer.get_vocab_size(),
+            self.width,
+            bos_token_id=BEGIN,
+            pad_token_id=PAD,
+            eos_token_id=END,
+            decoder_start_token_id=END,
             forced_eos_token_id=None,
-        )  # fmt: skip
+        )
         self._epochs = Epochs(recipe.seed, self._epoch)
 
     def _epoch(self, rng: np.random.Generator) -> list[Ints]:

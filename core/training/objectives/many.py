@@ -149,9 +149,15 @@ class ManyObjective:
 def new_model(settings: dict[str, Any], vocabulary: int) -> EncoderDecoder:
     """M2M-100 with random weights."""
     return EncoderDecoder(
-        "m2m_100", settings, vocabulary, settings["positions"],
-        bos_token_id=BEGIN, pad_token_id=PAD, eos_token_id=END, decoder_start_token_id=END,
-    )  # fmt: skip
+        "m2m_100",
+        settings,
+        vocabulary,
+        settings["positions"],
+        bos_token_id=BEGIN,
+        pad_token_id=PAD,
+        eos_token_id=END,
+        decoder_start_token_id=END,
+    )
 
 
 def pair_of(task: str) -> str:

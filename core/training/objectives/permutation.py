@@ -60,9 +60,12 @@ class PermutationObjective:
         words = self.train.words
         torch.manual_seed(recipe.seed)
         full = xlnet_model.new_xlnet(
-            recipe.model, self.tokenizer.get_vocab_size(),
-            pad_token_id=words.pad, bos_token_id=words.begin, eos_token_id=words.end,
-        )  # fmt: skip
+            recipe.model,
+            self.tokenizer.get_vocab_size(),
+            pad_token_id=words.pad,
+            bos_token_id=words.begin,
+            eos_token_id=words.end,
+        )
         self.model = PermutationModel(xlnet_model.flatten(full))
         self._epochs = Epochs(recipe.seed, self._epoch)
 

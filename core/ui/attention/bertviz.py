@@ -45,18 +45,27 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
     """
     wanted = state.text("bertviz", "head")
     view: View = st.segmented_control(
-        "View of bertviz", list(VIEWS), format_func=VIEWS.__getitem__, default=wanted if wanted in VIEWS else "head",
-        required=True, key=state.key("bertviz.view"), label_visibility="collapsed",
-    )  # fmt: skip
+        "View of bertviz",
+        list(VIEWS),
+        format_func=VIEWS.__getitem__,
+        default=wanted if wanted in VIEWS else "head",
+        required=True,
+        key=state.key("bertviz.view"),
+        label_visibility="collapsed",
+    )
     state.set(bertviz=None if view == "head" else view)
     trace = text_trace(spec, state, pairs=True, vectors=view == "neuron")
     maps = {found.kind: found for found in trace.maps}
     kind = state.text("map") if state.text("map") in maps else next(iter(maps))
     if len(maps) > 1:
         kind = st.segmented_control(
-            "Attention", list(maps), format_func=lambda kind: name(maps[kind]), default=kind, required=True,
+            "Attention",
+            list(maps),
+            format_func=lambda kind: name(maps[kind]),
+            default=kind,
+            required=True,
             key=state.key(f"bertviz.kind.{spec.slug}"),
-        )  # fmt: skip
+        )
         state.set(map=kind)
     found = maps[kind]  # type: ignore[index]
     with st.container(horizontal=True):
@@ -70,16 +79,26 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
 
     def drawn(first: First, bits: Bits = 8) -> str:
         return bertviz.render(
-            trace, view, kind=found.kind, theme=theme, title=f"{spec.name}: {VIEWS[view]}", count=longest,
-            include_layers=layers, include_heads=heads, layer=first.layer, heads=first.heads, bits=bits,
-        )  # fmt: skip
+            trace,
+            view,
+            kind=found.kind,
+            theme=theme,
+            title=f"{spec.name}: {VIEWS[view]}",
+            count=longest,
+            include_layers=layers,
+            include_heads=heads,
+            layer=first.layer,
+            heads=first.heads,
+            bits=bits,
+        )
 
     page = drawn(first)
     st.iframe(
-        data_url(page), height=min(bertviz.height(found, view, able.tokens, **some), _FRAME_LIMIT),
+        data_url(page),
+        height=min(bertviz.height(found, view, able.tokens, **some), _FRAME_LIMIT),
         alt=f"bertviz's {VIEWS[view].lower()} of {spec.name}. It is drawn for the pointer; the section All heads shows "
         "the same weights and can be walked by keyboard.",
-    )  # fmt: skip
+    )
     if not able.whole:
         st.caption(plain(able.sentence))
     st.markdown(_SAYS[view])
@@ -88,14 +107,22 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
         st.caption(plain(found.note))
     with st.container(horizontal=True):
         st.download_button(
-            "This page (HTML)", lambda: drawn(now).encode(), f"{spec.slug}-{view}-view.html", "text/html",
-            key=state.key("bertviz.page"), on_click="ignore",
-        )  # fmt: skip
+            "This page (HTML)",
+            lambda: drawn(now).encode(),
+            f"{spec.slug}-{view}-view.html",
+            "text/html",
+            key=state.key("bertviz.page"),
+            on_click="ignore",
+        )
         st.download_button(
-            "The same, 16 bits", lambda: drawn(now, 16).encode(), f"{spec.slug}-{view}-view-16.html", "text/html",
-            key=state.key("bertviz.page16"), on_click="ignore",
+            "The same, 16 bits",
+            lambda: drawn(now, 16).encode(),
+            f"{spec.slug}-{view}-view-16.html",
+            "text/html",
+            key=state.key("bertviz.page16"),
+            on_click="ignore",
             help="Each number in 65,536 steps instead of 256, in a page of twice the size",
-        )  # fmt: skip
+        )
         numbers(found, view, f"{spec.slug}-{view}-view", layers, heads, now, state)
         st.caption(
             f"{len(page) / 1e6:.1f} MB in one file that works without a network; its picture leaves as SVG or PNG by "
@@ -117,8 +144,12 @@ def _some(label: str, parameter: str, size: int, slot: str, state: PageState) ->
             )
         st.session_state[key] = [number for number in asked if number not in lacking]
     chosen = st.multiselect(
-        label, range(1, size + 1), key=key, persist_state="page", placeholder="all of them",
+        label,
+        range(1, size + 1),
+        key=key,
+        persist_state="page",
+        placeholder="all of them",
         help="Fewer of them leave room for more of the text",
-    )  # fmt: skip
+    )
     state.set(**{parameter: tuple(int(number) for number in chosen)})
     return sorted(int(number) - 1 for number in chosen) or None

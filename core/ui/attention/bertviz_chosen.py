@@ -63,11 +63,14 @@ def chosen(
         )
 
     drawn, now = chosen_inside(
-        "bertviz", f"bertviz.{view}.{found.kind}", state,
+        "bertviz",
+        f"bertviz.{view}.{found.kind}",
+        state,
         asked=_asked(view, found, sent, able, state),
         about=(about, layers, heads, [state.values.get(name) for name in SHOWN["bertviz"] if name not in _CHOICE]),
-        fits=fits, lacking=lacking,
-    )  # fmt: skip
+        fits=fits,
+        lacking=lacking,
+    )
     if view == "model":
         state.set(open=now)
     elif view == "head":

@@ -47,28 +47,41 @@ def numbers(
         sent, able, stem = [layer], able if now.heads is None else list(now.heads), f"{stem}-layer{layer + 1}"
     if len(sent) * len(able) * found.weights[0, 0].size <= MOST_LINES:
         _file(
-            "These numbers (CSV)", partial(to_long_csv, found, sent, able), f"{stem}.csv", state.key("bertviz.csv"),
+            "These numbers (CSV)",
+            partial(to_long_csv, found, sent, able),
+            f"{stem}.csv",
+            state.key("bertviz.csv"),
             "The weights of the heads that are shown, over the whole text",
-        )  # fmt: skip
+        )
         return
     st.download_button(
-        "The numbers (npz)", lambda: to_npz(AttentionTrace(stem, **{found.kind: found})), f"{stem}.npz",
-        "application/octet-stream", key=state.key("bertviz.npz"), on_click="ignore",
+        "The numbers (npz)",
+        lambda: to_npz(AttentionTrace(stem, **{found.kind: found})),
+        f"{stem}.npz",
+        "application/octet-stream",
+        key=state.key("bertviz.npz"),
+        on_click="ignore",
         help=f"The weights of every layer and head as a numpy archive: those that are shown are more than "
         f"{MOST_LINES:,}, too many for a table",
-    )  # fmt: skip
+    )
 
 
 def _one_head(found: AttentionMap, layer: int, head: int, stem: str, state: PageState) -> None:
     where, stem = f"Of layer {layer + 1}, head {head + 1}", f"{stem}-layer{layer + 1}-head{head + 1}"
     _file(
-        "Weights and q·k (CSV)", partial(to_scores_csv, found, layer, head), f"{stem}.csv", state.key("bertviz.scores"),
+        "Weights and q·k (CSV)",
+        partial(to_scores_csv, found, layer, head),
+        f"{stem}.csv",
+        state.key("bertviz.scores"),
         f"{where}: for each pair of tokens the query times the key, divided by the root of the width, and the weight",
-    )  # fmt: skip
+    )
     _file(
-        "Queries and keys (CSV)", partial(to_vectors_csv, found, layer, head), f"{stem}-vectors.csv",
-        state.key("bertviz.vectors"), f"{where}: the query and the key of every token",
-    )  # fmt: skip
+        "Queries and keys (CSV)",
+        partial(to_vectors_csv, found, layer, head),
+        f"{stem}-vectors.csv",
+        state.key("bertviz.vectors"),
+        f"{where}: the query and the key of every token",
+    )
 
 
 def _file(label: str, made: partial[bytes], name: str, key: str, told: str) -> None:

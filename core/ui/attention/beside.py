@@ -103,9 +103,12 @@ def _models(
         before = next((slug for slug in asked if slug in names), first)
         with column:  # type: ignore[attr-defined]
             slug = st.selectbox(
-                name, list(names), index=list(names).index(before), key=state.key(f"beside.model.{name}"),
+                name,
+                list(names),
+                index=list(names).index(before),
+                key=state.key(f"beside.model.{name}"),
                 format_func=names.__getitem__,
-            )  # fmt: skip
+            )
         if slug != before:
             places[2 * number : 2 * number + 2] = [0, 0]
         found.append(next(spec for spec in own if spec.slug == slug))
@@ -131,9 +134,14 @@ def _what(chosen: Sequence[CheckpointSpec], state: PageState) -> tuple[str, str,
     state.set(text=None if text == TEXT else text)
     before = state.text("role", USUAL)
     role = st.selectbox(
-        "Heads with the most", ROLES, index=ROLES.index(before) if before in ROLES else 0, key=state.key("beside.role"),
-        format_func=MEANING.__getitem__, width=270, help="Of each model the strongest head",
-    )  # fmt: skip
+        "Heads with the most",
+        ROLES,
+        index=ROLES.index(before) if before in ROLES else 0,
+        key=state.key("beside.role"),
+        format_func=MEANING.__getitem__,
+        width=270,
+        help="Of each model the strongest head",
+    )
     if role != before:
         state.set(at=())
     state.set(role=None if role == USUAL else role)
@@ -179,9 +187,13 @@ def _word(words: Sequence[str], state: PageState) -> int:
     usual = words.index(WORD) if WORD in words else len(words) - 1
     before = min(state.number("word", usual + 1), len(words)) - 1
     picked = token_chips(
-        words, selected=[before], key=state.key("beside.words"), label="The word that looks", clearable=False,
+        words,
+        selected=[before],
+        key=state.key("beside.words"),
+        label="The word that looks",
+        clearable=False,
         notes=["where does this word look?"] * len(words),
-    )  # fmt: skip
+    )
     word = picked[0] if picked else before
     state.set(word=None if word == usual else word + 1)
     return word
@@ -202,21 +214,27 @@ def _one(
     colour = accent(spec.branch)
     figure.update_traces(showscale=False)
     lay_out(
-        figure, height=360, xaxis={"title": None, "tickangle": -90}, yaxis={"title": None},
+        figure,
+        height=360,
+        xaxis={"title": None, "tickangle": -90},
+        yaxis={"title": None},
         shapes=[level(edge, line={"color": colour, "width": 2}) for edge in (word - 0.5, word + 0.5)],
-    )  # fmt: skip
+    )
     place.plotly_chart(
-        figure, key=state.key(f"beside.map.{number}"), config=saved_as(f"{spec.slug}-{layer + 1}-{head + 1}"),
+        figure,
+        key=state.key(f"beside.map.{number}"),
+        config=saved_as(f"{spec.slug}-{layer + 1}-{head + 1}"),
         alt=f"{spec.name}, layer {layer + 1}, head {head + 1}: {len(look.found.key_tokens)} words down and across. "
         "The table below has the row of the chosen word.",
-    )  # fmt: skip
+    )
     with place:
         take_away(
-            state.key(f"beside.map.{number}"), f"{spec.slug}-{layer + 1}-{head + 1}-words",
+            state.key(f"beside.map.{number}"),
+            f"{spec.slug}-{layer + 1}-{head + 1}-words",
             title=f"{spec.name}, layer {layer + 1}, head {head + 1}, in words",
             told=f"The words of “{text}”: each row is a word that looks.",
             numbers=partial(of_head, look.found, layer, head),
-        )  # fmt: skip
+        )
     wanted: dict[str, links.Value] = {"model": spec.slug, "text": text, "layer": layer + 1, "head": head + 1}
     if spec.kind in ("seq2seq-lm", "permutation-lm"):
         wanted |= {"map": "encoder", "task": task if spec.kind == "seq2seq-lm" else None}
@@ -247,10 +265,13 @@ def _menus(
             first = asked if 1 <= asked <= size else usual[side] + 1
             value = int(
                 st.selectbox(
-                    name, range(1, size + 1), index=first - 1, width=96,
+                    name,
+                    range(1, size + 1),
+                    index=first - 1,
+                    width=96,
                     key=state.key(f"beside.{name}.{spec.slug}.{role}"),
                 )
-            )  # fmt: skip
+            )
             places[2 * number + side] = 0 if value == usual[side] + 1 else value
             taken.append(value - 1)
     _keep(state, places)
@@ -262,27 +283,35 @@ def _bars(shown: Sequence[_Shown], words: Sequence[str], word: int, state: PageS
     st.markdown(f"**Where “{plain(words[word])}” looks**, the word at the dotted line")
     rows = [
         Looks(
-            one.spec.name, accent(one.spec.branch),
-            one.look.found.weights[one.layer, one.head, word], one.look.found.computed(one.layer, one.head)[word],
+            one.spec.name,
+            accent(one.spec.branch),
+            one.look.found.weights[one.layer, one.head, word],
+            one.look.found.computed(one.layer, one.head)[word],
             float(one.look.rest[one.layer, one.head, word]),
         )
         for one in shown
-    ]  # fmt: skip
+    ]
     st.plotly_chart(
-        word_looks(words, word, rows, theme), key=state.key("beside.bars"), config={"displayModeBar": False},
+        word_looks(words, word, rows, theme),
+        key=state.key("beside.bars"),
+        config={"displayModeBar": False},
         alt=f"Where “{words[word]}” looks in {len(rows)} models; the table below has the numbers.",
-    )  # fmt: skip
+    )
     every = [*words, ELSEWHERE]
     numbers = [
-        [*(f"{w:.3f}" if seen else "not computed" for w, seen in zip(row.weights, row.computed, strict=True)),
-         f"{row.rest:.3f}"]
+        [
+            *(f"{w:.3f}" if seen else "not computed" for w, seen in zip(row.weights, row.computed, strict=True)),
+            f"{row.rest:.3f}",
+        ]
         for row in rows
-    ]  # fmt: skip
+    ]
     take_away(
-        state.key("beside.bars"), "atlas-side-by-side", title=f"Where “{words[word]}” looks",
+        state.key("beside.bars"),
+        "atlas-side-by-side",
+        title=f"Where “{words[word]}” looks",
         told=f"In the sentence “{' '.join(words)}”, by {', '.join(row.title for row in rows)}.",
         numbers=lambda: Numbers(("word", *(row.title for row in rows)), tuple(zip(every, *numbers, strict=True))),
-    )  # fmt: skip
+    )
     with st.expander("As a table"):
         table(
             Table(

@@ -27,18 +27,20 @@ def cross_map(spec: CheckpointSpec, found: AttentionMap, text: str, state: PageS
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
     st.markdown(f"**What {plain(spec.name)} wrote, and where each word of it came from**")
     st.plotly_chart(
-        figures.heat_map(found, layer, head, theme), key=state.key("beside.cross"),
+        figures.heat_map(found, layer, head, theme),
+        key=state.key("beside.cross"),
         config=saved_as(f"{spec.slug}-cross"),
         alt=f"From {len(found.query_tokens)} written words to {len(found.key_tokens)} words of the sentence, in layer "
         f"{layer + 1}, head {head + 1} of the cross-attention.",
-    )  # fmt: skip
+    )
     take_away(
-        state.key("beside.cross"), f"{spec.slug}-cross",
+        state.key("beside.cross"),
+        f"{spec.slug}-cross",
         title=f"What {spec.name} wrote, and where each word of it came from",
         told=f"Layer {layer + 1}, head {head + 1} of the cross-attention; written words down, words of "
         f"“{text}” across.",
         numbers=partial(of_head, found, layer, head),
-    )  # fmt: skip
+    )
     strongest_word = [found.key_tokens[int(row.argmax())] for row in found.weights[layer, head]]
     pairs = ", ".join(f"{new} ← {old}" for new, old in zip(found.query_tokens, strongest_word, strict=True))
     st.caption(

@@ -69,10 +69,14 @@ def _block(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> None:
     left, right = st.columns([1.2, 1.9], gap="medium")
     with left:
         step_list(
-            steps, hang, chosen=shown, slot=slot, key=state.key(f"block.list.{spec.slug}"),
+            steps,
+            hang,
+            chosen=shown,
+            slot=slot,
+            key=state.key(f"block.list.{spec.slug}"),
             label=f"Steps of layer {found.layer + 1} of {found.layers}, {spec.name}, {found.side}",
             accent=accent(spec.branch),
-        )  # fmt: skip
+        )
     with right:
         chosen_step(found, hang, slugs.index(shown), spec, state, slot=slot, sparse=asked.sparse)
     _words(found, spec)

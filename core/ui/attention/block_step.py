@@ -83,10 +83,13 @@ def chosen_step(
     _numbers(shown)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
-            "All values (CSV)", lambda: step_csv(step, shown.rows, shown.columns or None),
-            f"{spec.slug}-{found.side}-layer{found.layer + 1}-{wires[at].slug}.csv", "text/csv",
-            key=state.key("block.csv"), on_click="ignore",
-        )  # fmt: skip
+            "All values (CSV)",
+            lambda: step_csv(step, shown.rows, shown.columns or None),
+            f"{spec.slug}-{found.side}-layer{found.layer + 1}-{wires[at].slug}.csv",
+            "text/csv",
+            key=state.key("block.csv"),
+            on_click="ignore",
+        )
         _tree_link(step, found, spec)
     with st.expander("As a table"):
         table(_table(shown))
@@ -107,11 +110,15 @@ def _head(step: Step, spec: CheckpointSpec, state: PageState) -> tuple[int, int]
         st.session_state[slot] = wanted if wanted <= heads else 1
     head = int(
         st.selectbox(
-            "Head", range(1, heads + 1), format_func=lambda head: f"Head {head}", key=slot,
-            persist_state="page", width=116,
+            "Head",
+            range(1, heads + 1),
+            format_func=lambda head: f"Head {head}",
+            key=slot,
+            persist_state="page",
+            width=116,
             label_visibility="collapsed",
         )
-    )  # fmt: skip
+    )
     state.set(head=None if head == 1 else head)
     return head - 1, heads
 
@@ -155,17 +162,21 @@ def _picture(shown: Shown, spec: CheckpointSpec, state: PageState) -> None:
     else:
         figure = figures.vectors(values, shown.rows, accent(spec.branch), theme)
     st.plotly_chart(
-        figure, key=state.key(f"block.picture.{spec.slug}"), config={"displayModeBar": False},
+        figure,
+        key=state.key(f"block.picture.{spec.slug}"),
+        config={"displayModeBar": False},
         alt=f"{step.name}, {' × '.join(step.axes[-2:])}, {values.shape[0]} × {values.shape[1]}"
         + (f", head {shown.head + 1} of {shown.heads}" if shown.heads > 1 else "")
         + ". The table below has it row by row.",
-    )  # fmt: skip
+    )
     of = f", head {shown.head + 1}" if shown.heads > 1 else ""
     take_away(
-        state.key(f"block.picture.{spec.slug}"), f"{spec.slug}-{step.name.replace(' ', '-')}",
-        title=f"{spec.name}: {step.name}{of}", told=f"{' × '.join(step.axes[-2:])}. {_legend(shown)}",
+        state.key(f"block.picture.{spec.slug}"),
+        f"{spec.slug}-{step.name.replace(' ', '-')}",
+        title=f"{spec.name}: {step.name}{of}",
+        told=f"{' × '.join(step.axes[-2:])}. {_legend(shown)}",
         numbers=lambda: of_matrix("token", shown.rows, shown.columns or range(1, values.shape[1] + 1), values),
-    )  # fmt: skip
+    )
     st.caption(_legend(shown))
 
 
@@ -195,9 +206,10 @@ def _numbers(shown: Shown) -> None:
         return
     found = figures.numbers(shown.values if shown.seen is None else np.where(shown.seen, shown.values, np.nan))
     parts = [
-        f"mean **{figures.written(found.mean)}**", f"spread **{figures.written(found.spread)}**",
+        f"mean **{figures.written(found.mean)}**",
+        f"spread **{figures.written(found.spread)}**",
         f"largest **{figures.written(found.largest)}** {_at(shown, found.largest_at)}",
-    ]  # fmt: skip
+    ]
     if shown.step.name != "weights":
         parts.append(f"smallest **{figures.written(found.smallest)}** {_at(shown, found.smallest_at)}")
     if not shown.columns:
@@ -233,10 +245,13 @@ def _tree_link(step: Step, found: Block, spec: CheckpointSpec) -> None:
             label=plain(f"In the module tree of {system.name}: {node}"),
             icon=":material/account_tree:",
             query_params={
-                "system": system.slug, "tab": "tree", "node": node, "layer": str(found.layer + 1),
+                "system": system.slug,
+                "tab": "tree",
+                "node": node,
+                "layer": str(found.layer + 1),
                 **({} if size is None else {"size": size}),
             },
-        )  # fmt: skip
+        )
 
 
 def _table(shown: Shown) -> Table:

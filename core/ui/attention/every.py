@@ -95,22 +95,38 @@ def _filtered(every: Sequence[HeadRow], state: PageState) -> tuple[str, list[Hea
     with st.container(horizontal=True, vertical_alignment="bottom"):
         score = _menu("Score", list(SCORES), state, "score", USUAL, NAMES, 150)
         least = st.number_input(
-            "At least", -1.0, 100.0, _real(state.values.get("least")), 0.05, key=state.key("every.least"),
-            placeholder="any", width=115, help=f"Of the chosen score: {SCORES[score]}",
-        )  # fmt: skip
+            "At least",
+            -1.0,
+            100.0,
+            _real(state.values.get("least")),
+            0.05,
+            key=state.key("every.least"),
+            placeholder="any",
+            width=115,
+            help=f"Of the chosen score: {SCORES[score]}",
+        )
         state.set(least=None if least is None else float(least))
         branch = _menu("Branch", branches, state, "branch", ANY, {ANY: "All branches", **BRANCH_TITLES}, 155)
         kind = _menu("Attention", kinds, state, "kind", ANY, {ANY: "All kinds", **KINDS}, 160)
         asked = state.words("models")
         models = st.multiselect(
-            "Models", list(names), [slug for slug in asked or () if slug in names], format_func=names.__getitem__,
-            key=state.key("every.models"), placeholder="all of them", width="stretch",
-        )  # fmt: skip
+            "Models",
+            list(names),
+            [slug for slug in asked or () if slug in names],
+            format_func=names.__getitem__,
+            key=state.key("every.models"),
+            placeholder="all of them",
+            width="stretch",
+        )
         state.set(models=tuple(models) or None)
     fits = chosen(
-        every, score, least=least, branch=None if branch == ANY else branch, attention=None if kind == ANY else kind,
+        every,
+        score,
+        least=least,
+        branch=None if branch == ANY else branch,
+        attention=None if kind == ANY else kind,
         models=models or None,
-    )  # fmt: skip
+    )
     return score, fits
 
 
@@ -120,10 +136,14 @@ def _menu(
     wanted = state.text(name, usual)
     taken = str(
         st.selectbox(
-            label, options, index=options.index(wanted) if wanted in options else 0, key=state.key(f"every.{name}"),
-            format_func=lambda option: titles.get(option, option), width=width,
+            label,
+            options,
+            index=options.index(wanted) if wanted in options else 0,
+            key=state.key(f"every.{name}"),
+            format_func=lambda option: titles.get(option, option),
+            width=width,
         )
-    )  # fmt: skip
+    )
     state.set(**{name: None if taken == usual else taken})
     return taken
 
@@ -137,29 +157,47 @@ def _picture(score: str, scored: Sequence[tuple[float, HeadRow]], state: PageSta
     figure = depth_dots(
         [
             Dots(
-                BRANCH_TITLES.get(branch, branch), accent(branch), [row.depth for _, row in own],
-                [value for value, _ in own], [_called(row) for _, row in own], _shape(branch),
+                BRANCH_TITLES.get(branch, branch),
+                accent(branch),
+                [row.depth for _, row in own],
+                [value for value, _ in own],
+                [_called(row) for _, row in own],
+                _shape(branch),
             )
             for branch, own in groups.items()
         ],
         theme,
-    )  # fmt: skip
+    )
     top_value, top = scored[0]
     st.markdown(f"**{plain(SCORES[score].capitalize())}**, head by head, over the depth of its model")
     picked: Any = st.plotly_chart(
-        figure, key=state.key("every.dots"), on_select="rerun", selection_mode="points",
+        figure,
+        key=state.key("every.dots"),
+        on_select="rerun",
+        selection_mode="points",
         config={"displayModeBar": False},
         alt=f"{len(scored)} heads by depth and by their score: {SCORES[score]}. The highest is {_called(top)} with "
         f"{top_value:.2f}. The tables below have the numbers.",
-    )  # fmt: skip
+    )
     take_away(
-        state.key("every.dots"), f"atlas-heads-{score}", title=f"{SCORES[score].capitalize()}, head by head",
+        state.key("every.dots"),
+        f"atlas-heads-{score}",
+        title=f"{SCORES[score].capitalize()}, head by head",
         told="Over the depth of each model, from its input to its output; a shape and a colour for each branch.",
         numbers=lambda: of_records(
-            [{"model": row.name, "attention": row.attention, "layer": row.layer, "head": row.head,
-              "depth": row.depth, score: value} for value, row in scored]
+            [
+                {
+                    "model": row.name,
+                    "attention": row.attention,
+                    "layer": row.layer,
+                    "head": row.head,
+                    "depth": row.depth,
+                    score: value,
+                }
+                for value, row in scored
+            ]
         ),
-    )  # fmt: skip
+    )
     hit = _hit(picked["selection"]["points"], list(groups.values()))
     if hit is not None:
         table(_few(score, [hit], "The head that was clicked"))
@@ -236,24 +274,33 @@ def _whole_table(score: str, found: Sequence[HeadRow], every: Sequence[HeadRow],
     order = ["open", "model", "attention", "layer", "of", "head", first, *roles, "relation", "right", "beyond"]
     number = st.column_config.NumberColumn
     st.dataframe(
-        columns, hide_index=True, height=min(38 + 35 * len(found), 460), key=state.key("every.table"),
+        columns,
+        hide_index=True,
+        height=min(38 + 35 * len(found), 460),
+        key=state.key("every.table"),
         column_order=[name for name in dict.fromkeys([*order, "bits lost", "largest"]) if name in columns],
         alt="Every head that fits with all its scores, the highest of the chosen score first",
         column_config={
             "open": st.column_config.LinkColumn("", display_text="open", width=60),
-            "layer": number(width=60), "of": number("layers", width=65), "head": number(width=60),
+            "layer": number(width=60),
+            "of": number("layers", width=65),
+            "head": number(width=60),
             "right": number("right", format="percent", help="Of the relation's links"),
             "beyond": number("beyond", format="percent", help=SCORES[GRAMMAR]),
             "bits lost": number(format="%.3f", help="Mean over twenty sentences"),
             "largest": number("most bits", format="%.3f", help="On one of the twenty sentences"),
             **{role: number(format="%.2f", help=SCORES[role]) for role in roles},
         },
-    )  # fmt: skip
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
-            "These heads (CSV)", lambda: to_csv(found), "atlas-heads.csv", "text/csv", key=state.key("every.csv"),
+            "These heads (CSV)",
+            lambda: to_csv(found),
+            "atlas-heads.csv",
+            "text/csv",
+            key=state.key("every.csv"),
             on_click="ignore",
-        )  # fmt: skip
+        )
         st.caption(
             "A column's name sorts by it. Places and grammar were counted over the Atlas's treebank (a decoder that "
             "answers writes the sentence again), effects over twenty sentences; an empty cell was not measured, or is "

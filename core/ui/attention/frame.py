@@ -55,9 +55,16 @@ def attention_frame() -> AttentionView | None:
     )
     specs = {spec.slug: spec for spec in _ordered(checkpoints.available())}
     choices: dict[str, Collection[str]] = {
-        "model": specs, "view": VIEWS, "relation": LABELS, "with": specs, "score": SCORES, "branch": BRANCH_TITLES,
-        "models": specs, "beside": specs, "role": ROLES,
-    }  # fmt: skip
+        "model": specs,
+        "view": VIEWS,
+        "relation": LABELS,
+        "with": specs,
+        "score": SCORES,
+        "branch": BRANCH_TITLES,
+        "models": specs,
+        "beside": specs,
+        "role": ROLES,
+    }
     state = open_page("attention", choices)
     if not specs:
         return None
@@ -67,10 +74,14 @@ def attention_frame() -> AttentionView | None:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     if section not in OF_ALL:
         slug = row.selectbox(
-            "Live model", list(specs), index=list(specs).index(slug), format_func=lambda slug: _named(specs[slug]),
-            key=state.key("model"), help="What really runs here, and where its weights come from",
+            "Live model",
+            list(specs),
+            index=list(specs).index(slug),
+            format_func=lambda slug: _named(specs[slug]),
+            key=state.key("model"),
+            help="What really runs here, and where its weights come from",
             width=300 if section == "block" else 460,
-        )  # fmt: skip
+        )
     if slug != state.text("model", first):
         state.set(layer=None, head=None, map=None, task=None, off=None, side=None, step=None)
         state.set(layers=(), heads=(), on=(), open=())

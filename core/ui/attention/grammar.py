@@ -55,11 +55,12 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
             "below has the numbers.",
         )
         take_away(
-            state.key(f"grammar.best.{spec.slug}"), f"{spec.slug}-grammar",
+            state.key(f"grammar.best.{spec.slug}"),
+            f"{spec.slug}-grammar",
             title=f"{spec.name}: the most accurate head of each relation",
             told=f"Over {_named(bank)}: the head with its interval, beside the best fixed distance.",
             numbers=lambda: of_records(_rows(spec, bank, found)),
-        )  # fmt: skip
+        )
     with right:
         names = list(found)
         usual = "obj" if "obj" in names else names[0]
@@ -68,9 +69,12 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
             st.caption(f"These sentences are not marked for {plain(wanted[:40])}. {usual} is shown.")
             wanted = usual
         relation = st.selectbox(
-            "Relation", names, index=names.index(wanted),
-            format_func=lambda name: f"{name} · {MEANING[name]}", key=state.key(f"grammar.relation.{spec.slug}"),
-        )  # fmt: skip
+            "Relation",
+            names,
+            index=names.index(wanted),
+            format_func=lambda name: f"{name} · {MEANING[name]}",
+            key=state.key(f"grammar.relation.{spec.slug}"),
+        )
         if relation != wanted:
             state.set(sentence=None)
         state.set(relation=None if relation == usual else relation)
@@ -84,11 +88,12 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
             f"{one.best[1] + 1} with {one.accuracy:.0%}.",
         )
         take_away(
-            state.key(f"grammar.grid.{spec.slug}"), f"{spec.slug}-{relation}",
+            state.key(f"grammar.grid.{spec.slug}"),
+            f"{spec.slug}-{relation}",
             title=f"{spec.name}: how often each head is right on {relation}",
             told=f"Over {_named(bank)}, {one.n:,} links; layers down, heads across.",
             numbers=lambda: of_grids({"right": one.right / one.n}),
-        )  # fmt: skip
+        )
     other = "coreference" if "coreference" in found else "det"
     told(f"**Try** obj, then {other}, and see which layer the best head is in. Then read a sentence with it below.")
     told(
@@ -106,9 +111,13 @@ def _over(banks: list[str], state: PageState) -> str:
         return banks[0]
     titles = {rolefiles.SHIPPED: "Sentences written here", rolefiles.UD: "Universal Dependencies"}
     taken = st.segmented_control(
-        "Counted over", banks, default=wanted if wanted in banks else banks[0], format_func=titles.__getitem__,
-        required=True, key=state.key("grammar.treebank"),
-    )  # fmt: skip
+        "Counted over",
+        banks,
+        default=wanted if wanted in banks else banks[0],
+        format_func=titles.__getitem__,
+        required=True,
+        key=state.key("grammar.treebank"),
+    )
     state.set(treebank=None if taken == banks[0] else str(taken))
     return str(taken)
 
@@ -138,10 +147,13 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None
     if wanted and wanted not in named:
         st.caption(f"The sentence {plain(wanted[:40])} is not among those shown for {plain(one.relation)}.")
     chosen_id = st.selectbox(
-        "Sentence", list(named), index=list(named).index(wanted) if wanted in named else 0,
-        format_func=lambda name: named[name].text, key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}"),
+        "Sentence",
+        list(named),
+        index=list(named).index(wanted) if wanted in named else 0,
+        format_func=lambda name: named[name].text,
+        key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}"),
         persist_state="page",
-    )  # fmt: skip
+    )
     state.set(sentence=None if chosen_id == usual else str(chosen_id))
     sentence = named[str(chosen_id)]
     with st.spinner("Running the model"):
@@ -164,9 +176,11 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None
             }
         )
     st.dataframe(
-        rows, hide_index=True, alt=f"Links of the relation {one.relation} in the sentence, and what the head finds",
+        rows,
+        hide_index=True,
+        alt=f"Links of the relation {one.relation} in the sentence, and what the head finds",
         column_config={"weight": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0)},
-    )  # fmt: skip
+    )
 
 
 def _pairs(sentence: treebank.Sentence, relation: str) -> list[tuple[int, frozenset[int], list[int]]]:

@@ -38,9 +38,12 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
     sample = SAMPLES.get(spec.kind, SAMPLES["masked-lm"])
     label = "Text with a [MASK]" if spec.kind in ("masked-lm", "permutation-lm") else "Text"
     text = st.text_input(
-        label, state.text("asked", sample), key=state.key(f"lens.text.{spec.kind}"), max_chars=600,
+        label,
+        state.text("asked", sample),
+        key=state.key(f"lens.text.{spec.kind}"),
+        max_chars=600,
         help="The same text is asked in the section Switch off",
-    )  # fmt: skip
+    )
     state.set(asked=None if text == sample else text)
     task = state.text("task") or None
     if spec.kind == "adapters" and task is None:
@@ -61,31 +64,38 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
     left, right = st.columns([1.5, 1], gap="medium")
     with left:
         st.plotly_chart(
-            figures.answers(found, accent(spec.branch), theme), key=state.key(f"lens.answers.{spec.slug}"),
+            figures.answers(found, accent(spec.branch), theme),
+            key=state.key(f"lens.answers.{spec.slug}"),
             config={"displayModeBar": False},
             alt="The most probable answers after each layer with their probabilities; the table below has them.",
-        )  # fmt: skip
+        )
         answers = state.key(f"lens.answers.{spec.slug}")
         take_away(
-            answers, f"{spec.slug}-layer-answers", title=f"{spec.name}: what each layer would already answer",
-            told=f"Read: {read}, for “{text}”.", numbers=lambda: _answers(found, names),
-        )  # fmt: skip
+            answers,
+            f"{spec.slug}-layer-answers",
+            title=f"{spec.name}: what each layer would already answer",
+            told=f"Read: {read}, for “{text}”.",
+            numbers=lambda: _answers(found, names),
+        )
     with right:
         st.markdown(f"**How “{plain(found.answer)}” comes up**")
         st.plotly_chart(
-            figures.path(found, accent(spec.branch), theme), key=state.key(f"lens.path.{spec.slug}"),
+            figures.path(found, accent(spec.branch), theme),
+            key=state.key(f"lens.path.{spec.slug}"),
             config={"displayModeBar": False},
             alt=f"Probability and place of “{found.answer}” over the layers. {figures.said(found, names)}",
-        )  # fmt: skip
+        )
         path = state.key(f"lens.path.{spec.slug}")
         take_away(
-            path, f"{spec.slug}-layer-path", title=f"{spec.name}: how “{found.answer}” comes up",
+            path,
+            f"{spec.slug}-layer-path",
+            title=f"{spec.name}: how “{found.answer}” comes up",
             told=f"Read: {read}, for “{text}”.",
             numbers=lambda: Numbers(
                 ("after", "probability", "its place"),
                 tuple(zip(names, map(float, found.probabilities), map(int, found.ranks), strict=True)),
             ),
-        )  # fmt: skip
+        )
     told(
         "**Try** another task: each has its own adapters, and its own way to the answer."
         if spec.kind == "adapters"

@@ -70,9 +70,13 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
         found = _map(trace, state, spec)
         wanted = state.text("together", "all")
         together = st.selectbox(
-            "Shown", list(TOGETHER), index=list(TOGETHER).index(wanted) if wanted in TOGETHER else 0,
-            format_func=TOGETHER.__getitem__, key=state.key("maps.together"), width=260,
-        )  # fmt: skip
+            "Shown",
+            list(TOGETHER),
+            index=list(TOGETHER).index(wanted) if wanted in TOGETHER else 0,
+            format_func=TOGETHER.__getitem__,
+            key=state.key("maps.together"),
+            width=260,
+        )
         state.set(together=None if together == "all" else together)
         shown = _shown(str(together), found, read, state)
     if shown is None:
@@ -84,13 +88,19 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
         (0, 0) if alone else opened_head(shown, (spec.slug, theme, read.text, read.second, read.adapters), state)
     )
     page = grid.render(
-        shown, theme=theme, title=title, difference=_signed(str(together)), layer=layer, head=head,
-    )  # fmt: skip
+        shown,
+        theme=theme,
+        title=title,
+        difference=_signed(str(together)),
+        layer=layer,
+        head=head,
+    )
     st.iframe(
-        data_url(page), height=grid.height(shown),
+        data_url(page),
+        height=grid.height(shown),
         alt=f"{TOGETHER[str(together)]}: {shown.layers} layers of {shown.heads} heads over "
         f"{len(shown.query_tokens)} tokens. The page inside can be walked with the arrow keys and has a table.",
-    )  # fmt: skip
+    )
     told(
         "**Try** a head with a click or with arrow keys and Enter, then go through its rows. Hide the special tokens "
         "and see how much weight is left."
@@ -117,19 +127,38 @@ def _files(shown: AttentionMap, stem: str, title: str, theme: Theme, state: Page
     kind = "csv" if few else "npz"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
-            "This page (HTML)", page, f"{stem}.html", "text/html", key=state.key("maps.page"), on_click="ignore",
-        )  # fmt: skip
+            "This page (HTML)",
+            page,
+            f"{stem}.html",
+            "text/html",
+            key=state.key("maps.page"),
+            on_click="ignore",
+        )
         st.download_button(
-            "The same, 16 bits", lambda: page(16), f"{stem}-16.html", "text/html", key=state.key("maps.page16"),
-            on_click="ignore", help="Each number in 65,536 steps instead of 256, in a page of twice the size",
-        )  # fmt: skip
+            "The same, 16 bits",
+            lambda: page(16),
+            f"{stem}-16.html",
+            "text/html",
+            key=state.key("maps.page16"),
+            on_click="ignore",
+            help="Each number in 65,536 steps instead of 256, in a page of twice the size",
+        )
         st.download_button(
-            "This picture (SVG)", picture, f"{stem}.svg", "image/svg+xml", key=state.key("maps.svg"), on_click="ignore",
-        )  # fmt: skip
+            "This picture (SVG)",
+            picture,
+            f"{stem}.svg",
+            "image/svg+xml",
+            key=state.key("maps.svg"),
+            on_click="ignore",
+        )
         st.download_button(
-            f"These numbers ({kind.upper() if few else kind})", numbers, f"{stem}.{kind}",
-            "text/csv" if few else "application/octet-stream", key=state.key(f"maps.numbers.{kind}"), on_click="ignore",
-        )  # fmt: skip
+            f"These numbers ({kind.upper() if few else kind})",
+            numbers,
+            f"{stem}.{kind}",
+            "text/csv" if few else "application/octet-stream",
+            key=state.key(f"maps.numbers.{kind}"),
+            on_click="ignore",
+        )
     st.caption(
         "All of them work without a network. The page holds every weight in 256 steps, or in 65,536, and "
         "saves what it shows as PNG."
@@ -142,9 +171,13 @@ def _map(trace: AttentionTrace, state: PageState, spec: CheckpointSpec) -> Atten
     first = wanted if wanted in maps else next(iter(maps))
     if len(maps) > 1:
         first = st.segmented_control(
-            "Attention", list(maps), format_func=lambda kind: name(maps[kind]), default=first, required=True,
+            "Attention",
+            list(maps),
+            format_func=lambda kind: name(maps[kind]),
+            default=first,
+            required=True,
             key=state.key(f"maps.kind.{spec.slug}"),
-        )  # fmt: skip
+        )
         state.set(map=first)
     return maps[first]  # type: ignore[index]
 
@@ -164,8 +197,9 @@ def _shown(together: str, found: AttentionMap, read: Chosen, state: PageState) -
             return combine.flow(found)
     if together == "heads":
         one, other = (_head(found, state, number) for number in (1, 2))
-        return combine.difference(combine.part(found, layer=one[0], head=one[1]),
-                                  combine.part(found, layer=other[0], head=other[1]))  # fmt: skip
+        return combine.difference(
+            combine.part(found, layer=one[0], head=one[1]), combine.part(found, layer=other[0], head=other[1])
+        )
     if together == "layers":
         first, second = (numbered(state, f"Layer {n}", f"layer{n}", found.layers, n) for n in (1, 2))
         return combine.difference(combine.part(found, layer=first), combine.part(found, layer=second))

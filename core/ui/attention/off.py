@@ -77,8 +77,10 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
         _buttons(ranked, kind, off, slot, state)
     with right:
         _answers(found, spec, state, task)
-    codes = {_code(head): f"{titles[head.kind] + ', ' if len(kinds) > 1 else ''}layer {head.layer + 1}, head "
-             f"{head.head + 1}" for head in sorted(every)}  # fmt: skip
+    codes = {
+        _code(head): f"{titles[head.kind] + ', ' if len(kinds) > 1 else ''}layer {head.layer + 1}, head {head.head + 1}"
+        for head in sorted(every)
+    }
     st.multiselect(
         "Off", list(codes), format_func=codes.__getitem__, key=slot, persist_state="page", placeholder="no head is off"
     )
@@ -104,10 +106,13 @@ def _answers(found: Ablation, spec: CheckpointSpec, state: PageState, task: str 
         alt=bars_alt(tokens, before, "With all heads") + " " + bars_alt(tokens, after, "Without those that are off"),
     )
     _away(
-        state.key("off.bars"), spec, "answers", "The answer with all heads, and without those that are off",
+        state.key("off.bars"),
+        spec,
+        "answers",
+        "The answer with all heads, and without those that are off",
         "Wide bars: all heads. Narrow bars: without " + (", ".join(_code(head) for head in found.off) or "none") + ".",
         lambda: Numbers(("answer", "with all heads", "without"), tuple(zip(tokens, before, after, strict=True))),
-    )  # fmt: skip
+    )
     if not found.off:
         st.caption("All heads are on. Click one in the picture, or use the menu, to switch it off.")
         return
@@ -140,15 +145,21 @@ def _grid(
     strongest = next(effect for effect in ranked if effect.head.kind == kind)
     st.plotly_chart(
         effects.effect_grid(bits, shown, theme, accent(spec.branch)),
-        key=key, on_select=clicked, selection_mode="points", config={"displayModeBar": False},
+        key=key,
+        on_select=clicked,
+        selection_mode="points",
+        config={"displayModeBar": False},
         alt=f"Bits lost without each of {bits.size} heads; the most without layer {strongest.head.layer + 1}, head "
         f"{strongest.head.head + 1}: {strongest.bits:.2f}. The table below has all of them.",
-    )  # fmt: skip
+    )
     _away(
-        key, spec, f"effects-{kind}", f"{kinds_of(spec)[kind]}: bits that the answer loses without each head",
+        key,
+        spec,
+        f"effects-{kind}",
+        f"{kinds_of(spec)[kind]}: bits that the answer loses without each head",
         f"Layers down, heads across. Off: {', '.join(_code(head) for head in off) or 'none'}.",
         partial(of_grids, {"bits lost": bits}),
-    )  # fmt: skip
+    )
 
 
 def _buttons(ranked: tuple[HeadEffect, ...], kind: str, off: tuple[Head, ...], slot: str, state: PageState) -> None:
@@ -156,25 +167,32 @@ def _buttons(ranked: tuple[HeadEffect, ...], kind: str, off: tuple[Head, ...], s
     strongest = own[0]
     with st.container(horizontal=True):
         st.button(
-            f"Head {strongest.layer + 1}-{strongest.head + 1} matters most", key=state.key("off.most"),
-            on_click=_put, args=(slot, [_code(strongest)]),
-        )  # fmt: skip
+            f"Head {strongest.layer + 1}-{strongest.head + 1} matters most",
+            key=state.key("off.most"),
+            on_click=_put,
+            args=(slot, [_code(strongest)]),
+        )
         idle = next((effect for effect in sorted(ranked, key=_idle) if effect.head.kind == kind), None)
         if idle is not None and idle.sharpness is not None:
             st.button(
-                f"Head {idle.head.layer + 1}-{idle.head.head + 1} is sharp and idle", key=state.key("off.idle"),
-                on_click=_put, args=(slot, [_code(idle.head)]),
-            )  # fmt: skip
+                f"Head {idle.head.layer + 1}-{idle.head.head + 1} is sharp and idle",
+                key=state.key("off.idle"),
+                on_click=_put,
+                args=(slot, [_code(idle.head)]),
+            )
         with st.popover("A whole layer"):
             for layer in sorted({head.layer for head in own}):
                 heads = [_code(head) for head in sorted(own) if head.layer == layer]
                 st.button(f"Layer {layer + 1}", key=state.key(f"off.layer.{layer}"), on_click=_put, args=(slot, heads))
         kept = [head for head in own if head in off]
         st.button(
-            "Keep only these", key=state.key("off.keep"), disabled=not kept, on_click=_put,
+            "Keep only these",
+            key=state.key("off.keep"),
+            disabled=not kept,
+            on_click=_put,
             args=(slot, [_code(head) for head in sorted(own) if head not in kept]),
             help="Switches on what is off, and everything else of this kind off",
-        )  # fmt: skip
+        )
         st.button("All on", key=state.key("off.none"), disabled=not off, on_click=_put, args=(slot, []))
 
 
@@ -197,10 +215,13 @@ def _sharp(ranked: tuple[HeadEffect, ...], kind: str, spec: CheckpointSpec, stat
         )
         rows = tuple((_code(one.head), one.sharpness, one.bits) for one in own)
         _away(
-            state.key("off.sharp"), spec, "sharpness", "How sharply a head looks, and what the answer loses without it",
+            state.key("off.sharp"),
+            spec,
+            "sharpness",
+            "How sharply a head looks, and what the answer loses without it",
             "One dot for each head; the height grows with the root of the bits.",
             lambda: Numbers(("head", "sharpness", "bits lost"), rows),
-        )  # fmt: skip
+        )
         st.caption(
             "To the right: heads whose rows go to one token each. Above: heads that this answer needs. Those in the "
             "lower right look at something clearly, and nothing comes of it here."
@@ -248,11 +269,15 @@ def _kind(kinds: list[str], state: PageState, spec: CheckpointSpec) -> str:
     usual, wanted = "cross" if "cross" in kinds else kinds[0], state.text("map")
     kind = str(
         st.segmented_control(
-            "Attention", kinds, format_func=kinds_of(spec).__getitem__, default=wanted if wanted in kinds else usual,
-            required=True, key=state.key(f"off.kind.{spec.slug}"),
+            "Attention",
+            kinds,
+            format_func=kinds_of(spec).__getitem__,
+            default=wanted if wanted in kinds else usual,
+            required=True,
+            key=state.key(f"off.kind.{spec.slug}"),
             help=SHARED if spec.kind == "permutation-lm" else None,
         )
-    )  # fmt: skip
+    )
     state.set(map=None if kind == usual else kind)
     return kind
 

@@ -29,10 +29,14 @@ def opened_head(shown: AttentionMap, about: tuple[object, ...], state: PageState
         )
 
     drawn, now = chosen_inside(
-        "grid", "maps", state, asked=state.integers("open"),
+        "grid",
+        "maps",
+        state,
+        asked=state.integers("open"),
         about=(about, [state.values.get(name) for name in SHOWN["all"] if name != "open"]),
-        fits=lambda open_: there(open_, shown), lacking=lacking,
-    )  # fmt: skip
+        fits=lambda open_: there(open_, shown),
+        lacking=lacking,
+    )
     state.set(open=now)
     return (drawn[0] - 1, drawn[1] - 1) if drawn else (None, None)
 

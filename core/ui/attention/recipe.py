@@ -35,11 +35,14 @@ def recipe_row(view: AttentionView) -> None:
             st.caption(plain(str(error)))
         else:
             st.download_button(
-                "Save as a recipe (JSON)", lambda: _file(view.section, settings, spec),
-                f"{view.section if spec is None else f'{spec.slug}-{view.section}'}.recipe.json", "application/json",
-                key=view.state.key("recipe.save"), on_click="ignore",
+                "Save as a recipe (JSON)",
+                lambda: _file(view.section, settings, spec),
+                f"{view.section if spec is None else f'{spec.slug}-{view.section}'}.recipe.json",
+                "application/json",
+                key=view.state.key("recipe.save"),
+                on_click="ignore",
                 help="Model, weights, text and settings of this view; opens again here, or elsewhere",
-            )  # fmt: skip
+            )
         # With a new key it closes when a recipe has opened.
         with st.popover("Open a recipe", key=view.state.key("recipe.open")):
             _opened(view)
@@ -76,9 +79,12 @@ def _file(section: str, settings: Mapping[str, Value], spec: CheckpointSpec | No
 
 def _opened(view: AttentionView) -> None:
     file = st.file_uploader(
-        "A recipe that was saved here", "json", key=view.state.key("recipe.file"), max_upload_size=1,
+        "A recipe that was saved here",
+        "json",
+        key=view.state.key("recipe.file"),
+        max_upload_size=1,
         help=f"JSON of at most {recipe.MOST_BYTES:,} bytes",
-    )  # fmt: skip
+    )
     if file is None:
         return
     try:

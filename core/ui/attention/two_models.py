@@ -90,9 +90,14 @@ def another(spec: CheckpointSpec, kinds: Collection[str], state: PageState) -> C
     others = {one.slug: one for one in checkpoints.available() if one.ready and one.kind in kinds and one != spec}
     wanted = state.text("with")
     slug = st.selectbox(
-        "With", list(others), index=list(others).index(wanted) if wanted in others else None,
-        format_func=lambda slug: others[slug].name, key=state.key("maps.with"), placeholder="Choose a model", width=260,
-    )  # fmt: skip
+        "With",
+        list(others),
+        index=list(others).index(wanted) if wanted in others else None,
+        format_func=lambda slug: others[slug].name,
+        key=state.key("maps.with"),
+        placeholder="Choose a model",
+        width=260,
+    )
     state.set(**{"with": slug})
     return None if slug is None else others[slug]
 
@@ -110,10 +115,14 @@ def difference(first: AttentionMap, second: AttentionMap, state: PageState) -> A
         wanted = ways[0]
     way = str(
         st.selectbox(
-            "Compared", ways, index=ways.index(wanted), format_func=COMPARED.__getitem__,
-            key=state.key(f"maps.compared.{'.'.join(ways)}"), width=210,
+            "Compared",
+            ways,
+            index=ways.index(wanted),
+            format_func=COMPARED.__getitem__,
+            key=state.key(f"maps.compared.{'.'.join(ways)}"),
+            width=210,
         )
-    )  # fmt: skip
+    )
     state.set(compared=None if way == ways[0] else way)
     if way == "heads":
         first, second = _one(first, state, 1), _one(second, state, 2)

@@ -27,15 +27,27 @@ def boxes(state: PageState, origin: Configuration, tag: str) -> dict[str, Any]:
     with other:
         got["heads"] = number(state, "heads", "Heads", origin.heads, 1, 2000, tag=tag)
         got["kv_heads"] = number(
-            state, "kv", "Key-value heads", origin.kv_heads, 1, 2000, tag=tag,
+            state,
+            "kv",
+            "Key-value heads",
+            origin.kv_heads,
+            1,
+            2000,
+            tag=tag,
             help="Heads that have keys and values of their own; fewer than heads means that several share them. "
             "With a latent of keys and values this does not count.",
-        )  # fmt: skip
+        )
         got["positions"] = number(
-            state, "positions", "Positions", origin.positions, 0, 10**8, tag=tag,
+            state,
+            "positions",
+            "Positions",
+            origin.positions,
+            0,
+            10**8,
+            tag=tag,
             help="Rows of the learned table; of DeBERTa's distances, to one side. Rotary positions and sinusoids have "
             "no rows to count.",
-        )  # fmt: skip
+        )
         if two:
             got["decoder_layers"] = number(
                 state, "below", "Decoder layers", origin.decoder_layers or origin.layers, 1, 1000, tag=tag
@@ -70,9 +82,15 @@ def boxes(state: PageState, origin: Configuration, tag: str) -> dict[str, Any]:
 def _experts(state: PageState, origin: Configuration, ffn: int, tag: str) -> dict[str, Any]:
     """Several feed-forward blocks in a layer, of which a token uses a few."""
     experts = number(
-        state, "experts", "Experts in a layer (0: none)", origin.experts, 0, 10_000, tag=tag,
+        state,
+        "experts",
+        "Experts in a layer (0: none)",
+        origin.experts,
+        0,
+        10_000,
+        tag=tag,
         help="Feed-forward blocks side by side; a router chooses among them for each token.",
-    )  # fmt: skip
+    )
     if not experts:
         st.caption("With 0, every token goes through the one feed-forward block of a layer.")
         return {"experts": 0}
@@ -80,26 +98,50 @@ def _experts(state: PageState, origin: Configuration, ffn: int, tag: str) -> dic
         "experts": experts,
         "active": number(state, "active", "Used by a token", origin.active, 1, 10_000, tag=tag),
         "common": number(
-            state, "common", "Beside them, used by all", origin.common, 0, 10_000, tag=tag,
+            state,
+            "common",
+            "Beside them, used by all",
+            origin.common,
+            0,
+            10_000,
+            tag=tag,
             help="DeepSeek-V3 has one of these in a layer.",
         ),
         "inner": number(
-            state, "inner", f"Width of one (0: {ffn:,})", origin.inner, 0, 2_000_000, tag=tag,
+            state,
+            "inner",
+            f"Width of one (0: {ffn:,})",
+            origin.inner,
+            0,
+            2_000_000,
+            tag=tag,
             help="The feed-forward width of one expert; 0 stands for that of the layer.",
         ),
         "dense": number(
-            state, "dense", "First layers without experts", origin.dense, 0, 10_000, tag=tag,
+            state,
+            "dense",
+            "First layers without experts",
+            origin.dense,
+            0,
+            10_000,
+            tag=tag,
             help="These have the one feed-forward block whose width stands above.",
         ),
-    }  # fmt: skip
+    }
 
 
 def _latent(state: PageState, origin: Configuration, tag: str) -> dict[str, Any]:
     """Keys and values of all heads from one short vector."""
     latent = number(
-        state, "latent", "Latent of keys and values (0: none)", origin.latent, 0, 200_000, tag=tag,
+        state,
+        "latent",
+        "Latent of keys and values (0: none)",
+        origin.latent,
+        0,
+        200_000,
+        tag=tag,
         help="Numbers that a token leaves, from which the keys and values of all heads are made.",
-    )  # fmt: skip
+    )
     if not latent:
         st.caption("With 0, keys and values are made from the token's own vector.")
         return {"latent": 0}
@@ -109,42 +151,76 @@ def _latent(state: PageState, origin: Configuration, tag: str) -> dict[str, Any]
             state, "queries", "Latent of queries (0: none)", origin.query_latent, 0, 200_000, tag=tag
         ),
         "turned": number(
-            state, "turned", "Turned part of a query", origin.turned, 0, 200_000, tag=tag,
+            state,
+            "turned",
+            "Turned part of a query",
+            origin.turned,
+            0,
+            200_000,
+            tag=tag,
             help="Numbers beside those of a head that carry the position; all heads share one such key.",
         ),
         "value": number(state, "value", "Value of a head (0: its width)", origin.value, 0, 200_000, tag=tag),
-    }  # fmt: skip
+    }
 
 
 def _more(state: PageState, origin: Configuration, tag: str) -> dict[str, Any]:
     """What few need to set."""
     words = number(
-        state, "words", "Word vector (0: the width)", origin.embedding, 0, 200_000, tag=tag,
+        state,
+        "words",
+        "Word vector (0: the width)",
+        origin.embedding,
+        0,
+        200_000,
+        tag=tag,
         help="Factorised embeddings: V × E and E × d numbers instead of V × d",
-    )  # fmt: skip
+    )
     got: dict[str, Any] = {
         "embedding": words,
         "head_dim": number(state, "dim", "Width of a head (0: width / heads)", origin.head_dim, 0, 10**5, tag=tag),
         "segments": number(
-            state, "segments", "Segments", origin.segments, 0, 1000, tag=tag,
+            state,
+            "segments",
+            "Segments",
+            origin.segments,
+            0,
+            1000,
+            tag=tag,
             help="Rows of the tables of segments, languages and tasks together.",
         ),
         "adapter": number(
-            state, "adapter", "Adapters, numbers inside (0: none)", origin.adapter, 0, 200_000, tag=tag,
+            state,
+            "adapter",
+            "Adapters, numbers inside (0: none)",
+            origin.adapter,
+            0,
+            200_000,
+            tag=tag,
             help="Two to a layer, behind attention and behind the feed-forward block: down to so many numbers and up.",
         ),
         "scheme": pick(state, "scheme", "Where positions enter", POSITIONS, origin.scheme, tag=tag),
         "head": pick(state, "head", "On top", HEADS, origin.head, tag=tag),
         "style": pick(
-            state, "style", "Biases and norms", {key: style.name for key, style in STYLES.items()}, origin.style,
+            state,
+            "style",
+            "Biases and norms",
+            {key: style.name for key, style in STYLES.items()},
+            origin.style,
             tag=tag,
         ),
-    }  # fmt: skip
+    }
     if got["scheme"] == "axial":
         got["axial"] = number(
-            state, "axial", "Rows of the first of two tables", origin.axial, 0, 10**8, tag=tag,
+            state,
+            "axial",
+            "Rows of the first of two tables",
+            origin.axial,
+            0,
+            10**8,
+            tag=tag,
             help="The rows of both multiplied are the positions; a word's vector is shared among them one to three.",
-        )  # fmt: skip
+        )
     if STYLES[got["style"]].two_streams:
         got["hashed"] = number(
             state, "hashed", "Layers whose queries are their keys", origin.hashed, 0, 10_000, tag=tag

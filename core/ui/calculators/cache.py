@@ -41,17 +41,20 @@ def cache(state: PageState) -> None:
     lengths = tuple(sorted({*_POINTS, length}))
     lines = [
         Growth(
-            _label(name), lengths,
+            _label(name),
+            lengths,
             tuple(cache_bytes(known[name], n, batch=batch, width=width, source=n) for n in lengths),
         )
         for name in names
-    ]  # fmt: skip
+    ]
     amounts = [cache_bytes(known[name], length, batch=batch, width=width, source=length) for name in names]
     said = "; ".join(f"{line.name} {in_bytes(amount)}" for line, amount in zip(lines, amounts, strict=True))
     st.plotly_chart(
-        cache_lines(lines, length, dark=dark()), key=state.key("cache"), config={"displayModeBar": False},
+        cache_lines(lines, length, dark=dark()),
+        key=state.key("cache"),
+        config={"displayModeBar": False},
         alt=f"Key-value cache over the length of a text. At {length:,} tokens: {said}.",
-    )  # fmt: skip
+    )
     st.markdown(
         "**Try** a text of 131,072 tokens, or 64 texts at a time.\n\n"
         "**Notice** how groups of heads that share keys and values make the line start lower, and how windows bend it "
@@ -83,17 +86,25 @@ def _names(state: PageState, known: dict[str, Shape]) -> list[str]:
         warned(f"{', '.join(map(_label, strange))}: an encoder keeps no cache, so it is left out.")
     first = [name for name in FIRST if name in known]
     chosen = st.multiselect(
-        "Models", list(known), default=first if asked is None else [name for name in asked if name in known],
-        key=state.key("beside"), format_func=_label, max_selections=12, placeholder="Choose models",
-    )  # fmt: skip
+        "Models",
+        list(known),
+        default=first if asked is None else [name for name in asked if name in known],
+        key=state.key("beside"),
+        format_func=_label,
+        max_selections=12,
+        placeholder="Choose models",
+    )
     state.set(beside=None if chosen == first else tuple(chosen))
     return chosen
 
 
 def _rows(
-    state: PageState, names: Sequence[str], known: dict[str, Shape], amounts: Sequence[float],
+    state: PageState,
+    names: Sequence[str],
+    known: dict[str, Shape],
+    amounts: Sequence[float],
     asked: tuple[int, int, float],
-) -> None:  # fmt: skip
+) -> None:
     length, batch, width = asked
     rows: list[Row] = []
     raw = []
@@ -102,9 +113,16 @@ def _rows(
         each = kept_by_one_token(known[name], width)
         rows.append((_label(name), _layout(stack), in_bytes(each), in_bytes(amount)))
         raw.append(
-            {"model": _label(name), "layers": stack.layers, "numbers kept in a layer": stack.kept,
-             "bytes a token": each, "tokens": length, "texts": batch, "bytes": amount}
-        )  # fmt: skip
+            {
+                "model": _label(name),
+                "layers": stack.layers,
+                "numbers kept in a layer": stack.kept,
+                "bytes a token": each,
+                "tokens": length,
+                "texts": batch,
+                "bytes": amount,
+            }
+        )
     texts = "one text" if batch == 1 else f"{batch:,} texts"
     headings = ("Model", "Keeps", "A further token", f"{texts} of {length:,} tokens")
     table(Table(headings, rows, caption="Key-value cache", widths=(24, 38, 18, 20), numeric=(2, 3)))

@@ -46,15 +46,26 @@ def one_epoch(state: PageState) -> None:
         with other:
             length = number(state, "length", "Tokens of a text", usual_length(chosen.shape), 1, 10**7, tag=chosen.tag)
             share = number(
-                state, "utilisation", "Utilisation, %", 40, 1, 100,
+                state,
+                "utilisation",
+                "Utilisation, %",
+                40,
+                1,
+                100,
                 help="The share of the peak rate that useful operations reach. 40 % is a guess: yours depends on the "
                 "program, the devices and what joins them.",
-            )  # fmt: skip
+            )
         recompute = pick(state, "recompute", "Compute again on the way back", RECOMPUTE, "none")
         price = real(
-            state, "price", "Price of a device for an hour", None, 0.0, 1e4, empty="only if you want one",
+            state,
+            "price",
+            "Price of a device for an hour",
+            None,
+            0.0,
+            1e4,
+            empty="only if you want one",
             help="In whatever currency you pay. Nothing is assumed.",
-        )  # fmt: skip
+        )
     with right:
         if teraflops is None:
             if name == YOURS:
@@ -63,9 +74,16 @@ def one_epoch(state: PageState) -> None:
                 f"No peak rate is known for {name}. Enter one from its data sheet, or choose another device."
             )
         run = epoch(
-            chosen.shape, chosen.root, tokens * 1e9, length=length, devices=count, teraflops=teraflops,
-            utilisation=share / 100, watts=watts, recompute=recompute,
-        )  # fmt: skip
+            chosen.shape,
+            chosen.root,
+            tokens * 1e9,
+            length=length,
+            devices=count,
+            teraflops=teraflops,
+            utilisation=share / 100,
+            watts=watts,
+            recompute=recompute,
+        )
         with answer:
             _said(chosen, run, name, count, price)
         rows = _others(chosen, tokens, length, count, share, recompute, (name, teraflops))
@@ -73,10 +91,11 @@ def one_epoch(state: PageState) -> None:
         hours = [row[1].hours for row in rows]
         said = [in_time(row[1].seconds) for row in rows]
         st.plotly_chart(
-            hours_bars(names, hours, said, name, dark=dark()), key=state.key("hours"),
+            hours_bars(names, hours, said, name, dark=dark()),
+            key=state.key("hours"),
             config={"displayModeBar": False},
             alt="Time by device: " + "; ".join(f"{one} {text}" for one, text in zip(names, said, strict=True)),
-        )  # fmt: skip
+        )
         st.markdown(
             "**Try** GPT-3 at 175B on 300 billion tokens with 1,024 devices.\n\n"
             "**Notice** that the length of a text hardly matters while 6 N is much more than 12 L s d, and that "
@@ -110,25 +129,40 @@ def _others(
         (
             name,
             epoch(
-                chosen.shape, chosen.root, tokens * 1e9, length=length, devices=count, teraflops=rate,
-                utilisation=share / 100, recompute=recompute,
+                chosen.shape,
+                chosen.root,
+                tokens * 1e9,
+                length=length,
+                devices=count,
+                teraflops=rate,
+                utilisation=share / 100,
+                recompute=recompute,
             ),
         )
         for name, rate in sorted(rates.items(), key=lambda item: -item[1])
-    ]  # fmt: skip
+    ]
 
 
 def _table(state: PageState, chosen: Chosen, run: Epoch, others: list[tuple[str, Epoch]], count: int) -> None:
     rows: list[Row] = [(name, in_time(one.seconds), f"{one.hours:,.4g}") for name, one in others]
     table(
         Table(
-            ("Device", "Time", "Hours"), rows, caption="Time by device, all else equal", widths=(46, 30, 24),
+            ("Device", "Time", "Hours"),
+            rows,
+            caption="Time by device, all else equal",
+            widths=(46, 30, 24),
             numeric=(2,),
         )
-    )  # fmt: skip
+    )
     raw = [
-        {"model": chosen.name, "device": name, "devices": count, "tokens": run.tokens, "operations": one.operations,
-         "hours": one.hours}
+        {
+            "model": chosen.name,
+            "device": name,
+            "devices": count,
+            "tokens": run.tokens,
+            "operations": one.operations,
+            "hours": one.hours,
+        }
         for name, one in others
-    ]  # fmt: skip
+    ]
     take_away(state, raw, "epoch")

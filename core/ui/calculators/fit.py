@@ -47,8 +47,10 @@ def will_it_fit(state: PageState) -> None:
         bars += [Bar(one.what, (("in all", one.bytes),)) for one in remedies]
         st.plotly_chart(
             held_bars(bars, limit, limit_name=f"{100 * (1 - RESERVE):.0f} % of {memory:g} GB", dark=dark()),
-            key=state.key(f"fit.{use}"), config={"displayModeBar": False}, alt=held_alt(bars, limit),
-        )  # fmt: skip
+            key=state.key(f"fit.{use}"),
+            config={"displayModeBar": False},
+            alt=held_alt(bars, limit),
+        )
         st.markdown(
             "**Try** LLaMA 7B on a card of 24 GB, with weights of 32 and of 16 bits; then train it.\n\n"
             "**Notice** that training takes at least eight times what weights of 16 bits take, before a single "

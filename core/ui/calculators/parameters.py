@@ -69,16 +69,20 @@ def _use(one: Configuration, note: str) -> None:
     """What a token uses where there are experts, what it leaves where there is a latent, and what boxes stand for."""
     if one.experts:
         count = used(one)
-        st.markdown(plain_terms(
-            f"A token goes through {in_words(count)} of them ({count:,}): it uses {one.active:,} of {one.experts:,} "
-            "experts in a layer."
-        ))  # fmt: skip
+        st.markdown(
+            plain_terms(
+                f"A token goes through {in_words(count)} of them ({count:,}): it uses {one.active:,} of {one.experts:,} "
+                "experts in a layer."
+            )
+        )
     if one.latent:
         heads = one.heads * (one.dim + one.turned + one.value_dim)
-        st.markdown(plain_terms(
-            f"It leaves {one.kept:,} numbers a layer in the KV cache; keys and values of all {one.heads:,} heads would "
-            f"be {heads:,}."
-        ))  # fmt: skip
+        st.markdown(
+            plain_terms(
+                f"It leaves {one.kept:,} numbers a layer in the KV cache; keys and values of all {one.heads:,} heads would "
+                f"be {heads:,}."
+            )
+        )
     if note:
         st.caption(plain_terms(note))
 
@@ -88,17 +92,24 @@ def _bars(yours: ModuleNode, theirs: ModuleNode, name: str, state: PageState) ->
     figure = figures.sizes_bars(networks)
     lay_out(figure, height=250)
     st.plotly_chart(
-        figure, key=state.key("bars"), config={"displayModeBar": False},
+        figure,
+        key=state.key("bars"),
+        config={"displayModeBar": False},
         alt=f"Parameters by what they are for: yours {in_words(yours.total)}, {name} {in_words(theirs.total)}. "
         "The table at the foot has every number.",
-    )  # fmt: skip
+    )
 
 
 def _picture(state: PageState, yours: ModuleNode) -> None:
     drawing = st.segmented_control(
-        "Drawing", list(_DRAWINGS), format_func=_DRAWINGS.__getitem__, key=state.key("drawing"), required=True,
-        default=state.text("drawing", "treemap"), label_visibility="collapsed",
-    )  # fmt: skip
+        "Drawing",
+        list(_DRAWINGS),
+        format_func=_DRAWINGS.__getitem__,
+        key=state.key("drawing"),
+        required=True,
+        default=state.text("drawing", "treemap"),
+        label_visibility="collapsed",
+    )
     state.set(drawing=drawing)
     if drawing == "tree":
         walkable_tree(yours, key=state.key("tree"), selected="", label="Your network, module tree")
@@ -107,9 +118,11 @@ def _picture(state: PageState, yours: ModuleNode) -> None:
     lay_out(figure, height=400)
     largest = max(figures.legend_rows(yours), key=lambda row: row[2])
     st.plotly_chart(
-        figure, key=state.key("treemap"), config={"displayModeBar": False},
+        figure,
+        key=state.key("treemap"),
+        config={"displayModeBar": False},
         alt=f"Treemap of your network by parameters. The largest part is {largest[0]}, {percent(largest[3])}.",
-    )  # fmt: skip
+    )
 
 
 def _table(state: PageState, yours: ModuleNode, theirs: ModuleNode, name: str) -> None:

@@ -26,10 +26,38 @@ from core.ui.page import plain
 OWN = "own"
 YOURS = "device of your own"
 _OF_A_NETWORK = (
-    "kind", "layers", "below", "width", "heads", "kv", "ffn", "vocabulary", "dim", "words", "positions", "segments",
-    "gated", "tied", "shared", "scheme", "head", "style", "length", "experts", "active", "common", "inner", "dense",
-    "latent", "queries", "turned", "value", "adapter", "axial", "hashed",
-)  # fmt: skip
+    "kind",
+    "layers",
+    "below",
+    "width",
+    "heads",
+    "kv",
+    "ffn",
+    "vocabulary",
+    "dim",
+    "words",
+    "positions",
+    "segments",
+    "gated",
+    "tied",
+    "shared",
+    "scheme",
+    "head",
+    "style",
+    "length",
+    "experts",
+    "active",
+    "common",
+    "inner",
+    "dense",
+    "latent",
+    "queries",
+    "turned",
+    "value",
+    "adapter",
+    "axial",
+    "hashed",
+)
 """What starts afresh when another size is chosen."""
 _INDEXED = re.compile(r"\b([A-Za-z])\\_(\w+)\b")
 """A letter with an index, as ``plain`` leaves it."""
@@ -63,9 +91,12 @@ def choose_system(state: PageState) -> tuple[str, str]:
     before = state.text("system", "gpt-2"), state.text("size")
     with left:
         slug = st.selectbox(
-            "System", slugs, index=slugs.index(before[0]), key=state.key("system"),
+            "System",
+            slugs,
+            index=slugs.index(before[0]),
+            key=state.key("system"),
             format_func=lambda slug: f"{systems[slug].name} ({systems[slug].year})",
-        )  # fmt: skip
+        )
     names = [size.name for size in systems[slug].sizes]
     first = systems[slug].default_size.name
     if before[1] and slug == before[0] and before[1] not in names:
@@ -110,9 +141,17 @@ def number(
 
 
 def real(
-    state: PageState, name: str, text: str, default: float | None, low: float, high: float, *, tag: str = "",
-    help: str | None = None, empty: str | None = None,
-) -> float | None:  # fmt: skip
+    state: PageState,
+    name: str,
+    text: str,
+    default: float | None,
+    low: float,
+    high: float,
+    *,
+    tag: str = "",
+    help: str | None = None,
+    empty: str | None = None,
+) -> float | None:
     """A box for a number with decimals, which may stay empty; what differs from ``default`` stands in the link."""
     current = state.values.get(name)
     default = None if default is None else float(default)
@@ -125,16 +164,26 @@ def real(
 
 
 def pick(
-    state: PageState, name: str, text: str, options: Mapping[str, str], default: str, *, tag: str = "",
+    state: PageState,
+    name: str,
+    text: str,
+    options: Mapping[str, str],
+    default: str,
+    *,
+    tag: str = "",
     help: str | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """A menu; what differs from ``default`` stands in the link."""
     keys = list(options)
     current = state.text(name, default)
     chosen = st.selectbox(
-        text, keys, index=keys.index(current if current in options else default), format_func=options.__getitem__,
-        key=state.key(f"{name}.{tag}"), help=help,
-    )  # fmt: skip
+        text,
+        keys,
+        index=keys.index(current if current in options else default),
+        format_func=options.__getitem__,
+        key=state.key(f"{name}.{tag}"),
+        help=help,
+    )
     state.set(**{name: None if chosen == default else chosen})
     return chosen
 
@@ -163,15 +212,29 @@ def device_row(state: PageState, *, rate: bool) -> tuple[str, float, float | Non
     one, other = st.columns(2)
     with one:
         teraflops = real(
-            state, "teraflops", "Peak, TFLOP/s", device.teraflops if device else None, 0.01, 1e6, tag=slug,
+            state,
+            "teraflops",
+            "Peak, TFLOP/s",
+            device.teraflops if device else None,
+            0.01,
+            1e6,
+            tag=slug,
             help="Dense, in 16 bits, in 10¹² operations a second. Empty where no text of the vendor's was read: enter "
-            "it from a data sheet.", empty="enter it",
-        )  # fmt: skip
+            "it from a data sheet.",
+            empty="enter it",
+        )
     with other:
         watts = real(
-            state, "watts", "Power of one, W", device.watts if device else None, 1.0, 1e5, tag=slug,
-            help="Without it, no energy is shown.", empty="enter it",
-        )  # fmt: skip
+            state,
+            "watts",
+            "Power of one, W",
+            device.watts if device else None,
+            1.0,
+            1e5,
+            tag=slug,
+            help="Without it, no energy is shown.",
+            empty="enter it",
+        )
     return (device.name if device else YOURS), memory, teraflops, watts
 
 
@@ -194,9 +257,14 @@ def cited(citation: Citation) -> str:
 def take_away(state: PageState, rows: Sequence[Mapping[str, Any]], name: str) -> None:
     """A button that saves the rows as CSV."""
     st.download_button(
-        "This table (CSV)", to_csv(rows), f"atlas-{name}.csv", "text/csv", key=state.key(f"csv.{name}"),
-        on_click="ignore", icon=":material/download:",
-    )  # fmt: skip
+        "This table (CSV)",
+        to_csv(rows),
+        f"atlas-{name}.csv",
+        "text/csv",
+        key=state.key(f"csv.{name}"),
+        on_click="ignore",
+        icon=":material/download:",
+    )
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -31,7 +31,7 @@ def all_systems(state: PageState) -> None:
         for system in systems
         for size in (system.sizes if every else (system.default_size,))
         if size.name in anatomy.trees(system.slug)
-    ]  # fmt: skip
+    ]
     raw = [_figures(system, size) for system, size in shown]
     rows = [_row(one) for one in raw]
     st.markdown(f"### What {len(rows)} {'sizes' if every else 'systems'} cost, computed here")
@@ -124,8 +124,14 @@ def _differences(state: PageState) -> None:
         )
     )
     raw = [
-        {"system": one.system.name, "size": one.size.name, "published": one.published, "counted": one.counted,
-         "share": one.share, "why": one.why}
+        {
+            "system": one.system.name,
+            "size": one.size.name,
+            "published": one.published,
+            "counted": one.counted,
+            "share": one.share,
+            "why": one.why,
+        }
         for one in found
-    ]  # fmt: skip
+    ]
     take_away(state, raw, "differences")

@@ -27,10 +27,13 @@ def training(state: PageState) -> None:
         plan = plan_boxes(state, chosen)
     with right:
         bars = [
-            Bar(f"ZeRO {stage}", held(chosen.root.parameters, chosen.shape, replace(plan, stage=stage)).parts(),
-                stage == plan.stage)
+            Bar(
+                f"ZeRO {stage}",
+                held(chosen.root.parameters, chosen.shape, replace(plan, stage=stage)).parts(),
+                stage == plan.stage,
+            )
             for stage in STAGES
-        ]  # fmt: skip
+        ]
         here = bars[plan.stage]
         answer.markdown(
             f"### {in_bytes(here.total)} on each of {plan.devices:,} {'device' if plan.devices == 1 else 'devices'}\n"
@@ -48,10 +51,13 @@ def training(state: PageState) -> None:
     rows: list[Row] = [(bar.label, *(in_bytes(amount) for _, amount in bar.parts), in_bytes(bar.total)) for bar in bars]
     table(
         Table(
-            ("", "Weights", "Gradients", "Optimiser", "Activations", "In all"), rows,
-            caption="Bytes on one device by stage of ZeRO", widths=(15, 17, 17, 17, 17, 17), numeric=(1, 2, 3, 4, 5),
+            ("", "Weights", "Gradients", "Optimiser", "Activations", "In all"),
+            rows,
+            caption="Bytes on one device by stage of ZeRO",
+            widths=(15, 17, 17, 17, 17, 17),
+            numeric=(1, 2, 3, 4, 5),
         )
-    )  # fmt: skip
+    )
     take_away(state, held_rows(bars), "training-memory")
     for key in ("states", "zero", "activations"):
         formula(key)
@@ -68,9 +74,14 @@ def plan_boxes(state: PageState, chosen: Chosen) -> Plan:
     with one:
         batch = number(state, "batch", "Texts at a time", 1, 1, 10**5, help="On one copy of the model")
         data = number(
-            state, "data", "Copies", 1, 1, 10**6,
+            state,
+            "data",
+            "Copies",
+            1,
+            1,
+            10**6,
             help="Data parallelism: groups of devices that train on different texts",
-        )  # fmt: skip
+        )
         pipeline = number(
             state, "pipeline", "Pipeline stages", 1, 1, 1024, help="Groups of devices that share out the layers"
         )
@@ -80,14 +91,21 @@ def plan_boxes(state: PageState, chosen: Chosen) -> Plan:
             state, "tensor", "Tensor ways", 1, 1, 1024, help="Tensor parallelism: devices that share each matrix"
         )
         sequence = switch(
-            state, "sequence", "Sequence", False,
+            state,
+            "sequence",
+            "Sequence",
+            False,
             help="Sequence parallelism: the devices that share each matrix also share norms and masks along the text",
-        )  # fmt: skip
+        )
     stages = {str(stage): text for stage, text in STAGES.items()}
     stage = st.selectbox(
-        "ZeRO stage", list(stages), index=state.number("stage"), format_func=stages.__getitem__,
-        key=state.key("stage"), help="What the copies divide among themselves",
-    )  # fmt: skip
+        "ZeRO stage",
+        list(stages),
+        index=state.number("stage"),
+        format_func=stages.__getitem__,
+        key=state.key("stage"),
+        help="What the copies divide among themselves",
+    )
     state.set(stage=int(stage))
     optimiser = pick(state, "optimiser", "Optimiser", {k: v.name for k, v in OPTIMISERS.items()}, "adam")
     precision = pick(state, "precision", "Precision", {k: v.name for k, v in PRECISIONS.items()}, "mixed")

@@ -84,9 +84,13 @@ def _branch(state: PageState) -> str:
     options = [_ALL, *BRANCHES]
     current = state.text("branch", _ALL)
     picked = st.selectbox(
-        "Branch", options, index=options.index(current) if current in options else 0, key=state.key("branch"),
-        format_func=lambda slug: "All branches" if slug == _ALL else BRANCH_TITLES[slug], width=150,
-    )  # fmt: skip
+        "Branch",
+        options,
+        index=options.index(current) if current in options else 0,
+        key=state.key("branch"),
+        format_func=lambda slug: "All branches" if slug == _ALL else BRANCH_TITLES[slug],
+        width=150,
+    )
     state.set(branch=None if picked == _ALL else picked)
     return "" if picked == _ALL else picked
 
@@ -95,10 +99,14 @@ def _sort(state: PageState) -> tuple[str, bool]:
     options = [_AGE, *(column.slug for column in COLUMNS)]
     current = state.text("sort", _AGE)
     picked = st.selectbox(
-        "Sort by", options, index=options.index(current), key=state.key("sort"), width=135,
+        "Sort by",
+        options,
+        index=options.index(current),
+        key=state.key("sort"),
+        width=135,
         format_func=lambda slug: "Year" if slug == _AGE else _HEADINGS[slug],
         help="Parameters and vocabulary are sorted by the counts of the tree, other columns by their words",
-    )  # fmt: skip
+    )
     falling = st.toggle("Descending", value=state.text("order") == "down", key=state.key("order"))
     state.set(sort=None if picked == _AGE else picked, order="down" if falling else None)
     return ("" if picked == _AGE else picked), falling
@@ -115,9 +123,13 @@ def _filters(
         begin, end = (min(max(state.number(name, at), low), high) for name, at in (("from", low), ("to", high)))
         first, last = st.slider("Years", low, high, (min(begin, end), max(begin, end)), key=state.key("years"))
         kind = st.segmented_control(
-            "Runs here", list(_LIVE), format_func=_LIVE.__getitem__, default=state.text("live", "all"),
-            key=state.key("live"), required=True,
-        )  # fmt: skip
+            "Runs here",
+            list(_LIVE),
+            format_func=_LIVE.__getitem__,
+            default=state.text("live", "all"),
+            key=state.key("live"),
+            required=True,
+        )
         st.caption("Words that must occur in a column:")
         left, right = st.columns(2)
         within = {}
@@ -138,9 +150,13 @@ def _columns(state: PageState) -> list[str]:
     start = options if asked is None else [slug for slug in options if slug in asked]
     with st.popover("Columns", icon=":material/view_column:", width="content"):
         picked = st.pills(
-            "Columns", options, selection_mode="multi", default=start, format_func=_HEADINGS.__getitem__,
+            "Columns",
+            options,
+            selection_mode="multi",
+            default=start,
+            format_func=_HEADINGS.__getitem__,
             key=state.key("columns"),
-        )  # fmt: skip
+        )
     kept = [slug for slug in options if slug in picked]
     state.set(columns=None if len(kept) == len(options) else tuple(kept))
     return ["name", *kept]
@@ -149,10 +165,14 @@ def _columns(state: PageState) -> list[str]:
 def _pins(state: PageState, rows: Sequence[SheetRow]) -> list[SheetRow]:
     by_slug = {row.system.slug: row for row in rows}
     picked = st.multiselect(
-        "Side by side", list(by_slug), default=list(state.words("pins") or ())[:MOST_PINS],
-        format_func=lambda slug: by_slug[slug].system.name, max_selections=MOST_PINS, key=state.key("pins"),
+        "Side by side",
+        list(by_slug),
+        default=list(state.words("pins") or ())[:MOST_PINS],
+        format_func=lambda slug: by_slug[slug].system.name,
+        max_selections=MOST_PINS,
+        key=state.key("pins"),
         placeholder="Pin two to four systems to see where they differ",
-    )  # fmt: skip
+    )
     state.set(pins=tuple(picked) or None)
     return [by_slug[slug] for slug in picked]
 
@@ -171,16 +191,24 @@ def _beside(state: PageState, pinned: Sequence[SheetRow], columns: Sequence[str]
         wanted |= {"left-size": None, "right-size": None}
         # a link to the page that stands already would leave the old address in the address bar
         st.button(
-            plain(f"Their trees, part by part: {names}"), icon=":material/compare:", key=state.key("trees"),
-            on_click=take_up, args=(state.page, wanted),
-        )  # fmt: skip
+            plain(f"Their trees, part by part: {names}"),
+            icon=":material/compare:",
+            key=state.key("trees"),
+            on_click=take_up,
+            args=(state.page, wanted),
+        )
 
 
 def _take_away(state: PageState, rows: Sequence[SheetRow], columns: Sequence[str]) -> None:
     with st.container(horizontal=True):
         for name, kind, write in (("CSV", "csv", csv_text), ("Markdown", "md", markdown)):
             st.download_button(
-                name, write(rows, columns), f"transformer-atlas-systems.{kind}", f"text/{name.lower()}",
-                icon=":material/download:", key=state.key(f"save.{kind}"), on_click="ignore",
+                name,
+                write(rows, columns),
+                f"transformer-atlas-systems.{kind}",
+                f"text/{name.lower()}",
+                icon=":material/download:",
+                key=state.key(f"save.{kind}"),
+                on_click="ignore",
                 help="These rows and columns, each cell with its sources",
-            )  # fmt: skip
+            )

@@ -51,9 +51,12 @@ def _system(side: str, state: PageState) -> System:
     current = state.text(side, START[side])
     slugs = sorted(systems, key=lambda slug: systems[slug].name.lower())
     slug = st.selectbox(
-        _LABELS[side], slugs, index=slugs.index(current), key=state.key(side),
+        _LABELS[side],
+        slugs,
+        index=slugs.index(current),
+        key=state.key(side),
         format_func=lambda slug: f"{systems[slug].name} ({systems[slug].year})",
-    )  # fmt: skip
+    )
     if slug != current:
         state.set(**{f"{side}-size": None})
     state.set(**{side: None if slug == START[side] else slug})
@@ -73,9 +76,12 @@ def _size(side: str, system: System, state: PageState) -> str:
         st.caption(plain(f"{lacks}; this is {usual}."))
         asked = usual
     size = st.selectbox(
-        "Size", names, index=names.index(asked), key=state.key(f"{name}.{system.slug}"),
+        "Size",
+        names,
+        index=names.index(asked),
+        key=state.key(f"{name}.{system.slug}"),
         format_func=lambda option: f"{option} · {short(counts[option])}",
-    )  # fmt: skip
+    )
     state.set(**{name: None if size == system.default_size.name else size})
     return str(size)
 
@@ -90,9 +96,14 @@ def _sentences(found: Comparison) -> None:
 
 def _bars(found: Comparison, state: PageState) -> None:
     by = st.segmented_control(
-        "Bars", list(_BARS), format_func=_BARS.__getitem__, default=state.text("bars", "groups"),
-        key=state.key("bars"), required=True, label_visibility="collapsed",
-    )  # fmt: skip
+        "Bars",
+        list(_BARS),
+        format_func=_BARS.__getitem__,
+        default=state.text("bars", "groups"),
+        key=state.key("bars"),
+        required=True,
+        label_visibility="collapsed",
+    )
     state.set(bars=by)
     by_part = by == "parts"
     rows = bars_table(found, by_part=by_part)
@@ -115,13 +126,25 @@ def _tree(found: Comparison, state: PageState) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader("Part by part", anchor=False, width="content")
         rows = st.segmented_control(
-            "Parts", list(_ROWS), format_func=_ROWS.__getitem__, default=state.text("rows", "all"),
-            key=state.key("rows"), required=True, label_visibility="collapsed",
-        )  # fmt: skip
+            "Parts",
+            list(_ROWS),
+            format_func=_ROWS.__getitem__,
+            default=state.text("rows", "all"),
+            key=state.key("rows"),
+            required=True,
+            label_visibility="collapsed",
+        )
     state.set(rows=rows)
     used = {row.verdict for row in found.rows}
-    st.caption("Signs: " + ", ".join(f"{plain(sign)} {plain(words(verdict, found))}"
-                                     for verdict, (sign, _) in VERDICTS.items() if verdict in used) + ".")  # fmt: skip
+    st.caption(
+        "Signs: "
+        + ", ".join(
+            f"{plain(sign)} {plain(words(verdict, found))}"
+            for verdict, (sign, _) in VERDICTS.items()
+            if verdict in used
+        )
+        + "."
+    )
     if rows == "differences" and used == {"same"}:
         informed("Not a single part differs. “All parts” shows them.")
         return
@@ -140,9 +163,11 @@ def _records(left: System, right: System) -> None:
             st.markdown(f"**{plain(system.name)}** changed this{_against(system)}: {plain_terms(system.change)}")
             st.markdown(plain_terms(system.why))
             st.page_link(
-                f"pages/{system.branch}.py", label=f"{plain(system.name)}: its tree", icon=":material/account_tree:",
+                f"pages/{system.branch}.py",
+                label=f"{plain(system.name)}: its tree",
+                icon=":material/account_tree:",
                 query_params={"system": system.slug, "tab": "tree"},
-            )  # fmt: skip
+            )
 
 
 def _against(system: System) -> str:

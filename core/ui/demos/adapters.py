@@ -183,8 +183,10 @@ def _cost(spec: CheckpointSpec, info: TaskInfo, known: tuple[TaskInfo, ...]) -> 
 def _teach(spec: CheckpointSpec) -> None:
     _, _, width, size = _measured(spec.slug)
     with st.expander("How an adapter works"):
-        st.latex(r"a(h) = h + W_{up}\, f(W_{down} h + b_{down}) + b_{up} \qquad "
-                 r"x' = \mathrm{norm}\big(x + a(h)\big)")  # fmt: skip
+        st.latex(
+            r"a(h) = h + W_{up}\, f(W_{down} h + b_{down}) + b_{up} \qquad "
+            r"x' = \mathrm{norm}\big(x + a(h)\big)"
+        )
         told(
             "$a$ is the adapter, $x'$ what the next part reads. $x$ goes into a sub-layer (self-attention, or the "
             "feed-forward network), $h$ comes out of it. $W_{down}$ "

@@ -44,9 +44,12 @@ def beside_demo(spec: CheckpointSpec, partners: Sequence[CheckpointSpec], state:
     text = left.text_input("Sentence with [MASK] in place of a word", key=box, persist_state="page") or ""
     wanted = state.text("beside")
     slug = right.selectbox(
-        "Beside it", list(known), index=list(known).index(wanted) if wanted in known else 0,
-        format_func=lambda slug: known[slug].name, key=state.key(f"beside.{spec.slug}"),
-    )  # fmt: skip
+        "Beside it",
+        list(known),
+        index=list(known).index(wanted) if wanted in known else 0,
+        format_func=lambda slug: known[slug].name,
+        key=state.key(f"beside.{spec.slug}"),
+    )
     partner = known[slug]
     state.set(text=None if text == TEXT else text, beside=None if slug == next(iter(known)) else slug)
     with sentences():
@@ -65,13 +68,16 @@ def beside_demo(spec: CheckpointSpec, partners: Sequence[CheckpointSpec], state:
                         st.caption(f"Mask {number}")
                     st.plotly_chart(
                         guess_bars(
-                            prediction.tokens, prediction.probabilities, accent("encoder"), scale=scale,
+                            prediction.tokens,
+                            prediction.probabilities,
+                            accent("encoder"),
+                            scale=scale,
                             dark=st.context.theme.type == "dark",
                         ),
                         config={"displayModeBar": False},
                         key=state.key(f"beside.{model.slug}.{number}"),
                         alt=bars_alt(prediction.tokens, prediction.probabilities, title),
-                    )  # fmt: skip
+                    )
         _costs(both, sides)
         smaller = sides[1].parameters < 0.95 * sides[0].parameters
         told(

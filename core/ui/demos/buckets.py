@@ -46,9 +46,13 @@ def hashing_demo(spec: CheckpointSpec, state: PageState) -> None:
         counted = [layer + 1 for layer in layers]
         wanted = state.number("layer", counted[-1])
         layer = st.selectbox(
-            "Layer", counted, index=counted.index(wanted) if wanted in counted else len(counted) - 1,
-            key=state.key("layer"), width=110, help="The layers that hash",
-        )  # fmt: skip
+            "Layer",
+            counted,
+            index=counted.index(wanted) if wanted in counted else len(counted) - 1,
+            key=state.key("layer"),
+            width=110,
+            help="The layers that hash",
+        )
         head = number(state, "Head", "head", 1, 1, heads, "Each has vectors and rotations of its own")
         seed = number(state, "Seed of the rotations", "seed", 0, 0, 2**31 - 1, "Another seed, other buckets")
     state.set(layer=None if layer == counted[-1] else layer)

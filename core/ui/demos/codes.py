@@ -134,8 +134,10 @@ def _judge(spec: CheckpointSpec, state: PageState, hidden: bool) -> None:
 
 def _teach() -> None:
     with st.expander("How a code works, and how it is found again"):
-        st.latex(r"p(x \mid c) = \prod_{t=1}^{n} p(x_t \mid c, x_{<t}) \qquad p(c \mid x) = "
-                 r"\frac{p(x \mid c)}{\sum_{c'} p(x \mid c')}")  # fmt: skip
+        st.latex(
+            r"p(x \mid c) = \prod_{t=1}^{n} p(x_t \mid c, x_{<t}) \qquad p(c \mid x) = "
+            r"\frac{p(x \mid c)}{\sum_{c'} p(x \mid c')}"
+        )
         st.markdown(
             "$p$ is the model's probability, $c$ the code, $x_1 \\ldots x_n$ are the tokens of the text $x$, $x_{<t}$ "
             "those before token $t$. In training every window began with the code "

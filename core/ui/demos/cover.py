@@ -28,17 +28,25 @@ _MOST = 60
 def switch(state: PageState) -> bool:
     """Draw the switch; whether answers wait for a guess."""
     on = st.toggle(
-        "Guess first", state.text("cover") == "yes", key=state.key("cover"),
+        "Guess first",
+        state.text("cover") == "yes",
+        key=state.key("cover"),
         help="Cover the answers until you have guessed",
-    )  # fmt: skip
+    )
     state.set(cover="yes" if on else None)
     return bool(on)
 
 
 def uncovered(
-    state: PageState, question: object, label: str, judge: Judge, *, choices: Sequence[str] = (),
-    most: int = MAX_CHARS, on: bool | None = None,
-) -> bool:  # fmt: skip
+    state: PageState,
+    question: object,
+    label: str,
+    judge: Judge,
+    *,
+    choices: Sequence[str] = (),
+    most: int = MAX_CHARS,
+    on: bool | None = None,
+) -> bool:
     """Whether the answer to ``question`` may be drawn; else draw a box for a guess, and a button that shows it.
 
     :param question: what is asked, as a value whose ``repr`` tells it from every other question of the page.
@@ -123,9 +131,14 @@ def _ask(key: str, label: str, choices: Sequence[str], most: int, show: Callable
             )
         else:
             st.text_input(
-                label, key=key, persist_state="page", max_chars=most, on_change=send,
-                width=300 if most <= MAX_CHARS else "stretch", placeholder="Then Enter",
-            )  # fmt: skip
+                label,
+                key=key,
+                persist_state="page",
+                max_chars=most,
+                on_change=send,
+                width=300 if most <= MAX_CHARS else "stretch",
+                placeholder="Then Enter",
+            )
         st.button("Show", key=f"{key}.show", on_click=show, args=(None,))
     if st.session_state.get(unread) and not choices:
         st.caption("There is nothing to read in that. Type a word, or choose Show.")

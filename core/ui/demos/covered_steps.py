@@ -15,9 +15,16 @@ from core.ui.links import PageState
 
 
 def covered_steps(
-    page: PageState, asked: object, prompt: str, path: Sequence[GenerationStep], step: int, decoding: Decoding, *,
-    key: str, branch: str,
-) -> tuple[int, int | None]:  # fmt: skip
+    page: PageState,
+    asked: object,
+    prompt: str,
+    path: Sequence[GenerationStep],
+    step: int,
+    decoding: Decoding,
+    *,
+    key: str,
+    branch: str,
+) -> tuple[int, int | None]:
     """Draw it; returns the step looked at, from 0, and the id of another token to go on with, if one was chosen.
 
     :param asked: what tells this generation from another: model and settings.

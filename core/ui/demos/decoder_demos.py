@@ -69,9 +69,13 @@ def _masks(spec: CheckpointSpec, state: PageState) -> None:
     text = state.values.get("text")
     with sentences():
         result = fill_mask_demo(
-            spec, text=None if text is None else str(text), masked=state.integers("mask"), key=state.key("mask"),
-            branch="decoder", page=state,
-        )  # fmt: skip
+            spec,
+            text=None if text is None else str(text),
+            masked=state.integers("mask"),
+            key=state.key("mask"),
+            branch="decoder",
+            page=state,
+        )
         state.set(text=result.text, mask=result.masked)
 
 

@@ -64,19 +64,28 @@ def decoding_controls(decoding: Decoding, *, key: str, most: int = MAX_LENGTH) -
         strategy: Literal["greedy", "sample", "beam"] = chosen or decoding.strategy  # type: ignore[assignment]
         length = int(
             st.number_input(
-                "New tokens", 1, most, key=start("length", min(decoding.max_new_tokens, most)),
-                persist_state="page", width=120,
+                "New tokens",
+                1,
+                most,
+                key=start("length", min(decoding.max_new_tokens, most)),
+                persist_state="page",
+                width=120,
                 help="Generation also stops at the model's end token and at its last position.",
             )
-        )  # fmt: skip
+        )
         values = {"temperature": decoding.temperature, "top_p": decoding.top_p}
         top_k, seed, beams = decoding.top_k, decoding.seed, decoding.beams
         if strategy == "sample":
             values["temperature"] = st.slider(
-                "Temperature", 0.1, 3.0, step=0.1, key=start("temperature", decoding.temperature),
-                persist_state="page", width=170,
+                "Temperature",
+                0.1,
+                3.0,
+                step=0.1,
+                key=start("temperature", decoding.temperature),
+                persist_state="page",
+                width=170,
                 help="Below 1 the likely tokens gain, above 1 the unlikely ones.",
-            )  # fmt: skip
+            )
             top_k = int(
                 st.number_input(
                     "Top-k",
@@ -89,15 +98,26 @@ def decoding_controls(decoding: Decoding, *, key: str, most: int = MAX_LENGTH) -
                 )
             )
             values["top_p"] = st.slider(
-                "Top-p", 0.05, 1.0, step=0.05, key=start("top_p", decoding.top_p), persist_state="page", width=170,
+                "Top-p",
+                0.05,
+                1.0,
+                step=0.05,
+                key=start("top_p", decoding.top_p),
+                persist_state="page",
+                width=170,
                 help="Keep the fewest tokens that together reach probability p; 1 keeps all.",
-            )  # fmt: skip
+            )
             seed = int(
                 st.number_input(
-                    "Seed", 0, 2**31 - 1, key=start("seed", seed), persist_state="page", width=140,
+                    "Seed",
+                    0,
+                    2**31 - 1,
+                    key=start("seed", seed),
+                    persist_state="page",
+                    width=140,
                     help="The same seed throws the same dice: step by step, whatever was changed before.",
                 )
-            )  # fmt: skip
+            )
         elif strategy == "beam":
             beams = int(
                 st.number_input(

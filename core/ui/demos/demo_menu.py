@@ -30,9 +30,14 @@ def chosen_demo(
     if len(offered) > 1:
         demo = str(
             st.segmented_control(
-                label, offered, format_func=names.__getitem__, default=demo, required=True,
-                key=state.key(f"demo.{spec.slug}"), label_visibility="collapsed",
+                label,
+                offered,
+                format_func=names.__getitem__,
+                default=demo,
+                required=True,
+                key=state.key(f"demo.{spec.slug}"),
+                label_visibility="collapsed",
             )
-        )  # fmt: skip
+        )
     state.set(demo=None if demo == offered[0] else demo)
     return demo

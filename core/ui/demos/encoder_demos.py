@@ -100,9 +100,12 @@ def encoder_demo(view: BranchView) -> None:
     with sentences():
         text = state.values.get("text")
         result = fill_mask_demo(
-            spec, text=None if text is None else str(text), masked=state.integers("mask"), key=state.key("mask"),
+            spec,
+            text=None if text is None else str(text),
+            masked=state.integers("mask"),
+            key=state.key("mask"),
             page=state,
-        )  # fmt: skip
+        )
         state.set(text=result.text, mask=result.masked)
     if more := elsewhere(view.system.slug, spec):
         st.markdown(more)

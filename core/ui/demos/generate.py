@@ -120,9 +120,7 @@ def generate_demo(
         return state
     if page is not None and covered:
         wanted = (spec.slug, effective(decoding))
-        looked, other = covered_steps(
-            page, wanted, prompt, run.path, (step or 1) - 1, decoding, key=key, branch=branch
-        )  # fmt: skip
+        looked, other = covered_steps(page, wanted, prompt, run.path, (step or 1) - 1, decoding, key=key, branch=branch)
         _take_instead(run, looked, other, key)
         return GenerateResult(state.text, decoding, forced, looked + 1 if looked else None)
     looked = _explore(spec, run, decoding, forced, (step or 1) - 1, key, branch)
@@ -209,13 +207,23 @@ def _buttons(place: DeltaGenerator, run: _Run, decoding: Decoding, forced: tuple
         st.session_state.pop(f"{key}.run", None)
 
     with place.container(horizontal=True, vertical_alignment="center"):
-        st.button("Generate", key=f"{key}.again", type="primary", icon=":material/play_arrow:", on_click=again,
-                  help="From the beginning, without tokens chosen by hand")  # fmt: skip
+        st.button(
+            "Generate",
+            key=f"{key}.again",
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=again,
+            help="From the beginning, without tokens chosen by hand",
+        )
         if run.stopped:
             st.button("Go on", key=f"{key}.on", on_click=go_on)
         if decoding.strategy == "sample":
-            st.button("Throw the dice again", key=f"{key}.dice", on_click=next_seed(f"{key}.decoding"),
-                      help="The next seed, the same settings")  # fmt: skip
+            st.button(
+                "Throw the dice again",
+                key=f"{key}.dice",
+                on_click=next_seed(f"{key}.decoding"),
+                help="The next seed, the same settings",
+            )
         if forced:
             st.caption(f"Step {len(forced)} was chosen by hand; the steps before it are kept.")
 

@@ -24,10 +24,14 @@ def text_controls(state: PageState, positions: int) -> tuple[str, int]:
     options = [*samples.SAMPLES, OWN]
     current = OWN if state.text("text") else state.text("sample", options[0])
     chosen = st.selectbox(
-        "Text", options, index=options.index(current), key=state.key("sample"), width=260,
+        "Text",
+        options,
+        index=options.index(current),
+        key=state.key("sample"),
+        width=260,
         format_func=lambda name: samples.SAMPLES.get(name, "Your own text"),
         help="A lighthouse keeper's log that says once what the dog is called, and asks for it once",
-    )  # fmt: skip
+    )
     state.set(sample=None if chosen == options[0] else chosen)
     if chosen == OWN:
         return OWN, 0
@@ -42,9 +46,12 @@ def text_of(state: PageState, checkpoint: Checkpoint, sample: str, length: int) 
         with sentences():
             return samples.build(sample, length, token_counter(checkpoint))
     typed = st.text_area(
-        "Your text, with [MASK] in place of a word", state.text("text", OWN_EXAMPLE), key=state.key("text"),
-        max_chars=MAX_TEXT_CHARS, height=160,
-    )  # fmt: skip
+        "Your text, with [MASK] in place of a word",
+        state.text("text", OWN_EXAMPLE),
+        key=state.key("text"),
+        max_chars=MAX_TEXT_CHARS,
+        height=160,
+    )
     state.set(text=typed)
     return typed
 

@@ -56,10 +56,13 @@ def memory_demo(spec: CheckpointSpec, state: PageState) -> None:
         left, right = st.columns([1, 2], gap="large")
         segment = str(
             left.segmented_control(
-                "Tokens of a segment", SEGMENTS, required=True, default=state.text("segment", "64"),
+                "Tokens of a segment",
+                SEGMENTS,
+                required=True,
+                default=state.text("segment", "64"),
                 key=state.key("memory.segment"),
             )
-        )  # fmt: skip
+        )
         memory = int(
             right.slider("Tokens that are remembered", 1, longest, min(wanted, longest), key=state.key("memory.length"))
         )
@@ -105,13 +108,16 @@ def _picture(found: Reading, state: PageState) -> None:
     st.markdown("**What the memory saves on each token**")
     st.plotly_chart(
         saved_bars(
-            [token.text for token in found.tokens], saved, found.segment, accent("decoder"),
+            [token.text for token in found.tokens],
+            saved,
+            found.segment,
+            accent("decoder"),
             dark=st.context.theme.type == "dark",
         ),
         config={"displayModeBar": False},
         key=state.key("memory.bars"),
         alt=saved_alt(saved, found.segment),
-    )  # fmt: skip
+    )
     later = slice(found.segment, None)
     if not len(saved[later]):
         informed(
@@ -133,11 +139,7 @@ def _by_place(found: Reading) -> None:
     """Means over the segments after the first, by the place in the segment."""
     rows = []
     for first, last in _groups(found.segment):
-        inside = [
-            i
-            for i in range(found.segment, len(found.tokens))
-            if first <= i % found.segment + 1 <= last
-        ]  # fmt: skip
+        inside = [i for i in range(found.segment, len(found.tokens)) if first <= i % found.segment + 1 <= last]
         if inside:
             with_memory, without = found.with_memory[inside].mean(), found.without[inside].mean()
             rows.append(

@@ -38,10 +38,14 @@ def orders_demo(spec: CheckpointSpec, state: PageState) -> None:
         chosen = _choose(tokens, state)
         fed = str(
             st.segmented_control(
-                "Fed back after each step", list(FED), format_func=FED.__getitem__, required=True,
-                default=state.text("fed", "truth"), key=state.key("orders.fed"),
+                "Fed back after each step",
+                list(FED),
+                format_func=FED.__getitem__,
+                required=True,
+                default=state.text("fed", "truth"),
+                key=state.key("orders.fed"),
             )
-        )  # fmt: skip
+        )
         state.set(fed=fed)
         unknown, found = _steps(spec.slug, text, chosen, fed == "own")
         shown = steps_or_guess(spec, text, unknown, found, fed, state)
@@ -85,11 +89,14 @@ def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:
     shuffles = st.session_state.get(state.key("orders.shuffles"), 0)
     picked = tuple(
         st.multiselect(
-            "Words to find, in the order in which they are found", list(names), key=slot, persist_state="page",
+            "Words to find, in the order in which they are found",
+            list(names),
+            key=slot,
+            persist_state="page",
             format_func=lambda number: plain(f"{number} · {names[number]}"),
             help="Take words out and put them in again to change the order",
         )
-    )  # fmt: skip
+    )
     with st.container(horizontal=True):
         st.button("Left to right", key=state.key("orders.forward"), on_click=put, args=(now,))
         st.button("Right to left", key=state.key("orders.backward"), on_click=put, args=(now[::-1],))

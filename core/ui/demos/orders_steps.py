@@ -54,13 +54,17 @@ def _pictures(unknown: Unknown, found: tuple[Found, ...], state: PageState) -> N
                 at = next((i for i, word in enumerate(words) if word == step.truth), None)
                 st.plotly_chart(
                     guess_bars(
-                        words, chances, accent("decoder"), chosen=at, scale=scale,
+                        words,
+                        chances,
+                        accent("decoder"),
+                        chosen=at,
+                        scale=scale,
                         dark=st.context.theme.type == "dark",
                     ),
                     config={"displayModeBar": False},
                     key=state.key(f"orders.bars.{number}"),
                     alt=bars_alt(words, chances, f"Guesses in step {number}"),
-                )  # fmt: skip
+                )
                 st.caption(
                     plain(f"“{step.truth}” stood there: {percent(step.probability)}, {step.bits:.1f} bits, rank ")
                     + f"{step.rank:,}"

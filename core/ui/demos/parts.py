@@ -55,9 +55,13 @@ def _menus(found: Parts, state: PageState) -> tuple[int, int, int]:
         options = list(range(len(found.tokens)))
         linked = state.number("token", first + 1) - 1
         token = st.selectbox(
-            "Token that looks", options, index=linked if linked in options else first,
-            format_func=lambda i: f"{i + 1} {found.tokens[i]}", key=state.key(f"parts.token.{len(options)}"), width=190,
-        )  # fmt: skip
+            "Token that looks",
+            options,
+            index=linked if linked in options else first,
+            format_func=lambda i: f"{i + 1} {found.tokens[i]}",
+            key=state.key(f"parts.token.{len(options)}"),
+            width=190,
+        )
         query = int(token or 0)
     state.set(token=None if query == first else query + 1)
     return layer, head, query
@@ -157,13 +161,16 @@ def _left_out(found: tuple[Without, ...], state: PageState) -> None:
             st.caption(title)
             st.plotly_chart(
                 guess_bars(
-                    guess.tokens, guess.probabilities, accent("encoder"), scale=scale,
+                    guess.tokens,
+                    guess.probabilities,
+                    accent("encoder"),
+                    scale=scale,
                     dark=st.context.theme.type == "dark",
                 ),
                 config={"displayModeBar": False},
                 key=state.key(f"parts.without.{guess.part or 'none'}"),
                 alt=bars_alt(guess.tokens, guess.probabilities, title),
-            )  # fmt: skip
+            )
     told(
         "**Try** a hidden word that its neighbours decide, such as “once upon a [MASK]”, and one that only the topic "
         "decides.\n\n**Notice** that the model was trained with all three parts: what happens without one tells what "

@@ -43,9 +43,12 @@ def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
         seed = _seed(state)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
-                "Sample again", key=state.key("replaced.again"), help="Another sample of the generator",
-                on_click=_again, args=(state.key("replaced.seed"),),
-            )  # fmt: skip
+                "Sample again",
+                key=state.key("replaced.again"),
+                help="Another sample of the generator",
+                on_click=_again,
+                args=(state.key("replaced.seed"),),
+            )
             st.caption(
                 f"Sample {seed + 1}. "
                 + ("Words chosen at random; click words to choose them." if not positions else "You chose the words.")

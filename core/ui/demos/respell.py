@@ -38,10 +38,16 @@ def rate_slider(kind: Noise, state: PageState) -> float | None:
         st.session_state[slot] = min(state.number("rate", standard), _WIDE * standard)
     chosen = int(
         st.slider(
-            "Letters hit", 0, _WIDE * standard, key=slot, persist_state="page", format="%d %%", width=260,
+            "Letters hit",
+            0,
+            _WIDE * standard,
+            key=slot,
+            persist_state="page",
+            format="%d %%",
+            width=260,
             help=f"The model was trained with up to {2 * standard} %.",
         )
-    )  # fmt: skip
+    )
     state.set(rate=None if chosen == standard else chosen)
     return chosen / 100
 

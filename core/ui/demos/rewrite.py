@@ -87,9 +87,15 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
 
 
 def _below(
-    checkpoint: Checkpoint, task: Task, request: Request, typed: str, given: str, run: _Run, decoding: Decoding,
+    checkpoint: Checkpoint,
+    task: Task,
+    request: Request,
+    typed: str,
+    given: str,
+    run: _Run,
+    decoding: Decoding,
     state: PageState,
-) -> None:  # fmt: skip
+) -> None:
     """What is said of the text that was written."""
     if task.respells and run.steps:
         respell_panel(checkpoint, clean(typed, MAX_CHARS), request.text, run.steps[-1].text, state)
@@ -131,10 +137,14 @@ def _damage_menu(task: Task, state: PageState) -> Kind | str:
         options = [*(CORRUPTIONS if task.denoises else NOISES), AS_IT_IS]
     current = state.text("damage", options[0])
     chosen = st.selectbox(
-        "Damage", options, index=options.index(current) if current in options else 0,
+        "Damage",
+        options,
+        index=options.index(current) if current in options else 0,
         key=state.key(f"damage.{task.denoises}.{task.respells}"),
-        format_func=rewrite_text.DAMAGE.__getitem__, width=230, help="What is done to your sentence before it is read",
-    )  # fmt: skip
+        format_func=rewrite_text.DAMAGE.__getitem__,
+        width=230,
+        help="What is done to your sentence before it is read",
+    )
     state.set(damage=None if chosen == options[0] else chosen)
     return str(chosen)
 
@@ -146,9 +156,13 @@ def _decoding(task: Task, state: PageState) -> Decoding:
     now = decoding_controls(before, key=state.key(f"decoding.{task.respells}"))
     length = now.max_new_tokens
     state.set(
-        strategy=now.strategy, temperature=now.temperature, top_k=now.top_k, top_p=now.top_p, beams=now.beams,
+        strategy=now.strategy,
+        temperature=now.temperature,
+        top_k=now.top_k,
+        top_p=now.top_p,
+        beams=now.beams,
         length=Decoding().max_new_tokens if task.respells and length == BYTES else length,
-    )  # fmt: skip
+    )
     if now.strategy == "sample":
         state.set(seed=now.seed)
     return now
@@ -200,9 +214,14 @@ def _damaged(checkpoint: Checkpoint, task: Task, typed: str, kind: Kind | str, s
 
 
 def _write(
-    checkpoint: Checkpoint, request: Request, given: str, decoding: Decoding, state: PageState, hidden: bool,
+    checkpoint: Checkpoint,
+    request: Request,
+    given: str,
+    decoding: Decoding,
+    state: PageState,
+    hidden: bool,
     original: str | None,
-) -> tuple[_Run, bool]:  # fmt: skip
+) -> tuple[_Run, bool]:
     """The answer that is asked for, kept from the run before or streamed now; and whether it is shown.
 
     :param hidden: whether it waits for a guess.

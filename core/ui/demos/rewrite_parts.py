@@ -32,9 +32,13 @@ def attention_panel(found: Alignment, step: int, state: PageState) -> Chosen:
         layer = _menu(state, "Layer", "layer", layers)
         head = _menu(state, "Head", "head", heads)
     picked = alignment_rows(
-        found.source, found.target, _weights(found, layer, head), selected=step, key=state.key("alignment"),
+        found.source,
+        found.target,
+        _weights(found, layer, head),
+        selected=step,
+        key=state.key("alignment"),
         accent=accent(state.page),
-    )  # fmt: skip
+    )
     return Chosen(picked, layer, head)
 
 
@@ -65,9 +69,13 @@ def _menu(state: PageState, label: str, name: str, count: int) -> int:
     options = list(range(count + 1))
     chosen = int(
         st.selectbox(
-            label, options, index=current if current in options else MEAN, key=state.key(f"cross.{name}"), width=110,
+            label,
+            options,
+            index=current if current in options else MEAN,
+            key=state.key(f"cross.{name}"),
+            width=110,
             format_func=lambda number: str(number) if number else "mean",
         )
-    )  # fmt: skip
+    )
     state.set(**{name: chosen or None})
     return chosen

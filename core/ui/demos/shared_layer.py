@@ -51,13 +51,16 @@ def _pictures(passes: tuple[LayerGuess, ...], state: PageState) -> None:
             st.caption(title)
             st.plotly_chart(
                 guess_bars(
-                    guess.tokens, guess.probabilities, accent("encoder"), scale=scale,
+                    guess.tokens,
+                    guess.probabilities,
+                    accent("encoder"),
+                    scale=scale,
                     dark=st.context.theme.type == "dark",
                 ),
                 config={"displayModeBar": False},
                 key=state.key(f"depth.{guess.layer}"),
                 alt=bars_alt(guess.tokens, guess.probabilities, title),
-            )  # fmt: skip
+            )
     told(
         "**Try** a sentence whose missing word depends on one far away.\n\n"
         "**Notice** that the same weights are at work in every pass: what changes is what they are given. The "

@@ -145,11 +145,19 @@ def _numbers(found: Comparison) -> None:
     """Scores, time and memory: sparse beside full."""
     rows = (
         ("Scores computed", amount(found.sparse.scores), amount(found.full.scores), _times(found, "scores")),
-        ("Time in attention", seconds(found.sparse.attention_seconds), seconds(found.full.attention_seconds),
-         _times(found, "attention_seconds")),
-        ("Memory, one head", megabytes(found.sparse.peak_bytes), megabytes(found.full.peak_bytes),
-         _times(found, "peak_bytes")),
-    )  # fmt: skip
+        (
+            "Time in attention",
+            seconds(found.sparse.attention_seconds),
+            seconds(found.full.attention_seconds),
+            _times(found, "attention_seconds"),
+        ),
+        (
+            "Memory, one head",
+            megabytes(found.sparse.peak_bytes),
+            megabytes(found.full.peak_bytes),
+            _times(found, "peak_bytes"),
+        ),
+    )
     lines = []
     for label, *cells in rows:
         sparse, full, ratio = (cell.replace(" ", "\N{NO-BREAK SPACE}") for cell in cells)

@@ -50,9 +50,14 @@ def window_demo(spec: CheckpointSpec, state: PageState) -> None:
         sample, length = text_controls(state, positions)
         side = choose(state, "Window, each side", "side", layout.SIDES, side_of(checkpoint.model))
         words = st.text_input(
-            "Words that become global", state.text("words"), key=state.key("words"), max_chars=200, width=240,
-            placeholder="dog, lamp", help="They see every token and every token sees them. Commas between them",
-        )  # fmt: skip
+            "Words that become global",
+            state.text("words"),
+            key=state.key("words"),
+            max_chars=200,
+            width=240,
+            placeholder="dog, lamp",
+            help="They see every token and every token sees them. Commas between them",
+        )
         start = st.toggle("First token global", state.text("start", "yes") == "yes", key=state.key("start"))
     state.set(words=words or None, start=None if start else "no")
     text = text_of(state, checkpoint, sample, length)
@@ -88,9 +93,13 @@ def window_demo(spec: CheckpointSpec, state: PageState) -> None:
 
 
 def _uncovered(
-    checkpoint: Checkpoint, long: LongText, found: WindowComparison, side: int, global_at: tuple[int, ...],
+    checkpoint: Checkpoint,
+    long: LongText,
+    found: WindowComparison,
+    side: int,
+    global_at: tuple[int, ...],
     state: PageState,
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether the answers may be drawn, or wait for a guess at the first hidden word."""
     answers = found.masks[0].words
     at = list(WAYS).index("chosen")
@@ -205,13 +214,19 @@ def _tabs(
     with tables:
         st.dataframe(
             [
-                {"Attention": name, "Scores (all layers and heads)": m.scores, "Passes": m.passes,
-                 "Attention, seconds": round(m.attention_seconds, 3), "Whole pass, seconds": round(m.seconds, 3),
-                 "Peak of one head, bytes": m.peak_bytes, "Scores of a layer, bytes": m.layer_bytes}
+                {
+                    "Attention": name,
+                    "Scores (all layers and heads)": m.scores,
+                    "Passes": m.passes,
+                    "Attention, seconds": round(m.attention_seconds, 3),
+                    "Whole pass, seconds": round(m.seconds, 3),
+                    "Peak of one head, bytes": m.peak_bytes,
+                    "Scores of a layer, bytes": m.layer_bytes,
+                }
                 for name, m in (("window", found.window), ("full", found.full))
             ],
             hide_index=True,
-        )  # fmt: skip
+        )
         st.caption(
             f"Scores are counted. Seconds are the median of {found.full.passes} passes on this server now. Both sides "
             "are plain matrix products: fused kernels would make both faster."

@@ -48,9 +48,11 @@ def beam_section(view: GenerationView) -> None:
         with st.container(horizontal=True, wrap=False, key="beam-tree"):
             st.plotly_chart(
                 beam_tree(grown, accent(view.spec.branch), dark=theme() == "dark"),
-                width=tree_pixels(grown) or "stretch", config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
-                key=state.key("tree"), alt=tree_alt(grown),
-            )  # fmt: skip
+                width=tree_pixels(grown) or "stretch",
+                config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
+                key=state.key("tree"),
+                alt=tree_alt(grown),
+            )
         st.caption(
             "Under each token: the sum of log-probabilities of its path, best of a step at the left. Solid: kept. "
             "Struck and dotted: pruned. ■: a text that ended, or has no more steps. Thick: the text that is returned."
@@ -126,23 +128,36 @@ def _table(grown: Tree, key: str) -> None:
     frame = pd.DataFrame(
         [
             {
-                "step": depth, "path": visible("".join(_words(grown, node.ids))), "token": visible(node.token),
-                "log-probability": node.own, "sum": node.score, "rank": node.rank, "fate": node.fate,
+                "step": depth,
+                "path": visible("".join(_words(grown, node.ids))),
+                "token": visible(node.token),
+                "log-probability": node.own,
+                "sum": node.score,
+                "rank": node.rank,
+                "fate": node.fate,
                 "returned": node.best,
             }
             for depth, row in enumerate(grown.rows, 1)
             for node in row
         ]
-    )  # fmt: skip
+    )
     with st.expander("Every branch as a table"):
         st.dataframe(
-            frame, hide_index=True, height=320, alt="Every branch of the tree with its scores and what became of it",
+            frame,
+            hide_index=True,
+            height=320,
+            alt="Every branch of the tree with its scores and what became of it",
             column_config={n: st.column_config.NumberColumn(format="%.3f") for n in ("log-probability", "sum", "rank")},
-        )  # fmt: skip
+        )
         st.download_button(
-            "Save as CSV", frame.to_csv(index=False).encode(), "beam-search.csv", "text/csv", key=key,
-            icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
+            "Save as CSV",
+            frame.to_csv(index=False).encode(),
+            "beam-search.csv",
+            "text/csv",
+            key=key,
+            icon=":material/download:",
+            on_click="ignore",
+        )
 
 
 def _words(grown: Tree, ids: tuple[int, ...]) -> list[str]:

@@ -39,10 +39,16 @@ def cache_section(view: GenerationView) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         wanted = int(
             st.number_input(
-                "Up to tokens", 16, 1000, state.number("grow", 200), 8, key=state.key("grow"), width=130,
+                "Up to tokens",
+                16,
+                1000,
+                state.number("grow", 200),
+                8,
+                key=state.key("grow"),
+                width=130,
                 help="The longest text; the model's positions may set a lower bound.",
             )
-        )  # fmt: skip
+        )
         buttons = st.empty()
     state.set(grow=wanted)
     most = wanted if room is None else min(wanted, room)
@@ -80,9 +86,13 @@ def cache_section(view: GenerationView) -> None:
 
 
 def _measure(
-    view: GenerationView, key: tuple[object, ...], stream: Iterator[Point], count: int,
-    places: tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator], most: int,
-) -> None:  # fmt: skip
+    view: GenerationView,
+    key: tuple[object, ...],
+    stream: Iterator[Point],
+    count: int,
+    places: tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator],
+    most: int,
+) -> None:
     """Measure point by point, each drawn as it comes."""
     progress, picture, below = places
     points: list[Point] = []
@@ -112,13 +122,14 @@ def _ids(prompt: tuple[int, ...], source: tuple[int, ...] | None, count: int) ->
 
 def _draw(
     view: GenerationView, picture: DeltaGenerator, below: DeltaGenerator, points: Any, most: int, saved: bool = False
-) -> None:  # fmt: skip
+) -> None:
     """The curves and the table; ``saved``: with a button that saves it, once nothing more is measured."""
     picture.plotly_chart(
         growth_lines(points, most, accent(view.spec.branch), dark=theme() == "dark"),
         config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
-        key=view.state.key(f"growth.{len(points)}"), alt=growth_alt(points),
-    )  # fmt: skip
+        key=view.state.key(f"growth.{len(points)}"),
+        alt=growth_alt(points),
+    )
     if not points:
         return
     rows: list[Row] = [
@@ -126,15 +137,29 @@ def _draw(
     ]
     with below.container():
         table(
-            Table(("Tokens before it", "With the cache", "Without", "Without takes"), rows,
-                  "Time of one token with the cache and without", (25, 25, 25, 25), (1, 2, 3))
-        )  # fmt: skip
+            Table(
+                ("Tokens before it", "With the cache", "Without", "Without takes"),
+                rows,
+                "Time of one token with the cache and without",
+                (25, 25, 25, 25),
+                (1, 2, 3),
+            )
+        )
         if saved:
             save_csv(
-                [{"model": view.spec.name, "tokens before it": p.tokens, "seconds with the cache": p.cached,
-                  "seconds without": p.whole, "times": p.times} for p in points],
-                "kv-cache-times", view.state.key("growth.csv"),
-            )  # fmt: skip
+                [
+                    {
+                        "model": view.spec.name,
+                        "tokens before it": p.tokens,
+                        "seconds with the cache": p.cached,
+                        "seconds without": p.whole,
+                        "times": p.times,
+                    }
+                    for p in points
+                ],
+                "kv-cache-times",
+                view.state.key("growth.csv"),
+            )
         st.caption(
             "Measured now on this machine, on its processor, and true for it alone: the median of seven turns in which "
             "both ways read the same tokens, thin bars from the fastest to the slowest. A small model spends much of a "

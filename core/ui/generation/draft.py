@@ -51,10 +51,14 @@ def draft_section(view: GenerationView) -> None:
         )
         how = str(
             st.segmented_control(
-                "Both models write by", list(HOW), default=state.text("how", "greedy"), required=True,
-                format_func=HOW.__getitem__, key=state.key("how"),
+                "Both models write by",
+                list(HOW),
+                default=state.text("how", "greedy"),
+                required=True,
+                format_func=HOW.__getitem__,
+                key=state.key("how"),
             )
-        )  # fmt: skip
+        )
         heat: float | None = None
         if how == "sample":
             heat = float(
@@ -105,9 +109,12 @@ def draft_section(view: GenerationView) -> None:
 
 
 def _write(
-    view: GenerationView, key: tuple[object, ...], prompt: Sequence[int], models: tuple[Checkpoint, Checkpoint],
+    view: GenerationView,
+    key: tuple[object, ...],
+    prompt: Sequence[int],
+    models: tuple[Checkpoint, Checkpoint],
     place: DeltaGenerator,
-) -> Drafted | None:  # fmt: skip
+) -> Drafted | None:
     """The text, drawn round by round where it is not known yet; None where the visitor stopped it before a round."""
     from core.language.decoding.draft import Drafted, drafted
 
@@ -140,10 +147,15 @@ def _look(state: PageState) -> str:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         look = str(
             st.segmented_control(
-                "Colour", list(LOOKS), default=state.text("look", "rounds"), required=True, key=state.key("look"),
-                format_func=LOOKS.__getitem__, label_visibility="collapsed",
+                "Colour",
+                list(LOOKS),
+                default=state.text("look", "rounds"),
+                required=True,
+                key=state.key("look"),
+                format_func=LOOKS.__getitem__,
+                label_visibility="collapsed",
             )
-        )  # fmt: skip
+        )
         scale("none" if look == "rounds" else look, theme())
     state.set(look=look)
     return look
@@ -186,18 +198,28 @@ def _rounds(found: Drafted, bits: Sequence[RoundBits], wording: Wording, key: st
         return " ".join(f"“{wording.token(i)}”" for i in ids)
 
     rows: list[Row] = [
-        (str(n), words(one.drafted[: one.accepted]) or "–", words(one.drafted[one.accepted :]) or "–",
-         words(one.written[one.accepted :]) or "–", " ".join(f"{of.surprise:.1f}" for of in known.written))
+        (
+            str(n),
+            words(one.drafted[: one.accepted]) or "–",
+            words(one.drafted[one.accepted :]) or "–",
+            words(one.written[one.accepted :]) or "–",
+            " ".join(f"{of.surprise:.1f}" for of in known.written),
+        )
         for n, (one, known) in enumerate(zip(found.rounds, bits, strict=True), 1)
-    ]  # fmt: skip
+    ]
     headings = ("Round", "Accepted", "Refused or dropped", "The large model's own", "Surprise of what stands, bits")
     with st.expander("Every round as a table"):
         table(Table(headings, rows, "Rounds of speculative decoding", (8, 28, 28, 17, 19)))
         frame = pd.DataFrame(rows, columns=list(headings))
         st.download_button(
-            "Save as CSV", frame.to_csv(index=False).encode(), "speculative-rounds.csv", "text/csv", key=key,
-            icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
+            "Save as CSV",
+            frame.to_csv(index=False).encode(),
+            "speculative-rounds.csv",
+            "text/csv",
+            key=key,
+            icon=":material/download:",
+            on_click="ignore",
+        )
 
 
 def _formula() -> None:

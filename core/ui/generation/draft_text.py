@@ -92,7 +92,10 @@ def legend_html(look: str = "rounds") -> str:
     """The legend as HTML; where the grounds tell bits, lines and frames alone tell the kinds."""
     bare = "" if look == "rounds" else ";background:none;color:inherit"
     said = (
-        ("taken", "accepted"), ("own", "the large model's own"), ("refused", "refused"), ("unread", "dropped unread"),
-    )  # fmt: skip
+        ("taken", "accepted"),
+        ("own", "the large model's own"),
+        ("refused", "refused"),
+        ("unread", "dropped unread"),
+    )
     parts = "".join(f'<span style="{_style(kind)}{bare}">{text}</span>' for kind, text in said)
     return f'<div style="display:flex;gap:1.1em;flex-wrap:wrap;align-items:center;font-size:.9rem">{parts}</div>'

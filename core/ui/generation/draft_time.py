@@ -24,17 +24,25 @@ TURNS = 5
 
 
 def time_both(
-    view: GenerationView, key: tuple[object, ...], prompt: Sequence[int], models: tuple[Checkpoint, Checkpoint],
-    found: Drafted, button: DeltaGenerator,
-) -> None:  # fmt: skip
+    view: GenerationView,
+    key: tuple[object, ...],
+    prompt: Sequence[int],
+    models: tuple[Checkpoint, Checkpoint],
+    found: Drafted,
+    button: DeltaGenerator,
+) -> None:
     """Both ways by turns, on request: a few seconds of computing."""
     state = view.state
     asked, known = state.key("draft.time"), session.seconds.get(key)
     if known is None and st.session_state.get(asked) != key:
         button.button(
-            "Time it on this machine", key=state.key("draft.timer"), icon=":material/timer:", on_click=remember,
-            args=(asked, key), help=f"Writes the text {TURNS} times with the draft and without, by turns",
-        )  # fmt: skip
+            "Time it on this machine",
+            key=state.key("draft.timer"),
+            icon=":material/timer:",
+            on_click=remember,
+            args=(asked, key),
+            help=f"Writes the text {TURNS} times with the draft and without, by turns",
+        )
         st.caption("Passes are not time. How long both ways take on this machine is not measured yet.")
         return
     if known is None:
@@ -52,10 +60,13 @@ def time_both(
     _told_times(known, found, key)
     alone, both, small = known
     save_csv(
-        [{"way": way, "seconds": took, "turns": TURNS} for way, took in
-         (("plain", alone), ("with the draft", both), ("the draft alone", small))],
-        "draft-times", state.key("draft.time.csv"),
-    )  # fmt: skip
+        [
+            {"way": way, "seconds": took, "turns": TURNS}
+            for way, took in (("plain", alone), ("with the draft", both), ("the draft alone", small))
+        ],
+        "draft-times",
+        state.key("draft.time.csv"),
+    )
 
 
 def _told_times(known: tuple[float, ...], found: Drafted, key: tuple[object, ...]) -> None:

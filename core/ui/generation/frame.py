@@ -137,10 +137,13 @@ def writers() -> list[CheckpointSpec]:
 def _model(state: PageState, specs: dict[str, CheckpointSpec]) -> CheckpointSpec:
     first = next(iter(specs))
     slug = st.selectbox(
-        "Live model", list(specs), index=list(specs).index(state.text("model", first)), key=state.key("model"),
+        "Live model",
+        list(specs),
+        index=list(specs).index(state.text("model", first)),
+        key=state.key("model"),
         format_func=lambda slug: f"{specs[slug].name} · {BRANCH_TITLES.get(specs[slug].branch, specs[slug].branch)}",
         width=260,
-    )  # fmt: skip
+    )
     if slug != state.text("model", first):
         state.set(task=None, step=None)
     state.set(model=None if slug == first else slug)
@@ -167,9 +170,13 @@ def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
         )
         wanted = first
     slug = st.selectbox(
-        "Task", list(offered), index=list(offered).index(wanted), key=state.key(f"task.{spec.slug}"), width=230,
+        "Task",
+        list(offered),
+        index=list(offered).index(wanted),
+        key=state.key(f"task.{spec.slug}"),
+        width=230,
         format_func=lambda slug: offered[slug].label,
-    )  # fmt: skip
+    )
     state.set(task=None if slug == first else slug)
     return slug, samples(offered[slug])[0]
 

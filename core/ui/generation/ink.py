@@ -50,7 +50,7 @@ def spoken(step: GenerationStep) -> str:
 
 def inked(
     begun: str, steps: Sequence[GenerationStep], colour: str, look: Theme, *, growing: bool = False, room: str = "7.6em"
-) -> str:  # fmt: skip
+) -> str:
     """The end of the beginning and the text as HTML; everything escaped. ``room``: the least height."""
     spans = "".join(_span(step, colour, look) for step in steps)
     caret = '<span aria-hidden="true">▏</span>' if growing else ""

@@ -15,49 +15,83 @@ def settings_popover(state: PageState, section: str) -> Decoding:
     with st.popover(f"Settings ({changed} changed)" if changed else "Settings", icon=":material/tune:"):
         length = int(
             st.number_input(
-                "New tokens", 1, 200, state.number("length", 24), key=state.key("length"),
+                "New tokens",
+                1,
+                200,
+                state.number("length", 24),
+                key=state.key("length"),
                 help="A text also ends at the model's end token and at its last position.",
                 disabled=section in ("beam", "cache"),
             )
-        )  # fmt: skip
+        )
         seed = int(
             st.number_input(
-                "Seed", 0, 2**31 - 1, state.number("seed"), key=state.key("seed"),
+                "Seed",
+                0,
+                2**31 - 1,
+                state.number("seed"),
+                key=state.key("seed"),
                 help="All rules throw the same dice: the number of a step depends on the seed and the step alone.",
             )
-        )  # fmt: skip
+        )
         penalty = st.number_input(
-            "Repetition penalty", 0.5, 3.0, state.real("penalty", 1.0), 0.1, key=state.key("penalty"),
+            "Repetition penalty",
+            0.5,
+            3.0,
+            state.real("penalty", 1.0),
+            0.1,
+            key=state.key("penalty"),
             help="Above 1, tokens that were read before get lower scores. 1 changes nothing.",
-        )  # fmt: skip
+        )
         runs = int(
             st.number_input(
-                "Runs that may not repeat", 0, 10, state.number("norepeat"), key=state.key("norepeat"),
+                "Runs that may not repeat",
+                0,
+                10,
+                state.number("norepeat"),
+                key=state.key("norepeat"),
                 help="3: no run of three tokens comes twice. 0: all may.",
             )
-        )  # fmt: skip
+        )
         alpha = st.number_input(
-            "Length penalty of beam search", -3.0, 3.0, value=state.values.get("lengthpenalty"), step=0.5,  # type: ignore[arg-type]
-            key=state.key("lengthpenalty"), placeholder="the model's own, usually 1",
+            "Length penalty of beam search",
+            -3.0,
+            3.0,
+            value=state.values.get("lengthpenalty"),
+            step=0.5,  # type: ignore[arg-type]
+            key=state.key("lengthpenalty"),
+            placeholder="the model's own, usually 1",
             help="A finished text ranks by its score divided by its length to this power: above 0 favours long texts.",
-        )  # fmt: skip
+        )
         stop = str(
             st.text_area(
-                "Stop at", state.text("stop"), height=68, key=state.key("stop"), placeholder="a text on each line",
+                "Stop at",
+                state.text("stop"),
+                height=68,
+                key=state.key("stop"),
+                placeholder="a text on each line",
                 help=f"Up to {MAX_STOPS} texts of up to {MAX_STOP_CHARS} characters. Writing ends with the token that "
                 "completes one of them.",
             )
             or ""
-        )  # fmt: skip
+        )
     state.set(
-        length=length, seed=seed, penalty=float(penalty), norepeat=runs,
-        lengthpenalty=None if alpha is None else float(alpha), stop=stop or None,
-    )  # fmt: skip
+        length=length,
+        seed=seed,
+        penalty=float(penalty),
+        norepeat=runs,
+        lengthpenalty=None if alpha is None else float(alpha),
+        stop=stop or None,
+    )
     stops = tuple(dict.fromkeys(line for line in stop.splitlines() if line.strip()))
     return Decoding(
-        max_new_tokens=length, seed=seed, penalty=float(penalty), no_repeat=runs,
-        length_penalty=None if alpha is None else float(alpha), stop=stops,
-    )  # fmt: skip
+        max_new_tokens=length,
+        seed=seed,
+        penalty=float(penalty),
+        no_repeat=runs,
+        length_penalty=None if alpha is None else float(alpha),
+        stop=stops,
+    )
 
 
 def _changed(state: PageState) -> int:

@@ -83,8 +83,11 @@ def side_by_side(view: GenerationView) -> None:
         "more often than over a story."
     )
     with st.container(horizontal=True):
-        parts = [part for card, steps in zip(shown, texts, strict=True)
-                 for part in (heading(card.name), inked(begun, steps, colour, look, room="0"))]  # fmt: skip
+        parts = [
+            part
+            for card, steps in zip(shown, texts, strict=True)
+            for part in (heading(card.name), inked(begun, steps, colour, look, room="0"))
+        ]
         scale = "" if colour == "none" else f"<p>Colours: {colour}, from the ground at 0 bits to 12 bits and more.</p>"
         save_html("One beginning under several rules", [*parts, scale], "side-by-side", state.key("side.html"))
     _measures(shown, found, state)
@@ -97,16 +100,25 @@ def _colour_row(state: PageState, cards: Sequence[Card]) -> tuple[str, DeltaGene
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         colour = str(
             st.segmented_control(
-                "Colour", list(COLOURS), default=state.text("colour", "surprise"), required=True,
-                key=state.key("colour"), format_func=COLOURS.__getitem__, label_visibility="collapsed",
+                "Colour",
+                list(COLOURS),
+                default=state.text("colour", "surprise"),
+                required=True,
+                key=state.key("colour"),
+                format_func=COLOURS.__getitem__,
+                label_visibility="collapsed",
             )
-        )  # fmt: skip
+        )
         state.set(colour=colour)
         legend(colour, theme())
         st.button(
-            "Add a rule", icon=":material/add:", key=state.key("add"), disabled=len(cards) >= MOST,
-            on_click=_change(state, lambda kept: [*kept, _next(kept)]), help=f"Up to {MOST} beside each other",
-        )  # fmt: skip
+            "Add a rule",
+            icon=":material/add:",
+            key=state.key("add"),
+            disabled=len(cards) >= MOST,
+            on_click=_change(state, lambda kept: [*kept, _next(kept)]),
+            help=f"Up to {MOST} beside each other",
+        )
         removal = st.container(width="content")
     return colour, removal
 
@@ -116,9 +128,11 @@ def _removal(state: PageState, cards: Sequence[Card], place: DeltaGenerator) -> 
     menu = place.popover("Remove a rule", icon=":material/remove:", disabled=len(cards) < 2)
     for number, card in enumerate(cards):
         menu.button(
-            f"{number + 1} · {card.name}", key=state.key(f"card.{number}.remove"), width="stretch",
+            f"{number + 1} · {card.name}",
+            key=state.key(f"card.{number}.remove"),
+            width="stretch",
             on_click=_remove(state, number, len(cards)),
-        )  # fmt: skip
+        )
 
 
 def _next(kept: Sequence[str]) -> str:
@@ -154,9 +168,13 @@ def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
     card = cards[number]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         kind: Any = st.selectbox(
-            f"Rule {number + 1}", list(NAMES), index=list(NAMES).index(card.kind), format_func=NAMES.__getitem__,
-            key=state.key(f"card.{number}.kind"), width=154,
-        )  # fmt: skip
+            f"Rule {number + 1}",
+            list(NAMES),
+            index=list(NAMES).index(card.kind),
+            format_func=NAMES.__getitem__,
+            key=state.key(f"card.{number}.kind"),
+            width=154,
+        )
         if kind != card.kind:
             card = fresh(kind)
         value, temperature = card.value, card.temperature
@@ -210,12 +228,21 @@ def _measures(cards: Sequence[Card], found: Sequence[Summary], state: PageState)
     widths = (20, 8, 9, 11, 10, 9, 13, 6, 7, 7)
     table(Table(headings, rows, "Measures of the texts", widths, tuple(range(1, 10))))
     save_csv(
-        [{"rule": write(card), "tokens": one.tokens, "mean log p": one.mean_log, "perplexity": one.perplexity,
-          "mean entropy in bits": one.entropy, "tokens left": one.kept}
-         | {f"repeated runs of {k}": share for k, share in enumerate(one.repeated, 1)}
-         for card, one in zip(cards, found, strict=True)],
-        "side-by-side", state.key("measures.csv"),
-    )  # fmt: skip
+        [
+            {
+                "rule": write(card),
+                "tokens": one.tokens,
+                "mean log p": one.mean_log,
+                "perplexity": one.perplexity,
+                "mean entropy in bits": one.entropy,
+                "tokens left": one.kept,
+            }
+            | {f"repeated runs of {k}": share for k, share in enumerate(one.repeated, 1)}
+            for card, one in zip(cards, found, strict=True)
+        ],
+        "side-by-side",
+        state.key("measures.csv"),
+    )
     st.caption(
         "Probabilities are the model's own, before any rule. Tokens left: the mean of what the rule leaves at a step. "
         "A run is repeated when it stood in the new text before."

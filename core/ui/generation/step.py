@@ -86,10 +86,14 @@ def _rule(state: PageState) -> tuple[Rule, float, list[Setting]]:
     before = state.text("rule", "top_p")
     rule: Rule = rules[
         st.selectbox(
-            "Rule", range(len(rules)), index=[str(name) for name in rules].index(before), key=state.key("rule"),
-            format_func=lambda i: RULES[rules[i]].name, width=190,
+            "Rule",
+            range(len(rules)),
+            index=[str(name) for name in rules].index(before),
+            key=state.key("rule"),
+            format_func=lambda i: RULES[rules[i]].name,
+            width=190,
         )
-    ]  # fmt: skip
+    ]
     number = RULES[rule].number
     changed = rule != before
     wanted = number.start if changed else state.real("value", number.start)
@@ -142,9 +146,14 @@ def _along(state: PageState) -> Card:
     cards, _ = read_all(state.words("rules"))
     at = min(state.number("along", 1), len(cards)) - 1
     number = st.selectbox(
-        "Along the text of", range(len(cards)), index=at, key=state.key("along"), width=200,
-        format_func=lambda i: cards[i].name, help="The cards of “Side by side”",
-    )  # fmt: skip
+        "Along the text of",
+        range(len(cards)),
+        index=at,
+        key=state.key("along"),
+        width=200,
+        format_func=lambda i: cards[i].name,
+        help="The cards of “Side by side”",
+    )
     state.set(along=number + 1)
     return cards[number]
 
@@ -191,9 +200,10 @@ def _pictures(view: GenerationView, found: Look, step: GenerationStep) -> None:
         told(f"**{what}**: before (wide) and after (thin); hatched is cut off")
         st.plotly_chart(
             rule_bars(found, names, accent(view.spec.branch), taken=step.token.id, dark=dark),
-            config={"displaylogo": False, "modeBarButtons": [["toImage"]]}, key=state.key("bars"),
+            config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
+            key=state.key("bars"),
             alt=rule_alt(found, names, what),
-        )  # fmt: skip
+        )
         rest, before, after = found.others
         if rest > 0:
             st.caption(f"And {rest:,} more tokens, together {percent(before)} before and {percent(after)} after.")
@@ -208,9 +218,10 @@ def _pictures(view: GenerationView, found: Look, step: GenerationStep) -> None:
         if around.rule == "typical":
             st.plotly_chart(
                 surprise_bars(found, names, accent(view.spec.branch), taken=step.token.id, dark=dark),
-                config={"displaylogo": False, "modeBarButtons": [["toImage"]]}, key=state.key("surprises"),
+                config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
+                key=state.key("surprises"),
                 alt=f"Surprise of each token and the entropy, {around.entropy:.1f} bits, as a line.",
-            )  # fmt: skip
+            )
 
 
 def _notice(rule: Rule) -> str:
@@ -248,15 +259,31 @@ def _all_rules(found: Sequence[Around], at: int, state: PageState) -> None:
     ]
     st.markdown(f"**Every rule by itself at step {at + 1}**")
     table(
-        Table(("Rule", "Tokens left", "Their probability before", "Entropy"), rows, "Every rule by itself at this step",
-              (34, 22, 22, 22), (1, 2, 3))
-    )  # fmt: skip
+        Table(
+            ("Rule", "Tokens left", "Their probability before", "Entropy"),
+            rows,
+            "Every rule by itself at this step",
+            (34, 22, 22, 22),
+            (1, 2, 3),
+        )
+    )
     save_csv(
-        [{"rule": RULES[one.rule].name, "number": one.value, "step": at + 1, "tokens left": one.kept, "of": one.of,
-          "their probability before": one.mass, "entropy before": one.entropy, "entropy after": one.entropy_after}
-         for one in found],
-        "every-rule", state.key("rules.csv"),
-    )  # fmt: skip
+        [
+            {
+                "rule": RULES[one.rule].name,
+                "number": one.value,
+                "step": at + 1,
+                "tokens left": one.kept,
+                "of": one.of,
+                "their probability before": one.mass,
+                "entropy before": one.entropy,
+                "entropy after": one.entropy_after,
+            }
+            for one in found
+        ],
+        "every-rule",
+        state.key("rules.csv"),
+    )
 
 
 def _table(found: Look, state: PageState) -> None:
@@ -265,19 +292,31 @@ def _table(found: Look, state: PageState) -> None:
     frame = pd.DataFrame(
         [
             {
-                "token": visible(row.text), "id": row.id, "before": row.before, "after": row.after,
-                "surprise in bits": row.surprise, "sum from the top": row.reached, "read before": row.seen,
+                "token": visible(row.text),
+                "id": row.id,
+                "before": row.before,
+                "after": row.after,
+                "surprise in bits": row.surprise,
+                "sum from the top": row.reached,
+                "read before": row.seen,
                 "cut off": row.cut,
             }
             for row in found.rows
         ]
-    )  # fmt: skip
+    )
     with st.expander("The bars as a table"):
         st.dataframe(
-            frame, hide_index=True, alt="The tokens of the picture with their probabilities before and after the rule",
+            frame,
+            hide_index=True,
+            alt="The tokens of the picture with their probabilities before and after the rule",
             column_config={n: st.column_config.NumberColumn(format="%.4f") for n in ("before", "after")},
-        )  # fmt: skip
+        )
         st.download_button(
-            "Save as CSV", frame.to_csv(index=False).encode(), "generation-step.csv", "text/csv",
-            key=state.key("step.csv"), icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
+            "Save as CSV",
+            frame.to_csv(index=False).encode(),
+            "generation-step.csv",
+            "text/csv",
+            key=state.key("step.csv"),
+            icon=":material/download:",
+            on_click="ignore",
+        )

@@ -53,6 +53,11 @@ def steps_expander(names: Sequence[str], texts: Sequence[Sequence[GenerationStep
             alt="Every step of every text with its probability, surprise and entropy",
         )
         st.download_button(
-            "Save as CSV", frame.to_csv(index=False).encode(), "generation-steps.csv", "text/csv", key=key,
-            icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
+            "Save as CSV",
+            frame.to_csv(index=False).encode(),
+            "generation-steps.csv",
+            "text/csv",
+            key=key,
+            icon=":material/download:",
+            on_click="ignore",
+        )

@@ -71,9 +71,13 @@ def heads_view(
         slots = f"{key}.{trace.checkpoint}.{chosen_kind}"
         at_layer, at_head, refused = _layer_and_head(found, measured, layer, head, slots)
         chosen_view = st.segmented_control(
-            "View", list(VIEWS), format_func=VIEWS.__getitem__, default=view if view in VIEWS else "heat",
-            required=True, key=f"{key}.view",
-        )  # fmt: skip
+            "View",
+            list(VIEWS),
+            format_func=VIEWS.__getitem__,
+            default=view if view in VIEWS else "heat",
+            required=True,
+            key=f"{key}.view",
+        )
 
     for sentence in refused:
         warned(sentence, icon=":material/link_off:")

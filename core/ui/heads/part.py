@@ -69,17 +69,27 @@ def _chosen(
     with st.container(horizontal=True, vertical_alignment="bottom"):
         first = int(
             st.number_input(
-                "From token", 1, found.total, min(max(first, 1), found.total), 16,
-                key=state.key(f"{name}.first.{spec.slug}.{found.total}"), width=140,
+                "From token",
+                1,
+                found.total,
+                min(max(first, 1), found.total),
+                16,
+                key=state.key(f"{name}.first.{spec.slug}.{found.total}"),
+                width=140,
             )
-        )  # fmt: skip
+        )
         reach = window(typed, read, own, most, first)
         last = int(
             st.number_input(
-                "to token", reach.first, reach.last, max(reach.first, min(last, reach.last)) if last >= first
-                else reach.last, 16, key=state.key(f"{name}.last.{spec.slug}.{found.total}.{first}"), width=140,
+                "to token",
+                reach.first,
+                reach.last,
+                max(reach.first, min(last, reach.last)) if last >= first else reach.last,
+                16,
+                key=state.key(f"{name}.last.{spec.slug}.{found.total}.{first}"),
+                width=140,
             )
-        )  # fmt: skip
+        )
         found = window(typed, read, own, most, first, last)
         st.caption(
             plain(

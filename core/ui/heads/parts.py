@@ -103,11 +103,13 @@ def all_heads(
     )
     few = found.weights.size <= MOST_LINES
     take_away(
-        f"{key}.all", f"attention-{found.kind}-all-heads", title=f"{name(found)}: all heads",
+        f"{key}.all",
+        f"attention-{found.kind}-all-heads",
+        title=f"{name(found)}: all heads",
         told=f"{found.layers} layers down, {found.heads} heads across; each up to its own largest weight."
         + ("" if few else " Its weights are too many for a table; the tab Download has them as a file."),
         numbers=partial(of_map, found) if few else None,
-    )  # fmt: skip
+    )
     st.caption(
         "One thumbnail for each head, queries down and keys across; each is drawn up to its own largest weight. Click "
         "one to open it, or use the menus above."
@@ -139,9 +141,12 @@ def roles(scores: HeadScores, *, key: str, theme: bertviz.Theme, go: Go) -> None
             alt=f"Score {name} of every head; the table below has the numbers.",
         )
         take_away(
-            f"{key}.grid", "attention-scores", title=f"Score {name} of every head",
-            told=f"{MEANING[name].capitalize()}, layers down, heads across.", numbers=partial(of_grids, scores.grids),
-        )  # fmt: skip
+            f"{key}.grid",
+            "attention-scores",
+            title=f"Score {name} of every head",
+            told=f"{MEANING[name].capitalize()}, layers down, heads across.",
+            numbers=partial(of_grids, scores.grids),
+        )
     with st.expander("As a table"):
         st.dataframe(
             [

@@ -81,9 +81,13 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, 
         second = ""
         if pairs and spec.kind in PAIRS:
             second = st.text_input(
-                "Second sentence", state.text("second"), key=state.key("heads.second"), placeholder="none",
-                help="Read together with the first, as a pair", width=260,
-            )  # fmt: skip
+                "Second sentence",
+                state.text("second"),
+                key=state.key("heads.second"),
+                placeholder="none",
+                help="Read together with the first, as a pair",
+                width=260,
+            )
             state.set(second=second or None)
         sample_menu(samples, slot, state)
     state.set(text=None if text == samples[0] else text)
@@ -109,10 +113,14 @@ def _count(state: PageState) -> int:
     wanted = state.number("count", CONTINUED)
     wanted = min(CONTINUATIONS, key=lambda offered: abs(offered - wanted))
     count = st.selectbox(
-        "Continue by", CONTINUATIONS, index=CONTINUATIONS.index(wanted), format_func=lambda n: f"{n} tokens",
-        key=state.key("heads.count"), width=130,
+        "Continue by",
+        CONTINUATIONS,
+        index=CONTINUATIONS.index(wanted),
+        format_func=lambda n: f"{n} tokens",
+        key=state.key("heads.count"),
+        width=130,
         help="Tokens that the model writes after your text, greedily; their rows are stitched on",
-    )  # fmt: skip
+    )
     state.set(count=None if count == CONTINUED else count)
     return int(count)
 
@@ -129,9 +137,13 @@ def task_menu(spec: CheckpointSpec, state: PageState) -> str:
         labels = {task.slug: task.label for task in tasks(checkpoint)}
     wanted = state.text("task")
     task = st.selectbox(
-        "Task", list(labels), index=list(labels).index(wanted) if wanted in labels else 0,
-        format_func=labels.__getitem__, key=state.key(f"heads.task.{spec.slug}"), width=280,
-    )  # fmt: skip
+        "Task",
+        list(labels),
+        index=list(labels).index(wanted) if wanted in labels else 0,
+        format_func=labels.__getitem__,
+        key=state.key(f"heads.task.{spec.slug}"),
+        width=280,
+    )
     state.set(task=None if task == next(iter(labels)) else task)
     return str(task)
 
@@ -143,10 +155,14 @@ def adapters_menu(spec: CheckpointSpec, state: PageState) -> str | None:
     labels = {task.slug: task.name for task in tasks(session.checkpoint(spec.slug))}
     wanted = state.text("task")
     task = st.selectbox(
-        "Adapters for", [NONE, *labels], index=1 + list(labels).index(wanted) if wanted in labels else 0,
-        format_func=lambda task: labels.get(task, "no task"), key=state.key(f"heads.adapters.{spec.slug}"), width=180,
+        "Adapters for",
+        [NONE, *labels],
+        index=1 + list(labels).index(wanted) if wanted in labels else 0,
+        format_func=lambda task: labels.get(task, "no task"),
+        key=state.key(f"heads.adapters.{spec.slug}"),
+        width=180,
         help="Without a task nothing is added, and the attention is that of the encoder that all tasks share",
-    )  # fmt: skip
+    )
     state.set(task=None if task == NONE else task)
     return None if task == NONE else str(task)
 

@@ -60,15 +60,24 @@ def _masks(state: PageState) -> tuple[Choice, DeltaGenerator]:
 def _axes(choice: Choice, state: PageState) -> Axes:
     """What stands at the axes; reads and writes ``text``, ``tokens``, ``queries``, ``caption``, ``side``."""
     text = st.text_input(
-        "Your sentence", state.text("text", SENTENCE), key=state.key("masks.text"),
-        width="stretch", help="Cut into words and marks: a mask asks where a token stands, not what it is",
-    )  # fmt: skip
+        "Your sentence",
+        state.text("text", SENTENCE),
+        key=state.key("masks.text"),
+        width="stretch",
+        help="Cut into words and marks: a mask asks where a token stands, not what it is",
+    )
     count = None
     if choice.layout == "text":
         count = st.number_input(
-            "Or tokens", 2, MOST, state.number("tokens") or None, key=state.key("masks.tokens"),
-            placeholder="none", width=140, help="So many numbered places, up to 64, instead of the sentence",
-        )  # fmt: skip
+            "Or tokens",
+            2,
+            MOST,
+            state.number("tokens") or None,
+            key=state.key("masks.tokens"),
+            placeholder="none",
+            width=140,
+            help="So many numbered places, up to 64, instead of the sentence",
+        )
     written = _written(state) if choice.layout == "two" else ""
     caption, side = _sizes(state) if choice.layout == "image" else (0, 0)
     state.set(text=text if text != SENTENCE else None, tokens=count)
@@ -101,10 +110,14 @@ def _term(slot: int, linked: Choice, before: list[Term], state: PageState) -> Te
     first = there.kind if there is not None and there.kind in offered else "window" if "window" in offered else None
     kind = str(
         st.selectbox(
-            "Mask" if slot == 0 else f"Mask {slot + 1}", offered, index=offered.index(first) if first else 0,
-            format_func=lambda key: KINDS[key].title, key=state.key(f"masks.kind.{slot}"), width=200,
+            "Mask" if slot == 0 else f"Mask {slot + 1}",
+            offered,
+            index=offered.index(first) if first else 0,
+            format_func=lambda key: KINDS[key].title,
+            key=state.key(f"masks.kind.{slot}"),
+            width=200,
         )
-    )  # fmt: skip
+    )
     given = there.numbers if there is not None and there.kind == kind else usual(kind)
     if KINDS[kind].many:
         return Term(kind, _places(slot, kind, given, state))
@@ -133,25 +146,39 @@ def _number(setting: Setting, number: int, key: str) -> int:
         options = range(setting.low, setting.low + len(setting.names))
         return int(
             st.selectbox(
-                setting.label, options, index=number - setting.low, key=key, width=180,
+                setting.label,
+                options,
+                index=number - setting.low,
+                key=key,
+                width=180,
                 format_func=lambda value: setting.names[value - setting.low].capitalize(),
             )
-        )  # fmt: skip
+        )
     return int(
         st.number_input(
-            setting.label, setting.low, setting.high, number, setting.step, key=key, width=140,
+            setting.label,
+            setting.low,
+            setting.high,
+            number,
+            setting.step,
+            key=key,
+            width=140,
             help=setting.help or None,
         )
-    )  # fmt: skip
+    )
 
 
 def _places(slot: int, kind: str, given: tuple[int, ...], state: PageState) -> tuple[int, ...]:
     """Places typed as numbers with anything between them."""
     most = KINDS[kind].many
     typed = st.text_input(
-        "Places, from 0", ", ".join(map(str, given)), max_chars=60, key=state.key(f"masks.{slot}.{kind}"), width=170,
+        "Places, from 0",
+        ", ".join(map(str, given)),
+        max_chars=60,
+        key=state.key(f"masks.{slot}.{kind}"),
+        width=170,
         help=f"Up to {most} places, with commas between them",
-    )  # fmt: skip
+    )
     found = sorted({int(digits) for digits in _NUMBER.findall(typed) if len(digits) <= 4 and digits.isascii()})
     if not found or len(found) > most:
         st.caption(f"Type one to {most} places, such as 0, 5.")
@@ -162,18 +189,26 @@ def _join(slot: int, linked: Choice, terms: list[Term], state: PageState) -> Joi
     there = linked.joins[slot] if slot < len(linked.joins) else _ALONE
     options = (_ALONE, *JOINS)
     taken = st.selectbox(
-        "Joined by", options, index=options.index(there), key=state.key(f"masks.join.{slot}"), width=115,
+        "Joined by",
+        options,
+        index=options.index(there),
+        key=state.key(f"masks.join.{slot}"),
+        width=115,
         format_func=lambda option: "nothing" if option == _ALONE else option,
         help="and: what both allow. or: what either allows. without: what the first allows and the next does not",
-    )  # fmt: skip
+    )
     return next((join for join in JOINS if join == taken), None)
 
 
 def _written(state: PageState) -> str:
     written = st.text_input(
-        "Text that is written", state.text("queries", WRITTEN), max_chars=MOST_CHARACTERS,
-        key=state.key("masks.queries"), width=250, help="Its tokens look at those of your sentence",
-    )  # fmt: skip
+        "Text that is written",
+        state.text("queries", WRITTEN),
+        max_chars=MOST_CHARACTERS,
+        key=state.key("masks.queries"),
+        width=250,
+        help="Its tokens look at those of your sentence",
+    )
     state.set(queries=written if written != WRITTEN else None)
     return written
 
@@ -181,16 +216,26 @@ def _written(state: PageState) -> str:
 def _sizes(state: PageState) -> tuple[int, int]:
     side = int(
         st.number_input(
-            "Image side", 2, 7, state.number("side", SIDE), key=state.key("masks.side"), width=135,
+            "Image side",
+            2,
+            7,
+            state.number("side", SIDE),
+            key=state.key("masks.side"),
+            width=135,
             help="Tokens in a row of the image, and rows. DALL-E has 32",
         )
-    )  # fmt: skip
+    )
     most = MOST - side * side
     caption = int(
         st.number_input(
-            "Caption", 0, most, min(state.number("caption", CAPTION), most),
-            key=state.key(f"masks.caption.{side}"), width=135, help="Its tokens before the image. DALL-E has 256",
+            "Caption",
+            0,
+            most,
+            min(state.number("caption", CAPTION), most),
+            key=state.key(f"masks.caption.{side}"),
+            width=135,
+            help="Its tokens before the image. DALL-E has 256",
         )
-    )  # fmt: skip
+    )
     state.set(side=None if side == SIDE else side, caption=None if caption == CAPTION else caption)
     return caption, side

@@ -45,9 +45,14 @@ def count(choice: Choice, board: Board, state: PageState) -> None:
     rows = [_row(*one) for one in counted]
     table(Table(_HEADINGS, rows, "Scores that the mask leaves", _WIDTHS, numeric=(1, 2, 3, 4)))
     st.download_button(
-        "Save as CSV", _csv(counted), f"mask-scores-{write(choice)}.csv", "text/csv", key=state.key("masks.count.csv"),
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+        "Save as CSV",
+        _csv(counted),
+        f"mask-scores-{write(choice)}.csv",
+        "text/csv",
+        key=state.key("masks.count.csv"),
+        icon=":material/download:",
+        on_click="ignore",
+    )
     full = board.axes.square and choice.layout == "text"
     said(
         "**Try** a mask that keeps to a window, and compare its share at 512 and at 4,096 tokens."
@@ -76,11 +81,10 @@ def _published(choice: Choice) -> list[tuple[str, Axes, int]]:
     """Published masks that share a pattern with the choice."""
     kinds = {term.kind for term in choice.terms}
     return [
-        (f"{catalogue.get(one.system).name}: {one.choice.title()} ({one.evidence})", one.axes(),
-         _at_published(index))
+        (f"{catalogue.get(one.system).name}: {one.choice.title()} ({one.evidence})", one.axes(), _at_published(index))
         for index, one in enumerate(published())
         if kinds & {term.kind for term in one.choice.terms}
-    ]  # fmt: skip
+    ]
 
 
 def _csv(counted: Sequence[tuple[str, Axes, int]]) -> bytes:
@@ -89,12 +93,15 @@ def _csv(counted: Sequence[tuple[str, Axes, int]]) -> bytes:
 
     rows = [
         {
-            "mask": name, "queries": len(axes.queries), "keys": len(axes.keys), "scores computed": number,
+            "mask": name,
+            "queries": len(axes.queries),
+            "keys": len(axes.keys),
+            "scores computed": number,
             "all pairs": len(axes.queries) * len(axes.keys),
             "share": number / (len(axes.queries) * len(axes.keys)),
         }
         for name, axes, number in counted
-    ]  # fmt: skip
+    ]
     return bytes(pd.DataFrame(rows).to_csv(index=False).encode())
 
 

@@ -26,10 +26,12 @@ def every() -> None:
     table(Table(("Mask", "What it is for", "Used by"), rows, "Every mask", (22, 54, 24)))
     table(
         Table(
-            ("Joined", "As in"), [(_link(word, title), used) for word, used, title in EXAMPLES], "Joined masks",
+            ("Joined", "As in"),
+            [(_link(word, title), used) for word, used, title in EXAMPLES],
+            "Joined masks",
             (46, 54),
         )
-    )  # fmt: skip
+    )
 
 
 def _link(word: str, title: str) -> Link:

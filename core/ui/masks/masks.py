@@ -71,21 +71,35 @@ def _flips(choice: Choice, shape: tuple[int, int], key: str, state: PageState) -
 def _take_away(choice: Choice, board: Board, key: str, state: PageState) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            "Undo edits", key=state.key("masks.undo"), on_click=undo, args=(key,), disabled=not board.flips,
+            "Undo edits",
+            key=state.key("masks.undo"),
+            on_click=undo,
+            args=(key,),
+            disabled=not board.flips,
             help="Turn every cell back that was changed by hand",
-        )  # fmt: skip
+        )
         st.download_button(
-            "This mask (CSV)", to_csv(board), f"mask-{write(choice)}.csv", "text/csv", key=state.key("masks.csv"),
-            on_click="ignore", help="1 where the row may look at the column",
-        )  # fmt: skip
+            "This mask (CSV)",
+            to_csv(board),
+            f"mask-{write(choice)}.csv",
+            "text/csv",
+            key=state.key("masks.csv"),
+            on_click="ignore",
+            help="1 where the row may look at the column",
+        )
 
 
 def _below(choice: Choice, board: Board, state: PageState) -> None:
     wanted = state.text("below", "three")
     below = st.segmented_control(
-        "More", list(BELOW), default=wanted, format_func=BELOW.__getitem__, key=state.key("masks.below"), required=True,
+        "More",
+        list(BELOW),
+        default=wanted,
+        format_func=BELOW.__getitem__,
+        key=state.key("masks.below"),
+        required=True,
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     state.set(below=below)
     if below == "reach":
         from core.ui.masks.reach import reach

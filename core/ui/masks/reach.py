@@ -35,9 +35,13 @@ def reach(choice: Choice, board: Board, state: PageState, colour: str) -> None:
     state.set(layers=None if layers == LAYERS else layers)
     place = min(state.number("place", rows // 2), rows - 1)
     picked = token_chips(
-        axes.queries, selected=(place,), key=state.key("masks.place"), accent=colour, label="The token that looks",
+        axes.queries,
+        selected=(place,),
+        key=state.key("masks.place"),
+        accent=colour,
+        label="The token that looks",
         clearable=False,
-    )  # fmt: skip
+    )
     place = picked[0] if picked else place
     state.set(place=None if place == rows // 2 else place)
     _said(levels, layers, place, board)
@@ -47,18 +51,20 @@ def reach(choice: Choice, board: Board, state: PageState, colour: str) -> None:
     with left:
         st.markdown(f"**What {plain(_called(token))} can rest on**, after so many layers")
         st.plotly_chart(
-            growing(levels[place], token, axes.keys, layers, colour, dark=dark), key=state.key("masks.growing"),
+            growing(levels[place], token, axes.keys, layers, colour, dark=dark),
+            key=state.key("masks.growing"),
             config={"displaylogo": False},
             alt=f"After {layers} layers the output at {token} rests on: "
             f"{seen(influence.within(levels, layers)[place], axes.keys)}.",
-        )  # fmt: skip
+        )
     with right:
         st.markdown("**Layers until news arrives**, from each column at each row")
         st.plotly_chart(
-            levels_map(levels, axes.queries, axes.keys, layers, place, dark=dark), key=state.key("masks.levels"),
+            levels_map(levels, axes.queries, axes.keys, layers, place, dark=dark),
+            key=state.key("masks.levels"),
             config={"displaylogo": False},
             alt=f"Pairs of tokens by the layers that news needs, up to {layers}; the table below has the numbers.",
-        )  # fmt: skip
+        )
     st.markdown(_formula(choice, board, levels, layers))
     if _stream(choice) is not None:
         streams(choice.terms[0], board.axes.keys, state, colour)
@@ -68,9 +74,10 @@ def reach(choice: Choice, board: Board, state: PageState, colour: str) -> None:
     )
     with st.expander("As a table, and how it is computed"):
         st.dataframe(
-            levels_table(levels, axes.queries, axes.keys, layers), hide_index=True,
+            levels_table(levels, axes.queries, axes.keys, layers),
+            hide_index=True,
             alt="For each token how many tokens have reached it after each layer, and which never do",
-        )  # fmt: skip
+        )
         st.latex(r"R_0 = I, \qquad R_l = R_{l-1} \vee M R_{l-1} = (M \vee I)^l")
         noted(
             "$R_l$: pairs for which the output at $i$ after $l$ layers can hold something of the input at $j$; $M$: "

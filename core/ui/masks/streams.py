@@ -20,8 +20,14 @@ def streams(term: Term, tokens: tuple[str, ...], state: PageState, colour: str) 
     st.markdown("**Both streams**; in brackets the turn in which a token is found")
     st.plotly_chart(
         masks(
-            tokens, rank, mask(content_stream(order, n), n), mask(query_stream(order, n), n), colour,
+            tokens,
+            rank,
+            mask(content_stream(order, n), n),
+            mask(query_stream(order, n), n),
+            colour,
             dark=st.context.theme.type == "dark",
         ),
-        key=state.key("masks.streams"), config={"displaylogo": False}, alt=masks_alt(tokens, rank),
-    )  # fmt: skip
+        key=state.key("masks.streams"),
+        config={"displaylogo": False},
+        alt=masks_alt(tokens, rank),
+    )

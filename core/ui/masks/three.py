@@ -21,15 +21,27 @@ _DRAWN = 24
 """Tokens that are drawn: three pictures share the page's width."""
 _ROWS = (
     ("What it is", "a rule over pairs", "a rule over keys", "a token of the input"),
-    ("What it hides", "the future, from every token before it", "filling, from every token",
-     "one word, from the whole model"),
-    ("Where it acts", "in the scores of attention, before softmax", "in the scores of attention, before softmax",
-     "in the input, before the first layer"),
-    ("Why", "or the next token could be read off", "or texts of a batch would see their own filling",
-     "to have something to ask: the word is the target"),
+    (
+        "What it hides",
+        "the future, from every token before it",
+        "filling, from every token",
+        "one word, from the whole model",
+    ),
+    (
+        "Where it acts",
+        "in the scores of attention, before softmax",
+        "in the scores of attention, before softmax",
+        "in the input, before the first layer",
+    ),
+    (
+        "Why",
+        "or the next token could be read off",
+        "or texts of a batch would see their own filling",
+        "to have something to ask: the word is the target",
+    ),
     ("When", "in training and in use", "whenever texts are batched", "in pretraining, and where a blank is filled"),
     ("Who has it", "GPT, LLaMA, the decoders of T5 and BART", "every model", "BERT, RoBERTa, ALBERT"),
-)  # fmt: skip
+)
 
 
 def three(tokens: Sequence[str], state: PageState, colour: str) -> None:
@@ -42,21 +54,37 @@ def three(tokens: Sequence[str], state: PageState, colour: str) -> None:
     )
     place = min(state.number("place", n // 2), n - 1)
     picked = token_chips(
-        tokens, selected=(place,), key=state.key("masks.masked"), accent=colour, label="The token that is masked",
+        tokens,
+        selected=(place,),
+        key=state.key("masks.masked"),
+        accent=colour,
+        label="The token that is masked",
         clearable=False,
-    )  # fmt: skip
+    )
     place = picked[0] if picked else place
     state.set(place=None if place == n // 2 else place)
     padded = one_text(tokens, PADDED).keys
     hidden = (*tokens[:place], MASK, *tokens[place + 1 :])
     shown = (
-        ("Causal mask", patterns.mask(patterns.causal, n), tokens,
-         "A triangle: each row sees the tokens up to its own."),
-        ("Padding mask", patterns.mask(patterns.padding(n), len(padded)), padded,
-         f"The last {PADDED} columns are blank: nobody sees what only fills."),
-        ("Masked token", np.ones((n, n), dtype=np.bool_), hidden,
-         f"Nothing is blank: all see {MASK}, whose word is gone from the input."),
-    )  # fmt: skip
+        (
+            "Causal mask",
+            patterns.mask(patterns.causal, n),
+            tokens,
+            "A triangle: each row sees the tokens up to its own.",
+        ),
+        (
+            "Padding mask",
+            patterns.mask(patterns.padding(n), len(padded)),
+            padded,
+            f"The last {PADDED} columns are blank: nobody sees what only fills.",
+        ),
+        (
+            "Masked token",
+            np.ones((n, n), dtype=np.bool_),
+            hidden,
+            f"Nothing is blank: all see {MASK}, whose word is gone from the input.",
+        ),
+    )
     dark = st.context.theme.type == "dark"
     for column, (title, allowed, names, words) in zip(st.columns(3), shown, strict=True):
         with column:
@@ -72,5 +100,11 @@ def three(tokens: Sequence[str], state: PageState, colour: str) -> None:
         "**Try** another token to mask, with a click above. **Notice** that the third picture stays full: a masked "
         "token is not hidden from attention, its word is hidden from the input."
     )
-    table(Table(("", "Causal mask", "Padding mask", "Masked token"), _ROWS, "Three masks beside each other",
-                (16, 28, 28, 28)))  # fmt: skip
+    table(
+        Table(
+            ("", "Causal mask", "Padding mask", "Masked token"),
+            _ROWS,
+            "Three masks beside each other",
+            (16, 28, 28, 28),
+        )
+    )

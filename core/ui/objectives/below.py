@@ -99,8 +99,9 @@ def _shares(entry: Entry, asked: Given, state: PageState) -> None:
         )
         save_csv(
             [{"what": s.name, "here": s.found, "published": s.published, "unit": s.unit} for s in found],
-            f"{entry.slug}-proportions", f"csv.shares.{entry.slug}",
-        )  # fmt: skip
+            f"{entry.slug}-proportions",
+            f"csv.shares.{entry.slug}",
+        )
         st.caption(
             f"Counted over {DRAWS} draws or more. “Published” is the system's own setting, or what you chose for it. A "
             "short text has no room for a small share: one token at least is asked."
@@ -133,9 +134,13 @@ def _table(entry: Entry, stages: Sequence[Stage], answers: Sequence[Losses], sta
             alt=f"{entry.name}: every place with its target and its loss",
         )
         st.download_button(
-            "Download as CSV", as_csv(found), f"{entry.slug}.csv", "text/csv", key=state.key(f"csv.{entry.slug}"),
+            "Download as CSV",
+            as_csv(found),
+            f"{entry.slug}.csv",
+            "text/csv",
+            key=state.key(f"csv.{entry.slug}"),
             on_click="ignore",
-        )  # fmt: skip
+        )
 
 
 def _at(answers: Sequence[Losses], index: int) -> Losses:
@@ -152,12 +157,17 @@ def rows(stage: Stage, losses: Losses) -> list[dict[str, object]]:
         place = losses.labels.get(number)
         found.append(
             {
-                "side": label.name, "place": None, "reads": None, "done": None,
-                "must answer": label.choices[label.answer], "nats": place.nats if place else None,
-                "bits": place.bits if place else None, "best guess": place.guess if place else None,
+                "side": label.name,
+                "place": None,
+                "reads": None,
+                "done": None,
+                "must answer": label.choices[label.answer],
+                "nats": place.nats if place else None,
+                "bits": place.bits if place else None,
+                "best guess": place.guess if place else None,
                 "its probability": place.chance if place else None,
             }
-        )  # fmt: skip
+        )
     return found
 
 

@@ -18,9 +18,13 @@ def choose_entry(entries: Mapping[str, Entry], state: PageState) -> Entry:
     slugs = list(entries)
     wanted = state.text("objective")
     slug = st.selectbox(
-        "Objective", slugs, index=slugs.index(wanted) if wanted in entries else 0, key=state.key("objective"),
-        format_func=lambda slug: f"{entries[slug].name} ({entries[slug].systems})", width=345,
-    )  # fmt: skip
+        "Objective",
+        slugs,
+        index=slugs.index(wanted) if wanted in entries else 0,
+        key=state.key("objective"),
+        format_func=lambda slug: f"{entries[slug].name} ({entries[slug].systems})",
+        width=345,
+    )
     state.set(objective=None if slug == slugs[0] else slug)
     return entries[slug]
 
@@ -55,10 +59,16 @@ def _setting(entry: Entry, setting: Setting, state: PageState) -> int | str:
             start = within(state, setting.label, linked, setting.low, setting.high, setting.default)
             value = int(
                 st.number_input(
-                    setting.label, setting.low, setting.high, start, setting.step, key=key, help=setting.help or None,
+                    setting.label,
+                    setting.low,
+                    setting.high,
+                    start,
+                    setting.step,
+                    key=key,
+                    help=setting.help or None,
                     width=140,
                 )
-            )  # fmt: skip
+            )
         case Option():
             slugs = list(setting.options)
             word = state.text(setting.name, setting.default)
@@ -69,10 +79,15 @@ def _setting(entry: Entry, setting: Setting, state: PageState) -> int | str:
                 word = setting.default
             value = str(
                 st.selectbox(
-                    setting.label, slugs, index=slugs.index(word),
-                    format_func=setting.options.__getitem__, key=key, help=setting.help or None, width=160,
+                    setting.label,
+                    slugs,
+                    index=slugs.index(word),
+                    format_func=setting.options.__getitem__,
+                    key=key,
+                    help=setting.help or None,
+                    width=160,
                 )
-            )  # fmt: skip
+            )
         case Line():
             value = str(
                 st.text_input(
@@ -95,10 +110,14 @@ def _several(setting: Several, key: str, state: PageState) -> str:
     if strange := [word for word in known or () if word not in setting.options]:
         instead(state, f"{setting.label}: there is no “{strange[0][:40]}”. It is left out.")
     chosen = st.pills(
-        setting.label, list(setting.options), format_func=setting.options.__getitem__, selection_mode="multi", key=key,
+        setting.label,
+        list(setting.options),
+        format_func=setting.options.__getitem__,
+        selection_mode="multi",
+        key=key,
         default=[word for word in (setting.default if known is None else known) if word in setting.options],
         help=setting.help or None,
-    )  # fmt: skip
+    )
     words = tuple(word for word in setting.options if word in chosen)
     state.set(**{setting.name: None if set(words) == set(setting.default) else words})
     return ",".join(words)
@@ -117,9 +136,13 @@ def choose_model(entry: Entry, names: Mapping[str, str], state: PageState) -> st
     if wanted not in slugs:
         instead(state, f"{names.get(wanted, wanted[:40])} is not asked here. {names[slugs[0]]} is.")
     slug = st.selectbox(
-        "Model", slugs, index=slugs.index(wanted) if wanted in slugs else 0, format_func=names.__getitem__,
-        key=state.key(f"{entry.slug}.model"), width=200,
-    )  # fmt: skip
+        "Model",
+        slugs,
+        index=slugs.index(wanted) if wanted in slugs else 0,
+        format_func=names.__getitem__,
+        key=state.key(f"{entry.slug}.model"),
+        width=200,
+    )
     state.set(model=None if slug == slugs[0] else slug)
     return str(slug)
 
@@ -130,9 +153,11 @@ def ask_relative(entry: Entry, name: str, state: PageState) -> bool:
         state.set(relative=None)
         return entry.answer is not None
     on = st.toggle(
-        f"Ask {name}, a relative", state.text("relative") == "yes", key=state.key(f"{entry.slug}.relative"),
+        f"Ask {name}, a relative",
+        state.text("relative") == "yes",
+        key=state.key(f"{entry.slug}.relative"),
         help="No model here was trained with this objective",
-    )  # fmt: skip
+    )
     state.set(relative="yes" if on else None)
     return bool(on)
 

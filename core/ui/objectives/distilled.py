@@ -22,9 +22,13 @@ _PICTURES = 3
 
 def _hidden(given: Given) -> Example:
     return masked.corrupt(
-        given.framed, given.vocabulary, given.rng(), rate=given.number("rate") / 100, mask=given.frame["mask"],
+        given.framed,
+        given.vocabulary,
+        given.rng(),
+        rate=given.number("rate") / 100,
+        mask=given.frame["mask"],
         fixed=given.fixed,
-    )  # fmt: skip
+    )
 
 
 def _build(given: Given) -> tuple[Stage, ...]:
@@ -55,7 +59,7 @@ def _losses(given: Given, stages: tuple[Stage, ...]) -> None:
                 ),
                 key=f"distillation.bars.{row}.{given.seed}",
                 alt=soft_alt(words, teacher, student, f"In place of {truth}"),
-            )  # fmt: skip
+            )
     if len(example.asked) > shown:
         st.caption(f"The first {shown} of {len(example.asked)} hidden tokens are drawn; the losses count all of them.")
     means = (float(paid.soft.mean()), float(paid.hard.mean()), float(paid.states.mean()))
@@ -69,8 +73,9 @@ def _losses(given: Given, stages: tuple[Stage, ...]) -> None:
     table(Table(("Loss", "Mean, nats", "Weight", "Weighted"), rows, "The three losses", (46, 18, 18, 18), (1, 2, 3)))
     save_csv(
         [{"loss": n, "mean": m, "weight": w, "weighted": w * m} for n, m, w in zip(names, means, weights, strict=True)],
-        "distillation-losses", f"distillation.csv.{given.seed}",
-    )  # fmt: skip
+        "distillation-losses",
+        f"distillation.csv.{given.seed}",
+    )
     entropy = float(-(soft[0] * distillation.log_soft(one, heat)).sum(axis=-1).mean())
     even = float(np.exp(entropy))
     told(

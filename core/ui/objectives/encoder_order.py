@@ -13,9 +13,13 @@ from core.ui.objectives.entry import Entry, Given, Option, Share, Stage
 
 def _shuffled(given: Given) -> tuple[Stage, ...]:
     example = word_order.corrupt(
-        given.framed, given.vocabulary, given.rng(), rate=0.15 if given.word("both") == "yes" else 0.0,
-        mask=given.frame["mask"], fixed=given.fixed,
-    )  # fmt: skip
+        given.framed,
+        given.vocabulary,
+        given.rng(),
+        rate=0.15 if given.word("both") == "yes" else 0.0,
+        mask=given.frame["mask"],
+        fixed=given.fixed,
+    )
     groups = {cell.group for cell in example.source if cell.change in ("moved", "unchanged") and cell.group is not None}
     free = len(word_order.windows(len(example.source), {*given.fixed, *_masked_places(example.source)}))
     if not groups:
@@ -49,10 +53,14 @@ def _detect(given: Given) -> tuple[Stage, ...]:
     return (
         Stage(hidden, "The generator reads masks and must answer what stood there"),
         Stage(
-            judged, "The judge reads what the generator sampled and must judge every token", lucky, True,
-            "the judge's probability that the token was replaced", "answers",
+            judged,
+            "The judge reads what the generator sampled and must judge every token",
+            lucky,
+            True,
+            "the judge's probability that the token was replaced",
+            "answers",
         ),
-    )  # fmt: skip
+    )
 
 
 def _detect_shares(given: Given) -> tuple[Share, ...]:

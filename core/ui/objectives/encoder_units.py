@@ -21,9 +21,14 @@ _LENGTHS = 4_000
 
 def _whole(given: Given) -> tuple[Stage, ...]:
     example = whole_words.corrupt(
-        given.framed, given.words, given.vocabulary, given.rng(), rate=given.number("rate") / 100,
-        mask=given.frame["mask"], fixed=given.fixed,
-    )  # fmt: skip
+        given.framed,
+        given.words,
+        given.vocabulary,
+        given.rng(),
+        rate=given.number("rate") / 100,
+        mask=given.frame["mask"],
+        fixed=given.fixed,
+    )
     return (Stage(example),)
 
 
@@ -37,9 +42,15 @@ def _whole_shares(given: Given) -> tuple[Share, ...]:
 
 def _spans(given: Given) -> tuple[Stage, ...]:
     example = spans.corrupt(
-        given.framed, given.words, given.vocabulary, given.rng(), rate=given.number("rate") / 100,
-        longest=given.number("longest"), mask=given.frame["mask"], fixed=given.fixed,
-    )  # fmt: skip
+        given.framed,
+        given.words,
+        given.vocabulary,
+        given.rng(),
+        rate=given.number("rate") / 100,
+        longest=given.number("longest"),
+        mask=given.frame["mask"],
+        fixed=given.fixed,
+    )
     return (Stage(example, note="A span shares its fate: all of it became masks, random tokens, or stayed."),)
 
 
@@ -61,16 +72,26 @@ def _borders(given: Given, stages: tuple[Stage, ...]) -> None:
     if rows:
         table(
             Table(
-                ("target (place)", "first loss: asked from", "second loss: asked from its borders"), rows,
-                "Each hidden token with what its two losses are asked from", (24, 28, 48),
+                ("target (place)", "first loss: asked from", "second loss: asked from its borders"),
+                rows,
+                "Each hidden token with what its two losses are asked from",
+                (24, 28, 48),
             )
-        )  # fmt: skip
+        )
         save_csv(
-            [{"target": cells[b.place].target, "place": b.place, "left border": cells[b.left].token,
-              "right border": cells[b.right].token, "distance": b.distance}
-             for b in spans.boundaries(stages[0].example)],
-            "span-borders", f"spans.csv.{given.seed}",
-        )  # fmt: skip
+            [
+                {
+                    "target": cells[b.place].target,
+                    "place": b.place,
+                    "left border": cells[b.left].token,
+                    "right border": cells[b.right].token,
+                    "distance": b.distance,
+                }
+                for b in spans.boundaries(stages[0].example)
+            ],
+            "span-borders",
+            f"spans.csv.{given.seed}",
+        )
 
 
 def _span_shares(given: Given) -> tuple[Share, ...]:
@@ -116,9 +137,14 @@ def _knowledge(given: Given) -> tuple[Stage, ...]:
             "commas between them."
         )
     example = knowledge.corrupt(
-        given.framed, units, given.vocabulary, given.rng(), rate=given.number("rate") / 100, mask=given.frame["mask"],
+        given.framed,
+        units,
+        given.vocabulary,
+        given.rng(),
+        rate=given.number("rate") / 100,
+        mask=given.frame["mask"],
         fixed=given.fixed,
-    )  # fmt: skip
+    )
     kind = style(given.slug)
     found = [" ".join(shown(given.framed[place], kind) for place in unit) for unit in units]
     named = {"basic": "words", "phrase": "phrases", "entity": "entities"}[given.word("level")]
@@ -217,11 +243,13 @@ ENTRIES = (
             Option("level", "Level", "entity", {"basic": "basic", "phrase": "phrase", "entity": "entity"}),
             Number("rate", "Share hidden, %", 15, 5, 50, 5, rare=True),
             Line(
-                "units", "Units of your own",
-                help="Words of the text, with commas between the units: golden ring, the castle", rare=True,
+                "units",
+                "Units of your own",
+                help="Words of the text, with commas between the units: golden ring, the castle",
+                rare=True,
             ),
         ),
         shares=_knowledge_shares,
         several=True,
     ),
-)  # fmt: skip
+)

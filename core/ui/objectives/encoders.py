@@ -32,9 +32,13 @@ def fates(found: Tally, rate: float) -> tuple[Share, ...]:
 
 def _masked(given: Given) -> tuple[Stage, ...]:
     example = masked.corrupt(
-        given.framed, given.vocabulary, given.rng(), rate=given.number("rate") / 100, mask=given.frame["mask"],
+        given.framed,
+        given.vocabulary,
+        given.rng(),
+        rate=given.number("rate") / 100,
+        mask=given.frame["mask"],
         fixed=given.fixed,
-    )  # fmt: skip
+    )
     return (Stage(example),)
 
 
@@ -48,9 +52,15 @@ def _epoch(given: Given) -> tuple[Stage, ...]:
     static = given.word("masking") == "static"
     epoch, copies = given.number("epoch"), given.number("copies")
     example = epochs.corrupt(
-        given.framed, given.vocabulary, given.rng(), epoch, copies=copies if static else None,
-        rate=given.number("rate") / 100, mask=given.frame["mask"], fixed=given.fixed,
-    )  # fmt: skip
+        given.framed,
+        given.vocabulary,
+        given.rng(),
+        epoch,
+        copies=copies if static else None,
+        rate=given.number("rate") / 100,
+        mask=given.frame["mask"],
+        fixed=given.fixed,
+    )
     seen = f"copy {(epoch - 1) % copies + 1} of {copies}" if static else "drawn for this epoch alone"
     return (Stage(example, f"Epoch {epoch}: {seen}"),)
 

@@ -17,6 +17,15 @@ from core.ui.objectives import (
 from core.ui.objectives.entry import Entry
 
 _MODULES = (
-    encoders, encoder_units, encoder_pairs, encoder_order, translated, distilled, decoders, reordered, rewritten, mixed,
-)  # fmt: skip
+    encoders,
+    encoder_units,
+    encoder_pairs,
+    encoder_order,
+    translated,
+    distilled,
+    decoders,
+    reordered,
+    rewritten,
+    mixed,
+)
 ENTRIES: dict[str, Entry] = {entry.slug: entry for module in _MODULES for entry in module.ENTRIES}

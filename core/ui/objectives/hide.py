@@ -66,9 +66,12 @@ def covered(example: Example) -> Example:
         left = tuple(cell.token for cell in source)
     right = _blanked(example.decoder, 1)
     return replace(
-        example, original=(), source=source, decoder=_cut(example.decoder, 0),
+        example,
+        original=(),
+        source=source,
+        decoder=_cut(example.decoder, 0),
         visible=tuple(_named(seen, left, right) for seen in example.visible),
-    )  # fmt: skip
+    )
 
 
 def _named(seen: Visible, left: tuple[str, ...], right: tuple[str, ...]) -> Visible:

@@ -31,9 +31,15 @@ def _unified(given: Given) -> tuple[Stage, ...]:
     a, b, said = two_parts(given.text) if kind in ("both", "seq2seq") else (given.text, "", "")
     first, second = ([token.piece for token in given.cut(part)] if part else [] for part in (a, b))
     example = unified.corrupt(
-        first, second, given.vocabulary, rng, kind, rate=given.number("rate") / 100, mask=given.frame["mask"],
+        first,
+        second,
+        given.vocabulary,
+        rng,
+        kind,
+        rate=given.number("rate") / 100,
+        mask=given.frame["mask"],
         special=given.special,
-    )  # fmt: skip
+    )
     return (Stage(example, note=f"Mask of this row: {MASKS[kind].split(' (')[0].lower()}. {said}".strip()),)
 
 

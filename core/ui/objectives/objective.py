@@ -62,9 +62,14 @@ def objective(state: PageState) -> None:
         label, choices = label_of(stages)
         long = len(open_targets(asking(stages).example)) > _FEW
         covered = not uncovered(
-            state, guessed, label, targets_judge(asked, stages), choices=choices, on=hidden,
+            state,
+            guessed,
+            label,
+            targets_judge(asked, stages),
+            choices=choices,
+            on=hidden,
             most=SENTENCE_CHARS if long else MAX_CHARS,
-        )  # fmt: skip
+        )
         # While covered one stage is enough, if another one tells which places of it were chosen.
         seen = [replace(stage, example=hide(stage.example)) for stage in _untold(stages)] if covered else stages
         drawn = _draw(entry, asked, seen, () if covered else answers, unit, covered)
@@ -83,12 +88,15 @@ def _text(entry: Entry, state: PageState) -> str:
     """The visitor's text; a text of one's own stays when the objective changes."""
     text = (
         st.text_area(
-            "Your text" if entry.several else "Your sentence", state.text("text", entry.text),
-            height=96 if entry.several else 68, key=state.key(f"{entry.slug}.text"), label_visibility="collapsed",
+            "Your text" if entry.several else "Your sentence",
+            state.text("text", entry.text),
+            height=96 if entry.several else 68,
+            key=state.key(f"{entry.slug}.text"),
+            label_visibility="collapsed",
             placeholder="Several sentences" if entry.several else "A sentence",
         )
         or ""
-    )  # fmt: skip
+    )
     state.set(text=None if text == entry.text else text)
     return text
 
@@ -115,18 +123,29 @@ def _draw(
         ceiling = math.log(losses.options) if losses.options else 0.0
         drawn.append(
             picture(
-                example.source, kind, colour, paid=losses.source or None, unit=unit, scale=ceiling, alt=told_alt,
+                example.source,
+                kind,
+                colour,
+                paid=losses.source or None,
+                unit=unit,
+                scale=ceiling,
+                alt=told_alt,
             )
-        )  # fmt: skip
+        )
         if example.decoder:
             st.markdown("**What the decoder reads, above what it must answer**")
             drawn.append(heading("What the decoder reads, above what it must answer"))
             drawn.append(
                 picture(
-                    example.decoder, kind, colour, paid=losses.decoder or None, unit=unit, scale=ceiling,
+                    example.decoder,
+                    kind,
+                    colour,
+                    paid=losses.decoder or None,
+                    unit=unit,
+                    scale=ceiling,
                     alt=f"{entry.name}: the decoder's input and targets; the table has all.",
                 )
-            )  # fmt: skip
+            )
         for number, label in enumerate(example.labels):
             drawn.append(answer_bars(label, number, losses, colour, unit, covered))
         if legend := _legend(stage, losses, unit, covered):

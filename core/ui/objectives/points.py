@@ -71,24 +71,37 @@ def points(state: PageState) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = str(
             st.segmented_control(
-                "Loss", list(LOSSES), format_func=LOSSES.__getitem__, default=state.text("loss", "clip"),
-                key=state.key("points.loss"), required=True,
+                "Loss",
+                list(LOSSES),
+                format_func=LOSSES.__getitem__,
+                default=state.text("loss", "clip"),
+                key=state.key("points.loss"),
+                required=True,
             )
-        )  # fmt: skip
+        )
         tau = float(
             st.slider(
-                "Temperature τ", *TEMPERATURES, state.real("tau", contrastive.TEMPERATURE), 0.01,
-                key=state.key("points.tau"), width=220,
+                "Temperature τ",
+                *TEMPERATURES,
+                state.real("tau", contrastive.TEMPERATURE),
+                0.01,
+                key=state.key("points.tau"),
+                width=220,
             )
-        )  # fmt: skip
+        )
         least, most, usual = (2, MOST[kind], 4) if kind == "clip" else (4, MOST[kind], 8)
         wanted, named = state.number("count", usual), "Pairs" if kind == "clip" else "Points"
         count = int(
             st.number_input(
-                named, least, most, within(state, named, wanted, least, most, usual),
-                1 if kind == "clip" else 2, key=state.key(f"points.count.{kind}"), width=130,
+                named,
+                least,
+                most,
+                within(state, named, wanted, least, most, usual),
+                1 if kind == "clip" else 2,
+                key=state.key(f"points.count.{kind}"),
+                width=130,
             )
-        )  # fmt: skip
+        )
         count = count if kind == "clip" else count // 2
         seed = choose_seed(state)
     state.set(loss=None if kind == "clip" else kind, count=None if count == 4 else count * (1 if kind == "clip" else 2))
@@ -192,16 +205,23 @@ def _circle(kind: str, angles: Sequence[int], loss: Loss, count: int, slot: str)
     kinds = ("image", "text") if kind == "clip" else tuple(f"class {'ABC'[i]}" for i in range(max(of) + 1))
     keys = [Key(name, *_SHAPES[i]) for i, name in enumerate(kinds)]
     circle(
-        made, ties, keys, key=slot.replace("angles", "circle"),
+        made,
+        ties,
+        keys,
+        key=slot.replace("angles", "circle"),
         label="Points on a circle; each can be turned with the arrow keys",
-    )  # fmt: skip
+    )
     return _saved(made, ties, keys, kind, angles, loss)
 
 
 def _saved(
-    made: Sequence[Point], ties: Sequence[tuple[int, int]], keys: Sequence[Key], kind: str, angles: Sequence[int],
+    made: Sequence[Point],
+    ties: Sequence[tuple[int, int]],
+    keys: Sequence[Key],
+    kind: str,
+    angles: Sequence[int],
     loss: Loss,
-) -> str:  # fmt: skip
+) -> str:
     """The circle as an SVG file."""
     theme = "dark" if st.context.theme.type == "dark" else "light"
     label = f"{LOSSES[kind]}: points on a circle at {', '.join(f'{angle}°' for angle in angles)}; loss {loss.value:.3f}"
@@ -249,9 +269,14 @@ def _maps(kind: str, loss: Loss, count: int, state: PageState) -> None:
     dark = st.context.theme.type == "dark"
     views = {"cosines": "Cosines", "chances": "Probabilities by row"}
     view = st.segmented_control(
-        "Matrix", list(views), format_func=views.__getitem__, default=state.text("matrix", "cosines"),
-        key=state.key("points.matrix"), required=True, label_visibility="collapsed",
-    )  # fmt: skip
+        "Matrix",
+        list(views),
+        format_func=views.__getitem__,
+        default=state.text("matrix", "cosines"),
+        key=state.key("points.matrix"),
+        required=True,
+        label_visibility="collapsed",
+    )
     state.set(matrix=None if view == "cosines" else view)
     values = loss.similarity if view == "cosines" else loss.probability
     st.plotly_chart(

@@ -59,9 +59,13 @@ def _ask(given: Given, state: PageState) -> Mapping[str, int | str]:
     later = st.session_state[slot][count - asked :] if covered else ()
     shown = [replace(t, text=BLANK, piece=BLANK) if at in later else t for at, t in enumerate(tokens)]
     st.session_state[slot] = order_row(
-        shown, st.session_state[slot], asked, key=state.key("permutation.row"), accent="decoder",
+        shown,
+        st.session_state[slot],
+        asked,
+        key=state.key("permutation.row"),
+        accent="decoder",
         label="Tokens in the order in which they are found",
-    )  # fmt: skip
+    )
     with st.container(horizontal=True):
         forward = tuple(range(count))
         st.button("Left to right", key=state.key("permutation.forward"), on_click=put, args=(forward,))

@@ -45,9 +45,12 @@ def _sentences(given: Given) -> list[tuple[str, ...]]:
 
 def _sentinels(given: Given) -> tuple[Stage, ...]:
     example = sentinels.corrupt(
-        [token.piece for token in given.tokens], given.rng(), rate=given.number("rate") / 100,
-        mean=float(given.number("mean")), special=given.special,
-    )  # fmt: skip
+        [token.piece for token in given.tokens],
+        given.rng(),
+        rate=given.number("rate") / 100,
+        mean=float(given.number("mean")),
+        special=given.special,
+    )
     return (Stage(example, note="Each coloured sentinel stands for one run, and the decoder's answer names it again."),)
 
 
@@ -82,10 +85,13 @@ def _scores(given: Given, stages: tuple[Stage, ...]) -> None:
     ]
     table(Table(("Sentence", "ROUGE1-F1", ""), rows, "Every sentence with its score", (66, 17, 17), (1,)))
     save_csv(
-        [{"sentence": part, "ROUGE1-F1": score, "taken out": number in chosen}
-         for number, (part, score) in enumerate(zip(sentences(given.text), found, strict=True))],
-        "gap-sentences", f"gaps.csv.{given.seed}",
-    )  # fmt: skip
+        [
+            {"sentence": part, "ROUGE1-F1": score, "taken out": number in chosen}
+            for number, (part, score) in enumerate(zip(sentences(given.text), found, strict=True))
+        ],
+        "gap-sentences",
+        f"gaps.csv.{given.seed}",
+    )
     if how.startswith("seq"):
         st.caption("Each by itself. One after the other, the second is the one that adds most to the first.")
 

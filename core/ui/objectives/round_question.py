@@ -33,9 +33,12 @@ def ask(question: Question, number: int, key: str, take: Take) -> None:
         _two(question, key, take)
     elif question.choices:
         picked = token_chips(
-            question.choices, key=key, accent=colour, label="Words of the sentence; choose the one that was replaced",
+            question.choices,
+            key=key,
+            accent=colour,
+            label="Words of the sentence; choose the one that was replaced",
             clearable=False,
-        )  # fmt: skip
+        )
         if picked:
             take(picked[0])
             st.rerun()
@@ -76,9 +79,14 @@ def _two(question: Question, key: str, take: Take) -> None:
 
 
 def reveal(
-    question: Question, given: str | int | None, answer: Answer, name: str, slug: str, state: PageState,
+    question: Question,
+    given: str | int | None,
+    answer: Answer,
+    name: str,
+    slug: str,
+    state: PageState,
     walk: Callable[[], None],
-) -> None:  # fmt: skip
+) -> None:
     """Draw what was right, what the visitor said, and what the model made of it; ``walk`` draws the way on."""
     colour = accent(BRANCHES[question.kind])
     st.html(f'<p style="{_TEXT}">{_solved(question, colour)}</p>')

@@ -83,18 +83,27 @@ def finish(rows: Sequence[Row], name: str, kind: Kind, seed: int, state: PageSta
         Table(
             ("", "question", "written", "you", name),
             tuple(
-                (str(f["number"]), str(f["question"]), str(f["written"]), f"{_mark(f['you right'])} {f['you']}",
-                 f"{_mark(f['model right'])} {f['model']}")
+                (
+                    str(f["number"]),
+                    str(f["question"]),
+                    str(f["written"]),
+                    f"{_mark(f['you right'])} {f['you']}",
+                    f"{_mark(f['model right'])} {f['model']}",
+                )
                 for f in found
             ),
             "The ten questions with your answers and the model's",
             (5, 41, 20, 16, 18),
         )
-    )  # fmt: skip
+    )
     st.download_button(
-        "Download as CSV", as_csv(found), f"round-{kind}-{seed}.csv", "text/csv", key=state.key("rounds.csv"),
+        "Download as CSV",
+        as_csv(found),
+        f"round-{kind}-{seed}.csv",
+        "text/csv",
+        key=state.key("rounds.csv"),
         on_click="ignore",
-    )  # fmt: skip
+    )
 
 
 def _told(number: int, row: Row) -> dict[str, object]:
@@ -105,10 +114,15 @@ def _told(number: int, row: Row) -> dict[str, object]:
     if question.kind == "order":
         shown = " ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, question.choices, strict=True))
     return {
-        "number": number, "question": shown, "written": written(question), "you": said(question, row.given),
-        "you right": row.right, "model": model_said(question, answer), "model right": answer.right,
+        "number": number,
+        "question": shown,
+        "written": written(question),
+        "you": said(question, row.given),
+        "you right": row.right,
+        "model": model_said(question, answer),
+        "model right": answer.right,
         "its probability": percent(answer.chances[answer.choice]),
-    }  # fmt: skip
+    }
 
 
 def _mark(right: object) -> str:

@@ -59,9 +59,15 @@ def rounds(state: PageState) -> None:
 
 def _kind(state: PageState) -> Kind:
     chosen = st.selectbox(
-        "Guess", KINDS, index=KINDS.index(state.text("kind", "masked")),  # type: ignore[arg-type]
-        format_func=texts.NAMES.__getitem__, key=state.key("rounds.kind"), on_change=_to, args=(state, 0), width=220,
-    )  # fmt: skip
+        "Guess",
+        KINDS,
+        index=KINDS.index(state.text("kind", "masked")),  # type: ignore[arg-type]
+        format_func=texts.NAMES.__getitem__,
+        key=state.key("rounds.kind"),
+        on_change=_to,
+        args=(state, 0),
+        width=220,
+    )
     return chosen
 
 
@@ -73,9 +79,13 @@ def _model(kind: Kind, names: dict[str, str], state: PageState) -> str:
         return slugs[0]
     wanted = state.text("model", slugs[0])
     slug = st.selectbox(
-        "Against", slugs, index=slugs.index(wanted) if wanted in slugs else 0, format_func=lambda s: names.get(s, s),
-        key=state.key(f"rounds.model.{kind}"), width=220,
-    )  # fmt: skip
+        "Against",
+        slugs,
+        index=slugs.index(wanted) if wanted in slugs else 0,
+        format_func=lambda s: names.get(s, s),
+        key=state.key(f"rounds.model.{kind}"),
+        width=220,
+    )
     state.set(model=None if slug == slugs[0] else slug)
     return str(slug)
 
@@ -130,15 +140,21 @@ def _walk(state: PageState, number: int, given: Given, seed: int) -> None:
     with st.container(horizontal=True):
         if ahead < LENGTH:
             st.button(
-                "Next question", key=state.key("rounds.next"), type="primary" if number in given else "secondary",
-                on_click=_to, args=(state, ahead),
-            )  # fmt: skip
+                "Next question",
+                key=state.key("rounds.next"),
+                type="primary" if number in given else "secondary",
+                on_click=_to,
+                args=(state, ahead),
+            )
         else:
             st.button("Another round", key=state.key("rounds.again"), type="primary", on_click=_new, args=(state, seed))
         st.button(
-            "Question before", key=state.key("rounds.back"), disabled=number == 0, on_click=_to,
+            "Question before",
+            key=state.key("rounds.back"),
+            disabled=number == 0,
+            on_click=_to,
             args=(state, number - 1),
-        )  # fmt: skip
+        )
 
 
 @st.cache_data(max_entries=512, ttl=3600.0, show_spinner="Asking the model", hash_funcs={Question: repr})

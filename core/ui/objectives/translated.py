@@ -20,10 +20,15 @@ def _paired(given: Given) -> tuple[Stage, ...]:
     if not second:
         raise InputUnusable("There is no letter in the second sentence that can be read. Type the same in French.")
     pair = translation.corrupt(
-        [token.piece for token in given.tokens], second, given.vocabulary, given.rng(),
-        rate=given.number("rate") / 100, mask=given.frame["mask"], end=given.frame["sep"],
+        [token.piece for token in given.tokens],
+        second,
+        given.vocabulary,
+        given.rng(),
+        rate=given.number("rate") / 100,
+        mask=given.frame["mask"],
+        end=given.frame["sep"],
         special=given.special,
-    )  # fmt: skip
+    )
     note = "The number under a token is its position, which starts again; the underline marks the second language."
     alone = [
         Stage(example, title)

@@ -41,9 +41,13 @@ def all_figures(view: ResultsView) -> None:
         return
     result_table(kept[(number - 1) * PAGE : number * PAGE], caption="Figures as papers print them")
     st.download_button(
-        f"Download {len(kept):,} figures as CSV", as_csv(kept), file_name="results.csv", mime="text/csv",
-        key=state.key("csv"), on_click="ignore",
-    )  # fmt: skip
+        f"Download {len(kept):,} figures as CSV",
+        as_csv(kept),
+        file_name="results.csv",
+        mime="text/csv",
+        key=state.key("csv"),
+        on_click="ignore",
+    )
 
 
 def filtered(found: Sequence[Result], wanted: dict[str, str | None]) -> list[Result]:
@@ -67,12 +71,29 @@ def as_csv(rows: Sequence[Result]) -> str:
         measure, read = row.measure, citation(row.source)
         lines.writerow(
             (
-                row.system, row.variant, row.size, row.parameters or "", row.counted, measure.dataset, measure.split,
-                measure.metric, measure.unit, row.printed, "yes" if measure.higher else "no", row.paper, row.version,
-                row.place, row.source, row.evidence, ";".join(row.also), "yes" if row.disagrees else "", row.note,
-                read.title, read.url or "",
+                row.system,
+                row.variant,
+                row.size,
+                row.parameters or "",
+                row.counted,
+                measure.dataset,
+                measure.split,
+                measure.metric,
+                measure.unit,
+                row.printed,
+                "yes" if measure.higher else "no",
+                row.paper,
+                row.version,
+                row.place,
+                row.source,
+                row.evidence,
+                ";".join(row.also),
+                "yes" if row.disagrees else "",
+                row.note,
+                read.title,
+                read.url or "",
             )
-        )  # fmt: skip
+        )
     return text.getvalue()
 
 
@@ -83,9 +104,12 @@ def _filter(
     current = state.text(parameter, EVERY)
     every = [EVERY, *options]
     chosen = st.selectbox(
-        title, every, index=every.index(current), format_func=lambda key: key if key == EVERY else shown(key),
+        title,
+        every,
+        index=every.index(current),
+        format_func=lambda key: key if key == EVERY else shown(key),
         key=state.key(parameter),
-    )  # fmt: skip
+    )
     if chosen != current:
         state.set(page=1)
     state.set(**{parameter: None if chosen == EVERY else chosen})
@@ -102,9 +126,13 @@ def _page(pages: int, wanted: dict[str, str | None], state: PageState) -> int:
     if pages > 1:
         number = int(
             st.number_input(
-                f"Page, of {pages}", min_value=1, max_value=pages, value=number, step=1,
+                f"Page, of {pages}",
+                min_value=1,
+                max_value=pages,
+                value=number,
+                step=1,
                 key=state.key(f"page.{'.'.join(map(str, wanted.values()))}"),
             )
-        )  # fmt: skip
+        )
     state.set(page=number)
     return number

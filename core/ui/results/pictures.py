@@ -56,11 +56,15 @@ def part_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot
     alike = len({row.size for row in found}) == 1
     return [
         Dot(
-            _label(row, with_system=not one, with_size=not alike), row.value, row.printed, _colour(row.system),
-            reference=row is ringed, hollow="frozen" in row.variant,
+            _label(row, with_system=not one, with_size=not alike),
+            row.value,
+            row.printed,
+            _colour(row.system),
+            reference=row is ringed,
+            hollow="frozen" in row.variant,
         )
         for row in found
-    ]  # fmt: skip
+    ]
 
 
 def version_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot]:
@@ -72,10 +76,14 @@ def version_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[
         if match is not None:
             made.append(
                 Dot(
-                    _label(row, with_system=True), row.value, row.printed, _colour(row.system), before=match.value,
+                    _label(row, with_system=True),
+                    row.value,
+                    row.printed,
+                    _colour(row.system),
+                    before=match.value,
                     before_printed=match.printed,
                 )
-            )  # fmt: skip
+            )
             former = [old for old in former if old is not match]
     return made
 

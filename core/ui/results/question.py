@@ -44,9 +44,12 @@ def _question(state: PageState) -> Question:
     known = {question.slug: question for question in questions()}
     current = state.text("question", next(iter(known)))
     chosen = st.selectbox(
-        "Question", list(known), index=list(known).index(current), format_func=lambda slug: known[slug].title,
+        "Question",
+        list(known),
+        index=list(known).index(current),
+        format_func=lambda slug: known[slug].title,
         key=state.key("question"),
-    )  # fmt: skip
+    )
     if chosen != current:
         state.set(case=None, measure=None)
     state.set(question=None if chosen == next(iter(known)) else chosen)
@@ -61,9 +64,12 @@ def _case(question: Question, state: PageState) -> Case:
     case = question.case(wanted)
     if len(slugs) > 1:
         chosen = st.selectbox(
-            "Paper", slugs, index=slugs.index(case.slug), format_func=lambda slug: question.case(slug).title,
+            "Paper",
+            slugs,
+            index=slugs.index(case.slug),
+            format_func=lambda slug: question.case(slug).title,
             key=state.key(f"case.{question.slug}"),
-        )  # fmt: skip
+        )
         if chosen != case.slug:
             state.set(measure=None)
         case = question.case(chosen)
@@ -79,9 +85,12 @@ def _measure(case: Case, state: PageState) -> Measure:
         _missing(f"This table has no measure “{wanted[:60]}”. Its usual one is shown.")
         wanted = usual.slug
     chosen = st.selectbox(
-        "Measured on", list(offered), index=list(offered).index(wanted), format_func=lambda slug: offered[slug].title,
+        "Measured on",
+        list(offered),
+        index=list(offered).index(wanted),
+        format_func=lambda slug: offered[slug].title,
         key=state.key(f"measure.{case.slug}.{case.tables[:1]}"),
-    )  # fmt: skip
+    )
     state.set(measure=None if chosen == usual.slug else chosen)
     return offered[chosen]
 

@@ -40,16 +40,20 @@ def citations_list(view: SourcesView) -> None:
     current = state.text("evidence", ALL)
     options: list[str] = [ALL, *(evidence for evidence in meaning if counts[evidence])]
     chosen = st.selectbox(
-        "How it was read", options, index=options.index(current) if current in options else 0,
-        key=state.key("evidence"), width=420,
+        "How it was read",
+        options,
+        index=options.index(current) if current in options else 0,
+        key=state.key("evidence"),
+        width=420,
         format_func=lambda e: "In any way" if e == ALL else f"{e}: {meaning[e]} ({counts[e]})",
-    )  # fmt: skip
+    )
     state.set(evidence=None if chosen == ALL else chosen)
     fitting = [group for group in grouped if chosen in (ALL, group[0].evidence)]
     st.markdown(
-        f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if len(fitting) < len(grouped) else "")
+        f"**{len(fitting)} texts**"
+        + (f" of {len(grouped)}" if len(fitting) < len(grouped) else "")
         + ". A figure that only a lecture repeats is not as good as one that was seen in its paper, so each says which."
-    )  # fmt: skip
+    )
     drawn(kept("sources.citations", lambda before: _list(chosen, base, before)))
 
 

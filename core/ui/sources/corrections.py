@@ -85,9 +85,13 @@ def _menu(state: PageState, name: str, label: str, options: dict[str, str], coun
     current = state.text(name, ALL)
     keys = [ALL, *options]
     chosen = st.selectbox(
-        label, keys, index=keys.index(current) if current in options else 0, key=state.key(name), width=230,
+        label,
+        keys,
+        index=keys.index(current) if current in options else 0,
+        key=state.key(name),
+        width=230,
         format_func=lambda key: "All" if key == ALL else f"{options[key]} ({counts[key]})",
-    )  # fmt: skip
+    )
     state.set(**{name: None if chosen == ALL else chosen})
     return str(chosen)
 
@@ -156,9 +160,11 @@ def _way(slug: str, name: str) -> None:
     except AtlasError:
         return
     st.page_link(
-        f"pages/{system.branch}.py", label=f"Facts of {plain(name)}", icon=":material/north_east:",
+        f"pages/{system.branch}.py",
+        label=f"Facts of {plain(name)}",
+        icon=":material/north_east:",
         query_params={"system": slug, "tab": "facts"},
-    )  # fmt: skip
+    )
 
 
 def _back(state: PageState) -> None:

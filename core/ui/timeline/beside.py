@@ -16,8 +16,19 @@ from core.ui.tables import Link, Part, Row, Table, table
 from core.ui.timeline.frame import TimelineView
 from core.ui.timeline.picture import page_of, sizes_in_words
 
-COLUMNS = ("slug", "name", "year", "month", "organisation", "branch", "also listed under", "parent",
-           "smallest size (parameters)", "largest size (parameters)", "change")  # fmt: skip
+COLUMNS = (
+    "slug",
+    "name",
+    "year",
+    "month",
+    "organisation",
+    "branch",
+    "also listed under",
+    "parent",
+    "smallest size (parameters)",
+    "largest size (parameters)",
+    "change",
+)
 
 
 def notice(view: TimelineView) -> None:
@@ -111,9 +122,13 @@ def same_as_table(view: TimelineView) -> None:
         headings = ("System", "When", "Branch", "Parameters", "From", "What changed")
         table(Table(headings, rows, "The systems of the picture, oldest first", widths=(18, 11, 13, 14, 12, 32)))
         st.download_button(
-            "Save as CSV", as_csv(view.seen), file_name="transformer-family.csv", mime="text/csv",
-            key=view.state.key("csv"), on_click="ignore",
-        )  # fmt: skip
+            "Save as CSV",
+            as_csv(view.seen),
+            file_name="transformer-family.csv",
+            mime="text/csv",
+            key=view.state.key("csv"),
+            on_click="ignore",
+        )
 
 
 def as_csv(shown: Iterable[Entry]) -> str:
@@ -124,11 +139,19 @@ def as_csv(shown: Iterable[Entry]) -> str:
     for entry in shown:
         writer.writerow(
             [
-                entry.slug, entry.name, entry.year, entry.month, entry.organisation, entry.branch or "",
-                " ".join(entry.branches[1:]), entry.parent or "", entry.smallest or "", entry.largest or "",
+                entry.slug,
+                entry.name,
+                entry.year,
+                entry.month,
+                entry.organisation,
+                entry.branch or "",
+                " ".join(entry.branches[1:]),
+                entry.parent or "",
+                entry.smallest or "",
+                entry.largest or "",
                 entry.change,
             ]
-        )  # fmt: skip
+        )
     return out.getvalue()
 
 

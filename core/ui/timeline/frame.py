@@ -84,9 +84,14 @@ def keep(state: PageState, until: int) -> None:
 
 def _axis(state: PageState) -> str:
     chosen = st.segmented_control(
-        "Arranged", list(AXES), default=state.text("axis", "branch"), required=True, key=state.key("axis"),
-        format_func=AXES.__getitem__, label_visibility="collapsed",
-    )  # fmt: skip
+        "Arranged",
+        list(AXES),
+        default=state.text("axis", "branch"),
+        required=True,
+        key=state.key("axis"),
+        format_func=AXES.__getitem__,
+        label_visibility="collapsed",
+    )
     state.set(axis=chosen)
     return str(chosen)
 
@@ -100,9 +105,14 @@ def _branches(state: PageState) -> tuple[str, ...]:
     label = "all" if len(now) == len(BRANCHES) else some or "none"
     with st.popover(f"Branches: {label}", key=state.key("branches.open")):
         chosen = st.pills(
-            "Branches", list(BRANCHES), selection_mode="multi", key=state.key("branches"), default=before,
-            format_func=BRANCH_TITLES.__getitem__, label_visibility="collapsed",
-        )  # fmt: skip
+            "Branches",
+            list(BRANCHES),
+            selection_mode="multi",
+            key=state.key("branches"),
+            default=before,
+            format_func=BRANCH_TITLES.__getitem__,
+            label_visibility="collapsed",
+        )
         st.caption("A system counts under every branch where it is listed.")
     kept = tuple(branch for branch in BRANCHES if branch in chosen)
     state.set(branches=None if len(kept) == len(BRANCHES) else kept)
@@ -113,10 +123,14 @@ def _system(state: PageState, names: dict[str, str]) -> str | None:
     slugs = ["", *sorted(names, key=lambda slug: names[slug].lower())]
     current = state.text("system")
     chosen = st.selectbox(
-        "Line of descent", slugs, index=slugs.index(current) if current in slugs else 0, key=state.key("system"),
-        format_func=lambda slug: f"Line of {names[slug]}" if slug else "No line lit", width=300,
+        "Line of descent",
+        slugs,
+        index=slugs.index(current) if current in slugs else 0,
+        key=state.key("system"),
+        format_func=lambda slug: f"Line of {names[slug]}" if slug else "No line lit",
+        width=300,
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     state.set(system=chosen or None)
     return chosen or None
 

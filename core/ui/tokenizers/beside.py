@@ -54,20 +54,29 @@ def beside(view: TokenizersView) -> None:
 def _counts(view: TokenizersView, cuts: list[Cut]) -> None:
     rows: list[Row] = [
         (
-            label(one.by), f"{one.by.size:,}" if one.by.size else "none", f"{one.count:,}", f"{one.characters:.2f}",
-            f"{one.bytes:.2f}", lost(one).told(),
+            label(one.by),
+            f"{one.by.size:,}" if one.by.size else "none",
+            f"{one.count:,}",
+            f"{one.characters:.2f}",
+            f"{one.bytes:.2f}",
+            lost(one).told(),
         )
         for one in cuts
-    ]  # fmt: skip
+    ]
     table(Table(_HEADINGS, rows, "Tokens of the text", (24, 12, 10, 12, 12, 30), numeric=(1, 2, 3, 4)))
     raw: list[dict[str, Any]] = [
         {
-            "tokeniser": label(one.by), "vocabulary": one.by.size or None, "tokens": one.count,
-            "characters a token": round(one.characters, 4), "bytes a token": round(one.bytes, 4),
-            "unknown tokens": len(one.unknown), "exact": one.text == one.decoded, "comes back as": visible(one.decoded),
+            "tokeniser": label(one.by),
+            "vocabulary": one.by.size or None,
+            "tokens": one.count,
+            "characters a token": round(one.characters, 4),
+            "bytes a token": round(one.bytes, 4),
+            "unknown tokens": len(one.unknown),
+            "exact": one.text == one.decoded,
+            "comes back as": visible(one.decoded),
         }
         for one in cuts
-    ]  # fmt: skip
+    ]
     take_away(view.state, raw, "token-counts")
 
 
@@ -84,11 +93,16 @@ def _pieces(view: TokenizersView, cuts: list[Cut]) -> None:
             "to": token.end,
             "bytes": len(chosen.text[max(0, token.start) : max(0, token.end)].encode()),
             "stands for": visible(chosen.text[max(0, token.start) : max(0, token.end)]),
-            "is": "unknown" if i in chosen.unknown else "special" if token.special
-            else "goes on" if token.continuation else "begins",
+            "is": "unknown"
+            if i in chosen.unknown
+            else "special"
+            if token.special
+            else "goes on"
+            if token.continuation
+            else "begins",
         }
         for i, token in enumerate(chosen.tokens)
-    ]  # fmt: skip
+    ]
     st.dataframe(raw, hide_index=True, alt=f"Every piece of the text: {label(by)}")
     st.caption(f"The ids give back: “{_plain(chosen.decoded)}”")
     take_away(view.state, raw, "pieces")

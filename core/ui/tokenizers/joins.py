@@ -41,9 +41,10 @@ def joins_of(view: TokenizersView, one: Known, word: str) -> None:
             [(step.at, shown(one, step.left + step.right), step.rank) for step in found[:done]],
             dark=dark(),
         ),
-        key=state.key("joins"), config={"displaylogo": False},
+        key=state.key("joins"),
+        config={"displaylogo": False},
         alt=f"Tree of {done} of {len(found)} joins that make {len(pieces)} pieces of {len(letters)} {units}.",
-    )  # fmt: skip
+    )
     told(
         f"**Try** a misspelling, or a word with an accent. **Notice** that the order is not from left to right: of "
         f"all pairs that stand side by side, the one that was learnt earliest of {len(known):,} is joined first."

@@ -24,9 +24,14 @@ def by_language(view: TokenizersView) -> None:
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         measure = st.segmented_control(
-            "Measure", list(MEASURES), format_func=lambda one: MEASURES[one], key=state.key("measure"), required=True,
-            default=state.text("measure", "characters"), label_visibility="collapsed",
-        )  # fmt: skip
+            "Measure",
+            list(MEASURES),
+            format_func=lambda one: MEASURES[one],
+            key=state.key("measure"),
+            required=True,
+            default=state.text("measure", "characters"),
+            label_visibility="collapsed",
+        )
         state.set(measure=measure)
         shown = choose_shown(state, view.known, _USUAL)
     known = languages()
@@ -41,9 +46,10 @@ def by_language(view: TokenizersView) -> None:
     )
     st.plotly_chart(
         dots([spoken.name for spoken in known], series, MEASURES[cast(Measure, measure)], dark=dark()),
-        key=state.key("languages"), config={"displaylogo": False},
+        key=state.key("languages"),
+        config={"displaylogo": False},
         alt=f"{MEASURES[cast(Measure, measure)]} of the same two sentences in {len(known)} languages. {said}.",
-    )  # fmt: skip
+    )
     noted(
         "Hollow marks: a part of the text became the unknown token, so the number flatters. Those at the right end "
         "lie beyond it."
@@ -58,21 +64,32 @@ def by_language(view: TokenizersView) -> None:
     slugs = [spoken.slug for spoken in known]
     at = slugs.index(state.text("language")) if state.text("language") in slugs else len(slugs) - 2
     slug = st.selectbox(
-        "Read it as they do", slugs, index=at, key=state.key("language"), width=270,
+        "Read it as they do",
+        slugs,
+        index=at,
+        key=state.key("language"),
+        width=270,
         format_func=lambda one: f"{known[slugs.index(one)].name} ({known[slugs.index(one)].script})",
-    )  # fmt: skip
+    )
     state.set(language=None if slug == slugs[-2] else slug)
     draw([block(cuts[one.slug, slug]) for one in shown], key=state.key("runs.html"), title="One text in one language")
     raw: list[dict[str, Any]] = [
         {
-            "language": spoken.name, "script": spoken.script, "tokeniser": label(one), "tokens": cut.count,
-            "characters": len(spoken.text), "bytes": len(spoken.text.encode()),
-            "characters a token": round(cut.characters, 3), "bytes a token": round(cut.bytes, 3),
+            "language": spoken.name,
+            "script": spoken.script,
+            "tokeniser": label(one),
+            "tokens": cut.count,
+            "characters": len(spoken.text),
+            "bytes": len(spoken.text.encode()),
+            "characters a token": round(cut.characters, 3),
+            "bytes a token": round(cut.bytes, 3),
             "tokens, English = 1": round(cut.count / max(1, cuts[one.slug, slugs[0]].count), 3),
             "unknown tokens": len(cut.unknown),
         }
-        for spoken in known for one in shown for cut in [cuts[one.slug, spoken.slug]]
-    ]  # fmt: skip
+        for spoken in known
+        for one in shown
+        for cut in [cuts[one.slug, spoken.slug]]
+    ]
     with st.expander("Every number"):
         st.dataframe(raw, hide_index=True, alt="Tokens of the same text by language and tokeniser")
         take_away(state, raw, "languages")

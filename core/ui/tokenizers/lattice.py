@@ -40,10 +40,11 @@ def lattice_of(view: TokenizersView, one: Known, word: str) -> None:
     draw([run(_tokens(best), "The best cut", unknown=_unknown(best))])
     st.plotly_chart(
         figures.lattice(_seen(word), found.edges, unigram.weights(found), best.edges, dark=dark()),
-        key=state.key("lattice"), config={"displaylogo": False},
+        key=state.key("lattice"),
+        config={"displaylogo": False},
         alt=f"Lattice of {len(found.edges)} pieces for {word}; the best of {unigram.ways(found):,} cuts is "
         + _name(best),
-    )  # fmt: skip
+    )
     told(
         f"**Try** a longer word, or a misspelling. **Notice** that there are {unigram.ways(found):,} ways to cut this "
         "one, and that a long piece wins because every further piece costs another factor below one."
@@ -52,9 +53,11 @@ def lattice_of(view: TokenizersView, one: Known, word: str) -> None:
     names = [_name(path) for path in paths]
     st.markdown(f"**The {len(paths)} best cuts, as shares of all**")
     st.plotly_chart(
-        guess_bars(names, likely, figures.ACCENT[dark()], dark=dark()), key=state.key("best"),
-        config={"displayModeBar": False}, alt=bars_alt(names, likely, "The best cuts"),
-    )  # fmt: skip
+        guess_bars(names, likely, figures.ACCENT[dark()], dark=dark()),
+        key=state.key("best"),
+        config={"displayModeBar": False},
+        alt=bars_alt(names, likely, "The best cuts"),
+    )
     raw: list[dict[str, Any]] = [
         {"cut": name, "log P": round(path.score, 4), "share of all": share, "pieces": len(path.edges)}
         for name, path, share in zip(names, paths, likely, strict=True)
@@ -69,12 +72,20 @@ def lattice_of(view: TokenizersView, one: Known, word: str) -> None:
         weights = unigram.weights(found)
         st.dataframe(
             [
-                {"piece": edge.piece, "from": edge.start, "to": edge.end, "log p": round(edge.score, 3),
-                 "on the best cut": edge in best.edges, "share of the cuts": round(weight, 4), "known": edge.known}
+                {
+                    "piece": edge.piece,
+                    "from": edge.start,
+                    "to": edge.end,
+                    "log p": round(edge.score, 3),
+                    "on the best cut": edge in best.edges,
+                    "share of the cuts": round(weight, 4),
+                    "known": edge.known,
+                }
                 for edge, weight in zip(found.edges, weights, strict=True)
             ],
-            hide_index=True, alt="Every piece that fits between two gaps of the word",
-        )  # fmt: skip
+            hide_index=True,
+            alt="Every piece that fits between two gaps of the word",
+        )
 
 
 def _draws(state: PageState, found: Lattice) -> None:
@@ -85,18 +96,20 @@ def _draws(state: PageState, found: Lattice) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         alpha = st.slider("α", 0.0, 5.0, state.real("alpha", 1.0), 0.05, key=state.key("alpha"), width=300)
-        seed = int(
-            st.number_input("Seed", 0, 2**31 - 1, state.number("seed"), key=state.key("seed"), width=160) or 0
-        )  # fmt: skip
+        seed = int(st.number_input("Seed", 0, 2**31 - 1, state.number("seed"), key=state.key("seed"), width=160) or 0)
     state.set(alpha=float(alpha), seed=seed)
     random = Random(seed)
     drawn = Counter(unigram.sample(found, random, alpha) for _ in range(_DRAWN))
     whole = unigram.total(found, alpha)
     rows: list[Row] = [
-        (_name(path), str(count), f"{_DRAWN * exp(alpha * path.score - whole):.1f}",
-         percent(exp(alpha * path.score - whole)))
+        (
+            _name(path),
+            str(count),
+            f"{_DRAWN * exp(alpha * path.score - whole):.1f}",
+            percent(exp(alpha * path.score - whole)),
+        )
         for path, count in drawn.most_common(10)
-    ]  # fmt: skip
+    ]
     headings = ("Cut", f"Of {_DRAWN} drawn", "Expected", "Probability")
     table(Table(headings, rows, "Cuts drawn by chance", (52, 16, 16, 16), numeric=(1, 2, 3)))
     if len(drawn) > 10:
@@ -110,10 +123,18 @@ def _draws(state: PageState, found: Lattice) -> None:
 
 def _tokens(path: Path) -> list[Token]:
     return [
-        Token(-1, edge.piece, edge.piece.removeprefix("▁"), edge.start, edge.end, False, bool(i),
-              edge.piece.startswith("▁"))
+        Token(
+            -1,
+            edge.piece,
+            edge.piece.removeprefix("▁"),
+            edge.start,
+            edge.end,
+            False,
+            bool(i),
+            edge.piece.startswith("▁"),
+        )
         for i, edge in enumerate(path.edges)
-    ]  # fmt: skip
+    ]
 
 
 def _name(path: Path) -> str:

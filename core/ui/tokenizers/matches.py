@@ -41,10 +41,12 @@ def matches_of(view: TokenizersView, one: Known, word: str) -> None:
         ]
         draw([run(tokens, "Pieces")])
     st.plotly_chart(
-        figures.tries(word, found.tries, dark=dark()), key=state.key("tries"), config={"displaylogo": False},
+        figures.tries(word, found.tries, dark=dark()),
+        key=state.key("tries"),
+        config={"displaylogo": False},
         alt=f"{len(found.tries)} looks into the vocabulary for {word}, longest first; "
         f"{sum(one.found for one in found.tries)} found a piece.",
-    )  # fmt: skip
+    )
     if len(found.tries) > figures.TRIES:
         st.caption(f"The first {figures.TRIES} of {len(found.tries):,} looks are drawn; the table has all.")
     told(

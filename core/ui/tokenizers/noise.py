@@ -58,9 +58,11 @@ def noise(view: TokenizersView) -> None:
     both = tuple(_pair(one, before, after) for one, before, after in pairs)
     said = "; ".join(f"{one.reader}: {len(one.clean)} clean, {len(one.noisy)} noisy" for one in both)
     st.plotly_chart(
-        token_bars(both, ACCENT[dark()], dark=dark()), key=state.key("noise.bars"), config={"displaylogo": False},
+        token_bars(both, ACCENT[dark()], dark=dark()),
+        key=state.key("noise.bars"),
+        config={"displaylogo": False},
         alt=f"Tokens of the clean and of the noisy text. {said}.",
-    )  # fmt: skip
+    )
     draw(
         [block(after) for _, _, after in pairs],
         key=state.key("runs.html"),
@@ -86,18 +88,27 @@ def _controls(state: PageState) -> tuple[Noise, float | None, int]:
         kinds = list(KINDS)
         current = state.text("noise", kinds[0])
         kind = st.selectbox(
-            "Noise", kinds, index=kinds.index(cast(Noise, current)), format_func=lambda one: KINDS[one],
-            key=state.key("noise"), width=230,
-        )  # fmt: skip
+            "Noise",
+            kinds,
+            index=kinds.index(cast(Noise, current)),
+            format_func=lambda one: KINDS[one],
+            key=state.key("noise"),
+            width=230,
+        )
         state.set(noise=None if kind == kinds[0] else kind)
         rate = None
         usual = _USUAL.get(kind)
         if usual is not None:
             standard = round(100 * usual)
             percent = st.slider(
-                "Characters hit", 0, 100, state.number("rate", standard), format="%d %%",
-                key=state.key(f"rate.{kind}"), width=230,
-            )  # fmt: skip
+                "Characters hit",
+                0,
+                100,
+                state.number("rate", standard),
+                format="%d %%",
+                key=state.key(f"rate.{kind}"),
+                width=230,
+            )
             state.set(rate=None if percent == standard else percent)
             rate = percent / 100
         else:
@@ -126,8 +137,17 @@ def _all_kinds(state: PageState, text: str, seed: int, shown: tuple[Known, ...])
             growth = after.count / max(1, before.count)
             strange = f"{len(after.unknown)} unknown" if after.unknown else ""
             cells.append((f"× {growth:.2f}", strange))
-            raw.append({"noise": KINDS[kind], "noisy text": given, "tokeniser": label(one), "clean": before.count,
-                        "noisy": after.count, "growth": round(growth, 4), "unknown": len(after.unknown)})  # fmt: skip
+            raw.append(
+                {
+                    "noise": KINDS[kind],
+                    "noisy text": given,
+                    "tokeniser": label(one),
+                    "clean": before.count,
+                    "noisy": after.count,
+                    "growth": round(growth, 4),
+                    "unknown": len(after.unknown),
+                }
+            )
         where = "in the paper" if kind in _PAPER else "in its first version" if kind == "mutate" else "ours"
         rows.append(((KINDS[kind], where), *cells))
     st.markdown("**Every kind at its usual rate: tokens of the noisy text for each of the clean one**")
@@ -140,6 +160,8 @@ def _all_kinds(state: PageState, text: str, seed: int, shown: tuple[Known, ...])
 
 def _pair(one: Known, before: Cut, after: Cut) -> Pair:
     return Pair(
-        label(one), tuple(token.text for token in before.tokens), tuple(token.text for token in after.tokens),
+        label(one),
+        tuple(token.text for token in before.tokens),
+        tuple(token.text for token in after.tokens),
         len(after.unknown),
-    )  # fmt: skip
+    )

@@ -28,9 +28,12 @@ def text_box(state: PageState, name: str = "text", default: str = DEFAULT, sampl
     with st.popover("Samples"):
         for title, sample in samples.items():
             st.button(
-                f"{title}: {plain(_short(sample))}", key=state.key(f"{name}.sample.{title}"), on_click=_take,
-                args=(slot, sample), width="stretch",
-            )  # fmt: skip
+                f"{title}: {plain(_short(sample))}",
+                key=state.key(f"{name}.sample.{title}"),
+                on_click=_take,
+                args=(slot, sample),
+                width="stretch",
+            )
     state.set(**{name: None if text == default else text})
     return text
 
@@ -43,9 +46,13 @@ def choose_shown(state: PageState, found: Sequence[Known], usual: Sequence[str] 
     wanted = state.words("shown")
     with st.popover("Tokenisers", icon=":material/tune:"):
         chosen = st.pills(
-            "Shown", slugs, selection_mode="multi", default=default if wanted is None else list(wanted),
-            format_func=names.__getitem__, key=state.key("shown"),
-        )  # fmt: skip
+            "Shown",
+            slugs,
+            selection_mode="multi",
+            default=default if wanted is None else list(wanted),
+            format_func=names.__getitem__,
+            key=state.key("shown"),
+        )
         st.caption("Models here that read through the very same file share one entry.")
     chosen = [slug for slug in slugs if slug in chosen] or default
     state.set(shown=None if chosen == [slug for slug in slugs if slug in default] else tuple(chosen))
@@ -58,9 +65,14 @@ def inner(state: PageState, name: str, options: Mapping[str, str], first: str) -
     :param options: what each is called, by its word in the link.
     """
     chosen = st.segmented_control(
-        "What stands below", list(options), default=state.text(name, first), required=True, key=state.key(name),
-        format_func=options.__getitem__, label_visibility="collapsed",
-    )  # fmt: skip
+        "What stands below",
+        list(options),
+        default=state.text(name, first),
+        required=True,
+        key=state.key(name),
+        format_func=options.__getitem__,
+        label_visibility="collapsed",
+    )
     state.set(**{name: chosen})
     return str(chosen)
 

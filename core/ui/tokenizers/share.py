@@ -43,11 +43,13 @@ def share(view: TokenizersView) -> None:
     )
     drawn = [Bar(_name(one, every), one.reads, one.writes, one.total) for one in found if one.vocabulary]
     st.plotly_chart(
-        bars(drawn, dark=dark()), key=state.key("shares"), config={"displaylogo": False},
+        bars(drawn, dark=dark()),
+        key=state.key("shares"),
+        config={"displaylogo": False},
         alt=f"The vocabulary's share of the parameters of {len(ends)} networks, from "
         f"{_name(ends[0], True)}, {percent(ends[0].share)}, down to {_name(ends[-1], True)}, "
         f"{percent(ends[-1].share)}.",
-    )  # fmt: skip
+    )
     told(
         "**Try** every size. **Notice** how the share of one family falls with its size while the vocabulary stays, "
         "and who scores words with a matrix of its own: mT5, Llama and others untie the two, T5 here does not."
@@ -66,10 +68,17 @@ def share(view: TokenizersView) -> None:
     with st.expander("Every number", expanded=False):
         table(Table(headings, rows, "The vocabulary's share", (26, 18, 22, 22, 12), numeric=(1, 2, 3, 4)))
         raw: list[dict[str, Any]] = [
-            {"system": one.system, "size": one.size, "vocabulary": one.vocabulary, "reads": one.reads,
-             "scores, own": one.writes, "parameters": one.total, "share": round(one.share, 6)}
+            {
+                "system": one.system,
+                "size": one.size,
+                "vocabulary": one.vocabulary,
+                "reads": one.reads,
+                "scores, own": one.writes,
+                "parameters": one.total,
+                "share": round(one.share, 6),
+            }
             for one in found
-        ]  # fmt: skip
+        ]
         take_away(state, raw, "vocabulary-share")
     noted(
         "Counted from the same module trees as everywhere here. A tree without a scoring head (BERT’s trunk, for "

@@ -29,9 +29,14 @@ def steps(view: TokenizersView) -> None:
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         method = st.segmented_control(
-            "How", list(METHODS), format_func=METHODS.__getitem__, key=state.key("method"),
-            default=state.text("method", "bpe"), required=True, label_visibility="collapsed",
-        )  # fmt: skip
+            "How",
+            list(METHODS),
+            format_func=METHODS.__getitem__,
+            key=state.key("method"),
+            default=state.text("method", "bpe"),
+            required=True,
+            label_visibility="collapsed",
+        )
         state.set(method=method)
         typed = st.text_input("A word", state.text("word", WORD), key=state.key("word"), width=200) or ""
         state.set(word=None if typed == WORD else typed)
@@ -74,8 +79,12 @@ def _choose(state: PageState, one: Known, typed: str) -> str:
     longest = max(range(len(parts)), key=lambda i: len(parts[i]))
     at = min(state.number("part", longest + 1), len(parts)) - 1
     picked = st.pills(
-        f"Cut into {len(parts)} words before anything else; which one", range(len(parts)), default=at, required=True,
-        format_func=lambda i: f"{i + 1}: {shown(one, parts[i])}", key=state.key(f"part.{one.slug}.{typed[:MOST]}"),
-    )  # fmt: skip
+        f"Cut into {len(parts)} words before anything else; which one",
+        range(len(parts)),
+        default=at,
+        required=True,
+        format_func=lambda i: f"{i + 1}: {shown(one, parts[i])}",
+        key=state.key(f"part.{one.slug}.{typed[:MOST]}"),
+    )
     state.set(part=None if picked == longest else picked + 1)
     return parts[picked]

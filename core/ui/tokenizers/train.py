@@ -38,16 +38,24 @@ def training(view: TokenizersView) -> None:
     """
     state = view.state
     kind = st.segmented_control(
-        "Kind", list(KINDS), format_func=KINDS.__getitem__, key=state.key("kind"), default=state.text("kind", "bpe"),
-        required=True, label_visibility="collapsed",
-    )  # fmt: skip
+        "Kind",
+        list(KINDS),
+        format_func=KINDS.__getitem__,
+        key=state.key("kind"),
+        default=state.text("kind", "bpe"),
+        required=True,
+        label_visibility="collapsed",
+    )
     state.set(kind=kind)
     shown, typed = st.columns([1.8, 1], gap="large")  # the picture first, also where columns stand below each other
     with typed:
         text = st.text_area(
-            "Learns from", state.text("corpus", TALE), height=200, key=state.key("corpus"),
+            "Learns from",
+            state.text("corpus", TALE),
+            height=200,
+            key=state.key("corpus"),
             help=f"Up to {MOST_TEXT:,} characters",
-        )  # fmt: skip
+        )
         state.set(corpus=None if text == TALE else text)
         test = st.text_area("Then cuts", state.text("test", TALE_TEST), height=90, key=state.key("test"))
         state.set(test=None if test == TALE_TEST else test)
@@ -99,11 +107,13 @@ def _curve(state: PageState, found: Trained, sentence: Sequence[str], size: int,
     of_text = [(one.size, 100 * one.tokens / max(1, text)) for one in found.stages]
     of_test = [(at, 100 * sum(map(len, found.cut(sentence, at))) / max(1, test)) for at in chosen]
     st.plotly_chart(
-        growth(of_text, of_test, size, dark=dark()), key=state.key("growth"), config={"displaylogo": False},
+        growth(of_text, of_test, size, dark=dark()),
+        key=state.key("growth"),
+        config={"displaylogo": False},
         alt=f"Tokens for 100 characters fall from {of_text[0][1]:.0f} with {of_text[0][0]} pieces to "
         f"{of_text[-1][1]:.0f} with {of_text[-1][0]}; of the test sentence from {of_test[0][1]:.0f} to "
         f"{of_test[-1][1]:.0f}.",
-    )  # fmt: skip
+    )
 
 
 def _at_each_size(state: PageState, found: Trained, sentence: Sequence[str], size: int) -> None:
@@ -132,10 +142,17 @@ def _learnt(state: PageState, found: Trained, size: int) -> None:
     if found.learning is not None:
         most = found.learning.at(size)
         raw = [
-            {"number": number, "left": visible(one.left), "right": visible(one.right), "piece": visible(one.joined),
-             "how often": one.count, "tokens of the text after it": one.tokens, "in the vocabulary": number <= most}
+            {
+                "number": number,
+                "left": visible(one.left),
+                "right": visible(one.right),
+                "piece": visible(one.joined),
+                "how often": one.count,
+                "tokens of the text after it": one.tokens,
+                "in the vocabulary": number <= most,
+            }
             for number, one in enumerate(found.learning.joins, start=1)
-        ]  # fmt: skip
+        ]
         st.caption(
             f"It began with {len(found.learning.alphabet)} signs: "
             + " ".join(f"`{visible(sign)}`" for sign in found.learning.alphabet[:120] if "`" not in sign)
@@ -146,10 +163,14 @@ def _learnt(state: PageState, found: Trained, size: int) -> None:
         scores = next(one for one, stage in zip(found.scores, found.stages, strict=True) if stage.size == size)
         last = found.scores[-1]
         raw = [
-            {"piece": visible(piece), "probability": round(exp(scores[piece]), 6) if piece in scores else None,
-             "log p": round(scores[piece], 3) if piece in scores else None, "kept": piece in scores}
+            {
+                "piece": visible(piece),
+                "probability": round(exp(scores[piece]), 6) if piece in scores else None,
+                "log p": round(scores[piece], 3) if piece in scores else None,
+                "kept": piece in scores,
+            }
             for piece in sorted({**last, **scores}, key=lambda p: (p not in scores, -scores.get(p, last.get(p, 0)), p))
-        ]  # fmt: skip
+        ]
         st.caption("Those that were dropped on the way down to this size stand last.")
     if not raw:
         st.caption("Nothing was joined: no pair of signs occurs twice.")

@@ -79,11 +79,14 @@ def model_menu(
     first = first if first in offered else next(iter(offered))
     wanted = view.state.text(name, first)
     slug = st.selectbox(
-        "Live model", list(offered), index=list(offered).index(wanted if wanted in offered else first),
+        "Live model",
+        list(offered),
+        index=list(offered).index(wanted if wanted in offered else first),
         format_func=lambda slug: f"{offered[slug].name} · {BRANCH_TITLES.get(offered[slug].branch, '')}",
-        key=view.state.key(f"{name}.{view.section}.{len(offered)}"), width=350,
+        key=view.state.key(f"{name}.{view.section}.{len(offered)}"),
+        width=350,
         help="What really runs here; the zoo says how each was trained",
-    )  # fmt: skip
+    )
     if slug != wanted:
         view.state.set(layer=None)
     view.state.set(**{name: None if slug == first else slug})

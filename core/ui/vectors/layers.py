@@ -53,20 +53,30 @@ def contextual_layers(view: VectorsView) -> None:
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         over = st.segmented_control(
-            "Sentences", ["kept", "own"], default=state.text("over", "kept"), required=True, key=state.key("over"),
+            "Sentences",
+            ["kept", "own"],
+            default=state.text("over", "kept"),
+            required=True,
+            key=state.key("over"),
             format_func=lambda one: f"{COUNT} held out" if one == "kept" else "your own",
             help="Measured at the desk over all English sentences that come with the Atlas and that no model was "
             "trained on; or live, over yours",
-        )  # fmt: skip
+        )
         measure = st.selectbox(
-            "Measure", list(MEASURES), index=list(MEASURES).index(state.text("measure", "self")),
-            format_func=lambda one: MEASURES[one][0], key=state.key("measure"), width=260,
-        )  # fmt: skip
+            "Measure",
+            list(MEASURES),
+            index=list(MEASURES).index(state.text("measure", "self")),
+            format_func=lambda one: MEASURES[one][0],
+            key=state.key("measure"),
+            width=260,
+        )
         less = measure != "strangers" and st.toggle(
-            "less what strangers share", state.text("less", "yes") == "yes", key=state.key("less"),
+            "less what strangers share",
+            state.text("less", "yes") == "yes",
+            key=state.key("less"),
             help="Takes off what the layer gives for words of different sentences, since in some layers all vectors "
             "point one way",
-        )  # fmt: skip
+        )
     state.set(over=over, measure=measure)
     if measure != "strangers":
         state.set(less=None if less else "no")
@@ -103,9 +113,13 @@ def _models(view: VectorsView, measured: bool) -> list[CheckpointSpec]:
     wanted = view.state.words("models")
     start = usual if wanted is None else [slug for slug in wanted if slug in offered]
     chosen = st.multiselect(
-        "Models", offered, default=start[:MOST], format_func=lambda slug: view.specs[slug].name, max_selections=MOST,
+        "Models",
+        offered,
+        default=start[:MOST],
+        format_func=lambda slug: view.specs[slug].name,
+        max_selections=MOST,
         key=view.state.key(f"models.{measured}"),
-    )  # fmt: skip
+    )
     view.state.set(models=None if chosen == usual else tuple(chosen))
     return [view.specs[slug] for slug in chosen]
 
@@ -136,10 +150,12 @@ def _own(view: VectorsView, chosen: Sequence[CheckpointSpec]) -> Found:
         counted = measured.words
     if found and counted:
         said = ", ".join(f"{word} ({count})" for word, count in counted[:12])
-        st.caption(plain(
-            f"{len(counted)} words stand in {OWN_FEWEST} of your sentences or more and are counted: {said}"
-            f"{' and others' if len(counted) > 12 else ''}. A few sentences give rough numbers."
-        ))  # fmt: skip
+        st.caption(
+            plain(
+                f"{len(counted)} words stand in {OWN_FEWEST} of your sentences or more and are counted: {said}"
+                f"{' and others' if len(counted) > 12 else ''}. A few sentences give rough numbers."
+            )
+        )
     elif found:
         st.caption("No word stands in two of your sentences, so nothing can be said of how words change.")
     return found
@@ -163,13 +179,21 @@ def _drawn(found: Found, measure: str, less: bool, state: PageState) -> None:
     ticks = ["emb.", *(str(i) for i in range(1, max(len(line.values) for line in lines)))]
     title, means = MEASURES[measure]
     st.plotly_chart(
-        depth.curves(lines, title.lower(), ticks, dark=dark, height=420), key=state.key("contextual"),
-        config=saved_as("atlas-contextual"), alt=depth.alt(lines, title, ticks),
-    )  # fmt: skip
+        depth.curves(lines, title.lower(), ticks, dark=dark, height=420),
+        key=state.key("contextual"),
+        config=saved_as("atlas-contextual"),
+        alt=depth.alt(lines, title, ticks),
+    )
     noted(f"{title}: {means}{', less what strangers share' if less else ''}. emb. is what the first layer reads.")
     with st.expander("The numbers"):
-        rows = [(line.name, *("" if v is None else f"{v:.3f}" for v in line.values),
-                 *[""] * (len(ticks) - len(line.values))) for line in lines]  # fmt: skip
+        rows = [
+            (
+                line.name,
+                *("" if v is None else f"{v:.3f}" for v in line.values),
+                *[""] * (len(ticks) - len(line.values)),
+            )
+            for line in lines
+        ]
         share = (100 - 28) // len(ticks)
         table(Table(("Model", *ticks), rows, title, (28, *[share] * len(ticks)), tuple(range(1, len(ticks) + 1))))
         take_away(state, _rows(found), "contextual")
@@ -190,16 +214,18 @@ def _words(found: Found, state: PageState) -> None:
     slugs = [slug for slug in found if kept.words(slug)]
     wanted = state.text("of", slugs[0])
     slug = st.selectbox(
-        "Of", slugs, index=slugs.index(wanted if wanted in slugs else slugs[0]),
-        format_func=lambda one: found[one][0].name, key=state.key(f"of.{'.'.join(slugs)}"), width=300,
+        "Of",
+        slugs,
+        index=slugs.index(wanted if wanted in slugs else slugs[0]),
+        format_func=lambda one: found[one][0].name,
+        key=state.key(f"of.{'.'.join(slugs)}"),
+        width=300,
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     state.set(of=None if slug == slugs[0] else slug)
     every = sorted(kept.words(slug), key=lambda word: word[2][-1])
     ends = [("change most", every[:10]), ("change least", every[-10:][::-1])]
-    rows = [
-        (what, ", ".join(f"{word} {values[-1]:.2f}" for word, _, values in words)) for what, words in ends
-    ]  # fmt: skip
+    rows = [(what, ", ".join(f"{word} {values[-1]:.2f}" for word, _, values in words)) for what, words in ends]
     table(Table(("Words that", "after the last layer, with their self-similarity"), rows, "Words", (22, 78)))
     told(
         f"Of {len(every)} words that stand in five sentences or more. The paper found stopwords among those that "
@@ -208,10 +234,12 @@ def _words(found: Found, state: PageState) -> None:
     )
     take_away(
         state,
-        [{"model": slug, "word": word, "sentences": count} | {f"layer {i}": v for i, v in enumerate(values)}
-         for word, count, values in kept.words(slug)],
+        [
+            {"model": slug, "word": word, "sentences": count} | {f"layer {i}": v for i, v in enumerate(values)}
+            for word, count, values in kept.words(slug)
+        ],
         f"{slug}-words",
-    )  # fmt: skip
+    )
 
 
 def _how() -> None:

@@ -92,10 +92,14 @@ def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float
     for layer, slot in enumerate(slots):
         name = "embeddings" if layer == 0 else f"layer {layer}"
         st.slider(
-            f"{name}: $w_{layer}$, share $s_{layer}$ = {shares[layer]:.2f}", -REACH, REACH, key=slot,
-            persist_state="page", step=STEP,
+            f"{name}: $w_{layer}$, share $s_{layer}$ = {shares[layer]:.2f}",
+            -REACH,
+            REACH,
+            key=slot,
+            persist_state="page",
+            step=STEP,
             format="%.1f",
-        )  # fmt: skip
+        )
     even = len(set(raw)) == 1
     state.set(weights=() if even else tuple(round(10 * (value + REACH)) for value in raw))
     return raw
@@ -104,11 +108,13 @@ def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float
 def _gamma(state: PageState) -> tuple[float, bool]:
     gamma = st.slider(
         "length: $\\gamma$", 0.1, 4.0, state.real("gamma", 1.0), 0.1, key=state.key("gamma"), format="%.1f"
-    )  # fmt: skip
+    )
     norm = st.toggle(
-        "normalise each layer first", state.text("norm", "yes") == "yes", key=state.key("norm"),
+        "normalise each layer first",
+        state.text("norm", "yes") == "yes",
+        key=state.key("norm"),
         help="Gives every layer's vectors the same length, so that a share means a share",
-    )  # fmt: skip
+    )
     state.set(gamma=None if gamma == 1.0 else gamma, norm=None if norm else "no")
     return float(gamma), bool(norm)
 
@@ -120,15 +126,21 @@ def _ready(spec: CheckpointSpec, state: PageState) -> None:
         if layers < 0:
             st.caption("No task was learned with this model.")
             return
-        sets = {"All layers alike": [0.0] * (layers + 1), "The embeddings alone": [REACH, *[-REACH] * layers],
-                "The last layer alone": [*[-REACH] * layers, REACH]}  # fmt: skip
+        sets = {
+            "All layers alike": [0.0] * (layers + 1),
+            "The embeddings alone": [REACH, *[-REACH] * layers],
+            "The last layer alone": [*[-REACH] * layers, REACH],
+        }
         for task, one in kept.learned(spec.slug).items():
             sets[f"Learned: {TASKS[task][0]}"] = as_raw(one.weights)
         for number, (name, values) in enumerate(sets.items()):
             st.button(
-                name, key=state.key(f"ready.weights.{number}"), on_click=_take, width="stretch",
+                name,
+                key=state.key(f"ready.weights.{number}"),
+                on_click=_take,
+                width="stretch",
                 args=(_slots(spec, layers, state), values),
-            )  # fmt: skip
+            )
 
 
 def as_raw(shares: tuple[float, ...]) -> list[float]:
@@ -156,12 +168,14 @@ def _picture(
     shares = plane.shares or (0.0, 0.0)
     st.plotly_chart(
         pictures.plane(
-            points, (f"component 1: {100 * shares[0]:.0f} %", f"component 2: {100 * shares[1]:.0f} %"),
+            points,
+            (f"component 1: {100 * shares[0]:.0f} %", f"component 2: {100 * shares[1]:.0f} %"),
             dark=st.context.theme.type == "dark",
         ),
-        key=state.key("mix"), config=saved_as(f"atlas-{spec.slug}-mix"),
+        key=state.key("mix"),
+        config=saved_as(f"atlas-{spec.slug}-mix"),
         alt="The mixed vectors of one word on a plane; the numbers below say how senses stand apart.",
-    )  # fmt: skip
+    )
     senses = [one.line.sense for one in made.own.found]
     now = apart(own, senses, strangers(around, made.around.lines))
     each = [apart(layer, senses, None) for layer in (normed(made.own.vectors) if norm else made.own.vectors)]
@@ -224,13 +238,20 @@ def _wanted(spec: CheckpointSpec, state: PageState) -> None:
             st.caption(title)
             st.plotly_chart(
                 strips.strips(values, names, ticks, digits=2 if values.max() <= 1 else 0, what="", dark=dark),
-                key=state.key(f"wanted.{title}"), config=saved_as(f"atlas-{spec.slug}-wanted"),
+                key=state.key(f"wanted.{title}"),
+                config=saved_as(f"atlas-{spec.slug}-wanted"),
                 alt=f"{title}: {_alt(names, ticks, values)}",
-            )  # fmt: skip
+            )
     rows = [_row(one) for one in tasks.values()]
-    table(Table(
-        ("Task", "Mix", "Best layer", "Commonest answer"), rows, "How often each is right", (40, 18, 22, 20), (1, 2, 3)
-    ))  # fmt: skip
+    table(
+        Table(
+            ("Task", "Mix", "Best layer", "Commonest answer"),
+            rows,
+            "How often each is right",
+            (40, 18, 22, 20),
+            (1, 2, 3),
+        )
+    )
     one = next(iter(tasks.values()))
     told(
         f"Learned at the desk from {one.words:,} words of the Atlas's treebank: a softmax over the mix, a third of the "
@@ -240,11 +261,13 @@ def _wanted(spec: CheckpointSpec, state: PageState) -> None:
     )
     take_away(
         state,
-        [{"task": task, "layer": layer, "share": share, "alone": alone, "mix": one.accuracy, "gamma": one.gamma}
-         for task, one in tasks.items()
-         for layer, (share, alone) in enumerate(zip(one.weights, one.alone, strict=True))],
+        [
+            {"task": task, "layer": layer, "share": share, "alone": alone, "mix": one.accuracy, "gamma": one.gamma}
+            for task, one in tasks.items()
+            for layer, (share, alone) in enumerate(zip(one.weights, one.alone, strict=True))
+        ],
         f"{spec.slug}-mix",
-    )  # fmt: skip
+    )
 
 
 def _row(one: Learned) -> tuple[tuple[str, str], str, str, str]:
@@ -252,9 +275,11 @@ def _row(one: Learned) -> tuple[tuple[str, str], str, str, str]:
     where = "emb." if best == 0 else f"layer {best}"
     name, asks = TASKS[one.task]
     return (
-        (name, asks), f"{100 * one.accuracy:.0f} %", f"{100 * one.alone[best]:.0f} % ({where})",
+        (name, asks),
+        f"{100 * one.accuracy:.0f} %",
+        f"{100 * one.alone[best]:.0f} % ({where})",
         f"{100 * one.commonest:.0f} %",
-    )  # fmt: skip
+    )
 
 
 def _alt(names: list[str], ticks: list[str], values: np.ndarray) -> str:  # type: ignore[type-arg]

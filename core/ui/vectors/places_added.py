@@ -79,13 +79,20 @@ def sinusoidal(view: VectorsView) -> None:
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         width = st.select_slider(
-            "Width", [16, 32, 64, 128, 192, 256, 384, 512], value=_near(state.number("width", WIDTH)),
-            key=state.key("width"), width=260,
-        )  # fmt: skip
+            "Width",
+            [16, 32, 64, 128, 192, 256, 384, 512],
+            value=_near(state.number("width", WIDTH)),
+            key=state.key("width"),
+            width=260,
+        )
         order = st.selectbox(
-            "Order of the numbers", list(ORDERS), index=list(ORDERS).index(state.text("order", "paper")),
-            format_func=ORDERS.__getitem__, key=state.key("order"), width=360,
-        )  # fmt: skip
+            "Order of the numbers",
+            list(ORDERS),
+            index=list(ORDERS).index(state.text("order", "paper")),
+            format_func=ORDERS.__getitem__,
+            key=state.key("order"),
+            width=360,
+        )
         picture = _picture_menu(state)
     state.set(width=None if width == WIDTH else width, order=order)
     kind: Order = order  # type: ignore[assignment]
@@ -115,16 +122,18 @@ def _near(width: int) -> int:
 
 def _picture_menu(state: PageState) -> str:
     picture = st.segmented_control(
-        "Picture", list(PICTURES), format_func=PICTURES.__getitem__, default=state.text("picture", "numbers"),
-        required=True, key=state.key("picture"),
-    )  # fmt: skip
+        "Picture",
+        list(PICTURES),
+        format_func=PICTURES.__getitem__,
+        default=state.text("picture", "numbers"),
+        required=True,
+        key=state.key("picture"),
+    )
     state.set(picture=picture)
     return str(picture)
 
 
-def _drawn(
-    table: Numbers, picture: str, named: tuple[str, str], state: PageState, beside: Numbers | None
-) -> None:  # fmt: skip
+def _drawn(table: Numbers, picture: str, named: tuple[str, str], state: PageState, beside: Numbers | None) -> None:
     """The table, or the cosines of its rows, and the mean cosine by distance."""
     name, colour = named
     dark = st.context.theme.type == "dark"
@@ -137,13 +146,21 @@ def _drawn(
     with left:
         st.plotly_chart(
             strips.strips(
-                shown, rows, columns, signed=True, digits=None, row_height=3, down="place",
+                shown,
+                rows,
+                columns,
+                signed=True,
+                digits=None,
+                row_height=3,
+                down="place",
                 across=f"the {width} numbers" if picture == "numbers" else "place",
-                reach=float(np.quantile(np.abs(shown), 0.995)) if picture == "numbers" else 1.0, dark=dark,
+                reach=float(np.quantile(np.abs(shown), 0.995)) if picture == "numbers" else 1.0,
+                dark=dark,
             ),
-            key=state.key("table"), config=saved_as("atlas-places"),
+            key=state.key("table"),
+            config=saved_as("atlas-places"),
             alt=f"{PICTURES[picture]} of {count} places of {name}: blue above zero, orange below.",
-        )  # fmt: skip
+        )
     with right:
         distances = list(range(count))
         lines = [depth.Line(name, distances, means.tolist(), colour, spread=spreads.tolist())]
@@ -152,16 +169,19 @@ def _drawn(
             lines.append(depth.Line("sinusoids", distances, other.tolist(), COLOURS[6], "dot"))
         st.plotly_chart(
             depth.curves(lines, "cosine", across="distance of two places", dark=dark, markers=False, height=430),
-            key=state.key("distance"), config=saved_as("atlas-places-by-distance"),
+            key=state.key("distance"),
+            config=saved_as("atlas-places-by-distance"),
             alt=f"Mean cosine of two places by distance: {_said(means)}.",
-        )  # fmt: skip
+        )
         st.caption(f"Mean cosine at a distance: {_said(means)}.")
         take_away(
             state,
-            [{"distance": d, "mean cosine": f"{mean:.5f}", "standard deviation": f"{spread:.5f}"}
-             for d, (mean, spread) in enumerate(zip(means, spreads, strict=True))],
+            [
+                {"distance": d, "mean cosine": f"{mean:.5f}", "standard deviation": f"{spread:.5f}"}
+                for d, (mean, spread) in enumerate(zip(means, spreads, strict=True))
+            ],
             "places-by-distance",
-        )  # fmt: skip
+        )
 
 
 def _said(means: Numbers) -> str:

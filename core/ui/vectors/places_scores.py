@@ -72,15 +72,21 @@ def relative(view: VectorsView) -> None:
     with row:
         spec = model_menu(view, specs, first="atlas-t5", name="asked")
         passage = st.text_input(
-            "Text", state.text("passage", PASSAGE), max_chars=400, key=state.key("passage"), width=320,
+            "Text",
+            state.text("passage", PASSAGE),
+            max_chars=400,
+            key=state.key("passage"),
+            width=320,
             help="Distances go as far as it is long; where words take part in the score, it is they that are asked",
-        )  # fmt: skip
+        )
     state.set(passage=None if passage == PASSAGE else passage)
     with st.spinner("Running the model"):
         scored = session.place_terms(spec.slug, passage)
-    kind = "xlnet" if spec.slug in ("atlas-xlnet", "atlas-transformer-xl") else (
-        "deberta-v2" if spec.slug == "atlas-deberta" else "t5"
-    )  # fmt: skip
+    kind = (
+        "xlnet"
+        if spec.slug in ("atlas-xlnet", "atlas-transformer-xl")
+        else ("deberta-v2" if spec.slug == "atlas-deberta" else "t5")
+    )
     with row:
         name, layer = _menus(scored, kind, spec.slug, state)
     found = scored[name]
@@ -102,17 +108,24 @@ def _menus(terms: dict[str, ByDistance], kind: str, slug: str, state: PageState)
     if len(names) > 1:
         wanted = state.text("term", name)
         name = st.selectbox(
-            "Part", names, index=names.index(wanted) if wanted in names else 0, format_func=TERMS.__getitem__,
-            key=state.key("term"), width=210,
-        )  # fmt: skip
+            "Part",
+            names,
+            index=names.index(wanted) if wanted in names else 0,
+            format_func=TERMS.__getitem__,
+            key=state.key("term"),
+            width=210,
+        )
         state.set(term=None if name == names[0] else name)
     layers = len(terms[name].means)
     if kind == "t5":
         return name, 0
     level = st.selectbox(
-        "Layer", list(range(1, layers + 1)), index=within(state, "Layer", state.number("level", 1), 1, layers) - 1,
-        key=state.key(f"level.{slug}"), width=90,
-    )  # fmt: skip
+        "Layer",
+        list(range(1, layers + 1)),
+        index=within(state, "Layer", state.number("level", 1), 1, layers) - 1,
+        key=state.key(f"level.{slug}"),
+        width=90,
+    )
     state.set(level=None if level == 1 else level)
     return name, int(level) - 1
 
@@ -127,27 +140,39 @@ def _heads(found: ByDistance, layer: int, name: str, colour: str, kind: str, sta
     with left:
         st.plotly_chart(
             strips.strips(
-                means[:, known], [str(head + 1) for head in range(heads)], [str(d) for d in distances], signed=True,
-                digits=None, row_height=44, down="head", across="distance: key's place less query's", dark=dark,
+                means[:, known],
+                [str(head + 1) for head in range(heads)],
+                [str(d) for d in distances],
+                signed=True,
+                digits=None,
+                row_height=44,
+                down="head",
+                across="distance: key's place less query's",
+                dark=dark,
             ),
-            key=state.key("heads"), config=saved_as("atlas-distance-by-head"),
+            key=state.key("heads"),
+            config=saved_as("atlas-distance-by-head"),
             alt=f"{TERMS[name]} by head and distance: blue raises the score, orange lowers it.",
-        )  # fmt: skip
+        )
         st.caption("Blue raises the score of a key at that distance, orange lowers it.")
     with right:
         head = st.selectbox(
-            "Head", list(range(1, heads + 1)), index=within(state, "Head", state.number("head", 1), 1, heads) - 1,
-            key=state.key(f"head.{heads}"), width=90,
-        )  # fmt: skip
+            "Head",
+            list(range(1, heads + 1)),
+            index=within(state, "Head", state.number("head", 1), 1, heads) - 1,
+            key=state.key(f"head.{heads}"),
+            width=90,
+        )
         state.set(head=None if head == 1 else head)
         row = means[head - 1][known]
         line = depth.Line(f"head {head}", distances, row.tolist(), colour, spread=spreads[head - 1][known].tolist())
         st.plotly_chart(
             depth.curves([line], "added to the score", across="distance", dark=dark, markers=False, height=330),
-            key=state.key("distance"), config=saved_as("atlas-distance"),
+            key=state.key("distance"),
+            config=saved_as("atlas-distance"),
             alt=f"Head {head}: highest at distance {distances[int(row.argmax())]}, lowest at "
             f"{distances[int(row.argmin())]}.",
-        )  # fmt: skip
+        )
         said = "; the band is one standard deviation over the pairs of the text" if kind != "t5" else ""
         st.caption(
             f"Head {head} adds most, {row.max():.2f}, at distance {distances[int(row.argmax())]} and least, "
@@ -155,10 +180,13 @@ def _heads(found: ByDistance, layer: int, name: str, colour: str, kind: str, sta
         )
         take_away(
             state,
-            [{"head": h + 1, "distance": d, "mean": f"{means[h, at]:.5f}", "deviation": f"{spreads[h, at]:.5f}"}
-             for h in range(heads) for at, d in zip(known, distances, strict=True)],
+            [
+                {"head": h + 1, "distance": d, "mean": f"{means[h, at]:.5f}", "deviation": f"{spreads[h, at]:.5f}"}
+                for h in range(heads)
+                for at, d in zip(known, distances, strict=True)
+            ],
             "distance",
-        )  # fmt: skip
+        )
 
 
 def _buckets(reach: int) -> None:
@@ -186,9 +214,12 @@ def linear(view: VectorsView) -> None:
     """ALiBi's slopes; reads and writes heads."""
     state = view.state
     heads = st.select_slider(
-        "Heads", list(range(1, 33)), value=min(32, state.number("heads", HEADS)), key=state.key("heads.linear"),
+        "Heads",
+        list(range(1, 33)),
+        value=min(32, state.number("heads", HEADS)),
+        key=state.key("heads.linear"),
         width=320,
-    )  # fmt: skip
+    )
     state.set(heads=None if heads == HEADS else heads)
     found = slopes(int(heads))
     distances = list(range(0, 65))
@@ -197,17 +228,29 @@ def linear(view: VectorsView) -> None:
     if len(shown) > 8:
         shown = [shown[round(i * (len(shown) - 1) / 7)] for i in range(8)]
     lines = [
-        depth.Line(f"head {h + 1}", [-d for d in distances], [-slope * d for d in distances], COLOURS[i % len(COLOURS)],
-                   _DASHES[i % len(_DASHES)])
+        depth.Line(
+            f"head {h + 1}",
+            [-d for d in distances],
+            [-slope * d for d in distances],
+            COLOURS[i % len(COLOURS)],
+            _DASHES[i % len(_DASHES)],
+        )
         for i, (h, slope) in enumerate(shown)
-    ]  # fmt: skip
+    ]
     st.plotly_chart(
-        depth.curves(lines, "added to the score", across="distance: key's place less query's", dark=dark, markers=False,
-                     height=430),
-        key=state.key("linear"), config=saved_as("atlas-alibi"),
+        depth.curves(
+            lines,
+            "added to the score",
+            across="distance: key's place less query's",
+            dark=dark,
+            markers=False,
+            height=430,
+        ),
+        key=state.key("linear"),
+        config=saved_as("atlas-alibi"),
         alt=f"What {heads} heads add to the score by distance: a straight line each, slopes {found[0]:.3g} to "
         f"{found[-1]:.3g}.",
-    )  # fmt: skip
+    )
     st.caption("Slopes: " + ", ".join(f"{slope:.4g}" for slope in found) + ".")
     told(
         "**Try** another number of heads. **Notice** that nothing is learned: the first head sees only what is near, "

@@ -42,14 +42,21 @@ def rotary(view: VectorsView) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         widths = [8, 16, 32, 64, 128]
         width = st.select_slider(
-            "Width of a head", widths, value=min(widths, key=lambda one: abs(one - state.number("width", WIDTH))),
-            key=state.key("rotary.width"), width=260,
-        )  # fmt: skip
+            "Width of a head",
+            widths,
+            value=min(widths, key=lambda one: abs(one - state.number("width", WIDTH))),
+            key=state.key("rotary.width"),
+            width=260,
+        )
         base = st.select_slider(
-            "Base", BASES, value=min(BASES, key=lambda one: abs(one - state.number("base", BASE))),
-            key=state.key("base"), format_func=lambda one: f"{one:,}", width=260,
+            "Base",
+            BASES,
+            value=min(BASES, key=lambda one: abs(one - state.number("base", BASE))),
+            key=state.key("base"),
+            format_func=lambda one: f"{one:,}",
+            width=260,
             help="How slowly the slowest pair turns: larger for longer texts",
-        )  # fmt: skip
+        )
     state.set(width=None if width == WIDTH else width, base=None if base == BASE else base)
     dark = st.context.theme.type == "dark"
     distances = np.arange(0, 257)
@@ -59,13 +66,22 @@ def rotary(view: VectorsView) -> None:
         shown = np.cos(np.arange(_REACH)[:, None] * angles)
         st.plotly_chart(
             strips.strips(
-                shown, [str(place) for place in range(_REACH)], [str(k + 1) for k in range(len(angles))], signed=True,
-                digits=None, reach=1.0, row_height=5, down="place", across="pair: cosine of its turn", dark=dark,
+                shown,
+                [str(place) for place in range(_REACH)],
+                [str(k + 1) for k in range(len(angles))],
+                signed=True,
+                digits=None,
+                reach=1.0,
+                row_height=5,
+                down="place",
+                across="pair: cosine of its turn",
+                dark=dark,
             ),
-            key=state.key("angles"), config=saved_as("atlas-turns"),
+            key=state.key("angles"),
+            config=saved_as("atlas-turns"),
             alt=f"The turn of each of {len(angles)} pairs at {_REACH} places: the first pairs go round fast, the last "
             "hardly.",
-        )  # fmt: skip
+        )
         st.caption(
             f"Pair 1 goes round in {2 * np.pi / angles[0]:.1f} places, pair {len(angles)} in "
             f"{2 * np.pi / angles[-1]:,.0f}."
@@ -75,15 +91,17 @@ def rotary(view: VectorsView) -> None:
         line = depth.Line("mean cosine", distances.tolist(), alike.tolist(), COLOURS[1])
         st.plotly_chart(
             depth.curves([line], "cosine", across="distance of query and key", dark=dark, markers=False, height=390),
-            key=state.key("alike"), config=saved_as("atlas-rotary"),
+            key=state.key("alike"),
+            config=saved_as("atlas-rotary"),
             alt=f"Cosine of a vector with itself turned: {alike[1]:.2f} at 1, {alike[16]:.2f} at 16, {alike[256]:.2f} "
             "at 256.",
-        )  # fmt: skip
+        )
         st.caption("A query and a key that are equal before the turns, with all pairs of one length.")
         take_away(
-            state, [{"distance": int(d), "cosine": f"{value:.5f}"} for d, value in zip(distances, alike, strict=True)],
+            state,
+            [{"distance": int(d), "cosine": f"{value:.5f}"} for d, value in zip(distances, alike, strict=True)],
             "rotary",
-        )  # fmt: skip
+        )
     told(
         "**Try** a larger base: the slow pairs turn slower, so that far words stay distinguishable. **Notice** below "
         "that a score does not change when both words move by the same number of places."
@@ -114,7 +132,7 @@ def _live(spec: CheckpointSpec, state: PageState) -> None:
     with row:
         passage = st.text_input(
             "Text", state.text("passage", SENTENCE), max_chars=400, key=state.key("rotary.passage"), width=340
-        )  # fmt: skip
+        )
     state.set(passage=None if passage == SENTENCE else passage)
     with st.spinner("Running the model"):
         found = session.turned(spec.slug, passage)
@@ -133,11 +151,18 @@ def _live(spec: CheckpointSpec, state: PageState) -> None:
     with left:
         line = depth.Line("score", distances.tolist(), scores.tolist(), accent(spec.branch))
         st.plotly_chart(
-            depth.curves([line], "score", across="distance: key's place less query's",
-                         dark=st.context.theme.type == "dark", markers=False, height=300),
-            key=state.key("moved"), config=saved_as("atlas-rotary-score"),
+            depth.curves(
+                [line],
+                "score",
+                across="distance: key's place less query's",
+                dark=st.context.theme.type == "dark",
+                markers=False,
+                height=300,
+            ),
+            key=state.key("moved"),
+            config=saved_as("atlas-rotary-score"),
             alt=f"The score of this query and key by distance, highest at {int(distances[scores.argmax()])}.",
-        )  # fmt: skip
+        )
         apart = f"They stand {abs(real)} apart in the text" + (
             ", the key later, where a decoder cannot look." if real > 0 else "."
         )
@@ -157,17 +182,24 @@ def _menu(name: str, parameter: str, count: int, state: PageState, usual: int) -
     """A choice from 1 to ``count``; returns it from 0."""
     usual = min(usual, count)
     chosen = st.selectbox(
-        name, list(range(1, count + 1)), index=within(state, name, state.number(parameter, usual), 1, count) - 1,
-        key=state.key(f"rotary.{parameter}"), width=90,
-    )  # fmt: skip
+        name,
+        list(range(1, count + 1)),
+        index=within(state, name, state.number(parameter, usual), 1, count) - 1,
+        key=state.key(f"rotary.{parameter}"),
+        width=90,
+    )
     state.set(**{parameter: None if chosen == usual else chosen})
     return int(chosen) - 1
 
 
 def _token(name: str, parameter: str, names: list[str], state: PageState, usual: int) -> int:
     chosen = st.selectbox(
-        name, range(len(names)), index=min(state.number(parameter, usual), len(names)) - 1,
-        format_func=names.__getitem__, key=state.key(f"rotary.{parameter}.{len(names)}"), width=130,
-    )  # fmt: skip
+        name,
+        range(len(names)),
+        index=min(state.number(parameter, usual), len(names)) - 1,
+        format_func=names.__getitem__,
+        key=state.key(f"rotary.{parameter}.{len(names)}"),
+        width=130,
+    )
     state.set(**{parameter: None if chosen == usual - 1 else chosen + 1})
     return int(chosen)

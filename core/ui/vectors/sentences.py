@@ -42,9 +42,12 @@ def word_box(state: PageState, width: int = 150) -> None:
         for ready, lines in EXAMPLES.items():
             senses = dict.fromkeys(line.sense for line in parse(lines))
             st.button(
-                f"{ready}: {', '.join(senses)}", key=state.key(f"ready.{ready}"), on_click=_take,
-                args=(word, text, ready), width="stretch",
-            )  # fmt: skip
+                f"{ready}: {', '.join(senses)}",
+                key=state.key(f"ready.{ready}"),
+                on_click=_take,
+                args=(word, text, ready),
+                width="stretch",
+            )
 
 
 def boxes_of_text(state: PageState) -> None:
@@ -60,10 +63,13 @@ def boxes_of_text(state: PageState) -> None:
 def sentences_box(state: PageState, place: DeltaGenerator, height: int = 400) -> None:
     """The box of the sentences."""
     place.text_area(
-        "Sentences", key=_slots(state)[1], persist_state="page", height=height,
+        "Sentences",
+        key=_slots(state)[1],
+        persist_state="page",
+        height=height,
         help=f"One a line, up to {MAX_LINES}, each of {MAX_LINE} characters or fewer. What stands before a bar names "
         f"the sense (up to {MAX_SENSE} characters) and may be left out",
-    )  # fmt: skip
+    )
 
 
 def asked(state: PageState) -> Asked:

@@ -46,9 +46,13 @@ def taken_apart(view: VectorsView) -> None:
         french = spec.slug == "atlas-xlm"
         first, second = _texts(spec, (FIRST[0], FRENCH if french else FIRST[1]), state)
         number = st.segmented_control(
-            "Show", list(SHOWN), format_func=SHOWN.__getitem__, default=state.text("number", "share"), required=True,
+            "Show",
+            list(SHOWN),
+            format_func=SHOWN.__getitem__,
+            default=state.text("number", "share"),
+            required=True,
             key=state.key("number"),
-        )  # fmt: skip
+        )
     state.set(number=number)
     with st.spinner("Running the model"):
         found = session.sums(spec.slug, first, second)
@@ -71,9 +75,13 @@ def _texts(spec: CheckpointSpec, usual: tuple[str, str], state: PageState) -> tu
         "First sentence", state.text("first", usual[0]), max_chars=300, key=state.key("first"), width=300
     )
     second = st.text_input(
-        "Second sentence", state.text("second", usual[1]), max_chars=300, key=state.key(f"second.{usual[1]}"),
-        width=240, help="Read together with the first by models that tell two texts apart; others leave it out",
-    )  # fmt: skip
+        "Second sentence",
+        state.text("second", usual[1]),
+        max_chars=300,
+        key=state.key(f"second.{usual[1]}"),
+        width=240,
+        help="Read together with the first by models that tell two texts apart; others leave it out",
+    )
     state.set(first=None if first == usual[0] else first, second=None if second == usual[1] else second)
     return first, second
 
@@ -90,12 +98,19 @@ def _grid(found: Sums, number: str, spec: CheckpointSpec, state: PageState) -> N
         columns.append("sum")
     st.plotly_chart(
         strips.strips(
-            values.T, _labels(found), columns, signed=number != "length", reach=1.0 if number != "length" else None,
-            what=SHOWN[number].lower(), row_height=27, dark=st.context.theme.type == "dark",
+            values.T,
+            _labels(found),
+            columns,
+            signed=number != "length",
+            reach=1.0 if number != "length" else None,
+            what=SHOWN[number].lower(),
+            row_height=27,
+            dark=st.context.theme.type == "dark",
         ),
-        key=state.key("sum"), config=saved_as(f"atlas-{spec.slug}-sum"),
+        key=state.key("sum"),
+        config=saved_as(f"atlas-{spec.slug}-sum"),
         alt=f"{SHOWN[number]} of each part, token by token. {_means(found)}",
-    )  # fmt: skip
+    )
     st.caption(f"{SHOWN[number]}: {_MEANS[number]}. {_means(found)}")
     take_away(state, _rows(found), f"{spec.slug}-sum")
 
@@ -114,9 +129,10 @@ def _rows(found: Sums) -> list[dict[str, object]]:
         row: dict[str, object] = {"token": i, "piece": token.piece}
         for p, name in enumerate(names):
             row |= {
-                f"{name} length": f"{found.lengths[p, i]:.5f}", f"{name} share": f"{found.shares[p, i]:.5f}",
+                f"{name} length": f"{found.lengths[p, i]:.5f}",
+                f"{name} share": f"{found.shares[p, i]:.5f}",
                 f"{name} cosine": f"{found.cosines[p, i]:.5f}",
-            }  # fmt: skip
+            }
         rows.append({**row, "sum length": f"{found.lengths[-1, i]:.5f}"})
     return rows
 
@@ -126,9 +142,13 @@ def _one(found: Sums, spec: CheckpointSpec, state: PageState) -> None:
     wanted = state.number("part", 2) - 1
     usual = min(1, len(found.tokens) - 1)
     picked = token_chips(
-        found.tokens, selected=(wanted if wanted < len(found.tokens) else usual,), key=state.key(f"part.{spec.slug}"),
-        accent=spec.branch, label="Tokens", clearable=False,
-    )  # fmt: skip
+        found.tokens,
+        selected=(wanted if wanted < len(found.tokens) else usual,),
+        key=state.key(f"part.{spec.slug}"),
+        accent=spec.branch,
+        label="Tokens",
+        clearable=False,
+    )
     at = picked[0] if picked else usual
     state.set(part=None if at == usual else at + 1)
     dark = st.context.theme.type == "dark"
@@ -139,19 +159,38 @@ def _one(found: Sums, spec: CheckpointSpec, state: PageState) -> None:
     if len(found.parts) == 1:
         vectors, names = vectors[:1], names[:1]
     st.plotly_chart(
-        strips.strips(vectors, names, ticks, signed=True, digits=None, what="", row_height=34, dark=dark,
-                      across=f"the {width} numbers of token {at}"),
-        key=state.key("strip"), config=saved_as(f"atlas-{spec.slug}-parts"),
+        strips.strips(
+            vectors,
+            names,
+            ticks,
+            signed=True,
+            digits=None,
+            what="",
+            row_height=34,
+            dark=dark,
+            across=f"the {width} numbers of token {at}",
+        ),
+        key=state.key("strip"),
+        config=saved_as(f"atlas-{spec.slug}-parts"),
         alt=f"The {width} numbers of each part of token {at}, and their sum: blue above zero, orange below.",
-    )  # fmt: skip
+    )
     for name, values in found.after.items():
         said = "after the norm" if name == "norm" else f"after the projection to {values.shape[1]} numbers"
         st.plotly_chart(
-            strips.strips(values[at][None], [name], [str(i + 1) for i in range(values.shape[1])], signed=True,
-                          digits=None, row_height=34, dark=dark, across=said),
-            key=state.key(f"strip.{name}"), config=saved_as(f"atlas-{spec.slug}-{name}"),
+            strips.strips(
+                values[at][None],
+                [name],
+                [str(i + 1) for i in range(values.shape[1])],
+                signed=True,
+                digits=None,
+                row_height=34,
+                dark=dark,
+                across=said,
+            ),
+            key=state.key(f"strip.{name}"),
+            config=saved_as(f"atlas-{spec.slug}-{name}"),
             alt=f"The numbers of token {at} {said}.",
-        )  # fmt: skip
+        )
     st.caption("Every number is a column: blue above zero, orange below, on one scale for all rows of a picture.")
 
 
@@ -162,10 +201,11 @@ def _formula(found: Sums) -> None:
         st.latex(r"h^{(0)}_t = \beta + \gamma \odot \frac{X_t - \mu}{\sqrt{\sigma^2 + \epsilon}}")
     st.latex(r"\mathrm{share}(A) = A \cdot X \,/\, \|X\|^2, \qquad \textstyle\sum_A \mathrm{share}(A) = 1")
     letters = {
-        "token": "$E[w_t]$ the row of the vocabulary's entry at place $t$", "position": "$P[t]$ the row of the place",
-        "segment": "$G[s_t]$ the row of the text $s_t$, first or second", "language": "$L[\\ell_t]$ the row of the "
-        "language",
-    }  # fmt: skip
+        "token": "$E[w_t]$ the row of the vocabulary's entry at place $t$",
+        "position": "$P[t]$ the row of the place",
+        "segment": "$G[s_t]$ the row of the text $s_t$, first or second",
+        "language": "$L[\\ell_t]$ the row of the language",
+    }
     told(
         f"{'; '.join(letters[part] for part in found.parts)}. $\\mu$, $\\sigma^2$ are the mean and variance of the "
         "numbers of $X_t$, $\\gamma$ and $\\beta$ what the norm has learned, $\\epsilon$ a small "

@@ -67,18 +67,26 @@ def _stop(made: WordVectors, state: PageState) -> int:
     stops = list(range(STATIC, layers + 1))
     wanted = within(state, "Layer", state.number("layer", layers), STATIC, layers)
     stop = st.select_slider(
-        "Layer", stops, value=wanted, format_func=lambda at: name_of(at, layers),
+        "Layer",
+        stops,
+        value=wanted,
+        format_func=lambda at: name_of(at, layers),
         key=state.key(f"layer.{layers}"),
-    )  # fmt: skip
+    )
     state.set(layer=None if stop == layers else stop)
     return int(stop)
 
 
 def _map_menu(state: PageState) -> str:
     kind = st.segmented_control(
-        "Plane", list(MAPS), format_func=MAPS.__getitem__, default=state.text("map", "components"), required=True,
-        key=state.key("map"), help="Principal components keep what varies most; t-SNE keeps who is near whom",
-    )  # fmt: skip
+        "Plane",
+        list(MAPS),
+        format_func=MAPS.__getitem__,
+        default=state.text("map", "components"),
+        required=True,
+        key=state.key("map"),
+        help="Principal components keep what varies most; t-SNE keeps who is near whom",
+    )
     state.set(map=kind)
     slot = state.key("seed")
     st.session_state.setdefault(slot, state.number("seed"))
@@ -105,10 +113,11 @@ def _picture(made: WordVectors, plane: Plane, stop: int, spec: CheckpointSpec, s
         titles = (first, second)
     st.plotly_chart(
         pictures.plane(points, titles, dark=st.context.theme.type == "dark"),
-        key=state.key("plane"), config=saved_as(f"atlas-{spec.slug}-vectors"),
+        key=state.key("plane"),
+        config=saved_as(f"atlas-{spec.slug}-vectors"),
         alt=f"{len(points)} vectors of one word ({name_of(stop, made.own.layers)} of {spec.name}) on a plane; the "
         "table of distances below says which are near each other.",
-    )  # fmt: skip
+    )
     st.caption(_said(made, plane, stop, spec))
 
 

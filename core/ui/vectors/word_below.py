@@ -37,9 +37,14 @@ def below(
 ) -> None:
     """Draw the choice and what was chosen; reads and writes ``show``."""
     show = st.segmented_control(
-        "Look at", list(SHOWN), format_func=SHOWN.__getitem__, default=state.text("show", "near"), required=True,
-        key=state.key("show"), label_visibility="collapsed",
-    )  # fmt: skip
+        "Look at",
+        list(SHOWN),
+        format_func=SHOWN.__getitem__,
+        default=state.text("show", "near"),
+        required=True,
+        key=state.key("show"),
+        label_visibility="collapsed",
+    )
     state.set(show=show)
     if show == "near":
         _near(state, spec, made, stop)
@@ -68,10 +73,14 @@ def _near(state: PageState, spec: CheckpointSpec, made: WordVectors, stop: int) 
                 ", ".join(there),
             )
         )
-    table(Table(
-        ("Occurrence", "Nearest in the vocabulary", "Nearest words of these sentences"),
-        rows, "The nearest words of each occurrence, with their cosines", (34, 36, 30),
-    ))  # fmt: skip
+    table(
+        Table(
+            ("Occurrence", "Nearest in the vocabulary", "Nearest words of these sentences"),
+            rows,
+            "The nearest words of each occurrence, with their cosines",
+            (34, 36, 30),
+        )
+    )
     told(
         "Cosines of centred vectors: the mean of all words of these sentences is taken off first, as it is what they "
         "have in common. In brackets stands a word's line. A vector of an upper layer was not made to lie near a row "
@@ -100,19 +109,18 @@ def _distances(state: PageState, spec: CheckpointSpec, made: WordVectors, stop: 
     left, right = st.columns([1.55, 1], gap="large")
     with left:
         st.plotly_chart(
-            pictures.cosines(matrix, names, dark=st.context.theme.type == "dark"), key=state.key("cosines"),
+            pictures.cosines(matrix, names, dark=st.context.theme.type == "dark"),
+            key=state.key("cosines"),
             config=saved_as(f"atlas-{spec.slug}-cosines"),
             alt="Cosines between the vectors of all occurrences; the pairs beside it are the nearest and the farthest.",
-        )  # fmt: skip
+        )
     with right:
         pairs = sorted(
             ((float(matrix[i, j]), i, j) for i in range(len(names)) for j in range(i + 1, len(names))), reverse=True
         )
         shown = [*pairs[:4], *pairs[4:][-4:]]
         rows = [(f"{names[i]} and {names[j]}", f"{value:.2f}", f"{1 - value:.2f}") for value, i, j in shown]
-        table(Table(
-            ("Pair", "Cosine", "Distance"), rows, "The nearest pairs, then the farthest", (46, 26, 28), (1, 2)
-        ))  # fmt: skip
+        table(Table(("Pair", "Cosine", "Distance"), rows, "The nearest pairs, then the farthest", (46, 26, 28), (1, 2)))
         told(
             "The four nearest pairs, then the four farthest. The cosine is 1 for one direction and 0 for a right "
             "angle; the distance is 1 less the cosine."
@@ -127,10 +135,16 @@ def _cosine_rows(made: WordVectors) -> list[dict[str, object]]:
         matrix = between(vectors, vectors)
         for i, one in enumerate(made.own.found):
             for j, other in enumerate(made.own.found[i + 1 :], i + 1):
-                found.append({
-                    "stop": number - 1, "line": one.name, "sense": one.line.sense, "other line": other.name,
-                    "other sense": other.line.sense, "cosine": f"{matrix[i, j]:.5f}",
-                })  # fmt: skip
+                found.append(
+                    {
+                        "stop": number - 1,
+                        "line": one.name,
+                        "sense": one.line.sense,
+                        "other line": other.name,
+                        "other sense": other.line.sense,
+                        "cosine": f"{matrix[i, j]:.5f}",
+                    }
+                )
     return found
 
 
@@ -153,16 +167,25 @@ def _depth(state: PageState, spec: CheckpointSpec, made: WordVectors) -> None:
     left, right = st.columns([1.55, 1], gap="large")
     with left:
         st.plotly_chart(
-            depth.curves(lines, "mean cosine", names, dark=st.context.theme.type == "dark"), key=state.key("depth"),
-            config=saved_as(f"atlas-{spec.slug}-senses"), alt=depth.alt(lines, "Mean cosine", names),
-        )  # fmt: skip
+            depth.curves(lines, "mean cosine", names, dark=st.context.theme.type == "dark"),
+            key=state.key("depth"),
+            config=saved_as(f"atlas-{spec.slug}-senses"),
+            alt=depth.alt(lines, "Mean cosine", names),
+        )
     with right:
-        rows = [(name, *(_two(getattr(one, key)) for key in ("same", "other", "strangers", "nearest")))
-                for name, one in zip(names, found, strict=True)]  # fmt: skip
-        table(Table(
-            ("Layer", "same", "other", "any", "nearest"), rows,
-            "Mean cosines by layer", (20, 20, 20, 20, 20), (1, 2, 3, 4),
-        ))  # fmt: skip
+        rows = [
+            (name, *(_two(getattr(one, key)) for key in ("same", "other", "strangers", "nearest")))
+            for name, one in zip(names, found, strict=True)
+        ]
+        table(
+            Table(
+                ("Layer", "same", "other", "any", "nearest"),
+                rows,
+                "Mean cosines by layer",
+                (20, 20, 20, 20, 20),
+                (1, 2, 3, 4),
+            )
+        )
         told(
             _verdict(found, senses)
             + " *any* are two words of different sentences; *nearest* is the share of occurrences "
@@ -171,12 +194,17 @@ def _depth(state: PageState, spec: CheckpointSpec, made: WordVectors) -> None:
         take_away(
             state,
             [
-                {"stop": number - 1, "same sense": one.same, "another sense": one.other, "strangers": one.strangers,
-                 "nearest is of the sense": one.nearest}
+                {
+                    "stop": number - 1,
+                    "same sense": one.same,
+                    "another sense": one.other,
+                    "strangers": one.strangers,
+                    "nearest is of the sense": one.nearest,
+                }
                 for number, one in enumerate(found)
             ],
             f"{spec.slug}-senses",
-        )  # fmt: skip
+        )
 
 
 def _verdict(found: list[Apart], senses: list[str]) -> str:
@@ -220,11 +248,17 @@ def _how(state: PageState, made: WordVectors, planes: tuple[Plane, ...]) -> None
         "The two methods are named after their authors from memory; what stands here is what is computed, and tested."
     )
     rows: list[dict[str, object]] = [
-        {"stop": number - 1, "line": one.name, "sense": one.line.sense, "sentence": one.text,
-         "x": f"{x:.5f}", "y": f"{y:.5f}"}
+        {
+            "stop": number - 1,
+            "line": one.name,
+            "sense": one.line.sense,
+            "sentence": one.text,
+            "x": f"{x:.5f}",
+            "y": f"{y:.5f}",
+        }
         for number, plane in enumerate(planes)
         for one, (x, y) in zip(made.own.found, plane.points, strict=True)
-    ]  # fmt: skip
+    ]
     with st.container(horizontal=True):
         take_away(state, rows, "points")
         take_away_vectors(state, made)
@@ -241,9 +275,14 @@ def take_away_vectors(state: PageState, made: WordVectors) -> None:
         return "\n".join(lines) + "\n"
 
     st.download_button(
-        "All vectors (CSV)", numbers, "atlas-vectors.csv", "text/csv", key=state.key("csv.vectors"), on_click="ignore",
+        "All vectors (CSV)",
+        numbers,
+        "atlas-vectors.csv",
+        "text/csv",
+        key=state.key("csv.vectors"),
+        on_click="ignore",
         icon=":material/download:",
-    )  # fmt: skip
+    )
 
 
 def snippet(one: Occurrence) -> str:

@@ -155,9 +155,16 @@ def _chips(
 ) -> None:
     if tokens:
         token_chips(
-            tokens, key=f"{key}.chips", multi=True, accent=spec.branch, label=label, disabled=range(len(tokens)),
-            held=held, bars=bars, notes=notes,
-        )  # fmt: skip
+            tokens,
+            key=f"{key}.chips",
+            multi=True,
+            accent=spec.branch,
+            label=label,
+            disabled=range(len(tokens)),
+            held=held,
+            bars=bars,
+            notes=notes,
+        )
 
 
 def _bars(spec: CheckpointSpec, picture: Picture, scale: float, key: str) -> None:

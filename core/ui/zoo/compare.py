@@ -84,9 +84,13 @@ def _pair(
             st.caption(plain(f"{name} is of a kind that this comparison cannot run yet."))
             wanted = start
         slug = st.selectbox(
-            f"{label} model", slugs, index=slugs.index(wanted), key=state.key(side), width=335,
+            f"{label} model",
+            slugs,
+            index=slugs.index(wanted),
+            key=state.key(side),
+            width=335,
             format_func=lambda slug: f"{_VERBS.get(specs[slug].kind, '')} · {specs[slug].name}",
-        )  # fmt: skip
+        )
         state.set(**{side: None if slug == start else slug})
         chosen.append(specs[slug])
     return chosen[0], chosen[1]
@@ -159,10 +163,15 @@ def _hidden(text: str, pair: Sequence[CheckpointSpec], state: PageState) -> tupl
         return ()
     fixed = [i for i, word in enumerate(words) if not word.reads]
     hidden = token_chips(
-        now, selected=st.session_state[slot], key=state.key("words"), multi=True, accent=fillers[0].branch,
-        label="Words of the sentence; choose words to hide", disabled=fixed,
+        now,
+        selected=st.session_state[slot],
+        key=state.key("words"),
+        multi=True,
+        accent=fillers[0].branch,
+        label="Words of the sentence; choose words to hide",
+        disabled=fixed,
         held=[i for i in fixed if words[i].mask],
-    )  # fmt: skip
+    )
     st.session_state[slot] = hidden
     state.set(mask=() if hidden == usual(words) else hidden)
     return hidden

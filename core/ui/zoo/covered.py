@@ -15,9 +15,13 @@ from core.ui.zoo.answers import Pair, pictures
 
 
 def answers_uncovered(
-    state: PageState, pair: Pair, answers: Sequence[Answer | str], words: Sequence[Word], hidden: Sequence[int],
+    state: PageState,
+    pair: Pair,
+    answers: Sequence[Answer | str],
+    words: Sequence[Word],
+    hidden: Sequence[int],
     asked: object,
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether what the two models said may be drawn; else ask for a guess.
 
     :param asked: what tells this question from another: sentence and task.
@@ -35,9 +39,7 @@ def answers_uncovered(
 
     texts = any(not isinstance(answer, Filled | Continued | Judged) for answer in there)
     question = ("zoo", *(spec.slug for spec in pair), asked, tuple(hidden))
-    return uncovered(
-        state, question, label(there), judge, most=SENTENCE_CHARS if texts else MAX_CHARS, on=True
-    )  # fmt: skip
+    return uncovered(state, question, label(there), judge, most=SENTENCE_CHARS if texts else MAX_CHARS, on=True)
 
 
 def label(answers: Sequence[Answer]) -> str:

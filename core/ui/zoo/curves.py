@@ -88,9 +88,13 @@ def _measure(found: Sequence[Curve], state: PageState) -> str:
 
 def _scale(state: PageState) -> bool:
     chosen = st.segmented_control(
-        "Tokens", ["log", "linear"], default=state.text("scale", "log"), required=True, key=state.key("scale"),
+        "Tokens",
+        ["log", "linear"],
+        default=state.text("scale", "log"),
+        required=True,
+        key=state.key("scale"),
         format_func=lambda scale: "by powers of ten" if scale == "log" else "evenly",
-    )  # fmt: skip
+    )
     state.set(scale=chosen)
     return chosen == "log"
 
@@ -105,9 +109,12 @@ def _chosen(found: Sequence[Curve], name: str, state: PageState) -> list[Line]:
     kept = [slug for slug in lines if wanted is None or slug in wanted]
     with st.popover(f"Models: {len(kept)} of {len(lines)}" if wanted is not None else f"Models: all {len(lines)}"):
         chosen = st.multiselect(
-            "Models with this measure", list(lines), default=kept, key=state.key(f"models.{name}"),
+            "Models with this measure",
+            list(lines),
+            default=kept,
+            key=state.key(f"models.{name}"),
             format_func=lambda slug: lines[slug].name,
-        )  # fmt: skip
+        )
     state.set(models=None if len(chosen) == len(lines) else tuple(sorted(chosen)))
     return [line for slug, line in lines.items() if slug in chosen]
 

@@ -29,9 +29,15 @@ def tokens_slider(lines: Sequence[Line], state: PageState) -> int:
     wanted = min(max(state.real("at", usual), low), high)
     shown = "-".join(sorted(line.name for line in lines))
     chosen = st.slider(
-        "Compare after so many million tokens", round(low, 1), round(high, 1), round(wanted, 1), _STEP,
-        key=state.key(f"at.{shown}"), format="%.1f", width=420,
-    )  # fmt: skip
+        "Compare after so many million tokens",
+        round(low, 1),
+        round(high, 1),
+        round(wanted, 1),
+        _STEP,
+        key=state.key(f"at.{shown}"),
+        format="%.1f",
+        width=420,
+    )
     state.set(at=None if round(chosen, 1) == round(usual, 1) else round(chosen, 1))
     return round(chosen * _MILLION)
 
@@ -53,8 +59,15 @@ def same_tokens(lines: Sequence[Line], name: str, tokens: int) -> None:
     ]
     st.markdown(f"**After {tokens / _MILLION:.1f} million tokens**, best first")
     headings = ("Model", name, "At its own end", "Tokens at its end")
-    table(Table(headings, rows, caption=f"{name} after the same number of tokens", widths=(34, 24, 20, 22),
-                numeric=(1, 2, 3)))  # fmt: skip
+    table(
+        Table(
+            headings,
+            rows,
+            caption=f"{name} after the same number of tokens",
+            widths=(34, 24, 20, 22),
+            numeric=(1, 2, 3),
+        )
+    )
     st.caption(
         plain(
             "Values between two measurements are read off the straight line between them. A model that is still on its "

@@ -92,9 +92,13 @@ def _filtered(view: ZooView) -> list[Listed]:
     options = [ALL, *branches(view.models)]
     current = state.text("branch", ALL)
     chosen = st.selectbox(
-        "Branch", options, index=options.index(current) if current in options else 0, key=state.key("branch"),
-        format_func=lambda slug: "All branches" if slug == ALL else BRANCH_TITLES.get(slug, slug), width=200,
-    )  # fmt: skip
+        "Branch",
+        options,
+        index=options.index(current) if current in options else 0,
+        key=state.key("branch"),
+        format_func=lambda slug: "All branches" if slug == ALL else BRANCH_TITLES.get(slug, slug),
+        width=200,
+    )
     state.set(branch=None if chosen == ALL else chosen)
     return [model for model in view.models if chosen in (ALL, model.spec.branch)]
 
@@ -103,9 +107,13 @@ def _order(state: PageState) -> str:
     options = list(ORDERS)
     current = state.text("sort", options[0])
     chosen = st.selectbox(
-        "Sort by", options, index=options.index(current), key=state.key("sort"), format_func=ORDERS.__getitem__,
+        "Sort by",
+        options,
+        index=options.index(current),
+        key=state.key("sort"),
+        format_func=ORDERS.__getitem__,
         width=230,
-    )  # fmt: skip
+    )
     state.set(sort=chosen)
     return chosen
 
@@ -118,10 +126,14 @@ def _buttons(shown: Sequence[Listed]) -> None:
     missing = [m.spec.slug for m in shown if session.timed(m.spec) is None]
     plan = _Plan(missing or [m.spec.slug for m in shown], again=not missing)
     st.button(
-        "Measure again" if plan.again else "Measure on this machine", icon=":material/timer:", key="zoo-measure",
-        on_click=_plan, args=(plan,), disabled=not shown,
+        "Measure again" if plan.again else "Measure on this machine",
+        icon=":material/timer:",
+        key="zoo-measure",
+        on_click=_plan,
+        args=(plan,),
+        disabled=not shown,
         help="Loads the models in this list one after the other and times a forward pass of each",
-    )  # fmt: skip
+    )
 
 
 def _plan(plan: _Plan | None) -> None:
