@@ -71,16 +71,16 @@ def _use(one: Configuration, note: str) -> None:
         count = used(one)
         st.markdown(
             plain_terms(
-                f"A token goes through {in_words(count)} of them ({count:,}): it uses {one.active:,} of {one.experts:,} "
-                "experts in a layer."
+                f"A token goes through {in_words(count)} of them ({count:,}): it uses {one.active:,} of "
+                f"{one.experts:,} experts in a layer."
             )
         )
     if one.latent:
         heads = one.heads * (one.dim + one.turned + one.value_dim)
         st.markdown(
             plain_terms(
-                f"It leaves {one.kept:,} numbers a layer in the KV cache; keys and values of all {one.heads:,} heads would "
-                f"be {heads:,}."
+                f"It leaves {one.kept:,} numbers a layer in the KV cache; keys and values of all "
+                f"{one.heads:,} heads would be {heads:,}."
             )
         )
     if note:
