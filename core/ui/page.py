@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -116,7 +117,17 @@ def sentences() -> Iterator[None]:
 
 
 def plain(text: str) -> str:
-    """``text`` with Markdown, LaTeX and directives switched off: what a visitor typed is shown as typed."""
-    for mark in "\\`*_{}[]()<>#+-.!|$~:":
-        text = text.replace(mark, f"\\{mark}")
-    return text
+    """``text`` with Markdown, LaTeX and directives switched off: what a visitor typed is shown as typed.
+
+    An address is set as code. Streamlit's pages make a link of every address in a text, however it is escaped, and a
+    notice of ours must not lead where a visitor wants.
+    """
+    return "".join(
+        f"`{piece}`" if number % 2 else _MARK.sub(r"\\\g<0>", piece)
+        for number, piece in enumerate(_ADDRESS.split(text))
+    )
+
+
+_MARK = re.compile(r"[\\`*_{}\[\]()<>#+\-.!|$~:]")
+_ADDRESS = re.compile(r"((?:https?://|www\.|(?<![\w.+-])[\w.+-]++@[\w-]+\.)[\w./:@?&=%+~,;-]*)", re.IGNORECASE)
+"""What GitHub's Markdown links by itself, and more; nothing that means something inside a code span or a directive."""

@@ -120,3 +120,22 @@ def test_no_notice_goes_past_the_glossary() -> None:
     found = {str(path.relative_to(ROOT)): _past(path.read_text(encoding="utf-8")) for path in sources}
     assert {path: count for path, count in found.items() if count} == _PLAIN
     assert _past('st.warning(plain(str(error)))\nst.info(terms("A softmax."))') == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("see www.a.example/b?c=d.", "see `www.a.example/b?c=d.`"),
+        ("(HTTP://a.example)", "\\(`HTTP://a.example`\\)"),
+        ("mailto:a.b+c@d.example", "mailto\\:`a.b+c@d.example`"),
+        ("`www.a.example`", "\\``www.a.example`\\`"),
+        ("a@b, www and http: are none", "a@b, www and http\\: are none"),
+    ],
+)
+def test_an_address_is_code_which_no_browser_makes_a_link_of(typed: str, shown: str) -> None:
+    assert plain(typed) == shown
+
+
+def test_a_long_text_is_read_once() -> None:
+    for piece in ("a", "a.", "a@", "a@b-", "www."):
+        plain(piece * 200_000)  # minutes, where every letter could begin an address
