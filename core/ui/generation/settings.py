@@ -57,8 +57,8 @@ def settings_popover(state: PageState, section: str) -> Decoding:
             "Length penalty of beam search",
             -3.0,
             3.0,
-            value=state.values.get("lengthpenalty"),
-            step=0.5,  # type: ignore[arg-type]
+            value=state.values.get("lengthpenalty"),  # type: ignore[arg-type]
+            step=0.5,
             key=state.key("lengthpenalty"),
             placeholder="the model's own, usually 1",
             help="A finished text ranks by its score divided by its length to this power: above 0 favours long texts.",
