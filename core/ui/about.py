@@ -12,7 +12,7 @@ from core import __version__
 from core.catalogue.attribution import Work
 from core.settings import ROOT
 from core.ui.glossary import told
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 
 LIBRARIES = (
     "streamlit",
@@ -40,7 +40,7 @@ def works(title: str, sentence: str, listed: Sequence[Work]) -> None:
     st.subheader(title, anchor=False)
     st.markdown(sentence)
     rows: list[Row] = [(work.name, (work.by, work.url or ""), work.licence, work.use) for work in listed]
-    table(Table(("Work", "By", "Licence", "Used for"), rows, caption=title, widths=(24, 28, 16, 32)))
+    text_table(TextTable(("Work", "By", "Licence", "Used for"), rows, caption=title, widths=(24, 28, 16, 32)))
 
 
 def versions() -> None:
@@ -51,7 +51,7 @@ def versions() -> None:
         ("Python", platform.python_version(), "PSF"),
     ]
     rows += [(name, *_installed(name)) for name in LIBRARIES]
-    table(Table(("Package", "Version", "Licence as declared"), rows, caption="Versions", widths=(40, 30, 30)))
+    text_table(TextTable(("Package", "Version", "Licence as declared"), rows, caption="Versions", widths=(40, 30, 30)))
 
 
 def add_models() -> None:

@@ -22,7 +22,7 @@ from core.figures.numbers import in_bytes, in_operations, percent, short
 from core.ui.calculators.parts import formula, usual_length
 from core.ui.glossary import linking, noted, plain_terms
 from core.ui.page import base_path
-from core.ui.tables import Link, Row, Table, table
+from core.ui.text_table import Link, Row, TextTable, text_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +169,8 @@ def computed_table(system: System, size: str) -> None:
     href = base_path() + links.url("calculators", wanted)
     if not no_editor(system.slug, size):
         rows.append(("With other numbers", Link("change them in the calculators", href), ""))
-    table(
-        Table(
+    text_table(
+        TextTable(
             ("", f"{system.name} {size}", "By the formula"),
             rows,
             caption=f"Costs of {system.name} {size}",
@@ -199,4 +199,4 @@ def computed_panel(system: System) -> None:
     ]
     st.markdown("**Published figures that differ from the count by more than 2 %**")
     headings = ("Size", "Published", "Counted", "Difference", "Why")
-    table(Table(headings, rows, caption="Differences", widths=(13, 15, 18, 13, 41), numeric=(2, 3)))
+    text_table(TextTable(headings, rows, caption="Differences", widths=(13, 15, 18, 13, 41), numeric=(2, 3)))

@@ -14,7 +14,7 @@ from core.ui.glossary import linking, noted, plain_terms, rich_terms
 from core.ui.links import take_up
 from core.ui.page import plain, sentences
 from core.ui.results.brief import results_brief
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 
 _EVIDENCE_HELP = (
     "How a source was read: *paper*, its own text; *authors' repository*, code, README or model card; *library*, the "
@@ -109,7 +109,9 @@ def _properties(system: System) -> None:
             )
             for fact in system.facts
         ]
-    table(Table(("", "", "Read in"), rows, caption=f"Properties and figures of {system.name}", widths=(20, 52, 28)))
+    text_table(
+        TextTable(("", "", "Read in"), rows, caption=f"Properties and figures of {system.name}", widths=(20, 52, 28))
+    )
     left_out = [heading.lower() for heading, statement in system.statements() if statement.sources == ("words",)]
     if left_out:
         st.caption(f"Left out because no text on it was read: {', '.join(left_out)}.")
@@ -139,7 +141,9 @@ def _sizes(system: System) -> None:
             )
         )
     headings = ("Size", "Layers / width / heads", "Published", "Counted", "Difference", "Configuration from")
-    table(Table(headings, rows, caption=f"Sizes of {system.name}", widths=(11, 16, 14, 19, 12, 28), numeric=(3, 4)))
+    text_table(
+        TextTable(headings, rows, caption=f"Sizes of {system.name}", widths=(11, 16, 14, 19, 12, 28), numeric=(3, 4))
+    )
     classes = sorted({size.architecture for size in system.sizes})
     noted(
         f"Counted by building {', '.join(classes)} without weights, shared tensors once. Published "
@@ -171,8 +175,10 @@ def _corrections(system: System) -> None:
             )
             for item in system.corrections
         ]
-    table(
-        Table(("The claim", "Made by", "What holds", "Read in"), rows, caption="Corrections", widths=(26, 14, 38, 22))
+    text_table(
+        TextTable(
+            ("The claim", "Made by", "What holds", "Read in"), rows, caption="Corrections", widths=(26, 14, 38, 22)
+        )
     )
 
 

@@ -20,7 +20,7 @@ from core import links
 from core.catalogue import glossary
 from core.catalogue.glossary import Term
 from core.ui.page import plain
-from core.ui.tables import Link, Rich
+from core.ui.text_table import Link, Rich
 
 _SLOT = "glossary.linked"
 _TIP = 150

@@ -13,7 +13,7 @@ from core.ui.glossary import href
 from core.ui.links import PageState, open_page, take_up
 from core.ui.notices import informed
 from core.ui.page import base_path, header, plain
-from core.ui.tables import Cell, Link, Rich, Row, Table, table
+from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "All"
 
@@ -98,7 +98,7 @@ def _list(known: tuple[Term, ...], letters: list[str], state: PageState) -> None
         informed("No term fits that. Try fewer letters, or choose All.")
         return
     rows: list[Row] = [(_name(found), _text(found), _ways(found)) for found in shown]
-    table(Table(("Term", "What it means", "See also, and try"), rows, caption="Terms", widths=(22, 50, 28)))
+    text_table(TextTable(("Term", "What it means", "See also, and try"), rows, caption="Terms", widths=(22, 50, 28)))
 
 
 def _name(found: Term) -> Cell:

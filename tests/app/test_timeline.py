@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.figures.lineage import family
 from core.ui.glossary import Linker
-from core.ui.tables import inline
+from core.ui.text_table import inline
 from core.ui.timeline.beside import COLUMNS, as_csv, growth_sentence, middle_sentence, steps
 from tests.app.test_zoo import ROOT, html_of, protos, shown
 from tests.words import words

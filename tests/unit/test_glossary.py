@@ -15,7 +15,7 @@ from core.catalogue.glossary import Term
 from core.catalogue.load import BadData
 from core.ui import glossary as ui
 from core.ui.glossary import Linker, kept, linking, plain_terms, rich_terms, terms
-from core.ui.tables import Link, Table, html, inline
+from core.ui.text_table import Link, TextTable, html, inline
 
 ROOT = Path(__file__).resolve().parents[2]
 TERMS = glossary.terms()
@@ -151,7 +151,7 @@ def test_what_is_kept_for_every_visitor_leaves_out_what_this_page_has_linked() -
 def test_cells_of_tables_hold_links_and_nothing_unescaped() -> None:
     rich = rich_terms("<b>A</b> softmax & more")
     assert [part.text for part in rich.parts if isinstance(part, Link)] == ["softmax"]
-    drawn = html(Table(("a", "b"), [("x", rich)], caption="t", widths=(50, 50)))
+    drawn = html(TextTable(("a", "b"), [("x", rich)], caption="t", widths=(50, 50)))
     assert "<b>" not in drawn
     assert escape("<b>A</b> ") in drawn
     assert 'href="/glossary?term=softmax" title="Softmax:' in drawn

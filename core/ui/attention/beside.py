@@ -30,8 +30,8 @@ from core.ui.heads.pictures import saved_as
 from core.ui.heads.text import task_menu
 from core.ui.notices import warned
 from core.ui.page import accent, base_path, plain
-from core.ui.tables import Table, table
 from core.ui.takeaway import take_away
+from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -313,8 +313,8 @@ def _bars(shown: Sequence[_Shown], words: Sequence[str], word: int, state: PageS
         numbers=lambda: Numbers(("word", *(row.title for row in rows)), tuple(zip(every, *numbers, strict=True))),
     )
     with st.expander("As a table"):
-        table(
-            Table(
+        text_table(
+            TextTable(
                 ("Word", *(row.title for row in rows)),
                 [
                     (

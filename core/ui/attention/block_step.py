@@ -24,8 +24,8 @@ from core.figures.taken import of_matrix
 from core.ui.attention.block_list import PARTS, made_of, shape
 from core.ui.notices import warned
 from core.ui.page import accent, plain
-from core.ui.tables import Table, table
 from core.ui.takeaway import take_away
+from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
     from core.attention.inside.block import Block
@@ -92,7 +92,7 @@ def chosen_step(
         )
         _tree_link(step, found, spec)
     with st.expander("As a table"):
-        table(_table(shown))
+        text_table(_table(shown))
 
 
 def _head(step: Step, spec: CheckpointSpec, state: PageState) -> tuple[int, int]:
@@ -254,7 +254,7 @@ def _tree_link(step: Step, found: Block, spec: CheckpointSpec) -> None:
         )
 
 
-def _table(shown: Shown) -> Table:
+def _table(shown: Shown) -> TextTable:
     """What the picture shows, row by row."""
     caption = f"{shown.step.name}, row by row"
     places = [f"{i + 1} · {short(token, _LONGEST)}" for i, token in enumerate(shown.rows)]
@@ -266,11 +266,11 @@ def _table(shown: Shown) -> Table:
             for place, norm, row in zip(places, norms, shown.values, strict=True)
         ]
         headings = ("Token", "Norm", "Mean", "Smallest", "Largest")
-        return Table(headings, rows, caption, (28, 18, 18, 18, 18), (1, 2, 3, 4))
+        return TextTable(headings, rows, caption, (28, 18, 18, 18, 18), (1, 2, 3, 4))
     if shown.step.name == "mask":
         seen = np.isfinite(shown.values)
         rows = [(place, f"{int(row.sum())} of {len(row)}") for place, row in zip(places, seen, strict=True)]
-        return Table(("Token", "Sees"), rows, caption, (60, 40))
+        return TextTable(("Token", "Sees"), rows, caption, (60, 40))
     known = shown.values if shown.seen is None else np.where(shown.seen, shown.values, -np.inf)
     order = np.argsort(-known, axis=-1, kind="stable")[:, :_STRONGEST]
     names = [short(token, _LONGEST) for token in shown.columns]
@@ -279,4 +279,4 @@ def _table(shown: Shown) -> Table:
         for place, row, keys in zip(places, known, order, strict=True)
     ]
     best = ("Strongest", "Second", "Third")[: order.shape[1]]
-    return Table(("Token", *best), rows, caption, (28, *(24 for _ in best)))
+    return TextTable(("Token", *best), rows, caption, (28, *(24 for _ in best)))

@@ -22,8 +22,8 @@ from core.ui.glossary import noted, terms, told
 from core.ui.heads.parts import KINDS
 from core.ui.notices import informed
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain
-from core.ui.tables import Link, Table, table
 from core.ui.takeaway import take_away
+from core.ui.text_table import Link, TextTable, text_table
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -200,7 +200,7 @@ def _picture(score: str, scored: Sequence[tuple[float, HeadRow]], state: PageSta
     )
     hit = _hit(picked["selection"]["points"], list(groups.values()))
     if hit is not None:
-        table(_few(score, [hit], "The head that was clicked"))
+        text_table(_few(score, [hit], "The head that was clicked"))
 
 
 def _shape(branch: str) -> str:
@@ -232,11 +232,11 @@ def _halves(scored: Sequence[tuple[float, HeadRow]]) -> str:
 
 def _highest(score: str, scored: Sequence[tuple[float, HeadRow]]) -> None:
     st.markdown("**The highest**")
-    table(_few(score, scored[:HIGHEST], f"The {HIGHEST} highest heads"))
+    text_table(_few(score, scored[:HIGHEST], f"The {HIGHEST} highest heads"))
 
 
-def _few(score: str, scored: Sequence[tuple[float, HeadRow]], caption: str) -> Table:
-    return Table(
+def _few(score: str, scored: Sequence[tuple[float, HeadRow]], caption: str) -> TextTable:
+    return TextTable(
         ("Head", "Model", "Attention", NAMES[score], "Most bits lost" if score == EFFECT else "Bits lost without it"),
         [
             (

@@ -18,8 +18,8 @@ from core.ui.attention.asked import ASKED, SAMPLES, question_of
 from core.ui.glossary import noted, plain_terms, told
 from core.ui.heads.part import text_part
 from core.ui.page import accent, plain
-from core.ui.tables import Table, table
 from core.ui.takeaway import take_away
+from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
     from core.attention.inside.lens import Way
@@ -107,7 +107,7 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
         "in another way read as noise."
     )
     with st.expander("As a table"):
-        table(_table(found, names))
+        text_table(_table(found, names))
     noted("The logit lens: nostalgebraist 2020; what it misreads: Belrose et al. 2023, arXiv 2303.08112.")
 
 
@@ -132,7 +132,7 @@ def _answers(found: Way, names: list[str]) -> Numbers:
     return Numbers(("after", "place", "answer", "probability"), tuple(rows))
 
 
-def _table(found: Way, names: list[str]) -> Table:
+def _table(found: Way, names: list[str]) -> TextTable:
     rows = [
         (
             name,
@@ -142,6 +142,6 @@ def _table(found: Way, names: list[str]) -> Table:
         )
         for name, guess, chance, rank in zip(names, found.guesses, found.probabilities, found.ranks, strict=True)
     ]
-    return Table(
+    return TextTable(
         ("After", "Best answers", "Final answer", "Its place"), rows, "Answers after each layer", (16, 48, 16, 20)
     )

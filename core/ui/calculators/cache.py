@@ -16,7 +16,7 @@ from core.figures.numbers import in_bytes
 from core.ui.calculators.parts import dark, formula, number, pick, take_away
 from core.ui.links import PageState
 from core.ui.notices import warned
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 
 FIRST = ("gpt-2 xl", "gpt-neo 2.7B", "llama 7B", "llama 3-8B", "gpt-3 175B")
 _WIDTHS = {"32": 4.0, "16": 2.0, "8": 1.0, "4": 0.5}
@@ -125,7 +125,7 @@ def _rows(
         )
     texts = "one text" if batch == 1 else f"{batch:,} texts"
     headings = ("Model", "Keeps", "A further token", f"{texts} of {length:,} tokens")
-    table(Table(headings, rows, caption="Key-value cache", widths=(24, 38, 18, 20), numeric=(2, 3)))
+    text_table(TextTable(headings, rows, caption="Key-value cache", widths=(24, 38, 18, 20), numeric=(2, 3)))
     take_away(state, raw, "cache")
 
 

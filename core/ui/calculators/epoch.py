@@ -26,7 +26,7 @@ from core.ui.calculators.parts import (
 )
 from core.ui.links import PageState
 from core.ui.page import plain
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 
 _TOKENS = 10.0
 """Billions of tokens to begin with: about what GPT-2's 40 GB of text hold."""
@@ -145,8 +145,8 @@ def _others(
 
 def _table(state: PageState, chosen: Chosen, run: Epoch, others: list[tuple[str, Epoch]], count: int) -> None:
     rows: list[Row] = [(name, in_time(one.seconds), f"{one.hours:,.4g}") for name, one in others]
-    table(
-        Table(
+    text_table(
+        TextTable(
             ("Device", "Time", "Hours"),
             rows,
             caption="Time by device, all else equal",

@@ -23,7 +23,7 @@ from core.ui.calculators.parts import (
 from core.ui.calculators.training import plan_boxes
 from core.ui.links import PageState
 from core.ui.page import plain
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 
 
 def will_it_fit(state: PageState) -> None:
@@ -61,7 +61,7 @@ def will_it_fit(state: PageState) -> None:
     rows: list[Row] = [
         (bar.label, in_bytes(bar.total), "fits" if bar.total <= limit else "does not fit") for bar in bars
     ]
-    table(Table(("What", "Needed", ""), rows, caption="Needed memory", widths=(56, 22, 22), numeric=(1,)))
+    text_table(TextTable(("What", "Needed", ""), rows, caption="Needed memory", widths=(56, 22, 22), numeric=(1,)))
     take_away(state, held_rows(bars), "fit")
     for key in ("cache",) if use == "run" else ("states", "activations"):
         formula(key)

@@ -18,7 +18,7 @@ from core.ui.calculators.parts import choose_system, dark, formula, take_away
 from core.ui.glossary import plain_terms, told
 from core.ui.links import PageState
 from core.ui.page import plain
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 from core.ui.tree.view import walkable_tree
 
 _DRAWINGS = {"treemap": "Treemap", "tree": "Tree"}
@@ -133,7 +133,7 @@ def _table(state: PageState, yours: ModuleNode, theirs: ModuleNode, name: str) -
     ]
     rows.append(("in all", f"{yours.total:,}", "100.0 %", f"{theirs.total:,}"))
     headings = ("Part", "Yours", "Share", name)
-    table(Table(headings, rows, caption="Parameters by part", widths=(28, 26, 18, 28), numeric=(1, 2, 3)))
+    text_table(TextTable(headings, rows, caption="Parameters by part", widths=(28, 26, 18, 28), numeric=(1, 2, 3)))
     take_away(
         state,
         [{"part": role, "yours": mine[role], name: published[role]} for role in shown]

@@ -17,7 +17,7 @@ from core.figures.numbers import in_bytes, in_operations, short
 from core.ui.calculators.parts import formula, switch, take_away, usual_length
 from core.ui.glossary import noted, plain_terms
 from core.ui.links import PageState
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 
 _HEADINGS = ("System", "Parameters", "Weights, 16 bits", "Training, Adam", "Cache a token", "Operations a token")
 
@@ -35,8 +35,10 @@ def all_systems(state: PageState) -> None:
     raw = [_figures(system, size) for system, size in shown]
     rows = [_row(one) for one in raw]
     st.markdown(f"### What {len(rows)} {'sizes' if every else 'systems'} cost, computed here")
-    table(
-        Table(_HEADINGS, rows, caption="Costs of all systems", widths=(24, 14, 15, 15, 14, 18), numeric=(1, 2, 3, 4, 5))
+    text_table(
+        TextTable(
+            _HEADINGS, rows, caption="Costs of all systems", widths=(24, 14, 15, 15, 14, 18), numeric=(1, 2, 3, 4, 5)
+        )
     )
     noted(
         "Training: weights, gradients and Adam in mixed precision, without activations. Cache: 16 bits a number, one "
@@ -116,7 +118,7 @@ def _differences(state: PageState) -> None:
         for one in found
     ]
     headings = ("System", "Published", "Counted", "Difference", "Why")
-    table(Table(headings, rows, caption="Differences", widths=(18, 15, 17, 11, 39), numeric=(2, 3)))
+    text_table(TextTable(headings, rows, caption="Differences", widths=(18, 15, 17, 11, 39), numeric=(2, 3)))
     st.caption(
         plain_terms(
             "Counted: the skeleton built from the published configuration, shared tensors once. A rounded figure may "

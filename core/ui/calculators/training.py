@@ -15,7 +15,7 @@ from core.ui.calculators.parts import Chosen, choose, dark, formula, number, pic
 from core.ui.glossary import noted, told
 from core.ui.links import PageState
 from core.ui.page import plain
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 
 
 def training(state: PageState) -> None:
@@ -49,8 +49,8 @@ def training(state: PageState) -> None:
             "with one copy all stages are the same."
         )
     rows: list[Row] = [(bar.label, *(in_bytes(amount) for _, amount in bar.parts), in_bytes(bar.total)) for bar in bars]
-    table(
-        Table(
+    text_table(
+        TextTable(
             ("", "Weights", "Gradients", "Optimiser", "Activations", "In all"),
             rows,
             caption="Bytes on one device by stage of ZeRO",

@@ -15,7 +15,7 @@ from core.anatomy.sheet_files import cited
 from core.catalogue import Citation
 from core.ui.glossary import Linker
 from core.ui.page import accent
-from core.ui.tables import inline
+from core.ui.text_table import inline
 
 _WIDTHS = {"name": 11, "type": 10, "parameters": 17, "activation": 10, "batch": 13, "unknown": 14}
 _USUAL = 17

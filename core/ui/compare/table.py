@@ -16,7 +16,7 @@ from core.ui.glossary import linking, told
 from core.ui.links import PageState, take_up
 from core.ui.notices import informed
 from core.ui.page import BRANCH_TITLES, base_path, plain
-from core.ui.tables import inline
+from core.ui.text_table import inline
 
 _ALL = "all"
 _AGE = "age"

@@ -15,7 +15,7 @@ from core.ui.generation.ink import theme
 from core.ui.generation.tables import minus
 from core.ui.glossary import noted, terms, told
 from core.ui.page import accent, plain
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
     from core.language.decoding.tree import Tree
@@ -93,7 +93,7 @@ def _found(view: GenerationView, grown: Tree, decoding: Decoding) -> None:
         session.trees.put(key, greedy)
     rows = [(text.strip() or "∅", minus(score), minus(rank)) for text, score, rank in grown.results]
     st.markdown("**What it ranks, best first**")
-    table(Table(("Text", "Sum", "Rank"), rows, "Texts of the beam, best first", (52, 24, 24), (1, 2)))
+    text_table(TextTable(("Text", "Sum", "Rank"), rows, "Texts of the beam, best first", (52, 24, 24), (1, 2)))
     text, score, _ = greedy.results[0]
     best = grown.results[0][1]
     if grown.ids == greedy.ids:

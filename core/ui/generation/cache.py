@@ -16,7 +16,7 @@ from core.ui.generation.writing import forget, remember
 from core.ui.glossary import noted, told
 from core.ui.page import accent
 from core.ui.saved import save_csv
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -136,8 +136,8 @@ def _draw(
         (f"{p.tokens}", f"{1000 * p.cached:.1f} ms", f"{1000 * p.whole:.1f} ms", f"{p.times:.1f} times") for p in points
     ]
     with below.container():
-        table(
-            Table(
+        text_table(
+            TextTable(
                 ("Tokens before it", "With the cache", "Without", "Without takes"),
                 rows,
                 "Time of one token with the cache and without",

@@ -20,7 +20,7 @@ from core.ui.generation.ink import theme
 from core.ui.generation.writing import forget, remember
 from core.ui.glossary import plain_terms, told
 from core.ui.saved import save_html
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -209,7 +209,7 @@ def _rounds(found: Drafted, bits: Sequence[RoundBits], wording: Wording, key: st
     ]
     headings = ("Round", "Accepted", "Refused or dropped", "The large model's own", "Surprise of what stands, bits")
     with st.expander("Every round as a table"):
-        table(Table(headings, rows, "Rounds of speculative decoding", (8, 28, 28, 17, 19)))
+        text_table(TextTable(headings, rows, "Rounds of speculative decoding", (8, 28, 28, 17, 19)))
         frame = pd.DataFrame(rows, columns=list(headings))
         st.download_button(
             "Save as CSV",

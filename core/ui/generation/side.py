@@ -32,7 +32,7 @@ from core.ui.glossary import noted, terms, told
 from core.ui.links import PageState, take_up
 from core.ui.notices import warned
 from core.ui.saved import heading, save_csv, save_html
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -226,7 +226,7 @@ def _measures(cards: Sequence[Card], found: Sequence[Summary], state: PageState)
         for card, one in zip(cards, found, strict=True)
     ]
     widths = (20, 8, 9, 11, 10, 9, 13, 6, 7, 7)
-    table(Table(headings, rows, "Measures of the texts", widths, tuple(range(1, 10))))
+    text_table(TextTable(headings, rows, "Measures of the texts", widths, tuple(range(1, 10))))
     save_csv(
         [
             {

@@ -25,7 +25,7 @@ from core.ui.links import PageState, within
 from core.ui.notices import warned
 from core.ui.page import accent
 from core.ui.saved import save_csv
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 
 if TYPE_CHECKING:
     from core.language.decoding.step import Around, Look
@@ -258,8 +258,8 @@ def _all_rules(found: Sequence[Around], at: int, state: PageState) -> None:
         for one in found
     ]
     st.markdown(f"**Every rule by itself at step {at + 1}**")
-    table(
-        Table(
+    text_table(
+        TextTable(
             ("Rule", "Tokens left", "Their probability before", "Entropy"),
             rows,
             "Every rule by itself at this step",

@@ -9,8 +9,7 @@ from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import strongest_links, top_keys
 from core.figures import attention as figures
-from core.ui.tables import Table
-from core.ui.tables import table as drawn_table
+from core.ui.text_table import TextTable, text_table
 
 _LONGEST = 60
 _FRAME_LIMIT = 720  # px: longer head views scroll inside their frame
@@ -52,8 +51,8 @@ def strongest(found: AttentionMap, layer: int, head: int) -> None:
     ]
     looks, looked_at = ("written", "source") if found.kind == "cross" else ("from", "to")
     with st.expander("The ten strongest links, as a table"):
-        drawn_table(
-            Table(
+        text_table(
+            TextTable(
                 (f"{looks.capitalize()} token", f"{looked_at.capitalize()} token", "Weight"),
                 rows,
                 caption=f"The strongest links of layer {layer + 1}, head {head + 1}, the largest weight first; the "

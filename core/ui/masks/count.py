@@ -15,7 +15,7 @@ from core.attention.masks.told import lines, published, told
 from core.attention.masks.words import Choice, read, write
 from core.ui.glossary import told as said
 from core.ui.links import PageState
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 
 LENGTHS = (512, 1024, 4096)
 _WIDTHS = (34, 14, 20, 20, 12)
@@ -43,7 +43,7 @@ def count(choice: Choice, board: Board, state: PageState) -> None:
         ]
     counted += _published(choice)
     rows = [_row(*one) for one in counted]
-    table(Table(_HEADINGS, rows, "Scores that the mask leaves", _WIDTHS, numeric=(1, 2, 3, 4)))
+    text_table(TextTable(_HEADINGS, rows, "Scores that the mask leaves", _WIDTHS, numeric=(1, 2, 3, 4)))
     st.download_button(
         "Save as CSV",
         _csv(counted),

@@ -6,7 +6,7 @@ from core import catalogue, links
 from core.attention.masks.kinds import KINDS
 from core.attention.masks.told import Told, told
 from core.ui.page import base_path
-from core.ui.tables import Cell, Link, Rich, Table, table
+from core.ui.text_table import Cell, Link, Rich, TextTable, text_table
 
 EXAMPLES = (
     ("causal.and.padding-3", "a decoder's batch", "Causal and padding"),
@@ -23,9 +23,9 @@ def every() -> None:
     rows: list[tuple[Cell, ...]] = [
         (_link(key, kind.title), told(key).purpose, _users(told(key))) for key, kind in KINDS.items()
     ]
-    table(Table(("Mask", "What it is for", "Used by"), rows, "Every mask", (22, 54, 24)))
-    table(
-        Table(
+    text_table(TextTable(("Mask", "What it is for", "Used by"), rows, "Every mask", (22, 54, 24)))
+    text_table(
+        TextTable(
             ("Joined", "As in"),
             [(_link(word, title), used) for word, used, title in EXAMPLES],
             "Joined masks",

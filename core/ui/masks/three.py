@@ -13,7 +13,7 @@ from core.figures.masks import seen_map
 from core.ui.chips import token_chips
 from core.ui.glossary import told
 from core.ui.links import PageState
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 
 PADDED = 3
 MASK = "[MASK]"
@@ -100,8 +100,8 @@ def three(tokens: Sequence[str], state: PageState, colour: str) -> None:
         "**Try** another token to mask, with a click above. **Notice** that the third picture stays full: a masked "
         "token is not hidden from attention, its word is hidden from the input."
     )
-    table(
-        Table(
+    text_table(
+        TextTable(
             ("", "Causal mask", "Padding mask", "Masked token"),
             _ROWS,
             "Three masks beside each other",

@@ -16,7 +16,7 @@ from core.ui.objectives.given import given, style
 from core.ui.objectives.picture import DONE, shown
 from core.ui.page import accent
 from core.ui.saved import as_csv, save_csv
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
     from core.objectives.example import Cell, Visible
@@ -85,8 +85,8 @@ def _shares(entry: Entry, asked: Given, state: PageState) -> None:
         return
     with box:
         found = _drawn(entry.slug, asked.slug, asked.text, asked.seed, tuple(sorted(asked.options.items())))
-        table(
-            Table(
+        text_table(
+            TextTable(
                 ("", "here", "published"),
                 tuple(
                     (share.name, _amount(share.found, share.unit), _amount(share.published, share.unit))

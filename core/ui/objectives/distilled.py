@@ -13,7 +13,7 @@ from core.ui.objectives import live, live_pairs
 from core.ui.objectives.entry import Entry, Given, Number, Stage
 from core.ui.page import accent, plain
 from core.ui.saved import save_csv
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 
 TEACHER, STUDENT = "atlas-bert", "atlas-distilbert"
 _WORDS = 6
@@ -70,7 +70,9 @@ def _losses(given: Given, stages: tuple[Stage, ...]) -> None:
         for name, mean, weight in zip(names, means, weights, strict=True)
     ]
     rows.append(("Sum", "", "", f"{paid.total:.3f}"))
-    table(Table(("Loss", "Mean, nats", "Weight", "Weighted"), rows, "The three losses", (46, 18, 18, 18), (1, 2, 3)))
+    text_table(
+        TextTable(("Loss", "Mean, nats", "Weight", "Weighted"), rows, "The three losses", (46, 18, 18, 18), (1, 2, 3))
+    )
     save_csv(
         [{"loss": n, "mean": m, "weight": w, "weighted": w * m} for n, m, w in zip(names, means, weights, strict=True)],
         "distillation-losses",

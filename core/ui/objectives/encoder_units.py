@@ -14,7 +14,7 @@ from core.ui.objectives.entry import Entry, Given, Line, Number, Option, Share, 
 from core.ui.objectives.given import style
 from core.ui.objectives.picture import shown
 from core.ui.saved import save_csv
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 
 _LENGTHS = 4_000
 
@@ -70,8 +70,8 @@ def _borders(given: Given, stages: tuple[Stage, ...]) -> None:
         for b in spans.boundaries(stages[0].example)
     )
     if rows:
-        table(
-            Table(
+        text_table(
+            TextTable(
                 ("target (place)", "first loss: asked from", "second loss: asked from its borders"),
                 rows,
                 "Each hidden token with what its two losses are asked from",

@@ -12,7 +12,7 @@ from core.objectives import denoising, gaps, sentinels
 from core.ui.objectives import live_pairs
 from core.ui.objectives.entry import Entry, Given, Number, Option, Several, Stage
 from core.ui.saved import save_csv
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 
 DAMAGES = {
     "permute": "Sentences change places",
@@ -83,7 +83,7 @@ def _scores(given: Given, stages: tuple[Stage, ...]) -> None:
         (part, f"{score:.2f}", "taken out" if number in chosen else "stays")
         for number, (part, score) in enumerate(zip(sentences(given.text), found, strict=True))
     ]
-    table(Table(("Sentence", "ROUGE1-F1", ""), rows, "Every sentence with its score", (66, 17, 17), (1,)))
+    text_table(TextTable(("Sentence", "ROUGE1-F1", ""), rows, "Every sentence with its score", (66, 17, 17), (1,)))
     save_csv(
         [
             {"sentence": part, "ROUGE1-F1": score, "taken out": number in chosen}

@@ -15,7 +15,7 @@ from core.ui.links import PageState
 from core.ui.objectives.round_question import LETTERS, model_said, said, written
 from core.ui.page import plain
 from core.ui.saved import as_csv
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 
 _STYLE = """<style>
 .rs{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.2rem 0}
@@ -79,8 +79,8 @@ def finish(rows: Sequence[Row], name: str, kind: Kind, seed: int, state: PageSta
     verdict = "You knew more." if mine > theirs else "The model knew more." if theirs > mine else "A draw."
     st.markdown(f"##### You {mine} of {LENGTH}, {plain(name)} {theirs} of {LENGTH}. {verdict}")
     found = [_told(number, row) for number, row in enumerate(rows, 1)]
-    table(
-        Table(
+    text_table(
+        TextTable(
             ("", "question", "written", "you", name),
             tuple(
                 (

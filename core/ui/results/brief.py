@@ -10,7 +10,7 @@ from core.catalogue.questions import UNSTATED
 from core.catalogue.results import Result, of_system, paper, results
 from core.ui.glossary import linking
 from core.ui.page import base_path
-from core.ui.tables import Link, Row, Table, table
+from core.ui.text_table import Link, Row, TextTable, text_table
 
 MOST = 5
 
@@ -25,7 +25,7 @@ def results_brief(slug: str, title: str) -> None:
         rows: list[Row] = [(linker.rich(row.measure.title), row.printed, _whose(row)) for row in chosen(slug, found)]
     every = f"All {len(found)} figures of {title}, each with its source" if len(found) > 1 else "The figure's source"
     rows.append((Link(every, f"{base_path()}/results?system={slug}"), "", ""))
-    table(Table(("", "", "Of"), rows, caption=f"Results of {title}", widths=(48, 14, 38), numeric=(1,)))
+    text_table(TextTable(("", "", "Of"), rows, caption=f"Results of {title}", widths=(48, 14, 38), numeric=(1,)))
 
 
 def _whose(row: Result) -> str:

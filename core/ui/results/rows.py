@@ -13,7 +13,7 @@ from core.errors import UnknownSystem
 from core.figures.numbers import short
 from core.ui.glossary import Linker, linking
 from core.ui.page import base_path
-from core.ui.tables import Cell, Link, Part, Row, Table, table
+from core.ui.text_table import Cell, Link, Part, Row, TextTable, text_table
 
 _HEADINGS = ("Whose", "Data set and split", "Figure", "Paper", "Read in")
 _WIDTHS = (24, 22, 15, 19, 20)
@@ -27,7 +27,7 @@ def result_table(rows: Sequence[Result], caption: str) -> None:
         for row in rows:
             drawn.append(_row(row, linker))
             below.append(_note(row, linker))
-    table(Table(_HEADINGS, drawn, caption=caption, widths=_WIDTHS, below=below))
+    text_table(TextTable(_HEADINGS, drawn, caption=caption, widths=_WIDTHS, below=below))
 
 
 def sources_page() -> str:

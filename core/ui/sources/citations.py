@@ -15,7 +15,7 @@ from core.catalogue.schema import Evidence
 from core.ui.glossary import Linker, kept
 from core.ui.page import base_path
 from core.ui.sources.frame import SourcesView
-from core.ui.tables import Cell, Link, Rich, Row, Table, drawn, html
+from core.ui.text_table import Cell, Link, Rich, Row, TextTable, drawn, html
 
 ALL = "all"
 _MEANING: dict[Evidence, str] = {
@@ -63,7 +63,7 @@ def _list(evidence: str, base: str, before: frozenset[str]) -> tuple[str, frozen
     uses, linker = _uses(base), Linker(before)
     fitting = [group for group in _grouped() if evidence in (ALL, group[0].evidence)]
     rows: list[Row] = [(_title(group[0]), _reading(group, linker), _used(group, uses)) for group in fitting]
-    text = html(Table(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
+    text = html(TextTable(("Text", "How it was read", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
     return text, linker.linked
 
 

@@ -17,7 +17,7 @@ from core.ui.links import PageState, take_up
 from core.ui.notices import informed
 from core.ui.page import base_path, plain
 from core.ui.sources.frame import ALL_KINDS, SourcesView, number
-from core.ui.tables import Cell, Link, Rich, Row, Table, drawn, html, table
+from core.ui.text_table import Cell, Link, Rich, Row, TextTable, drawn, html, text_table
 
 ALL = "all"
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -58,7 +58,7 @@ def _list(ids: tuple[str, ...], base: str, before: frozenset[str]) -> tuple[str,
     for entry in (known[one] for one in ids):
         claim = _claim(entry, base, linker)
         rows.append((claim, linker.rich(entry.finding), _shown(entry)))
-    return html(Table(headings, rows, caption="Corrections", widths=(31, 35, 34))), linker.linked
+    return html(TextTable(headings, rows, caption="Corrections", widths=(31, 35, 34))), linker.linked
 
 
 def _filtered(view: SourcesView) -> list[Found]:
@@ -142,7 +142,7 @@ def _one(entry: Found, state: PageState) -> None:
             for one in entry.sums
         ]
         headings = ("What", "Reckoned as", "Comes to", "Printed")
-        table(Table(headings, rows, caption="The computation", widths=(28, 42, 17, 13)))
+        text_table(TextTable(headings, rows, caption="The computation", widths=(28, 42, 17, 13)))
     st.markdown("**Read in**")
     st.markdown("\n".join(f"- {_cited(one)}" for one in entry.sources))
     with st.container(horizontal=True):

@@ -9,7 +9,7 @@ from core.catalogue.corrections import Found, documents
 from core.ui.glossary import rich_terms, told
 from core.ui.page import base_path
 from core.ui.sources.frame import ALL_KINDS, SourcesView, number
-from core.ui.tables import Cell, Link, Row, Table, table
+from core.ui.text_table import Cell, Link, Row, TextTable, text_table
 
 _WHAT = {
     "source-000": "The three branches of the family in a paragraph for each system, and the module trees of BERT, "
@@ -42,7 +42,7 @@ def documents_list(view: SourcesView) -> None:
             )
         )
     headings = ("Source", "What stands in it", "Cited for", "Corrected")
-    table(Table(headings, rows, caption="The five sources", widths=(26, 32, 22, 20)))
+    text_table(TextTable(headings, rows, caption="The five sources", widths=(26, 32, 22, 20)))
     told(
         "**Notice** that a long list of corrections is no verdict: the notes of source 001 make many more statements "
         "than the slides do, and more that can be checked. Facts and figures are taken over with their source; "

@@ -12,7 +12,7 @@ from core.figures.lineage import Entry, family, leap, middle, tops
 from core.figures.numbers import short
 from core.ui.glossary import Linker, linking, noted, plain_terms
 from core.ui.page import BRANCH_TITLES, plain
-from core.ui.tables import Link, Part, Row, Table, table
+from core.ui.text_table import Link, Part, Row, TextTable, text_table
 from core.ui.timeline.frame import TimelineView
 from core.ui.timeline.picture import page_of, sizes_in_words
 
@@ -90,7 +90,7 @@ def line_of_descent(view: TimelineView) -> None:
         st.markdown(plain(f"{chosen.name} has neither parent nor children here. ") + plain_terms(chosen.change))
         return
     caption = f"Each step of the line of {chosen.name}: from whom to whom, when, and what changed"
-    table(Table(("Step", "When", "What changed"), rows, caption, widths=(27, 15, 58)))
+    text_table(TextTable(("Step", "When", "What changed"), rows, caption, widths=(27, 15, 58)))
 
 
 def steps(line: Sequence[Entry], linker: Linker) -> list[Row]:
@@ -120,7 +120,9 @@ def same_as_table(view: TimelineView) -> None:
                 for entry in view.seen
             ]
         headings = ("System", "When", "Branch", "Parameters", "From", "What changed")
-        table(Table(headings, rows, "The systems of the picture, oldest first", widths=(18, 11, 13, 14, 12, 32)))
+        text_table(
+            TextTable(headings, rows, "The systems of the picture, oldest first", widths=(18, 11, 13, 14, 12, 32))
+        )
         st.download_button(
             "Save as CSV",
             as_csv(view.seen),

@@ -13,7 +13,7 @@ from core.tokenizers.lost import lost
 from core.tokenizers.text import whole
 from core.ui.calculators.parts import take_away
 from core.ui.glossary import told
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 from core.ui.tokenizers.parts import choose_shown, cut_once, inner, label, one_of, text_box
 from core.ui.tokenizers.runs import block, draw
 
@@ -63,7 +63,7 @@ def _counts(view: TokenizersView, cuts: list[Cut]) -> None:
         )
         for one in cuts
     ]
-    table(Table(_HEADINGS, rows, "Tokens of the text", (24, 12, 10, 12, 12, 30), numeric=(1, 2, 3, 4)))
+    text_table(TextTable(_HEADINGS, rows, "Tokens of the text", (24, 12, 10, 12, 12, 30), numeric=(1, 2, 3, 4)))
     raw: list[dict[str, Any]] = [
         {
             "tokeniser": label(one.by),
@@ -112,7 +112,7 @@ def _readers(view: TokenizersView) -> None:
     rows: list[Row] = [
         (FAMILIES[one.family], f"{one.size:,}" if one.size else "none", _of(one.readers)) for one in view.known
     ]
-    table(Table(("Kind", "Vocabulary", "Read by"), rows, "Tokenisers here", (22, 14, 64), numeric=(1,)))
+    text_table(TextTable(("Kind", "Vocabulary", "Read by"), rows, "Tokenisers here", (22, 14, 64), numeric=(1,)))
     told(
         "The published RoBERTa, DeBERTa and Longformer cut with byte-level BPE, the published ALBERT and XLNet with "
         "Unigram. Their small relatives here share one WordPiece vocabulary instead, so that differences between them "

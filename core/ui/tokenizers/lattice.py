@@ -17,7 +17,7 @@ from core.tokenizers.known import Known, scores
 from core.tokenizers.unigram import Lattice, Path
 from core.ui.calculators.parts import dark, take_away
 from core.ui.glossary import told
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 from core.ui.tokenizers.parts import formula_of
 from core.ui.tokenizers.runs import draw, run
 
@@ -111,7 +111,7 @@ def _draws(state: PageState, found: Lattice) -> None:
         for path, count in drawn.most_common(10)
     ]
     headings = ("Cut", f"Of {_DRAWN} drawn", "Expected", "Probability")
-    table(Table(headings, rows, "Cuts drawn by chance", (52, 16, 16, 16), numeric=(1, 2, 3)))
+    text_table(TextTable(headings, rows, "Cuts drawn by chance", (52, 16, 16, 16), numeric=(1, 2, 3)))
     if len(drawn) > 10:
         st.caption(f"{len(drawn) - 10} more cuts were drawn, each at most {drawn.most_common(11)[-1][1]} times.")
     raw = [

@@ -15,7 +15,7 @@ from core.tokenizers.known import Known
 from core.tokenizers.text import whole
 from core.ui.calculators.parts import cited, dark, take_away
 from core.ui.glossary import told
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 from core.ui.tokenizers.parts import choose_shown, citation, cut_once, label, text_box
 from core.ui.tokenizers.runs import block, draw
 
@@ -154,7 +154,7 @@ def _all_kinds(state: PageState, text: str, seed: int, shown: tuple[Known, ...])
     width = 76 // max(1, len(shown))
     headings = ("Noise", *(label(one) for one in shown))
     numeric = tuple(range(1, len(shown) + 1))
-    table(Table(headings, rows, "Growth by noise", (24, *[width] * len(shown)), numeric=numeric))
+    text_table(TextTable(headings, rows, "Growth by noise", (24, *[width] * len(shown)), numeric=numeric))
     take_away(state, raw, "noise")
 
 

@@ -13,7 +13,7 @@ from core.tokenizers.share import Share, shares
 from core.ui.calculators.parts import dark, switch, take_away
 from core.ui.glossary import noted, told
 from core.ui.page import base_path
-from core.ui.tables import Link, Row, Table, table
+from core.ui.text_table import Link, Row, TextTable, text_table
 from core.ui.tokenizers.parts import formula_of
 from core.ui.unbuilt import unbuilt
 
@@ -66,7 +66,7 @@ def share(view: TokenizersView) -> None:
     ]
     headings = ("System", "Vocabulary", "Its parameters", "All parameters", "Share")
     with st.expander("Every number", expanded=False):
-        table(Table(headings, rows, "The vocabulary's share", (26, 18, 22, 22, 12), numeric=(1, 2, 3, 4)))
+        text_table(TextTable(headings, rows, "The vocabulary's share", (26, 18, 22, 22, 12), numeric=(1, 2, 3, 4)))
         raw: list[dict[str, Any]] = [
             {
                 "system": one.system,

@@ -18,7 +18,7 @@ from core.ui.glossary import noted, told
 from core.ui.heads.pictures import saved_as
 from core.ui.notices import informed
 from core.ui.page import accent, plain
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.frame import VectorsView
 from core.ui.vectors.sentences import asked, boxes_of_text, sentences_box
 from core.vectors import kept
@@ -195,7 +195,9 @@ def _drawn(found: Found, measure: str, less: bool, state: PageState) -> None:
             for line in lines
         ]
         share = (100 - 28) // len(ticks)
-        table(Table(("Model", *ticks), rows, title, (28, *[share] * len(ticks)), tuple(range(1, len(ticks) + 1))))
+        text_table(
+            TextTable(("Model", *ticks), rows, title, (28, *[share] * len(ticks)), tuple(range(1, len(ticks) + 1)))
+        )
         take_away(state, _rows(found), "contextual")
 
 
@@ -226,7 +228,7 @@ def _words(found: Found, state: PageState) -> None:
     every = sorted(kept.words(slug), key=lambda word: word[2][-1])
     ends = [("change most", every[:10]), ("change least", every[-10:][::-1])]
     rows = [(what, ", ".join(f"{word} {values[-1]:.2f}" for word, _, values in words)) for what, words in ends]
-    table(Table(("Words that", "after the last layer, with their self-similarity"), rows, "Words", (22, 78)))
+    text_table(TextTable(("Words that", "after the last layer, with their self-similarity"), rows, "Words", (22, 78)))
     told(
         f"Of {len(every)} words that stand in five sentences or more. The paper found stopwords among those that "
         "change most, though they have no senses to choose from: what changes them is the company they keep. See "

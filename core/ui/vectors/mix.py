@@ -15,7 +15,7 @@ from core.ui.calculators.parts import take_away
 from core.ui.glossary import terms, told
 from core.ui.heads.pictures import saved_as
 from core.ui.links import instead
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.frame import VectorsView, model_menu
 from core.ui.vectors.sentences import asked, found, sentences_box, word_box
 from core.ui.vectors.word import cut
@@ -243,8 +243,8 @@ def _wanted(spec: CheckpointSpec, state: PageState) -> None:
                 alt=f"{title}: {_alt(names, ticks, values)}",
             )
     rows = [_row(one) for one in tasks.values()]
-    table(
-        Table(
+    text_table(
+        TextTable(
             ("Task", "Mix", "Best layer", "Commonest answer"),
             rows,
             "How often each is right",

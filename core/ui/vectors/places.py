@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.ui.glossary import told
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.frame import VectorsView
 from core.ui.vectors.places_added import learned, sinusoidal
 from core.ui.vectors.places_scores import linear, relative
@@ -61,8 +61,8 @@ def places(view: VectorsView) -> None:
     state.set(kind=kind)
     _DRAWN[str(kind)](view)
     st.markdown("**Five ways side by side**")
-    table(
-        Table(
+    text_table(
+        TextTable(
             ("Way", "Where", "Depends on", "Places", "Who has it"),
             _WAYS,
             "Five ways to know places",

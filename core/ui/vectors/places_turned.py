@@ -15,7 +15,7 @@ from core.ui.glossary import told
 from core.ui.heads.pictures import saved_as
 from core.ui.links import within
 from core.ui.page import accent
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.frame import VectorsView
 from core.vectors.places import TURNED
 from core.vectors.positions import alike_after_turns, turned, turns
@@ -174,7 +174,9 @@ def _live(spec: CheckpointSpec, state: PageState) -> None:
         for shift in _SHIFTS:
             at = turned(q, query + shift, found.base) @ turned(k, key + shift, found.base) * found.factor
             rows.append((f"{query + shift}", f"{key + shift}", f"{at:.4f}".replace("-", "−")))
-        table(Table(("Query at", "Key at", "Score"), rows, "Both moved by the same number", (34, 33, 33), (1, 2)))
+        text_table(
+            TextTable(("Query at", "Key at", "Score"), rows, "Both moved by the same number", (34, 33, 33), (1, 2))
+        )
         st.caption("Both moved on by 0, 10, 100 and 1,000 places: the score stays.")
 
 

@@ -15,7 +15,7 @@ from core.ui.calculators.parts import take_away
 from core.ui.chips import token_chips
 from core.ui.glossary import noted, told
 from core.ui.heads.pictures import saved_as
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.frame import VectorsView, model_menu
 from core.vectors.sums import KINDS, Sums
 
@@ -225,7 +225,7 @@ def _others(view: VectorsView) -> None:
         names = ", ".join(_name(view, slug) for slug in kind.slugs)
         after = " + ".join(kind.after) or "nothing"
         rows.append((names, " + ".join(NAMES[part] for part in kind.parts), after, kind.told))
-    table(Table(("Live models", "Sum", "Then", ""), rows, "What each model adds up", (26, 18, 14, 42)))
+    text_table(TextTable(("Live models", "Sum", "Then", ""), rows, "What each model adds up", (26, 18, 14, 42)))
 
 
 def _name(view: VectorsView, slug: str) -> str:

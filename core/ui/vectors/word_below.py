@@ -16,7 +16,7 @@ from core.ui.glossary import told
 from core.ui.heads.pictures import saved_as
 from core.ui.notices import informed
 from core.ui.page import accent
-from core.ui.tables import Table, table
+from core.ui.text_table import TextTable, text_table
 from core.vectors.contextual import strangers
 from core.vectors.nearest import between, in_sentences, in_vocabulary
 from core.vectors.occurrences import Occurrence, WordVectors
@@ -73,8 +73,8 @@ def _near(state: PageState, spec: CheckpointSpec, made: WordVectors, stop: int) 
                 ", ".join(there),
             )
         )
-    table(
-        Table(
+    text_table(
+        TextTable(
             ("Occurrence", "Nearest in the vocabulary", "Nearest words of these sentences"),
             rows,
             "The nearest words of each occurrence, with their cosines",
@@ -120,7 +120,11 @@ def _distances(state: PageState, spec: CheckpointSpec, made: WordVectors, stop: 
         )
         shown = [*pairs[:4], *pairs[4:][-4:]]
         rows = [(f"{names[i]} and {names[j]}", f"{value:.2f}", f"{1 - value:.2f}") for value, i, j in shown]
-        table(Table(("Pair", "Cosine", "Distance"), rows, "The nearest pairs, then the farthest", (46, 26, 28), (1, 2)))
+        text_table(
+            TextTable(
+                ("Pair", "Cosine", "Distance"), rows, "The nearest pairs, then the farthest", (46, 26, 28), (1, 2)
+            )
+        )
         told(
             "The four nearest pairs, then the four farthest. The cosine is 1 for one direction and 0 for a right "
             "angle; the distance is 1 less the cosine."
@@ -177,8 +181,8 @@ def _depth(state: PageState, spec: CheckpointSpec, made: WordVectors) -> None:
             (name, *(_two(getattr(one, key)) for key in ("same", "other", "strangers", "nearest")))
             for name, one in zip(names, found, strict=True)
         ]
-        table(
-            Table(
+        text_table(
+            TextTable(
                 ("Layer", "same", "other", "any", "nearest"),
                 rows,
                 "Mean cosines by layer",

@@ -11,7 +11,7 @@ from core.figures.curves import Line, curves_alt, learning_curves
 from core.ui.links import PageState
 from core.ui.notices import informed, warned
 from core.ui.page import ACCENTS, plain
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 from core.ui.zoo.frame import ZooView
 from core.ui.zoo.same_tokens import same_tokens, tokens_slider
 
@@ -135,7 +135,7 @@ def _table(lines: Sequence[Line], name: str) -> None:
         for line in lines
     ]
     headings = ("Model", "First", "Best", "Last", "Tokens at the end", "Points")
-    table(Table(headings, rows, caption=name, widths=(30, 14, 14, 14, 18, 10), numeric=(1, 2, 3, 4, 5)))
+    text_table(TextTable(headings, rows, caption=name, widths=(30, 14, 14, 14, 18, 10), numeric=(1, 2, 3, 4, 5)))
     points = [
         {"model": line.name, "tokens": tokens, name: value}
         for line in lines

@@ -15,7 +15,7 @@ from core.checkpoints.listing import falls
 from core.figures.curves import Line, value_at
 from core.ui.links import PageState
 from core.ui.page import plain
-from core.ui.tables import Row, Table, table
+from core.ui.text_table import Row, TextTable, text_table
 
 _STEP = 0.1
 _MILLION = 1e6
@@ -59,8 +59,8 @@ def same_tokens(lines: Sequence[Line], name: str, tokens: int) -> None:
     ]
     st.markdown(f"**After {tokens / _MILLION:.1f} million tokens**, best first")
     headings = ("Model", name, "At its own end", "Tokens at its end")
-    table(
-        Table(
+    text_table(
+        TextTable(
             headings,
             rows,
             caption=f"{name} after the same number of tokens",

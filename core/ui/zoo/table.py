@@ -21,7 +21,7 @@ from core.ui.glossary import noted, told
 from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES, base_path
 from core.ui.picker import SOURCES
-from core.ui.tables import Cell, Link, Row, Table, table
+from core.ui.text_table import Cell, Link, Row, TextTable, text_table
 from core.ui.zoo.frame import ZooView, branches
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _draw(place: DeltaGenerator, models: Sequence[Listed]) -> None:
     rows: list[Row] = [_row(model, session.timed(model.spec), failed.get(model.spec.slug)) for model in models]
     below = [_said(model.spec) for model in models]
     with place.container():
-        table(Table(HEADINGS, rows, caption="Live models", widths=WIDTHS, below=below))
+        text_table(TextTable(HEADINGS, rows, caption="Live models", widths=WIDTHS, below=below))
 
 
 def _row(model: Listed, timing: Timing | None, failure: str | None) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from core.ui.tables import Link, Table, html
+from core.ui.text_table import Link, TextTable, html
 
 
 class _Tags(HTMLParser):
@@ -18,7 +18,7 @@ class _Tags(HTMLParser):
 
 def test_what_stands_in_a_cell_stays_text() -> None:
     bad = "</table><script>alert(1)</script>&\"'"
-    made = html(Table((bad, bad), [(bad, (bad, bad))], caption=bad, widths=(50, 50)))
+    made = html(TextTable((bad, bad), [(bad, (bad, bad))], caption=bad, widths=(50, 50)))
     tags = _Tags()
     tags.feed(made)
     assert "script" not in tags.seen
@@ -27,7 +27,7 @@ def test_what_stands_in_a_cell_stays_text() -> None:
 
 
 def test_rows_have_a_heading_and_cells_carry_their_columns_name() -> None:
-    table = Table(("A", "B"), [("x", "1"), ("y", ("2", "two"))], caption="c", widths=(50, 50), numeric=(1,))
+    table = TextTable(("A", "B"), [("x", "1"), ("y", ("2", "two"))], caption="c", widths=(50, 50), numeric=(1,))
     made = html(table)
     assert made.count('<th scope="row">') == 2
     assert made.count('<th scope="col"') == 2
@@ -36,7 +36,9 @@ def test_rows_have_a_heading_and_cells_carry_their_columns_name() -> None:
 
 def test_a_link_is_escaped_and_what_stands_below_spans_the_row() -> None:
     link = Link("<i>", 'encoder?a="b"&c=d')
-    table = Table(("A", "B"), [("x", (link, "r", "s")), ("y", "2")], caption="c", widths=(5, 5), below=[("<u>",), ()])
+    table = TextTable(
+        ("A", "B"), [("x", (link, "r", "s")), ("y", "2")], caption="c", widths=(5, 5), below=[("<u>",), ()]
+    )
     made = html(table)
     assert '<a href="encoder?a=&quot;b&quot;&amp;c=d">&lt;i&gt;</a><small>r</small><small>s</small>' in made
     assert made.count('<tr class="below"><td colspan="2"><small>&lt;u&gt;</small></td></tr>') == 1

@@ -64,7 +64,7 @@ _STYLE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """Headings, rows of equally many cells, and a caption for screen readers.
 
     ``widths`` are percentages; ``numeric`` the columns that are set flush right in tabular figures. ``below`` holds for
@@ -79,7 +79,7 @@ class Table:
     below: Sequence[tuple[Part, ...]] = ()
 
 
-def table(content: Table) -> None:
+def text_table(content: TextTable) -> None:
     """Draw the table."""
     drawn(html(content))
 
@@ -89,7 +89,7 @@ def drawn(text: str) -> None:
     st.html(_STYLE + text)
 
 
-def html(content: Table) -> str:
+def html(content: TextTable) -> str:
     """The table as HTML with every text escaped. The first cell of a row is its heading."""
     columns = "".join(f'<col style="width:{width}%">' for width in content.widths)
     head = "".join(
@@ -106,7 +106,7 @@ def html(content: Table) -> str:
     )
 
 
-def _cell(content: Table, index: int, cell: Cell) -> str:
+def _cell(content: TextTable, index: int, cell: Cell) -> str:
     text, *remarks = cell if isinstance(cell, tuple) else (cell,)
     inner = inline(text) + "".join(f"<small>{remark}</small>" for remark in map(inline, remarks) if remark)
     if index == 0:
@@ -114,7 +114,7 @@ def _cell(content: Table, index: int, cell: Cell) -> str:
     return f'<td data-h="{escape(content.headings[index])}"{_number(content, index)}>{inner}</td>'
 
 
-def _below(content: Table, parts: tuple[Part, ...]) -> str:
+def _below(content: TextTable, parts: tuple[Part, ...]) -> str:
     lines = "".join(f"<small>{part}</small>" for part in map(inline, parts) if part)
     return f'<tr class="below"><td colspan="{len(content.headings)}">{lines}</td></tr>' if lines else ""
 
@@ -129,5 +129,5 @@ def inline(part: Part) -> str:
     return escape(part)
 
 
-def _number(content: Table, index: int) -> str:
+def _number(content: TextTable, index: int) -> str:
     return ' class="n"' if index in content.numeric else ""
