@@ -1,0 +1,93 @@
+"""The server that ``streamlit run app.py`` starts: it asks no other host, whoever knocks."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDER = """
+import os, socket
+
+def recording(kept):
+    def asked(*words, **named):
+        address = words[1] if kept is connect else words
+        host = str(address[0]) if isinstance(address, tuple) else ""
+        silent = kept is connect and words[0].type == socket.SOCK_DGRAM  # chooses an interface, sends nothing
+        if not silent and host and not host.startswith(("127.", "0.0.0.0", "localhost")):
+            with open(os.environ["ASKED"], "a") as file:
+                print(host, file=file)
+            raise OSError("no network here")
+        return kept(*words, **named)
+    return asked
+
+connect, lookup = socket.socket.connect, socket.getaddrinfo
+socket.socket.connect, socket.getaddrinfo = recording(connect), recording(lookup)
+"""
+"""Python runs it first, as ``sitecustomize``: it writes down each name that is looked up and each connection."""
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path, Path]]:
+    """The port of a server that has just started and has run no page, as in a container; what it asked; its log."""
+    folder = tmp_path_factory.mktemp("server")
+    (folder / "sitecustomize.py").write_text(RECORDER)
+    asked, log = folder / "asked.txt", folder / "log.txt"
+    asked.touch()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS_", "STREAMLIT_"))}
+    environment |= {"PYTHONPATH": str(folder), "ASKED": str(asked), "ATLAS_CHECKPOINT_DIR": str(folder / "nowhere")}
+    environment |= {"STREAMLIT_SERVER_ADDRESS": "0.0.0.0", "STREAMLIT_SERVER_PORT": str(port)}
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py"],
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        while True:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5).close()
+                break
+            except OSError:
+                assert process.poll() is None, log.read_text()
+                time.sleep(0.1)
+        yield port, asked, log
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def handshake(port: int, origin: str) -> str:
+    """The first line with which the server answers to a browser's wish for a WebSocket."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as stream:
+        lines = (
+            "GET /_stcore/stream HTTP/1.1",
+            f"Host: 127.0.0.1:{port}",
+            f"Origin: {origin}",
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            "Sec-WebSocket-Version: 13",
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        )
+        stream.sendall("".join(f"{line}\r\n" for line in (*lines, "")).encode())
+        return stream.recv(1000).decode().splitlines()[0]
+
+
+def test_a_foreign_origin_is_refused_without_a_question_to_another_host(started: tuple[int, Path, Path]) -> None:
+    port, asked, _ = started
+    assert " 403 " in handshake(port, "http://evil.example")
+    assert " 101 " in handshake(port, f"http://127.0.0.1:{port}")
+    assert asked.read_text() == ""
