@@ -61,15 +61,10 @@ def branch_frame(branch: Branch, sentence: str) -> BranchView:
     if asked not in systems:
         _elsewhere(asked)
 
-    # one row on a wide screen, wrapping on a narrow one
-    left, middle, right = st.columns([1.1, 1.4, 2.3], vertical_alignment="bottom")
-    with left:
-        slug = _system(systems, START[branch], state)
-    system = systems[slug]
-    with middle:
+    with st.container(horizontal=True, vertical_alignment="bottom"):  # wraps on a narrow screen
+        system = systems[_system(systems, START[branch], state)]
         spec = _model(system, specs, state)
-    with right:
-        section = sections(state, SECTIONS, "demo")
+    section = sections(state, SECTIONS, "demo")
     state.set(tab=None if section == "demo" else section)
     if section in ("demo", "heads") and spec is not None:
         _relative(system, spec)
@@ -146,6 +141,7 @@ def _system(systems: dict[str, System], start: str, state: PageState) -> str:
         index=slugs.index(current),
         format_func=lambda slug: f"{systems[slug].name} ({systems[slug].year})",
         key=state.key("system"),
+        width=260,
     )
     if chosen != current:  # another system: its own model, size and node start afresh
         state.set(model=None, size=None, node=None, layer=None, head=None)

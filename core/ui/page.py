@@ -45,14 +45,17 @@ _STYLE = """<style>
 :is([data-testid="stBaseButton-primary"], [data-tag]):not(:disabled) { color: light-dark(#FFFFFF, #12161B) !important; }
 [data-testid="stPageLink-NavLink"] :is(span, div, p):not([data-testid="stIconMaterial"]) {
   white-space: normal; overflow-wrap: anywhere; }
+[data-testid="stButtonGroup"] [role="radiogroup"] { flex-wrap: wrap; }
+[data-testid="stColumn"]:has([data-testid="stMarkdownContainer"] table) { min-width: min(100%, 19rem); }
+[data-testid="stMarkdownContainer"]:has(> table) { overflow-x: auto; }
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 4rem 1rem 2rem; }
-  .katex-display > .katex { white-space: normal; }
-  [data-testid="stButtonGroup"] [role="radiogroup"] { flex-wrap: wrap; } }
+  .katex-display > .katex { white-space: normal; } }
 </style>"""
 """Beside the frame: small print and titles of axes with a contrast of 4.5 to 1 at least, dark letters on the light blue
-of the dark theme, and page links, formulas and rows of choices that break where a narrow screen ends."""
+of the dark theme, and page links, formulas and rows of choices that break where the screen ends. A column that holds a
+table goes below the one before it rather than become narrower than the table."""
 
 
 def accent(branch: str) -> str:

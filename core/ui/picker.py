@@ -19,11 +19,13 @@ from core.ui.page import accent, plain
 
 SOURCES = {
     "bundled": "trained here",
-    "package": "package and head trained here",
+    "package": "from a package",
     "directory": "this host's folder",
     "hub": "Hugging Face Hub",
 }
 """The source of a checkpoint in a word or two, for menus."""
+_WIDTH = 460
+"""Pixels of the menu, where the screen has as many: room for the longest name and source."""
 
 
 def checkpoint_picker(
@@ -34,7 +36,9 @@ def checkpoint_picker(
     Without any model the menu says so and returns None; the page explains.
     """
     if not specs:
-        st.selectbox("Live model", ["none installed"], disabled=True, key=f"{key}.none", persist_state="page")
+        st.selectbox(
+            "Live model", ["none installed"], disabled=True, key=f"{key}.none", persist_state="page", width=_WIDTH
+        )
         return None
     known = {spec.slug: spec for spec in specs}
     slugs = list(known)
@@ -45,6 +49,7 @@ def checkpoint_picker(
         format_func=lambda slug: f"{known[slug].name} · {SOURCES[known[slug].source]}",
         key=key,
         help="What really runs here, and where its weights come from",
+        width=_WIDTH,
     )
     return known[slug]
 

@@ -159,8 +159,8 @@ def _numbers(found: Comparison) -> None:
         ),
     )
     lines = []
-    for label, *cells in rows:
-        sparse, full, ratio = (cell.replace(" ", "\N{NO-BREAK SPACE}") for cell in cells)
+    for label, *cells, ratio in rows:
+        sparse, full = (cell.replace(" ", "\N{NO-BREAK SPACE}") for cell in cells)
         lines.append(f"| {label} | **{sparse}** | {full} | {ratio} |")
     st.markdown("\n".join(("| | sparse | full | |", "|:--|--:|--:|:--|", *lines)))
     if found.sparse.attention_seconds > found.full.attention_seconds:

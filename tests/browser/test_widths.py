@@ -1,0 +1,63 @@
+"""No page is wider than its window, and the row of system, model and sections is whole, from telephone to desk."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import TimeoutError, ViewportSize
+
+from core.ui.branch import SECTIONS, START
+from tests.browser.conftest import ROOT, Visitor
+
+PATHS = {file.stem: f"/{file.stem}" for file in sorted((ROOT / "pages").glob("*.py"))} | {"home": "/"}
+"""Every page's file and its path."""
+WIDTHS = (1440, 1280, 1024, 960, 853, 768, 683, 400)
+"""CSS pixels; at a zoom of 150 % windows of 1,440, 1,280 and 1,024 are 960, 853 and 683 wide."""
+TROUBLE = """
+(names) => {
+  const found = [];
+  const main = document.querySelector("[data-testid=stMain]");
+  for (const box of [document.scrollingElement, main])
+    if (box.scrollWidth > box.clientWidth) found.push(`${box.tagName} scrolls by ${box.scrollWidth - box.clientWidth}`);
+  const whole = (element) => {
+    const own = element.getBoundingClientRect();
+    for (let at = element.parentElement; at; at = at.parentElement) {
+      const box = at.getBoundingClientRect();
+      const clips = at === document.body || getComputedStyle(at).overflowX !== "visible";
+      if (clips && (own.right > box.right + 1 || own.left < box.left - 1)) return false;
+    }
+    return own.width > 0 && [element, ...element.querySelectorAll("*")].every(
+      (part) => part.scrollWidth <= part.clientWidth + 1 || getComputedStyle(part).display === "inline");
+  };
+  const shown = [...main.querySelectorAll("[role=radio], input[role=combobox]")];
+  for (const name of names) {
+    const one = shown.find((element) => (element.value || element.textContent).startsWith(name));
+    if (!one) found.push(`${name} is missing`);
+    else if (!whole(one)) found.push(`${name} is cut`);
+  }
+  return found;
+}
+"""
+"""What is wrong with a page as it stands; ``names`` begin the choices that have to be there whole."""
+
+
+def fits(visitor: Visitor, *names: str) -> None:
+    """Wait at every width until the page has no trouble."""
+    for width in WIDTHS:
+        size: ViewportSize = {"width": width, "height": 800}
+        visitor.page.set_viewport_size(size)
+        try:
+            visitor.page.wait_for_function(f"(names) => !({TROUBLE})(names).length", arg=names, timeout=5000)
+        except TimeoutError:
+            trouble = visitor.page.evaluate(TROUBLE, names)
+            assert trouble == [], f"at {width} pixels"
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_no_page_scrolls_sideways_and_branches_show_all_their_sections(visitor: Visitor, name: str) -> None:
+    visitor.open(PATHS[name])
+    fits(visitor, *(SECTIONS.values() if name in START else ()))
+
+
+def test_the_longest_names_of_a_system_and_a_model_are_whole(visitor: Visitor) -> None:
+    visitor.open("/decoder?system=transformer-xl")
+    fits(visitor, "Transformer-XL (2019)", "Atlas Transformer-XL · trained here", *SECTIONS.values())
