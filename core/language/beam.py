@@ -9,7 +9,7 @@ from core.checkpoints.spec import Checkpoint
 from core.language.decoding.picking import ALTERNATIVES
 from core.language.decoding.search import Hypothesis, Round, rounds
 from core.language.decoding.wording import Wording
-from core.language.types import Alternative, Decoding, GenerationStep
+from core.language.types import Alternative, Alternatives, Decoding, GenerationStep
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,10 +58,9 @@ def _told(hypotheses: Sequence[Hypothesis], wording: Wording) -> tuple[tuple[str
     return tuple((wording.text(h.ids), h.score) for h in hypotheses)
 
 
-def _options(log_probs: Tensor, survivors: set[int], wording: Wording) -> tuple[Alternative, ...]:
+def _options(log_probs: Tensor, survivors: set[int], wording: Wording) -> Alternatives:
     """The most probable next tokens of one hypothesis, with what of them stays in the beam."""
     best = log_probs.topk(min(ALTERNATIVES, log_probs.shape[-1]))
-    return tuple(
-        Alternative(i, wording.token(i), p, p if i in survivors else 0.0)
-        for i, p in zip(best.indices.tolist(), best.values.exp().tolist(), strict=True)
-    )
+    ids, chances = best.indices.tolist(), best.values.exp().tolist()
+    kept = (p if i in survivors else 0.0 for i, p in zip(ids, chances, strict=True))
+    return Alternatives(tuple(ids), tuple(map(wording.token, ids)), tuple(chances), tuple(kept))

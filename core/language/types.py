@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +76,32 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternatives(Sequence[Alternative]):
+    """Several of them, column by column; one is made when it is asked for.
+
+    Finished texts are kept, and each step has ten: as objects of their own, those of 256 texts would be a hundred
+    thousand for the search for garbage to go through. It passes over tuples of numbers and texts.
+    """
+
+    ids: tuple[int, ...]
+    texts: tuple[str, ...]
+    probabilities: tuple[float, ...]
+    kept: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, at: int) -> Alternative: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Alternative, ...]: ...
+    def __getitem__(self, at: int | slice) -> Alternative | tuple[Alternative, ...]:
+        if isinstance(at, slice):
+            return tuple(self[i] for i in range(*at.indices(len(self))))
+        return Alternative(self.ids[at], self.texts[at], self.probabilities[at], self.kept[at])
+
+
+@dataclass(frozen=True, slots=True)
 class Spread:
     """How a step's probabilities are spread over the vocabulary, in bits."""
 
@@ -94,7 +121,7 @@ class GenerationStep:
 
     index: int
     token: Alternative
-    alternatives: tuple[Alternative, ...]
+    alternatives: Sequence[Alternative]
     """The most probable tokens of this step, most probable first (the chosen one may be missing from them)."""
     text: str
     """All the generated text up to and including this step."""

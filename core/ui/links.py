@@ -17,6 +17,7 @@ import streamlit as st
 
 from core import links
 from core.links import Value
+from core.ui.forget import forget_older
 from core.ui.page import plain, through_page_table
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ def close_page(state: PageState) -> None:
         slot["query"], slot["at"], slot["refused"] = query, time.monotonic(), ()
         st.query_params.from_dict(query)
     slot["widgets"] = _widgets(state.page, state.epoch)
+    forget_older(state.page, state.epoch)
 
 
 def instead(state: PageState, sentence: str) -> None:

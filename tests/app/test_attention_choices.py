@@ -146,9 +146,8 @@ def test_the_head_that_is_open_in_the_grid_is_in_the_link(
     ],
 )
 def test_only_a_head_is_taken_over(sent: object, expected: object) -> None:
-    found = AttentionMap("encoder", ("a",), ("a",), np.ones((5, 5, 1, 1), np.float32))
-    assert accepted(sent, lambda open_: there(open_, found)) == expected
-    assert accepted({"open": [6, 1]}, lambda open_: there(open_, found)) is None
+    assert accepted(sent, lambda open_: there(open_, 5, 5)) == expected
+    assert accepted({"open": [6, 1]}, lambda open_: there(open_, 5, 5)) is None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import tomllib
 import types
 import weakref
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from core import interpreter
+from core.settings import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +54,31 @@ def test_what_was_frozen_in_a_cycle_is_found_after_a_thaw() -> None:
     interpreter.thaw()
     gc.collect()
     assert seen() is None
+
+
+def test_what_a_run_leaves_is_found_after_it_and_what_is_old_after_many_runs() -> None:
+    interpreter.settle()
+    gc.disable()  # no search but the app's own
+    try:
+        ring = Ring()
+        young = weakref.ref(ring)
+        del ring
+        interpreter.settle()
+        assert young() is None
+        ring = Ring()
+        old = weakref.ref(ring)
+        gc.collect()
+        del ring
+        for _ in range(2):
+            interpreter.settle()
+        assert old() is not None, "a run is followed by a search among the young"
+        for _ in range(100):
+            interpreter.settle()
+        assert old() is None
+    finally:
+        gc.enable()
+
+
+def test_streamlit_leaves_the_collection_to_the_app() -> None:
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+    assert config["runner"]["postScriptGC"] is False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.language import choose
 from core.language.decoding.rules import chain
 from core.language.decoding.wording import Wording
-from core.language.types import Alternative, Decoding, Spread
+from core.language.types import Alternative, Alternatives, Decoding, Spread
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,7 +20,7 @@ ALTERNATIVES = 10
 
 def pick(
     scores: Tensor, decoding: Decoding, index: int, forced: int | None, wording: Wording, before: Sequence[int]
-) -> tuple[Alternative, tuple[Alternative, ...], Spread]:
+) -> tuple[Alternative, Alternatives, Spread]:
     """The token taken at step ``index``, the most probable ones, and how the probabilities are spread.
 
     Args:
@@ -48,8 +48,8 @@ def pick(
             after = [float(i == winner) for i in (*top, token)]
         own.append(own[top.index(token)] if token in top else float(chances[token]))
         spread = Spread(-float(logs[token]) / math.log(2), bits(chances), bits(kept), int((kept > 0).sum()))
-    options = [Alternative(i, wording.token(i), p, a) for i, p, a in zip((*top, token), own, after, strict=True)]
-    return options[-1], tuple(options[:-1]), spread
+    taken = Alternative(token, wording.token(token), own.pop(), after.pop())
+    return taken, Alternatives(tuple(top), tuple(map(wording.token, top)), tuple(own), tuple(after)), spread
 
 
 def bits(chances: Tensor) -> float:

@@ -9,10 +9,11 @@ import streamlit as st
 from core.attention import bertviz
 from core.attention.views.limits import View, carries
 from core.attention.views.packed import Bits
-from core.attention.views.page import Theme, data_url
+from core.attention.views.page import Theme
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.attention.bertviz_chosen import First, chosen
 from core.ui.attention.bertviz_numbers import numbers
+from core.ui.framed import framed
 from core.ui.heads.parts import name
 from core.ui.heads.text import text_trace
 from core.ui.notices import warned
@@ -61,7 +62,7 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
         kind = st.segmented_control(
             "Attention",
             list(maps),
-            format_func=lambda kind: name(maps[kind]),
+            format_func={kind: name(one) for kind, one in maps.items()}.__getitem__,
             default=kind,
             required=True,
             key=state.key(f"bertviz.kind.{spec.slug}"),
@@ -93,8 +94,8 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
         )
 
     page = drawn(first)
-    st.iframe(
-        data_url(page),
+    framed(
+        page,
         height=min(bertviz.height(found, view, able.tokens, **some), _FRAME_LIMIT),
         alt=f"bertviz's {VIEWS[view].lower()} of {spec.name}. It is drawn for the pointer; the section All heads shows "
         "the same weights and can be walked by keyboard.",

@@ -12,13 +12,14 @@ from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views import grid
 from core.attention.views.export import to_long_csv, to_npz
 from core.attention.views.packed import Bits
-from core.attention.views.page import Theme, data_url
+from core.attention.views.page import Theme
 from core.attention.views.svg import all_svg, head_svg
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.taken import MOST_LINES
 from core.ui.attention.against import other_model, other_text
 from core.ui.attention.opened_head import opened_head
 from core.ui.attention.two_models import difference, numbered, two_models, two_rewriters
+from core.ui.framed import framed
 from core.ui.glossary import told
 from core.ui.heads.parts import name
 from core.ui.heads.text import PAIRS, Chosen, chosen_text
@@ -95,8 +96,8 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
         layer=layer,
         head=head,
     )
-    st.iframe(
-        data_url(page),
+    framed(
+        page,
         height=grid.height(shown),
         alt=f"{TOGETHER[str(together)]}: {shown.layers} layers of {shown.heads} heads over "
         f"{len(shown.query_tokens)} tokens. The page inside can be walked with the arrow keys and has a table.",
@@ -173,7 +174,7 @@ def _map(trace: AttentionTrace, state: PageState, spec: CheckpointSpec) -> Atten
         first = st.segmented_control(
             "Attention",
             list(maps),
-            format_func=lambda kind: name(maps[kind]),
+            format_func={kind: name(one) for kind, one in maps.items()}.__getitem__,
             default=first,
             required=True,
             key=state.key(f"maps.kind.{spec.slug}"),

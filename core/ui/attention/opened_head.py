@@ -28,19 +28,21 @@ def opened_head(shown: AttentionMap, about: tuple[object, ...], state: PageState
             icon=":material/link_off:",
         )
 
+    # Streamlit keeps what is called when a head is opened: it must not hold the map, which may have many megabytes.
+    layers, heads = shown.layers, shown.heads
     drawn, now = chosen_inside(
         "grid",
         "maps",
         state,
         asked=state.integers("open"),
         about=(about, [state.values.get(name) for name in SHOWN["all"] if name != "open"]),
-        fits=lambda open_: there(open_, shown),
+        fits=lambda open_: there(open_, layers, heads),
         lacking=lacking,
     )
     state.set(open=now)
     return (drawn[0] - 1, drawn[1] - 1) if drawn else (None, None)
 
 
-def there(open_: Numbers, shown: AttentionMap) -> bool:
-    """Whether the numbers are a layer and a head of the map, from 1, or none."""
-    return not open_ or (len(open_) == 2 and 1 <= open_[0] <= shown.layers and 1 <= open_[1] <= shown.heads)
+def there(open_: Numbers, layers: int, heads: int) -> bool:
+    """Whether the numbers are one of so many layers and one of so many heads, from 1, or none."""
+    return not open_ or (len(open_) == 2 and 1 <= open_[0] <= layers and 1 <= open_[1] <= heads)

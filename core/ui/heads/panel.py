@@ -141,7 +141,7 @@ def _kind(maps: dict[str, AttentionMap] | dict, wanted: str | None, key: str) ->
         st.segmented_control(
             "Attention",
             list(maps),
-            format_func=lambda kind: parts.name(maps[kind]),
+            format_func={kind: parts.name(one) for kind, one in maps.items()}.__getitem__,
             default=first,
             required=True,
             key=f"{key}.kind",

@@ -9,6 +9,7 @@ from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import strongest_links, top_keys
 from core.figures import attention as figures
+from core.ui.framed import framed
 from core.ui.text_table import TextTable, text_table
 
 _LONGEST = 60
@@ -66,8 +67,8 @@ def strongest(found: AttentionMap, layer: int, head: int) -> None:
 def head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, theme: bertviz.Theme) -> None:
     alone = AttentionTrace(trace.checkpoint, **{found.kind: found})
     page = bertviz.render(alone, "head", layer=layer, heads=[head], theme=theme, controls=False)
-    st.iframe(
-        bertviz.data_url(page),
+    framed(
+        page,
         height=min(bertviz.height(found), _FRAME_LIMIT),
         alt=f"bertviz head view of layer {layer + 1}, head {head + 1}. The table beside it has the strongest keys.",
     )

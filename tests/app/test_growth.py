@@ -1,0 +1,69 @@
+"""A session that opens link after link holds no more than its last one, and no text stays behind in the process."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from streamlit.runtime.state.common import WidgetMetadata
+
+from core import session
+from core.attention.trace import AttentionMap
+from core.attention.views.page import data_url
+from tests.app.test_attention_page import page
+
+LINKS = 5
+
+
+def alive(kind: type) -> int:
+    """How many objects of this very kind there are."""
+    gc.collect()
+    return sum(type(one) is kind for one in gc.get_objects())
+
+
+@pytest.mark.parametrize("view", [{"tab": "all"}, {"tab": "bertviz"}, {"tab": "heads", "view": "bertviz"}])
+@pytest.mark.parametrize("model", ["dir-tiny-bert", "dir-tiny-t5"])
+def test_maps_leave_with_the_cache(checkpoint_dir: Path, model: str, view: dict[str, str]) -> None:
+    forget()
+    before = alive(AttentionMap)
+    at = page(**view, model=model, text="The cat sat.")
+    forget()
+    of_one = alive(AttentionMap) - before
+    for number in range(LINKS):
+        at.query_params["text"] = f"The cat sat {number}."
+        at.run()
+        assert not at.exception
+    forget()
+    assert alive(AttentionMap) - before <= of_one
+
+
+def forget() -> None:
+    """Empty the caches of maps, so that what is left is what something else holds."""
+    for cache in (session.trace, session.continued_trace, session.rewritten_trace):
+        cache.clear()
+
+
+def test_no_address_keeps_a_page(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[str] = []
+    monkeypatch.setattr("core.ui.framed.data_url", lambda html: (kept.append(data_url(html)), kept[-1])[1])
+    for tab in ("all", "bertviz"):
+        page(tab=tab, model="dir-tiny-bert", text="The cat sat.")
+    page(tab="heads", view="bertviz", model="dir-tiny-bert", text="The cat sat.")
+    assert len(kept) == 3
+    before = urlsplit.cache_info().hits  # type: ignore[attr-defined]
+    for address in kept:
+        urlsplit(address)
+    assert urlsplit.cache_info().hits == before  # type: ignore[attr-defined]
+    urlsplit.cache_clear()  # type: ignore[attr-defined]
+
+
+def test_a_session_keeps_the_widgets_of_its_last_link(checkpoint_dir: Path) -> None:
+    at = page(tab="all", model="dir-tiny-bert", text="The cat sat.")
+    sizes = []
+    for number in range(LINKS):
+        at.query_params["text"] = f"The cat sat {number}."
+        at.run()
+        sizes.append((alive(WidgetMetadata), len(at.session_state._state.filtered_state)))
+    assert sizes[-1] == sizes[1]
