@@ -12,7 +12,7 @@ from typing import Any
 
 from core import settings as configuration
 from core.catalogue import classes
-from core.catalogue.record import SystemFile
+from core.catalogue.schema import System
 from core.errors import SettingUnusable
 
 _COUNTS = frozenset(
@@ -52,7 +52,7 @@ _COUNTS = frozenset(
 """Arguments that count something of which there must be at least one."""
 
 
-def builds(record: SystemFile) -> Iterator[str]:
+def builds(record: System) -> Iterator[str]:
     """Faults in what the sizes are built from."""
     for size in record.sizes:
         place = f"sizes “{size.name}”."

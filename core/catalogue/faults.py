@@ -14,7 +14,7 @@ _WANTED = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "bool_type": "true or false",
-    "list_type": "a list",
+    "tuple_type": "a list",
     "dict_type": "a table",
     "model_type": "a table",
 }
@@ -37,6 +37,8 @@ def _place(loc: tuple[int | str, ...], table: Any) -> str:
     """The field's path, with the names of rows beside their numbers: ``sizes 2 “large”.published``."""
     place = ""
     for step in loc:
+        if isinstance(step, int) and isinstance(table, dict):
+            step = list(table)[step]  # tables by key, which the schema has as rows
         try:
             table = table[step]
         except (KeyError, IndexError, TypeError):
@@ -56,7 +58,7 @@ def _reason(detail: ErrorDetails, model: type[BaseModel]) -> str:
         return "is missing"
     if kind == "extra_forbidden":
         *path, name = detail["loc"]
-        fields = list(_model_at(model, path).model_fields)
+        fields = [field.alias or own for own, field in _model_at(model, path).model_fields.items()]
         close = get_close_matches(str(name), fields, n=1, cutoff=0.6)
         return f"is no field of this table{f'; is {close[0]} meant?' if close else ', which has: ' + ', '.join(fields)}"
     if kind in _WANTED:

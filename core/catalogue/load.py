@@ -17,20 +17,7 @@ from pydantic import ValidationError
 
 from core.catalogue import checks
 from core.catalogue.faults import faults
-from core.catalogue.record import CitationRow, CorrectionRow, HubRow, Row, SharedFile, SizeRow, StatementRow, SystemFile
-from core.catalogue.schema import (
-    STATEMENTS,
-    Ancestor,
-    Citation,
-    Correction,
-    Fact,
-    HubCheckpoint,
-    Live,
-    Paper,
-    Size,
-    Statement,
-    System,
-)
+from core.catalogue.schema import Ancestor, Citation, Row, SharedFile, System
 from core.errors import AtlasError
 
 DATA = Path(__file__).parent / "data"
@@ -55,29 +42,14 @@ def parse(text: str, shared: dict[str, Citation], file: str = "record") -> Syste
 
     Raises :class:`BadRecord`, with a line for each fault that begins with ``file`` and the field.
     """
-    record = _checked(SystemFile, text, file)
-    own = {key: _citation(key, row) for key, row in record.citations.items()}
-    known = shared | own
+    record = _checked(System, text, file)
+    known = shared | {citation.key: citation for citation in record.citations}
     wrong = [f"{place}: {_no_such('citation', key, known)}" for place, key in record.used() if key not in known]
     wrong += checks.builds(record)
     if wrong:
         raise BadRecord(file, wrong)
-    return System(
-        **{name: getattr(record, name) for name in ("slug", "name", "year", "month", "organisation", "code", "parent")},
-        paper=Paper(**dict(record.paper)),
-        branches=tuple(record.branches),
-        change=record.change,
-        why=record.why,
-        **_statements(record),
-        sizes=tuple(_size(row, only=len(record.sizes) == 1) for row in record.sizes),
-        undisclosed=record.undisclosed,
-        facts=tuple(Fact(**dict(row)) for row in record.facts),
-        hub=tuple(_hub(row) for row in record.hub),
-        live=Live(**dict(record.live)),
-        notes=tuple(_statement(row) for row in record.notes),
-        corrections=tuple(_correction(row) for row in record.corrections),
-        citations=tuple(known[key] for key in dict.fromkeys(key for _, key in record.used())),
-    )
+    used = dict.fromkeys(key for _, key in record.used())
+    return record.model_copy(update={"citations": tuple(known[key] for key in used)})
 
 
 def _checked(kind: type[File], text: str, file: str) -> File:
@@ -97,37 +69,12 @@ def _no_such(what: str, key: str, known: dict[str, Citation] | set[str]) -> str:
     return f"there is no {what} named {key!r}" + (f"; is {' or '.join(close)} meant?" if close else "")
 
 
-def _statements(record: SystemFile) -> dict[str, Any]:
-    """The described properties by field."""
-    return {field: _statement(getattr(record, field)) for field, _ in STATEMENTS}
-
-
-def _statement(row: StatementRow) -> Statement:
-    return Statement(text=row.text, sources=tuple(row.source))
-
-
 def parse_citation(key: str, table: dict[str, Any], file: str) -> Citation:
     """A citation of another data file. Raises :class:`BadRecord`, which names ``file`` and the field."""
     try:
-        return _citation(key, CitationRow.model_validate(table))
+        return Citation.model_validate(table | {"key": key})
     except ValidationError as error:
-        raise BadRecord(file, faults(error, CitationRow, table)) from error
-
-
-def _citation(key: str, row: CitationRow) -> Citation:
-    return Citation(key=key, **dict(row))
-
-
-def _size(row: SizeRow, only: bool) -> Size:
-    return Size(**dict(row) | {"default": row.default or only})
-
-
-def _hub(row: HubRow) -> HubCheckpoint:
-    return HubCheckpoint(short_name=row.id.split("/")[-1], **dict(row))
-
-
-def _correction(row: CorrectionRow) -> Correction:
-    return Correction(row.claim, row.claimed_by, row.finding, tuple(row.source))
+        raise BadRecord(file, faults(error, Citation, table)) from error
 
 
 def read_text(path: Path) -> str:
@@ -144,8 +91,7 @@ def shared() -> tuple[dict[str, Citation], tuple[Ancestor, ...]]:
     """The citations that records share, by key, and the ancestors without a record."""
     path = DATA / "shared.toml"
     table = _checked(SharedFile, read_text(path), path.name)
-    citations = {key: _citation(key, row) for key, row in table.citations.items()}
-    return citations, tuple(Ancestor(**dict(row)) for row in table.ancestors)
+    return {citation.key: citation for citation in table.citations}, table.ancestors
 
 
 @lru_cache(maxsize=1)

@@ -1,14 +1,21 @@
-"""What a catalogue record is made of: frozen dataclasses, no behaviour beyond small look-ups.
+"""What a catalogue record is made of, and what its file may hold: one frozen model a table, checked by pydantic.
 
 Every statement and every figure names the citation it stands on, and every citation says how it was read. A reader can
-so tell a number that was seen in the paper from one that only a lecture repeats. What a file may hold says
-:mod:`core.catalogue.record`; a new field needs a line in both.
+so tell a number that was seen in the paper from one that only a lecture repeats.
+
+Nothing is converted on the way from TOML (a year as text is a fault), nothing unknown is let through, and what fields
+must be together is said here as well. The messages of the validators are what :mod:`core.catalogue.faults` prints
+behind the file and the field.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from core.errors import NoArchitecture
 
@@ -34,53 +41,119 @@ KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
 """What a published checkpoint can do once loaded; the last two have no head that the demos use."""
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+_SLUG = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
+
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty; say it or leave the field out where it may be left out")
+    return text
+
+
+def _sentence(text: str) -> str:
+    if not text.endswith("."):
+        raise ValueError("must be a sentence and end with a full stop")
+    return text
+
+
+def _address(text: str) -> str:
+    if not text.startswith("https://"):
+        raise ValueError("must begin with https://")
+    return text
+
+
+def _slug(text: str) -> str:
+    if not _SLUG.fullmatch(text):
+        raise ValueError("must be a slug: lower case letters and digits, with - or . between them")
+    return text
+
+
+def _hub_id(text: str) -> str:
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", text):
+        raise ValueError("must be owner/name, as the Hub writes it")
+    return text
+
+
+def _tuple(value: Any) -> Any:
+    """TOML's lists as tuples, so that a record cannot change."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _listed(value: Any) -> Any:
+    """``"a"`` and ``["a", "b"]`` are both allowed where citation keys are named."""
+    return (value,) if isinstance(value, str) else _tuple(value)
+
+
+def _keyed(value: Any) -> Any:
+    """``[citations.KEY]`` tables as rows that know their key."""
+    if not isinstance(value, dict):
+        return value
+    return tuple(row | {"key": key} if isinstance(row, dict) else row for key, row in value.items())
+
+
+def _once(field: str, names: Sequence[str]) -> None:
+    """A fault when a name stands there twice."""
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise ValueError(f"{field}: {' and '.join(twice)} stands there twice")
+
+
+Text = Annotated[str, AfterValidator(_filled)]
+Sentence = Annotated[str, AfterValidator(_filled), AfterValidator(_sentence)]
+Address = Annotated[str, AfterValidator(_address)]
+Slug = Annotated[str, AfterValidator(_slug)]
+Keys = Annotated[tuple[Text, ...], BeforeValidator(_listed), Field(min_length=1)]
+Year = Annotated[int, Field(ge=1900, le=2100)]
+
+
+class Row(BaseModel):
+    """A table of a file: types as they are, no field that is not named, nothing that changes."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Citation(Row):
     """Where a statement was read. ``read`` says in words which text was opened, and so how far to trust it."""
 
-    key: str
-    title: str
-    authors: str
-    year: int | None
-    url: str | None
+    key: Text
+    title: Text
+    authors: str = ""
+    year: Year | None = None
+    url: Address | None = None
     evidence: Evidence
-    read: str
+    read: Sentence
 
 
-@dataclass(frozen=True, slots=True)
-class Paper:
+class Paper(Row):
     """The publication that introduced the system."""
 
-    title: str
-    authors: str
+    title: Text
+    authors: Text
     """Short form, e.g. ``"Devlin et al."``."""
-    venue: str
-    year: int
-    url: str | None
+    venue: Text
+    year: Year
+    url: Address | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence about the system (its tokeniser, its data, ...) with the keys of its citations."""
+class Statement(Row):
+    """A sentence about the system (its tokenizer, its data, ...) with the keys of its citations."""
 
-    text: str
-    sources: tuple[str, ...]
+    text: Sentence
+    sources: Keys = Field(alias="source")
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Row):
     """One figure: ``value`` as it is shown, its ``unit`` ("" for a pure number or a word) and one citation key."""
 
-    label: str
-    value: str
-    unit: str
-    source: str
+    label: Text
+    value: Text
+    unit: str = ""
+    source: Text
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """One published size and how to build its skeleton from a transformers class.
+class Size(Row):
+    """One published size and how to build it on the meta device from a transformers class.
 
     ``architecture`` names a class of ``transformers`` (or of ``core.anatomy.own…``) and ``config`` one of its
     configurations; ``overrides`` are that one's keyword arguments. For ``EncoderDecoderModel``, ``config`` is
@@ -88,69 +161,90 @@ class Size:
     arguments.
     """
 
-    name: str
-    architecture: str
-    config: str
-    overrides: dict[str, Any]
-    default: bool
-    published: int | None
+    name: Text
+    architecture: Text
+    config: Text
+    overrides: dict[str, Any] = {}
+    default: bool = False
+    """Whether it is shown first; an only size is."""
+    published: Annotated[int, Field(gt=0)] | None = None
     """Parameters as published (rounded as the authors rounded), or None when no figure was found."""
-    published_as: str
+    published_as: str = ""
     """The figure as printed, e.g. ``"110M"``."""
-    source: str
+    source: str = ""
     """Citation key of ``published``."""
-    config_source: str
+    config_source: Text
     """Citation key of the configuration's values."""
     comparable: bool = True
-    """False when the published figure counts other parts than the skeleton has; then ``note`` says which."""
+    """False when the published figure counts other parts than the module tree has; then ``note`` says which."""
     note: str = ""
 
+    @model_validator(mode="after")
+    def _together(self) -> Size:
+        given = {"published": self.published, "published_as": self.published_as, "source": self.source}
+        missing = [name for name, value in given.items() if not value]
+        if missing and len(missing) < len(given):
+            raise ValueError(f"published, published_as and source belong together; {' and '.join(missing)} is missing")
+        if not self.comparable and not self.note:
+            raise ValueError("comparable = false needs a note that says what the published figure counts")
+        return self
 
-@dataclass(frozen=True, slots=True)
-class HubCheckpoint:
+
+class HubCheckpoint(Row):
     """A published checkpoint on the Hugging Face Hub that a host may allow to be downloaded."""
 
-    id: str
-    short_name: str
+    id: Annotated[str, AfterValidator(_hub_id)]
     kind: Kind
-    size: str
+    size: str = ""
     """Name of the :class:`Size` it belongs to, or "" when it has none of its own."""
-    source: str
+    source: Text
     note: str = ""
 
+    @property
+    def short_name(self) -> str:
+        """The name without its owner."""
+        return self.id.split("/")[-1]
 
-@dataclass(frozen=True, slots=True)
-class Live:
+
+class Live(Row):
     """What runs here for this system: a checkpoint slug, and how it is related if it is only a relative."""
 
-    checkpoint: str
+    checkpoint: Slug
     exact: bool
     """True when the checkpoint is this architecture, even if small and trained here."""
-    note: str
+    note: Sentence
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
+class Correction(Row):
     """Where a source errs about this system, what is right, and how one can see it."""
 
-    claim: str
-    claimed_by: str
+    claim: Text
+    claimed_by: Literal["source-000", "source-001", "source-002", "source-003", "source-004"]
     """Citation key of the source that makes the claim."""
-    finding: str
-    sources: tuple[str, ...]
+    finding: Text
+    sources: Keys = Field(alias="source")
     """Citation keys that the finding stands on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ancestor:
+class Ancestor(Row):
     """A root of the family that has no page of its own yet."""
 
-    slug: str
-    name: str
-    year: int
-    month: int
-    organisation: str
-    change: str
+    slug: Slug
+    name: Text
+    year: Year
+    month: Annotated[int, Field(ge=1, le=12)]
+    organisation: Text
+    change: Sentence
+
+
+Citations = Annotated[tuple[Citation, ...], BeforeValidator(_keyed)]
+
+
+class SharedFile(Row):
+    """``shared.toml``."""
+
+    citations: Citations
+    ancestors: Annotated[tuple[Ancestor, ...], BeforeValidator(_tuple)] = ()
 
 
 STATEMENTS: tuple[tuple[str, str], ...] = (
@@ -169,24 +263,23 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
 """The described properties of a system: field name and heading, in the order in which they are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class System:
-    """A member of the family: everything that is known about it here."""
+class System(Row):
+    """A member of the family: everything that is known about it here. Its file is ``systems/<slug>.toml``."""
 
-    slug: str
-    name: str
-    year: int
-    month: int
+    slug: Slug
+    name: Text
+    year: Year
+    month: Annotated[int, Field(ge=1, le=12)]
     """Month of the first public version (of the arXiv number where there is one); it only places a node."""
-    organisation: str
+    organisation: Text
     paper: Paper
-    code: str | None
-    parent: str | None
+    code: Address | None = None
+    parent: Slug | None = None
     """Slug of the system (or :class:`Ancestor`) that this one changes."""
-    branches: tuple[Branch, ...]
+    branches: Annotated[tuple[Branch, ...], BeforeValidator(_tuple), Field(min_length=1)]
     """First the branch whose page it opens on; then the ones where it is listed as well."""
-    change: str
-    why: str
+    change: Text
+    why: Text
     objective: Statement
     tokeniser: Statement
     vocabulary: Statement
@@ -199,17 +292,38 @@ class System:
     data: Statement
     budget: Statement
     batch: Statement
-    sizes: tuple[Size, ...]
+    sizes: Annotated[tuple[Size, ...], BeforeValidator(_tuple)] = ()
     """Empty where no architecture was published."""
-    undisclosed: str
+    undisclosed: str = ""
     """Where there are no sizes, why: a sentence that stands in place of the tree. Else ""."""
-    facts: tuple[Fact, ...]
-    hub: tuple[HubCheckpoint, ...]
+    facts: Annotated[tuple[Fact, ...], BeforeValidator(_tuple)] = ()
+    hub: Annotated[tuple[HubCheckpoint, ...], BeforeValidator(_tuple)] = ()
     live: Live
-    notes: tuple[Statement, ...]
-    corrections: tuple[Correction, ...]
-    citations: tuple[Citation, ...]
-    """The citations this record uses, in the order of their first use."""
+    notes: Annotated[tuple[Statement, ...], BeforeValidator(_tuple)] = ()
+    corrections: Annotated[tuple[Correction, ...], BeforeValidator(_tuple)] = ()
+    citations: Citations = ()
+    """In the file its own; once loaded those it uses, shared ones too, in the order of their first use."""
+
+    @field_validator("sizes")
+    @classmethod
+    def _only_size_is_default(cls, sizes: tuple[Size, ...]) -> tuple[Size, ...]:
+        return (sizes[0].model_copy(update={"default": True}),) if len(sizes) == 1 else sizes
+
+    @model_validator(mode="after")
+    def _sizes_and_branches(self) -> System:
+        _once("branches", self.branches)
+        if bool(self.sizes) == bool(self.undisclosed):
+            raise ValueError("sizes: a record has either sizes or a sentence (undisclosed) on why there are none")
+        names = [size.name for size in self.sizes]
+        _once("sizes", names)
+        chosen = [size.name for size in self.sizes if size.default]
+        if len(chosen) != 1 and (chosen or len(names) > 1):
+            said = f"{' and '.join(chosen)} are" if chosen else f"none of {', '.join(names)} is"
+            raise ValueError(f"sizes: {said} marked default = true; it must be one, the size that is shown first")
+        for row in self.hub:
+            if row.size and row.size not in names:
+                raise ValueError(f"hub: {row.id} names the size {row.size!r}, and there are {', '.join(names)}")
+        return self
 
     @property
     def branch(self) -> Branch:
@@ -239,5 +353,19 @@ class System:
 
     def statements(self) -> tuple[tuple[str, Statement], ...]:
         """The described properties with their headings, in the order in which they are shown."""
-        told = ((heading, getattr(self, field)) for field, heading in STATEMENTS)
-        return tuple((heading, statement) for heading, statement in told if statement is not None)
+        return tuple((heading, getattr(self, field)) for field, heading in STATEMENTS)
+
+    def used(self) -> Iterator[tuple[str, str]]:
+        """Where a citation is named, and its key: in reading order, with repeats."""
+        for field, _ in STATEMENTS:
+            yield from ((f"{field}.source", key) for key in getattr(self, field).sources)
+        for size in self.sizes:
+            keys = (("source", size.source), ("config_source", size.config_source))
+            yield from ((f"sizes “{size.name}”.{name}", key) for name, key in keys if key)
+        yield from ((f"facts “{fact.label}”.source", fact.source) for fact in self.facts)
+        for place, note in enumerate(self.notes, 1):
+            yield from ((f"notes {place}.source", key) for key in note.sources)
+        for place, row in enumerate(self.corrections, 1):
+            yield f"corrections {place}.claimed_by", row.claimed_by
+            yield from ((f"corrections {place}.source", key) for key in row.sources)
+        yield from ((f"hub “{row.id}”.source", row.source) for row in self.hub)

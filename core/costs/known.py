@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from core.catalogue.schema import EVIDENCE, Citation
+from core.catalogue.schema import Citation
 
 DATA = Path(__file__).parent / "data"
 
@@ -40,22 +38,11 @@ class Device:
     note: str = ""
 
 
-def _citations(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Citation]:
-    known = {}
-    for key, row in rows.items():
-        if row["evidence"] not in EVIDENCE:
-            raise ValueError(f"citation {key}: evidence {row['evidence']!r}")
-        known[key] = Citation(
-            key, row["title"], row.get("authors", ""), row.get("year"), row.get("url"), row["evidence"], row["read"]
-        )
-    return known
-
-
 @lru_cache(maxsize=8)
 def formulas(path: Path = DATA / "formulas.toml") -> dict[str, Formula]:
     """Every formula of a file by its key; without a file those of the costs."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
-    known = _citations(table["citations"])
+    known = citations(path)
     return {
         key: Formula(key, row["name"], row["latex"], row["letters"], tuple(known[name] for name in row["source"]))
         for key, row in table["formulas"].items()
@@ -65,14 +52,15 @@ def formulas(path: Path = DATA / "formulas.toml") -> dict[str, Formula]:
 @lru_cache(maxsize=8)
 def citations(path: Path = DATA / "formulas.toml") -> dict[str, Citation]:
     """Every text that a file of formulas names, by its key."""
-    return _citations(tomllib.loads(path.read_text(encoding="utf-8"))["citations"])
+    rows = tomllib.loads(path.read_text(encoding="utf-8"))["citations"]
+    return {key: Citation.model_validate(row | {"key": key}) for key, row in rows.items()}
 
 
 @lru_cache(maxsize=1)
 def devices() -> dict[str, Device]:
     """Every device by its slug, in the order of the file."""
     table = tomllib.loads((DATA / "devices.toml").read_text(encoding="utf-8"))
-    known = _citations(table["citations"])
+    known = citations(DATA / "devices.toml")
     return {
         row["slug"]: Device(
             row["slug"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -112,7 +111,7 @@ def test_the_operations_of_two_towers_are_those_that_torch_counts(monkeypatch: p
         },
     }
     model = t.CLIPModel(t.CLIPConfig(projection_dim=16, attn_implementation="eager", **halves)).eval()
-    size = replace(catalogue.get("clip").default_size, overrides=halves)
+    size = catalogue.get("clip").default_size.model_copy(update={"overrides": halves})
     monkeypatch.setattr("core.costs.towers.size_of", lambda *_: size)
     monkeypatch.setattr("core.costs.towers.anatomy.tree", lambda *_: describe(model))
     with torch.no_grad(), FlopCounterMode(display=False) as counter:

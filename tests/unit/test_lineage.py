@@ -36,7 +36,7 @@ def test_everything_of_the_catalogue_is_there_in_the_order_of_time() -> None:
 
 
 def test_a_system_without_sizes_has_none() -> None:
-    bare = replace(catalogue.get("gpt-3"), sizes=())
+    bare = catalogue.get("gpt-3").model_copy(update={"sizes": ()})
     (entry,) = entries([bare], [], {})
     assert (entry.sizes, entry.largest, entry.smallest) == ((), None, None)
 
