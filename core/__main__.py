@@ -104,9 +104,9 @@ def train(
     ] = False,
 ) -> None:
     """Train a checkpoint by its recipe; an interrupted run goes on where it stopped."""
-    from core.training.run import cli_train
+    from core.training import train as training
 
-    print(cli_train(recipe, corpus, minutes=minutes, threads=threads, output=output, fresh=fresh, further=further))
+    print(training.train(recipe, corpus, minutes=minutes, threads=threads, output=output, fresh=fresh, further=further))
 
 
 @app.command()

@@ -1,7 +1,6 @@
-"""Training runs that a test starts in processes of their own: killed again and again, or two that train together.
+"""A training run that a test starts in a process of its own and kills again and again: ``python tests/runs.py FOLDER``.
 
-``python tests/runs.py killed FOLDER`` and ``python tests/runs.py together FOLDER``. Processes are forked from this one,
-so that torch is imported once, with what it would import later.
+Processes are forked from this one, so that torch is imported once, with what it would import later.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import sys
 import time
 from pathlib import Path
@@ -24,9 +22,8 @@ import torch
 import torch._dynamo
 from torch import Tensor, nn
 
-from core.training import processes
 from core.training.recipe import Recipe
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 
 STEPS = 60
 KILLS = 6
@@ -59,36 +56,8 @@ class Line:
         (folder / "weights.txt").write_text(str(self.model.state_dict()))
 
 
-class Sometimes(nn.Module):
-    """A line; one part of it serves even batches only, another none at all."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.line, self.even, self.never = nn.Linear(4, 1), nn.Linear(4, 1), nn.Linear(4, 1)
-
-    def forward(self, x: Tensor, even: bool) -> Tensor:
-        out: Tensor = self.line(x) + (self.even(x) if even else 0.0)
-        return out
-
-
-class Shared(Line):
-    """Batches of different size, so that tokens differ by process."""
-
-    def __init__(self, seed: int = 3) -> None:
-        super().__init__(seed)
-        self.model = Sometimes()
-
-    def batch(self, number: int) -> dict[str, Tensor]:
-        size = 16 + number
-        x = torch.from_numpy(np.random.default_rng(number).normal(size=(size, 4))).float()
-        return {"x": x, "y": 2 * x.sum(1, keepdim=True) + 1, "even": torch.tensor(number % 2 == 0)}
-
-    def loss(self, batch: dict[str, Tensor]) -> Tensor:
-        return ((self.model(batch["x"], bool(batch["even"])) - batch["y"]) ** 2).mean()
-
-
 def toy(**changed: Any) -> Recipe:
-    """A recipe for these objectives."""
+    """A recipe for this objective."""
     given: dict[str, Any] = {
         "sources": (),
         "optimizer": {"rate": 0.01, "weight_decay": 0.1, "bfloat16": False, "warmup": 0.0},
@@ -137,66 +106,5 @@ def killed(folder: Path) -> dict[str, Any]:
         kills += 1
 
 
-def together(folder: Path) -> dict[str, Any]:
-    """Two processes take three steps and save, two more take it up and finish; the folders are as on two machines."""
-    import accelerate  # noqa: F401 - once, for all children
-
-    codes = []
-    for number in range(2):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        children = [
-            _fork(lambda rank=rank, port=port, number=number: _one(folder, rank, port, number)) for rank in (0, 1)
-        ]
-        codes += [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-    return {"codes": codes}
-
-
-def _one(folder: Path, rank: int, port: int, number: int) -> None:
-    os.environ.update(
-        RANK=str(rank),
-        WORLD_SIZE="2",
-        LOCAL_RANK=str(rank),
-        LOCAL_WORLD_SIZE="2",
-        MASTER_ADDR="127.0.0.1",
-        MASTER_PORT=str(port),
-        ACCELERATE_USE_CPU="true",
-    )
-    joined = processes.join()
-
-    def turn() -> list[str]:
-        (folder / f"turn{number}.{rank}").touch()
-        return sorted(path.name for path in folder.glob(f"turn{number}.*"))
-
-    seen = joined.in_turn(turn)
-    objective = Shared(seed=3 + rank)  # the main process's weights have to reach the other one
-    trainer = Trainer(toy(), objective, folder / str(rank), steps=6, processes=joined)
-    resumed = trainer.resume()
-    if number == 0:
-        trainer.objective.model.train()
-        losses = [trainer.step() for _ in range(3)]
-        trainer.save()
-    else:
-        losses = trainer.run(quiet=True)
-    try:
-        joined.compare(b"text of process %d" % rank)
-        refused = ""
-    except processes.ProcessesError as error:
-        refused = str(error)
-    told = {
-        "refused": refused,
-        "weights": {name: value.tolist() for name, value in objective.model.state_dict().items()},
-        "losses": losses,
-        "tokens": trainer.progress.tokens,
-        "batches": trainer.progress.batches,
-        "resumed": resumed,
-        "rank": joined.rank,
-        "seen": seen,
-    }
-    (folder / f"{number}.{rank}.json").write_text(json.dumps(told))
-    joined.leave()
-
-
 if __name__ == "__main__":
-    print(json.dumps({"killed": killed, "together": together}[sys.argv[1]](Path(sys.argv[2]))))
+    print(json.dumps(killed(Path(sys.argv[1]))))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.checkpoints.spec import Measure
-from core.training.files import write_text
+from core.training.files import write_file
 from core.training.recipe import Recipe
 
 
@@ -39,7 +39,7 @@ def render(recipe: Recipe, *, steps: int, tokens: int, measures: Sequence[Measur
 def write(folder: Path, recipe: Recipe, *, steps: int, tokens: int, measures: Sequence[Measure] = ()) -> None:
     """Writes ``folder/card.toml``."""
     text = render(recipe, steps=steps, tokens=tokens, measures=measures)
-    write_text(folder / "card.toml", text)
+    write_file(folder / "card.toml", text)
 
 
 def _value(value: Any) -> str:

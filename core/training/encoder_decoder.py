@@ -14,10 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from core.training.batches import Ints
-from core.training.cross_entropy import linear_cross_entropy
-
-IGNORE = -100
-"""Stands in labels where there is no token."""
+from core.training.losses import IGNORE, linear_cross_entropy
 
 
 def shifted(ids: Ints, labels: Ints, pad: int, start: int) -> dict[str, Tensor]:

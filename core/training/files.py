@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from core.errors import AtlasError
 
@@ -52,53 +52,24 @@ def room_for(path: Path) -> Iterator[None]:
         raise StorageError(_sentence(path, error)) from error
 
 
-class _Noting:
-    """Passes bytes on and keeps the error of a write: torch.save reports one of its own in its place."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.file = file
-        self.error: OSError | None = None
-
-    def write(self, data: Any) -> int:
-        try:
-            return self.file.write(data)
-        except OSError as error:
-            self.error = error
-            raise
-
-    def flush(self) -> None:
-        self.file.flush()
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Any]:
-    """A binary file that takes the place of ``path`` when the block ends well, and is removed otherwise.
+def write_file(path: Path, content: str | bytes) -> None:
+    """Writes a file in one step.
 
     Raises:
         StorageError: it could not be written; what stood at ``path`` before still does.
     """
-    fresh = path.with_name(path.name + NEW)
-    noting: _Noting | None = None
+    new = path.with_name(path.name + NEW)
     try:
-        with fresh.open("wb") as file:
-            noting = _Noting(file)
-            yield noting
+        with new.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             to_disk(file)
-        fresh.replace(path)
-        folder_to_disk(path.parent)
+        new.replace(path)
     except BaseException as error:
         with suppress(OSError):
-            fresh.unlink(missing_ok=True)
-        cause = (noting.error if noting else None) or error
-        if isinstance(cause, OSError):
-            raise StorageError(_sentence(path, cause)) from error
+            new.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise StorageError(_sentence(path, error)) from error
         raise
-
-
-def write_text(path: Path, text: str) -> None:
-    """Writes a text file in one step; raises as `replacing` does."""
-    with replacing(path) as out:
-        out.write(text.encode())
 
 
 @contextmanager
@@ -108,22 +79,21 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
     Two renames: killed between them, the old folder is left beside the new one, under names that end in ``.old`` and
     ``.new``; the next call clears them away.
     """
-    fresh, old = (folder.with_name(folder.name + end) for end in (NEW, ".old"))
-    for rest in (fresh, old):
+    new, old = (folder.with_name(folder.name + end) for end in (NEW, ".old"))
+    for rest in (new, old):
         shutil.rmtree(rest, ignore_errors=True)
     try:
-        fresh.mkdir(parents=True)
-        yield fresh
-        for path in fresh.rglob("*"):
+        new.mkdir(parents=True)
+        yield new
+        for path in new.rglob("*"):
             if path.is_file():
                 with path.open("rb+") as file:
                     to_disk(file)
         if folder.exists():
             folder.rename(old)
-        fresh.rename(folder)
-        folder_to_disk(folder.parent)
+        new.rename(folder)
     except BaseException as error:
-        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(new, ignore_errors=True)
         if isinstance(error, OSError) or is_full(error):
             raise StorageError(_sentence(folder, error)) from error
         raise
@@ -134,13 +104,3 @@ def to_disk(file: Any) -> None:
     """Waits until what was written to an open file is on the disk."""
     file.flush()
     os.fsync(file.fileno())
-
-
-def folder_to_disk(folder: Path) -> None:
-    """Waits until the names in a folder are on the disk, where the system can be asked for that (POSIX)."""
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from core.training import precision
+from core.training import optimizers
 
 
 class Nearness:
@@ -42,7 +42,7 @@ class Nearness:
 
     def _vectors(self, ids: Tensor, seen: Tensor) -> Tensor:
         """Unit mean vectors (rows, d) of texts (rows, length), of the positions where ``seen`` is 1."""
-        with torch.no_grad(), precision.mixed(ids.device.type):
+        with torch.no_grad(), optimizers.mixed(ids.device.type):
             states = self.encoder(input_ids=ids, attention_mask=seen).last_hidden_state
         return functional.normalize((states.float() * seen[..., None]).sum(1), dim=-1)
 

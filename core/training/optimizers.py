@@ -1,4 +1,4 @@
-"""AdamW, and Muon (Jordan et al., 2024) for hidden matrices; torch carries both."""
+"""What a step depends on beside its batch: AdamW and Muon (Jordan et al., 2024), the rate, the precision."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import nn
 
 
 def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimizer]:
-    """Optimisers over the trainable parameters; every group keeps its peak rate in ``peak``.
+    """Optimizers over the trainable parameters; every group keeps its peak rate in ``peak``.
 
     ``settings["rate"]`` is AdamW's rate. With ``settings["muon"]`` two-dimensional parameters that are neither
     embeddings, nor position tables, nor vectors of heads, nor the output layer go to Muon at that rate.
@@ -55,8 +55,36 @@ def build(model: nn.Module, settings: dict[str, Any]) -> list[torch.optim.Optimi
     return made
 
 
-def set_rate(optimizers: list[torch.optim.Optimizer], factor: float) -> None:
-    """Sets every group's rate to its peak times ``factor``."""
+def set_rate(optimizers: list[torch.optim.Optimizer], used: float, warmup: float = 0.02, hold: float = 0.0) -> None:
+    """Sets every group's rate to its peak times `rate` at the used share of the budget."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            group["lr"] = group["peak"] * factor
+            group["lr"] = group["peak"] * rate(used, warmup=warmup, hold=hold)
+
+
+def rate(used: float, *, warmup: float = 0.02, hold: float = 0.0) -> float:
+    """Factor in [0, 1] at the used share of the budget, so that the last decay always happens.
+
+    Linear warm-up until ``warmup``, constant until ``hold``, then linear decay to 0 at 1.
+    """
+    if used >= 1.0:
+        return 0.0
+    if used < warmup:
+        return used / warmup
+    start = max(warmup, hold)
+    return 1.0 if used < start else (1.0 - used) / (1.0 - start)
+
+
+def mixed(device: str, *, wanted: bool = True) -> torch.autocast:
+    """bfloat16 on a ``device`` (``cpu``, ``cuda``) that computes with it, unless it is not ``wanted``; else float32.
+
+    A processor without instructions for bfloat16 takes some forty times as long for a product of matrices in it; GPUs
+    are taken to have it.
+    """
+    return torch.autocast(device, dtype=torch.bfloat16, enabled=wanted and (device != "cpu" or on_cpu()))
+
+
+def on_cpu() -> bool:
+    """Whether this machine's processor computes with bfloat16."""
+    built: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return built and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())

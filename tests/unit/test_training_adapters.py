@@ -23,7 +23,7 @@ from core.training.objectives import adapters
 from core.training.objectives.adapters import AdaptersObjective
 from core.training.recipe import SourceFile
 from core.training.task_texts import Rows, Texts
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 from tests import tinyadapters
 
 

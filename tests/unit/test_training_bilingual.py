@@ -21,7 +21,7 @@ from core.training.corpus import held_out, normal
 from core.training.objectives import build
 from core.training.objectives.bilingual import END, MASK, PAD, TASKS, BilingualModel, Sides, rows
 from core.training.recipe import RecipeError, load
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 from tests import tinypairs
 
 ENGLISH = "The cat saw two dogs."

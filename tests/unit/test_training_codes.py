@@ -20,7 +20,7 @@ from core.training.objectives.causal import CausalModel
 from core.training.objectives.codes import CodesObjective, at_lines, code_token, texts
 from core.training.passages import bits_per_byte, passages, right_codes, spread
 from core.training.recipe import Recipe, SourceFile
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 from tests import tiny as tiny_models
 from tests import tinycorpus
 from tests.unit.test_language_codes import Drawn

@@ -15,12 +15,12 @@ from torch.nn import functional
 
 from core.training import measures, optimizers
 from core.training import recipe as recipes
-from core.training.cross_entropy import linear_cross_entropy
 from core.training.decoder_models import TYPES, new_decoder
+from core.training.losses import linear_cross_entropy
 from core.training.objectives import build
 from core.training.objectives.causal import CausalModel
 from core.training.recipe import Recipe, RecipeError, SourceFile
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 from tests import tinycorpus
 
 SMALL: dict[str, Any] = {

@@ -18,7 +18,7 @@ from core.training.encoder_decoder import shifted, tokens
 from core.training.objectives import build
 from core.training.objectives.denoise import BEGIN, END, MASK, PAD, rows
 from core.training.recipe import SourceFile
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 from tests import tinycorpus
 
 SOURCES = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=2))

@@ -18,7 +18,7 @@ from core.training.examples import Examples
 from core.training.objectives import build, distil, electra
 from core.training.objectives.encoder import EncoderObjective, masked_tokens
 from core.training.recipe import Recipe, SourceFile
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 from tests import tinycorpus
 
 SOURCES = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=2))

@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,11 @@ import torch
 from torch import Tensor
 
 from core.errors import AtlasError
-from core.training import __main__ as command
-from core.training import arrays, batches, corpus, files, run, state
+from core.training import arrays, batches, corpus, files, state, train
 from core.training import recipe as recipes
 from core.training.files import StorageError
 from core.training.recipe import SourceFile
-from core.training.trainer import Diverged, Interrupted, Trainer
+from core.training.train import Diverged, Interrupted, Trainer
 from tests.runs import Line, toy
 
 
@@ -77,17 +75,12 @@ def test_too_small_a_corpus_is_said() -> None:
         corpus.require(0, "measuring", (SourceFile("a.txt"), SourceFile("a.txt", first=9)))
 
 
-def test_a_wrong_corpus_is_one_sentence_at_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.setattr(run, "STATE", tmp_path / "state")
-    monkeypatch.setattr(run, "build", lambda *_: pytest.fail("something heavy began"))
-    monkeypatch.setattr(sys, "argv", ["train", "atlas-gpt-2", "--corpus", str(tmp_path)])
-    with pytest.raises(SystemExit) as ended:
-        command.main()
-    assert ended.value.code == 1
-    told = capsys.readouterr().err.strip()
-    assert told == f"The corpus file stories.txt is missing in {tmp_path}. Give its folder with --corpus."
+def test_a_wrong_corpus_is_told_before_anything_heavy_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train, "STATE", tmp_path / "state")
+    monkeypatch.setattr(train, "build", lambda *_: pytest.fail("something heavy began"))
+    with pytest.raises(corpus.CorpusError) as told:
+        train.train("atlas-gpt-2", tmp_path)
+    assert str(told.value) == f"The corpus file stories.txt is missing in {tmp_path}. Give its folder with --corpus."
     assert not (tmp_path / "state").exists()
 
 
@@ -100,42 +93,15 @@ def test_a_full_disk_keeps_the_old_state(tmp_path: Path, monkeypatch: pytest.Mon
     trainer = Trainer(toy(), Line(), tmp_path, steps=20)
     assert trainer.resume()
 
-    def half(made: Any, out: Any) -> None:
-        out.write(b"half of it")
-        full()
+    def half(file: Any) -> None:
+        if "state" in file.name:
+            full()
 
-    monkeypatch.setattr(torch, "save", half)
+    monkeypatch.setattr(files, "to_disk", half)
     with pytest.raises(StorageError, match=r"disk is full: .*state\.pt .* same command goes on from step 5"):
         trainer.run(quiet=True, save_seconds=0.0)
     assert (tmp_path / "state.pt").read_bytes() == before
     assert names(tmp_path) == ["curve.csv", "state.pt"]
-
-
-def test_torchs_own_error_about_a_full_disk_is_seen_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = started(tmp_path)
-    before = (tmp_path / "state.pt").read_bytes()
-
-    class Full:
-        def __init__(self, file: Any) -> None:
-            self.file, self.room = file, 2000
-
-        def write(self, data: Any) -> int:
-            self.room -= len(memoryview(data))
-            if self.room < 0:
-                full()
-            return int(self.file.write(data))
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self.file, name)
-
-    class Small(files._Noting):
-        def __init__(self, file: Any) -> None:
-            super().__init__(Full(file))  # type: ignore[arg-type]
-
-    monkeypatch.setattr(files, "_Noting", Small)
-    with pytest.raises(StorageError, match="disk is full"):
-        trainer.save()
-    assert (tmp_path / "state.pt").read_bytes() == before
 
 
 def test_a_full_disk_keeps_the_old_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,10 +171,10 @@ def test_a_checkpoint_takes_its_place_whole_or_not_at_all(tmp_path: Path) -> Non
 
 
 def tiny_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objective: type[Line] = Line, **given: Any) -> Path:
-    """`cli_train` on an objective without a corpus."""
+    """`train` on an objective without a corpus."""
     monkeypatch.setattr(recipes, "load", lambda name: toy(tokens=160, **given))
-    monkeypatch.setattr(run, "build", lambda *_: objective())
-    return run.cli_train("toy", tmp_path, state=tmp_path / "state")
+    monkeypatch.setattr(train, "build", lambda *_: objective())
+    return train.train("toy", tmp_path, state_folder=tmp_path / "state")
 
 
 def test_a_full_disk_at_the_end_keeps_training_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +228,7 @@ def test_weights_that_are_not_finite_are_never_saved_or_measured(tmp_path: Path)
     with pytest.raises(Diverged, match="after step 5"):
         trainer.save()
     with pytest.raises(Diverged, match="after step 5"):
-        trainer._measure_and_note()
+        trainer.check_weights()
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -290,7 +256,7 @@ def test_a_state_of_another_recipe_or_model_is_refused(tmp_path: Path) -> None:
     refused(tmp_path, re.escape("2.bias is of shape (1,) there and missing here"), other)
     other.model[2] = torch.nn.Linear(9, 1)
     refused(tmp_path, re.escape("2.weight is of shape (1, 8) there and of shape (1, 9) here"), other)
-    refused(tmp_path, "other optimisers", optimizer={"rate": 0.01, "muon": 0.01})
+    refused(tmp_path, "other optimizers", optimizer={"rate": 0.01, "muon": 0.01})
     # what only says how long, how fast and how it is told may change
     trainer = Trainer(toy(tokens=999, card={"name": "x"}, optimizer={"rate": 0.5}), Line(), tmp_path)
     assert trainer.resume()
@@ -314,18 +280,10 @@ def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
     refused(tmp_path, "is damaged")
 
 
-def test_formats(tmp_path: Path) -> None:
-    trainer = started(tmp_path)
+def test_a_state_of_another_format_is_refused(tmp_path: Path) -> None:
+    started(tmp_path)
     change(tmp_path, format=state.FORMAT + 1)
-    refused(tmp_path, "reads up to 2")
-    # format 1: no format, no recipe, a generator's state, and fewer counts; names and shapes decide
-    progress = {name: getattr(trainer.progress, name) for name in ("step", "tokens", "minutes", "curve")}
-    change(tmp_path, format=None, recipe=None, random=torch.get_rng_state(), progress=progress)
-    old = Trainer(toy(), Line(seed=9), tmp_path, steps=20)
-    assert old.resume()
-    assert (old.progress.step, old.progress.batches, old.progress.tokens) == (5, 5, 80)
-    for left, right in zip(old.trained, trainer.trained, strict=True):
-        assert torch.equal(left, right)
+    refused(tmp_path, f"has format {state.FORMAT + 1}, but this version reads {state.FORMAT}")
 
 
 # Being asked to stop
@@ -359,23 +317,22 @@ def test_a_signal_while_the_weights_change_is_not_forgotten(tmp_path: Path) -> N
         return change(*arguments)
 
     first.step = signalled
-    with pytest.raises(Interrupted, match="Stopped after step 9, as asked"):
+    with pytest.raises(Interrupted, match="Stopped after step 8, as asked"):
         trainer.run(quiet=True)
 
 
-def test_a_second_interrupt_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.training import interrupt
+def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
+    class Twice(Line):
+        def batch(self, step: int) -> dict[str, Tensor]:
+            if step == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+                os.kill(os.getpid(), signal.SIGTERM)  # only Ctrl-C is impatient
+                os.kill(os.getpid(), signal.SIGINT)
+            return super().batch(step)
 
-    now = [100.0]
-    monkeypatch.setattr(interrupt.time, "monotonic", lambda: now[0])
-    with interrupt.Interrupt() as found:
-        os.kill(os.getpid(), signal.SIGINT)
-        assert found.asked
-        os.kill(os.getpid(), signal.SIGINT)  # the launcher's copy of the same Ctrl-C
-        now[0] += 5.0
-        os.kill(os.getpid(), signal.SIGTERM)
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        Trainer(toy(), Twice(), tmp_path, steps=20).run(quiet=True)
+    assert names(tmp_path) == ["curve.csv"]
 
 
 def test_an_interrupt_before_the_first_step_is_a_sentence_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,6 +355,6 @@ def test_a_finished_run_is_only_written_again_and_fresh_starts_over(
     with pytest.raises(AtlasError, match="damaged"):
         tiny_run(tmp_path, monkeypatch)
     monkeypatch.setattr(recipes, "load", lambda name: toy(tokens=160))
-    monkeypatch.setattr(run, "build", lambda *_: Line())
-    run.cli_train("toy", tmp_path, state=tmp_path / "state", fresh=True)
+    monkeypatch.setattr(train, "build", lambda *_: Line())
+    train.train("toy", tmp_path, state_folder=tmp_path / "state", fresh=True)
     assert torch.load(tmp_path / "state" / "state.pt", weights_only=True)["progress"]["step"] == 10

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.training.further import FurtherError, adopt, take_up
 from core.training.objectives import Objective, build
 from core.training.recipe import Recipe
-from core.training.trainer import Trainer
+from core.training.state import FurtherError, adopt, go_on
+from core.training.train import Progress, Trainer
 from tests import tinycorpus
 from tests.unit import test_training_decoders as decoders
 from tests.unit import test_training_segments as segments
@@ -39,6 +39,11 @@ def finished(trainer: Trainer, out: Path) -> Path:
     return out
 
 
+def take_up(trainer: Trainer, folder: Path) -> None:
+    rows = go_on(trainer.recipe, trainer.objective, folder)
+    trainer.progress = Progress(step=rows[-1][1], tokens=rows[-1][0], minutes=rows[-1][2], curve=rows)
+
+
 def loss(objective: Objective) -> float:
     with torch.no_grad():
         return float(objective.loss(objective.batch(0)))
@@ -53,9 +58,9 @@ def test_a_finished_run_goes_on_with_its_weights_where_its_curve_ends(name: str,
     take_up(then, folder)
     assert loss(then.objective) == pytest.approx(loss(first.objective), abs=0.005)  # float16
     assert then.used() == 0.5
-    before = then.progress.batches
+    before = then.progress.step
     losses = then.run(quiet=True, measure_share=0.5)
-    assert before + len(losses) == then.progress.batches == 16
+    assert before + len(losses) == then.progress.step == 16
     marks = [row[0] for row in then.progress.curve]
     assert marks == sorted(marks)
     assert [row for row in then.progress.curve if row[0] <= 2048] == first.progress.curve
@@ -73,7 +78,7 @@ def test_what_cannot_go_on_is_told(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(FurtherError, match="holds no checkpoint"):
         take_up(run(recipe, 4096, corpus, tmp_path), tmp_path)
     other = dataclasses.replace(recipe, data=recipe.data | {"vocabulary": 299})
-    with pytest.raises(FurtherError, match="tokeniser"):
+    with pytest.raises(FurtherError, match="tokenizer"):
         take_up(run(other, 4096, corpus, tmp_path), folder)
     with pytest.raises(FurtherError, match="it holds 0"):
         adopt(torch.nn.Linear(2, 2), folder)

@@ -16,7 +16,7 @@ from core.training import recipe as recipes
 from core.training.objectives import build
 from core.training.objectives.hashed import HashedModel, byte_tokenizer, in_bytes
 from core.training.recipe import Recipe, SourceFile
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 from tests import tinycorpus
 
 SMALL: dict[str, Any] = {

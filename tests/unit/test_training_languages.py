@@ -20,7 +20,7 @@ from core.training.evaluate_languages import translate as translate_all
 from core.training.objectives import build
 from core.training.objectives.many import END, LANGUAGES, PAD, encode, new_model, pair_of, splits, token, unseen
 from core.training.recipe import RecipeError
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 from core.training.zeroshot import Bridged
 from tests import tinypairs
 

@@ -18,7 +18,7 @@ from core.training import recipe as recipes
 from core.training.objectives import build
 from core.training.objectives.permutation import PermutationModel, PermutationObjective, found_tokens
 from core.training.recipe import Recipe, SourceFile
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 from tests import tinycorpus
 
 SMALL = {"width": 24, "layers": 2, "heads": 3, "inner": 48}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from core.training import precision
+from core.training import optimizers
 
 
 @pytest.mark.parametrize(
@@ -15,10 +15,10 @@ from core.training import precision
 def test_products_are_in_bfloat16_where_it_is_had_and_wanted(
     monkeypatch: pytest.MonkeyPatch, has: bool, wanted: bool, used: torch.dtype
 ) -> None:
-    monkeypatch.setattr(precision, "on_cpu", lambda: has)
-    with precision.mixed("cpu", wanted=wanted):
+    monkeypatch.setattr(optimizers, "on_cpu", lambda: has)
+    with optimizers.mixed("cpu", wanted=wanted):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype is used
 
 
 def test_this_processor_says_what_it_has() -> None:
-    assert isinstance(precision.on_cpu(), bool)
+    assert isinstance(optimizers.on_cpu(), bool)

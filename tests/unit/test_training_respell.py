@@ -15,7 +15,7 @@ from core.training.encoder_decoder import IGNORE
 from core.training.objectives import build
 from core.training.objectives.respell import byte_tokenizer, rows, to_ids, to_text
 from core.training.recipe import SourceFile
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 from tests import tinycorpus
 
 STRANGE = ("The cat sat.", "café — Straße", "日本 🦉", "  two  spaces ", "tab\tand\nline", "¡Ā!")

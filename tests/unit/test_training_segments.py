@@ -17,7 +17,7 @@ from core.training import xlnet_model
 from core.training.objectives import build
 from core.training.objectives.segments import SegmentModel, SegmentsObjective
 from core.training.recipe import Recipe, RecipeError, SourceFile
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 from tests import tinycorpus
 
 SMALL = {"width": 24, "layers": 2, "heads": 3, "inner": 48, "segment": 8, "memory": 24, "positions": 32}

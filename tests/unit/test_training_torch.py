@@ -18,7 +18,7 @@ from transformers import BertConfig, BertForMaskedLM, BertModel
 from core.checkpoints.difference import apply
 from core.checkpoints.spec import Measure
 from core.training import batches, card, curvature, measures, optimizers
-from core.training.cross_entropy import linear_cross_entropy
+from core.training.losses import linear_cross_entropy
 from core.training.lowrank import LowRankEmbedding, add_updates, factors, linears
 from core.training.masked_model import MaskedModel
 from core.training.nearness import Nearness, together
@@ -28,50 +28,23 @@ from core.training.objectives.masked import MaskedObjective, WordPieces, unlikel
 from core.training.objectives.seq2seq import Seq2SeqModel
 from core.training.objectives.windows import window_starts
 from core.training.recipe import Recipe
-from core.training.trainer import Trainer
-
-
-class Line:
-    """Fits y = 2x + 1 with a two-layer network on batches that follow from the step."""
-
-    def __init__(self) -> None:
-        torch.manual_seed(3)
-        self.model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.2), nn.Linear(8, 1))
-
-    def batch(self, step: int) -> dict[str, Tensor]:
-        x = torch.from_numpy(np.random.default_rng(step).normal(size=(16, 4))).float()
-        return {"x": x, "y": 2 * x.sum(1, keepdim=True) + 1}
-
-    def loss(self, batch: dict[str, Tensor]) -> Tensor:
-        return ((self.model(batch["x"]).float() - batch["y"]) ** 2).mean()
-
-    def size(self, batch: dict[str, Tensor]) -> int:
-        return len(batch["x"])
-
-    def measure(self) -> dict[str, float]:
-        return {"loss": float(self.loss(self.batch(10_000)))}
-
-    def export(self, folder: Path) -> None:
-        raise NotImplementedError
-
-
-def toy(optimizer: dict[str, Any]) -> Recipe:
-    return Recipe("toy", "toy", seed=1, minutes=1.0, step_tokens=16, sources=(), optimizer=optimizer)
+from core.training.train import Trainer
+from tests.runs import Line, toy
 
 
 @pytest.mark.parametrize("settings", [{"rate": 0.01}, {"rate": 0.01, "muon": 0.02}], ids=["adamw", "muon"])
 def test_a_killed_run_goes_on_with_the_same_losses(tmp_path: Path, settings: dict[str, Any]) -> None:
-    whole = Trainer(toy(settings), Line(), tmp_path / "whole", steps=30).run(quiet=True)
+    whole = Trainer(toy(optimizer=settings), Line(), tmp_path / "whole", steps=30).run(quiet=True)
     assert len(whole) == 30
     assert len(set(whole)) == 30
 
-    first = Trainer(toy(settings), Line(), tmp_path / "cut", steps=30)
+    first = Trainer(toy(optimizer=settings), Line(), tmp_path / "cut", steps=30)
     first.objective.model.train()
     before = [first.step() for _ in range(11)]
     first.save()
     [first.step() for _ in range(4)]  # lost: the process dies here
 
-    second = Trainer(toy(settings), Line(), tmp_path / "cut", steps=30)
+    second = Trainer(toy(optimizer=settings), Line(), tmp_path / "cut", steps=30)
     assert second.resume()
     assert (second.progress.step, second.progress.tokens) == (11, 176)
     assert before + second.run(quiet=True) == pytest.approx(whole, rel=1e-6)
@@ -85,7 +58,7 @@ def test_the_budget_is_time_and_its_end_is_reached(tmp_path: Path) -> None:
             now += 1.0
 
     ticks = clock()
-    trainer = Trainer(toy({"rate": 0.01}), Line(), tmp_path, clock=lambda: next(ticks))
+    trainer = Trainer(toy(optimizer={"rate": 0.01}), Line(), tmp_path, clock=lambda: next(ticks))
     losses = trainer.run(quiet=True, save_seconds=1e9)
     assert 40 <= len(losses) <= 60  # a minute of one-second steps, less what the measurements took
     assert optimizers.build(trainer.objective.model, {"rate": 0.01})[0].param_groups[0]["peak"] == 0.01
@@ -96,7 +69,7 @@ def test_the_budget_is_time_and_its_end_is_reached(tmp_path: Path) -> None:
 
 
 def test_a_budget_of_tokens_ends_after_them(tmp_path: Path) -> None:
-    recipe = dataclasses.replace(toy({"rate": 0.01}), tokens=160)
+    recipe = dataclasses.replace(toy(optimizer={"rate": 0.01}), tokens=160)
     assert len(Trainer(recipe, Line(), tmp_path).run(quiet=True)) == 10  # 16 tokens a step
 
 
@@ -105,7 +78,7 @@ def test_muon_gets_hidden_matrices_only() -> None:
     adam, muon = optimizers.build(model, {"rate": 1e-3, "muon": 2e-3, "scale": {"wte": 3.0}})
     assert [group["params"][0].shape for group in muon.param_groups] == [(4, 4)]
     assert len(adam.param_groups) == 4
-    optimizers.set_rate([adam, muon], 0.5)
+    optimizers.set_rate([adam, muon], 0.5, warmup=1.0)
     assert adam.param_groups[0]["lr"] == pytest.approx(1.5e-3)
     assert muon.param_groups[0]["lr"] == pytest.approx(1e-3)
 

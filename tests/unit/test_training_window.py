@@ -18,7 +18,7 @@ from core.training.encoder_model import new_model
 from core.training.objectives import build
 from core.training.objectives.window import LongModel, grown, stretches, tiled
 from core.training.recipe import Recipe, SourceFile
-from core.training.trainer import Trainer
+from core.training.train import Trainer
 from tests import tiny, tinycorpus
 
 

@@ -20,10 +20,10 @@ from torch import Tensor, nn
 from core.training import corpus
 from core.training.arrays import ArrayWriter
 from core.training.batches import Epochs, Ints
-from core.training.cross_entropy import linear_cross_entropy
 from core.training.decoder_models import new_decoder
 from core.training.documents import AT_ONCE, batched
-from core.training.files import write_text
+from core.training.files import write_file
+from core.training.losses import linear_cross_entropy
 from core.training.objectives.windows import Windows
 from core.training.recipe import Recipe
 from core.training.shipping import ship_model, ship_tokenizer
@@ -166,7 +166,7 @@ class CausalObjective(Windows, NextToken):
                     writer.add([token for made in tokenizer.encode_batch_fast(part) for token in made.ids])
             corpus.require(max(0, train.count - self.width), "training", sources)
             corpus.require(max(0, test.count - self.width), "measuring", sources)
-            write_text(stem / "held-out-books.txt", "\n".join(books) + "\n")
+            write_file(stem / "held-out-books.txt", "\n".join(books) + "\n")
         return self._data(folder, cache)
 
     def measure(self) -> dict[str, float]:

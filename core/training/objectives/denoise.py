@@ -18,7 +18,8 @@ from core.language.denoise import CORRUPTIONS, corrupt
 from core.training import batches, documents
 from core.training.batches import Epochs, Ints
 from core.training.documents import BART_SPECIAL, Documents
-from core.training.encoder_decoder import IGNORE, EncoderDecoder, shifted, tokens
+from core.training.encoder_decoder import EncoderDecoder, shifted, tokens
+from core.training.losses import IGNORE
 from core.training.recipe import Recipe
 from core.training.shipping import ship_model, ship_tokenizer
 

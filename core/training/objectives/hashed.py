@@ -27,8 +27,8 @@ from torch import Tensor, nn
 from core.training import corpus
 from core.training.arrays import ArrayWriter
 from core.training.batches import Epochs, Ints
-from core.training.cross_entropy import linear_cross_entropy
-from core.training.files import write_text
+from core.training.files import write_file
+from core.training.losses import linear_cross_entropy
 from core.training.objectives.windows import Windows
 from core.training.recipe import Recipe
 from core.training.shipping import ship_tokenizer
@@ -141,7 +141,7 @@ class HashedObjective(Windows):
                         last = book
                 corpus.require(max(0, train.count - self.width), "training", sources)
                 corpus.require(max(0, test.count - self.width), "measuring", sources)
-                write_text(stem / "held-out-books.txt", "\n".join(books) + "\n")
+                write_file(stem / "held-out-books.txt", "\n".join(books) + "\n")
         return np.load(stem / "train.npy", mmap_mode="r"), np.load(stem / "test.npy", mmap_mode="r")
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:

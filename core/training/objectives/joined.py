@@ -22,9 +22,10 @@ from torch.nn import functional
 
 from core.training import batches, corpus, documents
 from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
-from core.training.encoder_decoder import IGNORE, shifted, tokens
+from core.training.encoder_decoder import shifted, tokens
 from core.training.finished import finished
 from core.training.fusion import Fusion, fusions
+from core.training.losses import IGNORE
 from core.training.recipe import Recipe
 
 PAD, _, BEGIN, END, _ = range(5)

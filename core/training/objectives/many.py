@@ -28,9 +28,10 @@ from core.training import batches, corpus, parallel
 from core.training.arrays import ArrayWriter
 from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
 from core.training.documents import AT_ONCE, batched
-from core.training.encoder_decoder import IGNORE, EncoderDecoder, shifted, tokens
-from core.training.files import write_text
+from core.training.encoder_decoder import EncoderDecoder, shifted, tokens
+from core.training.files import write_file
 from core.training.kept_pairs import Kept, kept_pairs
+from core.training.losses import IGNORE
 from core.training.objectives.seq2seq import MEASURED, train_tokenizer
 from core.training.objectives.tasks import examples
 from core.training.parallel import Pair
@@ -103,7 +104,7 @@ class ManyObjective:
         met = list(islice(unseen(folder, split).test(), MEASURED))
         test[UNSEEN] = [[french, german] for french, german in met]
         test["de-fr"] = [[german, french] for french, german in met]
-        write_text(stem / "test.json", json.dumps(test, ensure_ascii=False))
+        write_file(stem / "test.json", json.dumps(test, ensure_ascii=False))
 
     def _epoch(self, rng: np.random.Generator) -> list[Ints]:
         items = batches.mix(self.task_of, [source.passes for source in self.recipe.sources], rng)

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from core.training import batches, lines, masking, precision
+from core.training import batches, lines, masking, optimizers
 from core.training.arrays import tally
 from core.training.batches import Epochs, Ints
 from core.training.masked_model import MaskedModel
@@ -128,7 +128,7 @@ class MaskedObjective:
 
         def loss(step: int) -> Tensor:
             batch = self.batch(step)
-            with precision.mixed("cpu"):
+            with optimizers.mixed("cpu"):
                 scores = free(batch["ids"], batch["mask"]).float()
             drawn = torch.multinomial(scores.detach().softmax(-1), 1)[:, 0]
             return functional.cross_entropy(scores, drawn, reduction="sum")

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from core.training import batches, documents, xlnet_model
 from core.training.batches import Epochs, Ints
-from core.training.cross_entropy import linear_cross_entropy
+from core.training.losses import linear_cross_entropy
 from core.training.permutations import Orders
 from core.training.recipe import Recipe
 from core.training.shipping import ship_model, ship_tokenizer

@@ -21,8 +21,7 @@ from core.language.noise import NOISES, Noise, drawn, noisy
 from core.language.tokens import byte_alphabet
 from core.training import batches, lines
 from core.training.batches import Epochs, Ints, Ragged
-from core.training.cross_entropy import linear_cross_entropy
-from core.training.encoder_decoder import IGNORE
+from core.training.losses import IGNORE, linear_cross_entropy
 from core.training.objectives.seq2seq import END, PAD, UNKNOWN, Seq2SeqModel
 from core.training.recipe import Recipe
 from core.training.shipping import ship_model, ship_tokenizer

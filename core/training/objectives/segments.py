@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from core.training import xlnet_model
-from core.training.cross_entropy import linear_cross_entropy
+from core.training.losses import linear_cross_entropy
 from core.training.objectives.causal import END, CausalModel, CausalObjective
 from core.training.objectives.permutation import DROPOUT
 from core.training.recipe import Recipe, RecipeError

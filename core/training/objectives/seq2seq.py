@@ -19,11 +19,10 @@ from torch import Tensor, nn
 from core.training import batches, corpus, parallel
 from core.training.arrays import ArrayWriter
 from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
-from core.training.cross_entropy import linear_cross_entropy
 from core.training.documents import AT_ONCE, batched
-from core.training.encoder_decoder import IGNORE
-from core.training.files import write_text
+from core.training.files import write_file
 from core.training.kept_pairs import Kept, kept_pairs
+from core.training.losses import IGNORE, linear_cross_entropy
 from core.training.objectives.tasks import examples, prefix
 from core.training.recipe import Recipe
 from core.training.shipping import ship_model, ship_tokenizer
@@ -158,7 +157,7 @@ class Seq2SeqObjective:
                 test[source.task] = [list(pair) for pair in islice(examples(source.task, side.test()), MEASURED)]
                 corpus.require(len(test[source.task]), "measuring", sources)
             corpus.require(inputs.count, "training", sources)
-        write_text(stem / "test.json", json.dumps(test, ensure_ascii=False))
+        write_file(stem / "test.json", json.dumps(test, ensure_ascii=False))
 
     def _epoch(self, rng: np.random.Generator) -> list[Ints]:
         items = batches.mix(self.task_of, [source.passes for source in self.recipe.sources], rng)
