@@ -3,7 +3,9 @@
 Streamlit imports this file once, as the server starts, for ``app``; it runs it as a script for every run of a page.
 """
 
+import logging
 from pathlib import Path
+from threading import Thread
 
 import streamlit as st
 from streamlit import net_util
@@ -67,7 +69,21 @@ def show() -> None:
     interpreter.settle()
 
 
+def check_settings() -> None:
+    """Write to the log what is wrong with the settings of this installation; the pages say it, too."""
+    from core.checkpoints.directory import trouble
+    from core.errors import SettingUnusable
+
+    try:
+        wrong = trouble()
+    except SettingUnusable as error:
+        wrong = str(error)
+    if wrong is not None:
+        logging.getLogger("atlas").warning(wrong)
+
+
 if __name__ == "__main__":
     show()
 else:
     app = st.App(__file__)
+    Thread(target=check_settings, daemon=True).start()

@@ -104,8 +104,6 @@ def _settings(report: Report) -> bool:
         f"Hub         {chosen.hub} (ATLAS_HUB); cache {hub_cache.cache_root()}",
     ]
     report.sections.append(("Sources of models, in this order", lines))
-    if folder is not None and not folder.is_dir():
-        report.problems.append(f"ATLAS_CHECKPOINT_DIR names {folder}, which is not a folder.")
     if found is not None:
         try:
             package.verified_weights()

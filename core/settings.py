@@ -32,7 +32,7 @@ MAX_PACKED_CHARS = 7_000
 TAKES = {
     "hub": "“off” or “on”",
     "checkpoint_dir": "the path of a folder",
-    "memory_mb": "a whole number of megabytes, 64 or more",
+    "memory_mb": "a whole number of megabytes, from 64 to 100,000,000",
     "threads": "a whole number from 1 to 256",
 }
 """What each variable takes, for the sentence that refuses another value. The value itself is the host's affair."""
@@ -48,7 +48,7 @@ class Settings(BaseSettings):
 
     hub: Literal["off", "on"] = "off"
     checkpoint_dir: Path | None = None
-    memory_mb: int = Field(default=2048, ge=64)
+    memory_mb: int = Field(default=2048, ge=64, le=100_000_000)
     threads: int | None = Field(default=None, ge=1, le=256)
 
 

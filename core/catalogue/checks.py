@@ -6,8 +6,10 @@ about. Whether a configuration takes an override is seen where it is built (:mod
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from core import settings as configuration
@@ -94,9 +96,18 @@ def runs(name: str, published: Collection[str]) -> Iterator[str]:
     except SettingUnusable:  # the pages say so
         own = None
     folders += [own] if own else []
-    known = {path.name for folder in folders if folder.is_dir() for path in folder.iterdir() if path.is_dir()}
+    known = {name for folder in folders for name in _folders_in(folder)}
     if bundled.is_dir() and name not in known and name not in published:
         yield f"live.checkpoint: there is no model named {name!r}" + _meant(name, [*known, *published])
+
+
+def _folders_in(folder: Path) -> list[str]:
+    """The names of the folders in one; none where it is missing or cannot be read, which the pages say."""
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries if entry.is_dir()]
+    except OSError:
+        return []
 
 
 def descent(parents: Mapping[str, str | None]) -> Iterator[tuple[str, str]]:

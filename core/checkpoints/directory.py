@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from core import settings as configuration
-from core.checkpoints.folder import inspect_again
+from core.checkpoints.folder import Inspected, inspect_again, signature
 from core.checkpoints.kinds import branch_of, positions_of
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import CheckpointRefused
@@ -21,26 +23,57 @@ class Refused:
     reason: str
 
 
+def trouble() -> str | None:
+    """What is wrong with ``ATLAS_CHECKPOINT_DIR`` itself, in a sentence; None where it can be read or is not set."""
+    return _listed()[1]
+
+
+def _listed() -> tuple[list[Path], str | None]:
+    """The folders that may be models, ``ATLAS_CHECKPOINT_DIR`` itself or those in it; else why there are none."""
+    root = configuration.settings().checkpoint_dir
+    if root is None:
+        return [], None
+    try:
+        with os.scandir(root) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+        if any(entry.name == "config.json" for entry in found):
+            return [root], None
+        return [Path(entry.path) for entry in found if not entry.name.startswith(".") and entry.is_dir()], None
+    except FileNotFoundError:
+        wrong = "does not exist"
+    except NotADirectoryError:
+        wrong = "is not a folder"
+    except OSError:
+        wrong = "cannot be read by this process"
+    return (
+        [],
+        f"The folder that ATLAS_CHECKPOINT_DIR names {wrong}, so no model comes from it. The host can correct that.",
+    )
+
+
 def in_directory() -> tuple[list[CheckpointSpec], tuple[Refused, ...]]:
     """The folders of ``ATLAS_CHECKPOINT_DIR``: those that can be offered, and the others with their reasons."""
     root = configuration.settings().checkpoint_dir
-    if root is None or not root.is_dir():
-        return [], ()
+    folders, wrong = _listed()
+    if root is None or wrong is not None:
+        return [], (Refused("dir", "ATLAS_CHECKPOINT_DIR", wrong),) if wrong else ()
     specs: list[CheckpointSpec] = []
     others: list[Refused] = []
     slugs: set[str] = set()
-    folders = [root] if (root / "config.json").is_file() else sorted(path for path in root.iterdir() if path.is_dir())
     for folder in folders:
-        if folder.name.startswith(".") or not any(folder.iterdir()):
-            continue
-        slug = _slug(folder.name, slugs)
         try:
-            inspected = inspect_again(folder, root)
-        except CheckpointRefused as error:
-            others.append(Refused(slug, folder.name, str(error)))
+            if not signature(folder):
+                continue
+            inspected: Inspected | str = inspect_again(folder, root)
+        except FileNotFoundError:  # it left while the folders were listed
             continue
+        except CheckpointRefused as error:
+            inspected = str(error)
         except OSError:
-            others.append(Refused(slug, folder.name, f"The folder “{folder.name}” cannot be read by this process."))
+            inspected = f"The folder “{folder.name}” cannot be read by this process."
+        slug = _slug(folder.name, slugs)
+        if isinstance(inspected, str):
+            others.append(Refused(slug, folder.name, inspected))
             continue
         specs.append(
             CheckpointSpec(

@@ -9,14 +9,18 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from core.checkpoints.kinds import kind_of, known_model_type
 from core.checkpoints.spec import Kind
-from core.errors import CheckpointRefused
+from core.errors import CheckpointRefused, CheckpointUnavailable
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -34,6 +38,10 @@ TOKENIZERS = (
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 _SMALL_FILE = 5_000_000
 _MAX_HEADER = 100_000_000  # the limit that the safetensors format sets itself
+_LARGEST = 1 << 62
+_MAX_PARTS = 1_000
+_PARTS = re.compile(r"(layers?|groups|blocks|experts)$")
+"""Settings that say how often a part is built: an architecture is built before its weights are looked at."""
 
 _SAVE_AGAIN = "Save the model again with save_pretrained, which writes model.safetensors."
 
@@ -57,9 +65,10 @@ def inspect(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
     else the configuration decides.
     """
     name = folder.name
-    _stays_inside(folder, root)
+    _refuse_strange_files(folder, root)
     config = read_json(folder / "config.json")
     refuse_code(folder, config)
+    _refuse_many_parts(name, config)
     kind = kind or kind_of(config)
     if kind is None or kind == "adapters":  # adapters need an encoder beside them: only bundled ones are read
         raise CheckpointRefused(_unknown(name, config))
@@ -106,17 +115,47 @@ def _inspected(folder: Path, root: Path, kind: Kind | None, state: tuple[tuple[s
         return str(error)
 
 
-def read_json(file: Path) -> dict[str, Any]:
-    """A small JSON object from a file. Raises :class:`CheckpointRefused` when it is missing or no such thing."""
+@contextmanager
+def still_there() -> Iterator[None]:
+    """An ``OSError`` inside, of a file that has left since the models were listed, as an error with a sentence."""
+    try:
+        yield
+    except OSError:
+        raise CheckpointUnavailable(
+            "The files of this model, or of the one that it is a difference to, can no longer be read. "
+            "Choose another model, or ask the host to put them back."
+        ) from None
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[tuple[BinaryIO, int]]:
+    """An ordinary file to read, and its size. Raises :class:`CheckpointRefused` for anything else.
+
+    A pipe is never waited for: to open one takes until somebody writes into it.
+    """
     name = f"{file.parent.name}/{file.name}"
     try:
-        if file.stat().st_size > _SMALL_FILE:
-            raise CheckpointRefused(f"The file “{name}” is too large to be a configuration.")
-        value = json.loads(file.read_text(encoding="utf-8"))
+        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError:
         raise CheckpointRefused(
             f"The file “{name}” is missing or cannot be read. A folder written by save_pretrained has it."
         ) from None
+    with os.fdopen(descriptor, "rb") as stream:
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode):
+            raise CheckpointRefused(f"“{name}” is not an ordinary file. Copy the file itself into the folder.")
+        yield stream, state.st_size
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """A small JSON object from a file. Raises :class:`CheckpointRefused` when it is missing or no such thing."""
+    name = f"{file.parent.name}/{file.name}"
+    with opened(file) as (stream, size):
+        if size > _SMALL_FILE:
+            raise CheckpointRefused(f"The file “{name}” is too large to be a configuration.")
+        content = stream.read(_SMALL_FILE)
+    try:
+        value = json.loads(content.decode())
     except (ValueError, RecursionError):
         raise CheckpointRefused(f"The file “{name}” is damaged: it is not valid JSON.") from None
     if not isinstance(value, dict):
@@ -124,42 +163,90 @@ def read_json(file: Path) -> dict[str, Any]:
     return value
 
 
-def count_elements(file: Path) -> int:
-    """How many numbers a safetensors file holds, from its header, which must agree with the file's length.
+@dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """One tensor of a safetensors file: its bytes begin at ``start`` of the file."""
+
+    file: Path
+    start: int
+    length: int
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """How many numbers it holds."""
+        return math.prod(self.shape)
+
+
+def stored_tensors(file: Path) -> list[StoredTensor]:
+    """The tensors of a safetensors file, from its header, which must agree with the file's length.
 
     Layout: 8 bytes n (little endian), n bytes of JSON, then the tensors without gaps.
     Raises :class:`CheckpointRefused` for a file that was cut or is something else.
     """
     name = f"{file.parent.name}/{file.name}"
-    size = file.stat().st_size
-    with file.open("rb") as stream:
+    with opened(file) as (stream, size):
         length = int.from_bytes(stream.read(8), "little")
         if size < 8 or length > min(size - 8, _MAX_HEADER):
             raise CheckpointRefused(f"The file “{name}” is cut off or is not a safetensors file. Copy it again, whole.")
         raw = stream.read(length)
+    begin = 8 + length
     try:
         header: dict[str, dict[str, Any]] = json.loads(raw)
         header.pop("__metadata__", None)
-        end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
-        elements: int = sum(math.prod(tensor["shape"]) for tensor in header.values())
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+        tensors = [_stored(file, begin, **tensor) for tensor in header.values()]
+    except (ValueError, TypeError, AttributeError, RecursionError):
         raise CheckpointRefused(f"The file “{name}” is damaged: its header cannot be read. Copy it again.") from None
-    if 8 + length + end != size:
+    end = max((tensor.start + tensor.length for tensor in tensors), default=begin)
+    if end != size:
         raise CheckpointRefused(
-            f"The file “{name}” is cut off: it should have {8 + length + end:,} bytes and has {size:,}. "
-            "Copy or download it again."
+            f"The file “{name}” is cut off: it should have {end:,} bytes and has {size:,}. Copy or download it again."
         )
-    return elements
+    return tensors
 
 
-def _stays_inside(folder: Path, root: Path) -> None:
-    """No file of the folder, followed to its end, lies outside ``root``."""
+def _stored(file: Path, begin: int, dtype: str, shape: list[int], data_offsets: list[int]) -> StoredTensor:
+    """An entry of a header. Raises ``ValueError`` where its bytes cannot hold its shape, at half a byte a number."""
+    start, end = data_offsets
+    found = StoredTensor(file, begin + start, end - start, dtype, tuple(shape))
+    if not isinstance(dtype, str) or not all(type(n) is int and 0 <= n < _LARGEST for n in (start, end, *shape)):
+        raise ValueError(shape)
+    if start > end or found.elements > 2 * found.length:
+        raise ValueError(shape)
+    return found
+
+
+def count_elements(file: Path) -> int:
+    """How many numbers a safetensors file holds; see :func:`stored_tensors`."""
+    return sum(tensor.elements for tensor in stored_tensors(file))
+
+
+def _refuse_strange_files(folder: Path, root: Path) -> None:
+    """Refuse links that lead out of ``root``, and pipes and devices, which a library would wait for."""
     limit = root.resolve()
     for path in (folder, *folder.rglob("*")):
         if not path.resolve().is_relative_to(limit):
             raise CheckpointRefused(
                 f"The folder “{folder.name}” holds a link ({path.name}) that leads out of the checkpoint directory. "
                 "Copy the files themselves into the folder."
+            )
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise CheckpointRefused(
+                f"The folder “{folder.name}” holds {path.name}, which is not an ordinary file. "
+                "Copy the file itself into the folder."
+            )
+
+
+def _refuse_many_parts(name: str, config: dict[str, Any]) -> None:
+    """Refuse an architecture that would take minutes to build."""
+    for key, value in config.items():
+        if isinstance(value, dict):
+            _refuse_many_parts(name, value)
+        elif isinstance(value, int) and value > _MAX_PARTS and _PARTS.search(key):
+            raise CheckpointRefused(
+                f"The configuration of “{name}” says {key}: more than {_MAX_PARTS:,}, and the Atlas builds no such "
+                "model. Correct its config.json."
             )
 
 

@@ -44,9 +44,11 @@ def _folder(hub_id: str) -> str:
 def fetched(hub_id: str, kind: Kind) -> Inspected | None:
     """The newest complete snapshot of a Hub id, or None."""
     snapshots = repository(hub_id) / "snapshots"
-    if not snapshots.is_dir():
+    try:
+        newest_first = sorted(snapshots.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    except OSError:
         return None
-    for snapshot in sorted(snapshots.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True):
+    for snapshot in newest_first:
         try:
             return inspect_again(snapshot, cache_root(), kind)
         except (CheckpointRefused, OSError):

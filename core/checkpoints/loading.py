@@ -44,6 +44,7 @@ def read(spec: CheckpointSpec) -> Checkpoint:
         folder = _inspected(spec).folder
         limit = hub_cache.cache_root() if spec.source == "hub" else _host_directory(spec)
         model, tokenizer = _read_folder(inspect(folder, limit, spec.kind))
+    _refuse_infinite(spec.name, model)
     model.eval()
     model.requires_grad_(False)
     return Checkpoint(model, tokenizer, spec)
@@ -265,6 +266,19 @@ def _tokenizer(folder: Path) -> PreTrainedTokenizerBase:
         return AutoTokenizer.from_pretrained(folder, **_LOCAL)
     except Exception as error:  # the tokenizers library raises bare Exception for a damaged file
         raise CheckpointRefused(_cannot(folder, "tokeniser", error)) from error
+
+
+def _refuse_infinite(name: str, model: PreTrainedModel) -> None:
+    """Raise :class:`CheckpointRefused` where a weight is no number or infinite, or they are too large to be added up.
+
+    Every page would compute nonsense with them. A sum is the quickest look: it is finite only where all its terms are.
+    """
+    for key, weight in model.named_parameters():
+        if not weight.detach().sum().isfinite():
+            raise CheckpointRefused(
+                f"The weights of “{name}” are not all finite numbers, or too large to be added up (the first: {key}), "
+                "so the model cannot compute anything. Save or copy it again."
+            )
 
 
 def _complete(name: str, missing: list[str] | set[str]) -> None:

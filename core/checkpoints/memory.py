@@ -156,11 +156,13 @@ def load(slug: str, part: Part | None = None) -> Checkpoint:
     Raises :class:`~core.errors.UnknownCheckpoint`, :class:`~core.errors.CheckpointUnavailable` or
     :class:`~core.errors.CheckpointRefused`, each with a sentence to show.
     """
+    from core.checkpoints.folder import still_there
     from core.checkpoints.registry import get, part_of
 
     try:
         spec = get(slug) if part is None else part_of(get(slug), part)
-        return _memory.load(spec, configuration.settings().memory_mb * 1_000_000)
+        with still_there():
+            return _memory.load(spec, configuration.settings().memory_mb * 1_000_000)
     except AtlasError:
         raise
     except MemoryError:

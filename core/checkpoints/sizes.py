@@ -12,17 +12,14 @@ A difference stores what it changes and leans on a base, so it has two numbers: 
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from core.checkpoints import loading, package
 from core.checkpoints.card import read_card
-from core.checkpoints.folder import count_elements
+from core.checkpoints.folder import StoredTensor, opened, still_there, stored_tensors
 from core.checkpoints.registry import MINILM, bundled_root
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
@@ -65,10 +62,11 @@ def size_of(spec: CheckpointSpec) -> Size | None:
 def state_of(spec: CheckpointSpec) -> State:
     """The files that ``spec`` is made of, its base's included: a key for what was measured on it.
 
-    Raises :class:`AtlasError` or ``OSError`` when they are not there.
+    Raises :class:`AtlasError` when they are not there.
     """
-    own, base = _files(spec)
-    return (*_state(own), *_state(base))
+    with still_there():
+        own, base = _files(spec)
+        return (*_state(own), *_state(base))
 
 
 def _files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
@@ -108,53 +106,25 @@ def _size(own: State, base: State) -> Size:
     return Size(parameters, size, base_parameters, base_size)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tensor:
-    file: Path
-    start: int
-    """Where its bytes begin in the file."""
-    length: int
-    dtype: str
-    shape: tuple[int, ...]
-
-
 def count_parameters(files: Iterable[Path]) -> int:
     """The parameters in some safetensors files of one model; see the module's docstring for what counts.
 
     Raises :class:`CheckpointRefused` for a file that is cut off or is something else.
     """
-    tensors = [tensor for file in files for tensor in _tensors(file)]
+    tensors = [tensor for file in files for tensor in stored_tensors(file)]
     counted = [tensor for tensor in tensors if tensor.dtype in _FLOATS and not _is_mask(tensor.shape)]
-    return sum(math.prod(tensor.shape) for tensor in counted) - _saved_again(counted)
-
-
-def _tensors(file: Path) -> list[_Tensor]:
-    count_elements(file)  # refuses a file that is no whole safetensors file
-    with file.open("rb") as stream:
-        length = int.from_bytes(stream.read(8), "little")
-        header: dict[str, dict[str, Any]] = json.loads(stream.read(length))
-    return [
-        _Tensor(
-            file,
-            8 + length + t["data_offsets"][0],
-            t["data_offsets"][1] - t["data_offsets"][0],
-            t["dtype"],
-            tuple(t["shape"]),
-        )
-        for name, t in header.items()
-        if name != "__metadata__"
-    ]
+    return sum(tensor.elements for tensor in counted) - _saved_again(counted)
 
 
 def _is_mask(shape: tuple[int, ...]) -> bool:
     return len(shape) == 4 and shape[:2] == (1, 1) and shape[2] == shape[3] > 1
 
 
-def _saved_again(tensors: list[_Tensor]) -> int:
+def _saved_again(tensors: list[StoredTensor]) -> int:
     """Numbers of the longest matrices, those over the vocabulary, that stand in the files a second time."""
     matrices = [tensor for tensor in tensors if len(tensor.shape) == 2]
     rows = max((tensor.shape[0] for tensor in matrices), default=0)
-    groups: dict[tuple[object, ...], list[_Tensor]] = {}
+    groups: dict[tuple[object, ...], list[StoredTensor]] = {}
     for tensor in matrices:
         if tensor.shape[0] == rows:
             groups.setdefault((tensor.dtype, tensor.shape), []).append(tensor)
@@ -162,14 +132,14 @@ def _saved_again(tensors: list[_Tensor]) -> int:
     for group in groups.values():
         if len(group) > 1:
             different = len({_digest(tensor) for tensor in group})
-            again += (len(group) - different) * math.prod(group[0].shape)
+            again += (len(group) - different) * group[0].elements
     return again
 
 
-def _digest(tensor: _Tensor) -> bytes:
+def _digest(tensor: StoredTensor) -> bytes:
     """A digest of the tensor's bytes."""
     digest, left = hashlib.blake2b(digest_size=16), tensor.length
-    with tensor.file.open("rb") as stream:
+    with opened(tensor.file) as (stream, _):
         stream.seek(tensor.start)
         while left and (part := stream.read(min(left, 1 << 20))):
             digest.update(part)

@@ -91,3 +91,11 @@ def test_a_foreign_origin_is_refused_without_a_question_to_another_host(started:
     assert " 403 " in handshake(port, "http://evil.example")
     assert " 101 " in handshake(port, f"http://127.0.0.1:{port}")
     assert asked.read_text() == ""
+
+
+def test_the_log_says_at_the_start_that_the_checkpoint_directory_is_missing(started: tuple[int, Path, Path]) -> None:
+    _, _, log = started
+    end = time.monotonic() + 60
+    while "ATLAS_CHECKPOINT_DIR names does not exist" not in log.read_text():
+        assert time.monotonic() < end, log.read_text()
+        time.sleep(0.1)

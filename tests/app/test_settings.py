@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,39 @@ def test_a_page_names_the_setting(page: str, monkeypatch: pytest.MonkeyPatch) ->
     assert "ATLAS\\_HUB takes" in said
     assert "secret" not in said
     assert at.title
+
+
+@pytest.mark.parametrize("value", ["63", "100000000000000000000"])
+def test_a_budget_that_cannot_be_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATLAS_MEMORY_MB", value)
+    with pytest.raises(SettingUnusable, match="ATLAS_MEMORY_MB takes a whole number of megabytes, from 64 to"):
+        settings()
+
+
+def test_a_branch_page_says_that_the_directory_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ATLAS_CHECKPOINT_DIR", str(tmp_path / "nowhere"))
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.switch_page("pages/encoder.py")
+    at.query_params["tab"] = "tree"
+    at.run()
+    assert not at.exception
+    (said,) = [caption.value for caption in at.caption if "CHECKPOINT" in caption.value]
+    assert "does not exist" in said
+    assert "nowhere" not in said
+
+
+def test_a_directory_that_cannot_be_read_leaves_home_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def listing(path: object = ".", kept: Callable[..., object] = os.scandir) -> object:
+        if str(path) == str(tmp_path):
+            raise PermissionError(str(path))
+        return kept(path)
+
+    monkeypatch.setattr(os, "scandir", listing)
+    monkeypatch.setattr(os, "listdir", partial(listing, kept=os.listdir))
+    monkeypatch.setenv("ATLAS_CHECKPOINT_DIR", str(tmp_path))
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    assert not at.exception
+    assert not at.error
 
 
 def test_doctor_gives_the_same_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import shutil
+import signal
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core import checkpoints
-from core.checkpoints.folder import count_elements, inspect
+from core.catalogue import checks
+from core.checkpoints.folder import count_elements, inspect, read_json
 from core.errors import CheckpointRefused
 
 
@@ -70,7 +74,20 @@ def test_weights_with_bytes_too_many(bert: Path) -> None:
     assert "Copy or download it again" in refusal(bert)
 
 
-@pytest.mark.parametrize("header", [b"not json", b"[1]", b'{"a": 1}', b'{"a": {"shape": "x", "data_offsets": [0]}}'])
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"not json",
+        b"[1]",
+        b'{"a": 1}',
+        b'{"a": {"shape": "x", "data_offsets": [0]}}',
+        *(
+            b'{"a": {"dtype": "F32", "shape": [%s], "data_offsets": [0, 0]}}' % shape
+            for shape in (b"1" + b"0" * 400, b"1" + b"0" * 400 + b", 0", b"-1, 3", b"1000, 1000", b"1.5")
+        ),
+        b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 0]}}',
+    ],
+)
 def test_a_header_that_is_nonsense(bert: Path, header: bytes) -> None:
     (bert / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
     assert "damaged" in refusal(bert)
@@ -214,6 +231,106 @@ def test_a_damaged_tokeniser(bert: Path, content: str, use_checkpoints: Callable
     use_checkpoints(bert.parent)
     with pytest.raises(CheckpointRefused, match="tokeniser"):
         checkpoints.load("dir-tiny-bert")
+
+
+@pytest.fixture
+def patience() -> Iterator[None]:
+    """Ends a test that waits for a pipe."""
+
+    def give_up(*_: object) -> None:
+        raise AssertionError("it waits for a pipe")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors", "x"])
+def test_a_pipe_is_not_waited_for(bert: Path, name: str, patience: None) -> None:
+    (bert / name).unlink(missing_ok=True)
+    os.mkfifo(bert / name)
+    assert "not an ordinary file" in refusal(bert)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
+def test_a_pipe_that_comes_after_the_look_is_not_waited_for(bert: Path, patience: None) -> None:
+    for read, name in ((read_json, "config.json"), (count_elements, "model.safetensors")):
+        (bert / name).unlink()
+        os.mkfifo(bert / name)
+        with pytest.raises(CheckpointRefused, match="not an ordinary file"):
+            read(bert / name)
+
+
+@pytest.mark.parametrize("key", ["num_hidden_layers", "num_local_experts"])
+def test_an_architecture_of_a_million_layers_is_not_built(bert: Path, key: str) -> None:
+    edit(bert / "config.json", **{key: 1_000_000})
+    assert key in refusal(bert)
+    edit(bert / "config.json", **{key: 2}, decoder={key: 1_000_000})
+    assert key in refusal(bert)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf"), 3e38])
+def test_weights_that_are_not_finite(bert: Path, number: float, use_checkpoints: Callable[[Path], None]) -> None:
+    from safetensors.torch import load_file, save_file
+
+    state = load_file(bert / "model.safetensors")
+    state["bert.encoder.layer.1.output.dense.weight"][2, 3:5] = number
+    save_file(state, bert / "model.safetensors", metadata={"format": "pt"})
+    use_checkpoints(bert.parent)
+    with pytest.raises(CheckpointRefused, match=r"not all finite numbers.*layer\.1\.output\.dense\.weight"):
+        checkpoints.load("dir-tiny-bert")
+
+
+@pytest.mark.parametrize(("error", "said"), [(PermissionError, "cannot be read"), (FileNotFoundError, None)])
+def test_a_folder_that_cannot_be_listed_keeps_its_neighbours(
+    bert: Path,
+    error: type[OSError],
+    said: str | None,
+    use_checkpoints: Callable[[Path], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A folder of another user, and one that leaves while the others are listed."""
+    other = bert.parent / "other"
+    other.mkdir()
+    refuse_to_list(other, error, monkeypatch)
+    use_checkpoints(bert.parent)
+    assert "dir-tiny-bert" in {spec.slug for spec in checkpoints.available()}
+    reasons = {folder.slug: folder.reason for folder in checkpoints.refused()}
+    assert set(reasons) == ({"dir-other"} if said else set())
+    assert said is None or said in reasons["dir-other"]
+
+
+def refuse_to_list(folder: Path, error: type[OSError], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the system refuse the entries of one folder, as it does to another user."""
+
+    def refusing(kept: Callable[..., Any]) -> Callable[..., Any]:
+        def listing(path: Any = ".") -> Any:
+            if Path(path) == folder:
+                raise error(f"no entry into {path}")
+            return kept(path)
+
+        return listing
+
+    for name in ("scandir", "listdir"):
+        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
+
+
+def test_a_directory_that_is_not_there_or_cannot_be_read_is_said(
+    bert: Path, use_checkpoints: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for root, said in ((bert / "nowhere", "does not exist"), (bert / "config.json", "is not a folder")):
+        use_checkpoints(root)
+        (found,) = checkpoints.refused()
+        assert said in found.reason
+        assert str(root) not in found.reason
+    refuse_to_list(bert.parent, PermissionError, monkeypatch)
+    use_checkpoints(bert.parent)
+    assert "cannot be read" in checkpoints.refused()[0].reason
+    assert list(checks.runs("minilm", ())) == []
+    assert not [spec for spec in checkpoints.available() if spec.source == "directory"]
 
 
 def test_a_folder_is_looked_at_again_when_it_changes(bert: Path, use_checkpoints: Callable[[Path], None]) -> None:

@@ -15,6 +15,7 @@ import pytest
 from core import checkpoints
 from core.checkpoints import kinds, package, registry
 from core.checkpoints.card import read_card
+from core.checkpoints.sizes import state_of
 from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
 from core.settings import ROOT
 from tests import tiny
@@ -136,6 +137,26 @@ def test_a_bundled_folder_is_offered_when_it_is_complete(assets: Path) -> None:
     assert type(checkpoints.load("atlas-t5").model).__name__ == "T5ForConditionalGeneration"
     (folder / "model.safetensors").unlink()
     assert "atlas-t5" not in {spec.slug for spec in checkpoints.available()}
+
+
+def test_a_base_that_has_left_is_said_in_a_sentence(assets: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    base = tiny.tiny_bert(assets / "atlas-base")
+    folder = assets / "atlas-difference"
+    shutil.copytree(base, folder)
+    bias = load_file(folder / "model.safetensors")["cls.predictions.bias"]
+    save_file({"cls.predictions.bias": bias + 1}, folder / "difference.safetensors")
+    (folder / "model.safetensors").unlink()
+    (base / "card.toml").write_text(CARD)
+    (folder / "card.toml").write_text(f'base = "atlas-base"\n{CARD}')
+    assert checkpoints.load("atlas-difference").model is not None
+    checkpoints.forget()
+    (base / "model.safetensors").unlink()
+    with pytest.raises((CheckpointRefused, CheckpointUnavailable), match=r"\.$"):
+        checkpoints.load("atlas-difference")
+    with pytest.raises(CheckpointUnavailable, match="can no longer be read"):
+        state_of(checkpoints.get("atlas-difference"))
 
 
 def test_minilm_without_its_head_says_so(assets: Path) -> None:

@@ -65,7 +65,8 @@ def test_doctor_reports_settings_that_make_no_sense() -> None:
 def test_doctor_reports_a_missing_directory(tmp_path: Path) -> None:
     result = run("doctor", ATLAS_CHECKPOINT_DIR=str(tmp_path / "nowhere"))
     assert result.returncode == 1
-    assert "which is not a folder" in result.stdout
+    assert "ATLAS_CHECKPOINT_DIR names does not exist" in result.stdout
+    assert str(tmp_path / "nowhere") in result.stdout
 
 
 def test_doctor_loads_what_claims_to_be_ready(
