@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -62,8 +62,10 @@ def branch_frame(branch: Branch, sentence: str) -> BranchView:
         _elsewhere(asked)
 
     with st.container(horizontal=True, vertical_alignment="bottom"):  # wraps on a narrow screen
-        system = systems[_system(systems, START[branch], state)]
+        system = systems[_system(systems, _implied(state, specs, systems, START[branch]), state)]
         spec = _model(system, specs, state)
+    implied = _implied(state, specs, systems, START[branch])
+    state.set(system=None if system.slug == implied else system.slug)
     section = sections(state, SECTIONS, "demo")
     state.set(tab=None if section == "demo" else section)
     if section in ("demo", "heads") and spec is not None:
@@ -86,9 +88,13 @@ def _elsewhere(asked: str) -> None:
 
 
 def _relative(system: System, spec: CheckpointSpec) -> None:
-    """Say when the model that runs is not this system but a relative of it."""
-    if spec.slug == system.live.checkpoint and not system.live.exact:
-        st.caption(plain_terms(system.live.note))
+    """Say when the model that runs is not this system but a relative of it, or another that was chosen."""
+    if spec.slug == system.live.checkpoint:
+        if not system.live.exact:
+            st.caption(plain_terms(system.live.note))
+    elif spec.system and spec.system != system.slug:
+        own = catalogue.get(spec.system).name
+        st.caption(plain_terms(f"{spec.name} is a model of {own}; it runs here in place of {system.name}."))
 
 
 def reading_sections(view: BranchView) -> None:
@@ -118,7 +124,20 @@ def foot(view: BranchView) -> None:
 
 
 def no_model(view: BranchView) -> None:
-    """Say that nothing can run here for this system, and what would change that."""
+    """Say that nothing can run here for this system, and where it runs or what would change that."""
+    home = _home(view.system)
+    if home is not None and home.branch != view.state.page:
+        title = BRANCH_TITLES[home.branch]
+        st.info(
+            terms(
+                f"{plain(view.system.name)} has no demo and no heads on this page. Its live model, {plain(home.name)}, "
+                f"runs on the page {title}. Its module tree and facts are here, and other live models can be chosen."
+            )
+        )
+        query = {"system": view.system.slug} | ({} if view.section == "demo" else {"tab": view.section})
+        label = f"Run {plain(home.name)} on the page {title}"
+        st.page_link(f"pages/{home.branch}.py", label=label, icon=":material/arrow_forward:", query_params=query)
+        return
     st.info(
         terms(
             f"No live model of this branch is installed here, so {plain(view.system.name)} cannot be run. "
@@ -132,8 +151,21 @@ def _sizes(systems: dict[str, System]) -> set[str]:
     return {size.name for system in systems.values() for size in system.sizes}
 
 
-def _system(systems: dict[str, System], start: str, state: PageState) -> str:
-    current = state.text("system", start)
+def _implied(state: PageState, specs: Mapping[str, CheckpointSpec], systems: Mapping[str, System], start: str) -> str:
+    """The system of a link that names none: that of the model it names, or the one that the branch opens with."""
+    spec = specs.get(state.text("model"))
+    own = spec.system if spec is not None else None
+    return own if own is not None and own in systems else start
+
+
+def _home(system: System) -> CheckpointSpec | None:
+    """A live model of the system itself, whichever branch's page runs it."""
+    own = (spec for spec in checkpoints.for_system(system.slug) if spec.ready and spec.branch in BRANCH_TITLES)
+    return next(own, None)
+
+
+def _system(systems: Mapping[str, System], implied: str, state: PageState) -> str:
+    current = state.text("system", implied)
     slugs = list(systems)
     chosen = st.selectbox(
         "System",
@@ -145,13 +177,15 @@ def _system(systems: dict[str, System], start: str, state: PageState) -> str:
     )
     if chosen != current:  # another system: its own model, size and node start afresh
         state.set(model=None, size=None, node=None, layer=None, head=None)
-    state.set(system=None if chosen == start else chosen)
     return chosen
 
 
-def _model(system: System, specs: dict[str, CheckpointSpec], state: PageState) -> CheckpointSpec | None:
-    """Choose the live model: the record's own choice first, then the system's others, its relatives, the branch's."""
-    live = system.live
+def _model(system: System, specs: Mapping[str, CheckpointSpec], state: PageState) -> CheckpointSpec | None:
+    """Choose the live model: the record's own choice first, then the system's others, its relatives, the branch's.
+
+    A system whose own model runs on another branch's page opens with none.
+    """
+    live, home = system.live, _home(system)
     order = sorted(
         specs.values(),
         key=lambda s: (
@@ -161,6 +195,9 @@ def _model(system: System, specs: dict[str, CheckpointSpec], state: PageState) -
             s.slug,
         ),
     )
-    chosen = checkpoint_picker(order, key=state.key(f"model.{system.slug}"), selected=state.text("model"))
-    state.set(model=None if chosen is None or chosen == order[0] else chosen.slug)
+    guest = home is not None and all(s.system != system.slug and s.slug != live.checkpoint for s in order)
+    key, selected = state.key(f"model.{system.slug}"), state.text("model")
+    chosen = checkpoint_picker(order, key=key, selected=selected, empty="None on this page" if guest else None)
+    default = None if guest or not order else order[0]
+    state.set(model=None if chosen is None or chosen == default else chosen.slug)
     return chosen

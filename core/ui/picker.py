@@ -29,11 +29,12 @@ _WIDTH = 460
 
 
 def checkpoint_picker(
-    specs: Sequence[CheckpointSpec], *, key: str, selected: str | None = None
+    specs: Sequence[CheckpointSpec], *, key: str, selected: str | None = None, empty: str | None = None
 ) -> CheckpointSpec | None:
     """A menu of models that can run now, each with its source; ``selected`` is the slug it opens with, else the first.
 
-    Without any model the menu says so and returns None; the page explains.
+    With ``empty`` it opens with these words and no model. Without any model the menu says so. Both return None, and the
+    page explains.
     """
     if not specs:
         st.selectbox(
@@ -45,13 +46,14 @@ def checkpoint_picker(
     slug = st.selectbox(
         "Live model",
         slugs,
-        index=slugs.index(selected) if selected in known else 0,
+        index=slugs.index(selected) if selected in known else None if empty else 0,
+        placeholder=empty,
         format_func=lambda slug: f"{known[slug].name} · {SOURCES[known[slug].source]}",
         key=key,
         help="What really runs here, and where its weights come from",
         width=_WIDTH,
     )
-    return known[slug]
+    return known[slug] if slug else None
 
 
 def card_panel(spec: CheckpointSpec) -> None:

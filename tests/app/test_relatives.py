@@ -68,3 +68,63 @@ def test_nonsense_in_the_link_of_a_new_system_gets_a_sentence() -> None:
     assert not at.exception
     assert at.selectbox[0].value == "elmo"
     assert at.warning
+
+
+@pytest.mark.parametrize(
+    ("branch", "model", "system"),
+    [
+        ("encoder", "atlas-albert", "albert"),
+        ("encoder", "minilm", "minilm"),
+        ("efficient", "atlas-reformer", "reformer"),
+    ],
+)
+def test_a_link_that_names_a_model_shows_its_system(branch: str, model: str, system: str) -> None:
+    at = opened(branch, model=model, tab="facts")
+    assert not at.exception
+    assert [box.value for box in at.selectbox[:2]] == [system, model]
+    at.segmented_control[0].set_value("heads").run()
+    assert [box.value for box in at.selectbox[:2]] == [system, model]
+
+
+def test_a_model_of_another_system_is_called_that_and_its_link_names_both() -> None:
+    at = opened("encoder", system="bert")
+    assert "in place of" not in captions(at)
+    at.selectbox[1].set_value("atlas-roberta").run()
+    assert at.selectbox[0].value == "bert"
+    assert "Atlas RoBERTa is a model of RoBERTa; it runs here in place of BERT." in captions(at)
+    assert (at.query_params["system"], at.query_params["model"]) == ("bert", "atlas-roberta")
+    at.selectbox[0].set_value("albert").run()
+    assert at.selectbox[1].value == "atlas-albert"
+    assert at.query_params["system"] == "albert"
+    assert "model" not in at.query_params
+
+
+GUESTS = [
+    ("efficient", "albert", "Encoder"),
+    ("efficient", "distilbert", "Encoder"),
+    ("efficient", "electra", "Encoder"),
+    ("efficient", "adapter-bert", "Encoder"),
+    ("efficient", "transformer-xl", "Decoder"),
+    ("encoder", "longformer", "Efficient"),
+    ("decoder", "reformer", "Efficient"),
+]
+
+
+@pytest.mark.parametrize(("branch", "slug", "home"), GUESTS)
+def test_a_system_that_runs_on_another_page_says_so_and_shows_no_demo_of_a_stranger(
+    branch: str, slug: str, home: str
+) -> None:
+    for section in ("demo", "heads"):
+        at = opened(branch, system=slug, tab=section)
+        assert not at.exception
+        assert at.selectbox[1].value is None
+        assert f"runs on the page {home}" in words(str(at.info[0].value))
+    at = opened(branch, system=slug, tab="facts")
+    assert not at.info
+
+
+def test_a_guest_can_still_be_shown_by_a_model_of_the_page() -> None:
+    at = opened("efficient", system="albert", model="atlas-reformer")
+    assert not at.exception
+    assert [box.value for box in at.selectbox[:2]] == ["albert", "atlas-reformer"]
+    assert "Atlas Reformer is a model of Reformer; it runs here in place of ALBERT." in captions(at)
