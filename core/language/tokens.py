@@ -4,12 +4,15 @@ Four ways of writing pieces occur, and each says differently where a word begins
 
 * WordPiece (BERT): ``##`` opens a piece that continues a word; spaces are forgotten.
 * byte-level BPE (GPT-2, RoBERTa): every byte has a printable stand-in, ``Ġ`` is the space before a word.
-* SentencePiece, unigram or BPE (T5, XLM-R): ``▁`` is the space before a word.
+* SentencePiece, unigram or BPE (T5, XLM-R, Llama): ``▁`` is the space before a word. With byte fallback, what has no
+  piece is written byte by byte: ``<0x0A>`` is a newline.
 * BPE with an end-of-word mark (GPT, XLM): ``</w>`` closes a word, a piece without it is continued.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -40,13 +43,21 @@ def byte_alphabet() -> dict[str, int]:
 
 
 _BYTES = byte_alphabet()
+_FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
+_FALLBACKS = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
 
 
 def style(tokenizer: PreTrainedTokenizerBase) -> Style:
     """How ``tokenizer`` writes its pieces."""
-    decoder = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)).__name__
-    if decoder in DECODERS:
-        return DECODERS[decoder]
+    decoder: Any = getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)
+    name = type(decoder).__name__
+    if name == "Sequence":
+        parts = json.loads(decoder.__getstate__())["decoders"]
+        name = next((part["type"] for part in parts if part["type"] in DECODERS), name)
+        if any(part["type"] == "ByteFallback" for part in parts):
+            name = "Metaspace"
+    if name in DECODERS:
+        return DECODERS[name]
     unknown = tokenizer.unk_token_id
 
     def knows(piece: str) -> bool:
@@ -66,13 +77,15 @@ def style(tokenizer: PreTrainedTokenizerBase) -> Style:
 def read_piece(piece: str, kind: Style) -> tuple[str, bool, bool]:
     """``(text, leading space, continuation mark)`` of one piece of the vocabulary.
 
-    Bytes that are no whole character by themselves read as ``‹f0 9f›``.
+    A byte of a SentencePiece vocabulary reads as its character; bytes that are no whole character by themselves read as
+    ``‹f0 9f›``.
     """
     if kind == "wordpiece":
         return (piece[2:], False, True) if piece.startswith("##") and len(piece) > 2 else (piece, False, False)
     if kind == "sentencepiece":
-        if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
-            return f"‹{piece[3:5].lower()}›", False, False
+        if byte := _FALLBACK.fullmatch(piece):
+            code = int(byte[1], 16)
+            return chr(code) if code < 0x80 else f"‹{code:02x}›", False, False
         return (piece[1:].replace("▁", " "), True, False) if piece.startswith("▁") else (piece, False, False)
     if kind == "end-of-word":
         return piece.removesuffix("</w>"), False, False
@@ -84,6 +97,17 @@ def read_piece(piece: str, kind: Style) -> tuple[str, bool, bool]:
         except UnicodeDecodeError:
             return f"‹{raw[leading:].hex(' ')}›", leading, False
     return piece, False, False
+
+
+def leaves_bytes(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether ``tokenizer`` has pieces for bytes and its own decoder leaves them as ``<0x0A>`` in the text."""
+    newline = tokenizer.convert_tokens_to_ids("<0x0A>")
+    return newline not in (None, tokenizer.unk_token_id) and tokenizer.decode([newline]) == "<0x0A>"
+
+
+def join_bytes(text: str) -> str:
+    """``text`` with its runs of ``<0x0A>`` as the characters that those bytes are."""
+    return _FALLBACKS.sub(lambda run: bytes.fromhex(_FALLBACK.sub(r"\1", run[0])).decode("utf-8", "replace"), text)
 
 
 def tokenise(checkpoint: Checkpoint, text: str, *, special: bool = True) -> tuple[Token, ...]:

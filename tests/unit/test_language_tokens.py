@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.language.decoding.wording import Wording
 from core.language.tokens import describe, label, read_piece, style, tokenise, visible, words
 from tests import tiny
 
@@ -34,7 +35,9 @@ def test_styles_are_recognised() -> None:
         ("Ã©", "byte-level", ("é", False, False)),
         ("ðŁ", "byte-level", ("‹f0 9f›", False, False)),
         ("▁the", "sentencepiece", ("the", True, False)),
-        ("<0x0A>", "sentencepiece", ("‹0a›", False, False)),
+        ("<0x0A>", "sentencepiece", ("\n", False, False)),
+        ("<0xC3>", "sentencepiece", ("‹c3›", False, False)),
+        ("<0x0A>", "wordpiece", ("<0x0A>", False, False)),
         ("the</w>", "end-of-word", ("the", False, False)),
         ("日本", "byte-level", ("日本", False, False)),
     ],
@@ -91,3 +94,30 @@ def test_labels_are_never_blank() -> None:
     for tokenizer in (WORDPIECE, BYTES, META):
         assert all(label(tokenizer, i).strip() for i in range(len(tokenizer)))
     assert visible(" a\nb") == "␣a⏎b"
+
+
+def _byte_fallback(decoder: Any) -> Any:
+    """Two words, and a piece for each byte; of ▁ alone there is no piece, of Ġ there is."""
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    names = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁cat", "▁dog", "Ġ"]
+    vocabulary = {name: number for number, name in enumerate(names)}
+    backend = Tokenizer(models.BPE(vocabulary, [], byte_fallback=True, unk_token="<unk>"))
+    backend.decoder = decoder
+    return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>")
+
+
+@pytest.mark.parametrize("merges", [True, False])
+def test_bytes_of_a_sentencepiece_vocabulary_read_and_are_written_as_characters(merges: bool) -> None:
+    from tokenizers import decoders
+
+    parts = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    tokenizer = _byte_fallback(decoders.Sequence(parts) if merges else decoders.Metaspace())
+    assert style(tokenizer) == "sentencepiece"
+    ids = tokenizer.convert_tokens_to_ids(["▁cat", "<0x0A>", "▁dog", "<0xC3>", "<0xA9>", "<0xC3>"])
+    assert [token.text for token in describe(tokenizer, ids)] == ["cat", "\n", "dog", "‹c3›", "‹a9›", "‹c3›"]
+    assert label(tokenizer, ids[1]) == "⏎"
+    wording = Wording(tokenizer)
+    assert wording.token(ids[1]) == "\n"
+    assert wording.text(ids[:-1]).strip() == "cat\n dogé"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.language.tokens import read_piece, style
+from core.language.tokens import join_bytes, leaves_bytes, read_piece, style
 
 
 class Wording:
@@ -15,6 +15,7 @@ class Wording:
         self._tokenizer = tokenizer
         self._style = style(tokenizer)
         self._special = set(tokenizer.all_special_ids)
+        self._leaves_bytes = leaves_bytes(tokenizer)
         self._known: dict[int, str] = {}
 
     def token(self, token_id: int) -> str:
@@ -30,4 +31,4 @@ class Wording:
     def text(self, ids: Sequence[int]) -> str:
         """All of ``ids`` as text, without special tokens and without half a character at the end."""
         text = self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return str(text).rstrip("\ufffd")
+        return (join_bytes(text) if self._leaves_bytes else str(text)).rstrip("\ufffd")
