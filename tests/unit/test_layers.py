@@ -54,6 +54,11 @@ READS = {
     "pictures of attention": (
         "import core.attention.bertviz, core.attention.combine, core.attention.views.grid, core.attention.views.svg"
     ),
+    "names that stay": (
+        "from core import attention\n"
+        "calls = (attention.bertviz.render, attention.grid.render, attention.block.block, attention.lens.lens)\n"
+        "assert all(callable(call) for call in (*calls, attention.ablate.switch_off, attention.capture))"
+    ),
     "recipes": "from core.attention.views import recipe; recipe.write('every', {}, None)",
     "side by side": "import core.attention.beside",
     "objectives": (
