@@ -3,14 +3,16 @@
 It writes one JSON object a line: ``{"plan": ...}``, ``{"done": bytes, "total": bytes}``, ``{"folder": ...}`` or
 ``{"error": sentence}``. Only what a model needs is taken, weights only as safetensors.
 
-``hf_hub_download`` drops what has arrived when it fails, so that a broken download of half a gigabyte would start over.
-Files are therefore received into the cache here, from where the last attempt stopped, compared with the hash that the
-Hub states, and handed to the library, which links them into its snapshot.
+``hf_hub_download`` and ``snapshot_download`` delete what has arrived when they fail, leave it behind under a name used
+once when they are ended, and compare sizes only: a stopped download of half a gigabyte would start over. So files are
+received into the cache here, from where the last attempt stopped, compared with the hash that the Hub states, and
+handed to the library, which links them into its snapshot.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 import shutil
@@ -19,11 +21,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from core.checkpoints import hub_cache
 from core.checkpoints.folder import INDEX, WEIGHTS, read_json, refuse_code
 from core.errors import AtlasError, CheckpointRefused, HubUnavailable
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 SMALL_FILES = frozenset(
     {
@@ -142,16 +147,15 @@ def _receive(hub_id: str, revision: str, file: File, on_bytes: Callable[[int], N
         if blob.exists():
             return
         for attempt in range(1, _ATTEMPTS + 1):
-            with part.open("ab") as stream:
+            with _Metered(part, on_bytes) as stream:
                 held = stream.tell()
                 if held > size:
                     stream.truncate(0)
                     held = 0
-                meter = _Meter(stream, on_bytes)
                 try:
                     http_get(
                         metadata.location,
-                        meter,  # type: ignore[arg-type]
+                        stream,
                         resume_size=held,
                         expected_size=size,
                     )
@@ -170,26 +174,17 @@ def _receive(hub_id: str, revision: str, file: File, on_bytes: Callable[[int], N
     blob.with_name(blob.name + ".atlas.lock").unlink(missing_ok=True)
 
 
-class _Meter:
-    """A file that tells how far it has been written."""
+class _Metered(io.BufferedWriter):
+    """A file to append to that tells how far it has been written."""
 
-    def __init__(self, stream: BinaryIO, on_bytes: Callable[[int], None]) -> None:
-        self._stream = stream
+    def __init__(self, path: Path, on_bytes: Callable[[int], None]) -> None:
+        super().__init__(io.FileIO(path, "ab"))
         self._on_bytes = on_bytes
 
-    def write(self, data: bytes) -> int:
-        count = self._stream.write(data)
-        self._on_bytes(self._stream.tell())
+    def write(self, data: ReadableBuffer, /) -> int:
+        count = super().write(data)
+        self._on_bytes(self.tell())
         return count
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self._stream.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._stream.tell()
-
-    def truncate(self, size: int | None = None) -> int:
-        return self._stream.truncate(size)
 
 
 def _is_genuine(path: Path, file: File) -> bool:
