@@ -269,8 +269,8 @@ def _body(maps: Sequence[AttentionMap], view: View, heads: Sequence[int], contro
 {_controls(maps, view) if controls else ""}
 <p class="hint">{hint}</p>
 <div id="vis" role="figure" aria-label="The {view} view, drawn by bertviz"></div>
-<p class="row" id="saving"><button type="button" id="save-svg">Save as SVG</button>
-<button type="button" id="save-png">Save as PNG</button></p>
+<p class="row" id="saving"><button type="button" id="save-svg">Download SVG</button>
+<button type="button" id="save-png">Download PNG</button></p>
 </div>"""
 
 

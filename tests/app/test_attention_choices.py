@@ -45,7 +45,7 @@ def test_bertviz_shows_the_chosen_layers_and_heads(
 def test_pages_can_have_16_bits(checkpoint_dir: Path) -> None:
     for tab in ("all", "bertviz"):
         at = page(tab=tab, model="dir-tiny-bert", text="The cat sat.")
-        assert "The same, 16 bits" in [button.proto.label for button in at.get("download_button")]
+        assert "Download HTML: 16 bits" in [button.proto.label for button in at.get("download_button")]
     found = AttentionMap("encoder", ("a",), ("a",), np.ones((1, 1, 1, 1), np.float32))
     assert '"bits":16' in grid.render(found, bits=16)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from core.attention.roles.everyhead import rows
 from core.links import read
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import NASTY, shown
+from tests.downloads import catch_downloads
 
 
 def every(**query: str) -> AppTest:
@@ -114,11 +114,8 @@ def test_models_without_measurements_are_named(checkpoint_dir: Path) -> None:
 
 
 def test_what_is_saved_is_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: dict[str, Callable[[], bytes]] = {}
-    monkeypatch.setattr(
-        "core.ui.attention.every.st.download_button", lambda label, data, *_, **__: kept.update({label: data})
-    )
+    files = catch_downloads(monkeypatch)
     at = every(models="atlas-t5")
-    read_back = list(csv.DictReader(io.StringIO(kept["These heads (CSV)"]().decode())))
+    read_back = list(csv.DictReader(io.StringIO(files["atlas-heads.csv"].decode())))
     assert len(read_back) == len(at.dataframe[0].value) == 24
     assert {row["attention"] for row in read_back} == {"encoder", "decoder", "cross"}

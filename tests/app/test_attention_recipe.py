@@ -17,6 +17,7 @@ from core.attention.views import recipe
 from core.ui.attention import recipe as attention_recipe
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import NASTY, shown
+from tests.downloads import catch_downloads
 from tests.words import words
 
 
@@ -191,15 +192,10 @@ def test_the_strongest_links_are_a_table_in_words(checkpoint_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("together", ["all", "mean", "rollout"])
-def test_all_heads_can_be_taken_away(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch, together: str) -> None:
-    files: dict[str, bytes] = {}
-
-    def taken(label: str, data: object, name: str, *_: object, **__: object) -> None:
-        files[name] = data() if callable(data) else data  # type: ignore[assignment]
-
-    monkeypatch.setattr("core.ui.attention.maps.st.download_button", taken)
+def test_all_heads_can_be_downloaded(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch, together: str) -> None:
+    files = catch_downloads(monkeypatch)
     page(tab="all", model="dir-tiny-bert", text="The cat sat.", together=together)
-    stem = f"dir-tiny-bert-{together}"
+    stem = f"atlas-dir-tiny-bert-{together}"
     assert files[f"{stem}.svg"].startswith(b"<?xml")
     lines = files[f"{stem}.csv"].decode().splitlines()
     heads = {"all": 4, "mean": 2, "rollout": 2}[together]
@@ -210,27 +206,21 @@ def test_all_heads_can_be_taken_away(checkpoint_dir: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("query", "name", "lines"),
     [
-        ({"layer": "2", "on": "1"}, "dir-tiny-bert-head-view-layer2.csv", {("2", "1"): 36}),
-        ({}, "dir-tiny-bert-head-view-layer1.csv", {("1", "1"): 36, ("1", "2"): 36}),
-        ({"bertviz": "model", "heads": "2"}, "dir-tiny-bert-model-view.csv", {("1", "2"): 36, ("2", "2"): 36}),
-        ({"bertviz": "neuron", "head": "2"}, "dir-tiny-bert-neuron-view-layer1-head2.csv", {("1", "2"): 36}),
-        ({"bertviz": "neuron"}, "dir-tiny-bert-neuron-view-layer1-head1-vectors.csv", {("1", "1"): 12}),
+        ({"layer": "2", "on": "1"}, "atlas-dir-tiny-bert-head-view-layer2.csv", {("2", "1"): 36}),
+        ({}, "atlas-dir-tiny-bert-head-view-layer1.csv", {("1", "1"): 36, ("1", "2"): 36}),
+        ({"bertviz": "model", "heads": "2"}, "atlas-dir-tiny-bert-model-view.csv", {("1", "2"): 36, ("2", "2"): 36}),
+        ({"bertviz": "neuron", "head": "2"}, "atlas-dir-tiny-bert-neuron-view-layer1-head2.csv", {("1", "2"): 36}),
+        ({"bertviz": "neuron"}, "atlas-dir-tiny-bert-neuron-view-layer1-head1-vectors.csv", {("1", "1"): 12}),
     ],
 )
-def test_the_numbers_of_a_view_of_bertviz_can_be_taken_away(
+def test_the_numbers_of_a_view_of_bertviz_can_be_downloaded(
     checkpoint_dir: Path,
     monkeypatch: pytest.MonkeyPatch,
     query: dict[str, str],
     name: str,
     lines: dict[tuple[str, str], int],
 ) -> None:
-    files: dict[str, bytes] = {}
-
-    def taken(label: str, data: object, name: str, *_: object, **__: object) -> None:
-        if name.endswith(".csv"):
-            files[name] = data()  # type: ignore[operator]
-
-    monkeypatch.setattr("streamlit.download_button", taken)
+    files = catch_downloads(monkeypatch)
     page(tab="bertviz", model="dir-tiny-bert", text="The cat sat.", **query)  # [CLS] the cat sat . [SEP]
     found = Counter((row["layer"], row["head"]) for row in csv.DictReader(io.StringIO(files[name].decode())))
     assert found == lines

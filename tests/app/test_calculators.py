@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from pathlib import Path
@@ -13,7 +11,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import catalogue
-from core.ui.calculators.parts import to_csv
 from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +47,7 @@ def charts(at: AppTest) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("tab", SECTIONS)
-def test_every_calculator_opens_with_an_answer_and_a_table_to_take_away(tab: str) -> None:
+def test_every_calculator_opens_with_an_answer_and_a_table_to_download(tab: str) -> None:
     at = opened(tab=tab)
     assert not at.exception
     assert not at.warning
@@ -281,9 +278,3 @@ def test_facts_show_costs_and_lead_to_the_calculators() -> None:
     assert "2.79 TB" in text
     assert re.search(r'href="/calculators\?system=gpt-3"', text)
     assert "A rounded name" in text  # T5 3B and 11B
-
-
-def test_csv_is_what_a_spreadsheet_reads() -> None:
-    rows = list(csv.DictReader(io.StringIO(to_csv([{"a, b": 'say "x"', "c": 1}, {"a, b": "é\n", "c": None}]))))
-    assert rows == [{"a, b": 'say "x"', "c": "1"}, {"a, b": "é\n", "c": ""}]
-    assert to_csv([]) == ""

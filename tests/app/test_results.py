@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from core import catalogue, checkpoints, links
 from core.catalogue.questions import choices, questions
 from core.catalogue.results import COLUMNS, of_system, results
-from core.ui.results.all import as_csv, filtered
+from core.ui.results.all import figures_table, filtered
 from core.ui.results.brief import chosen
 from tests.words import words
 
@@ -141,7 +141,7 @@ def test_a_link_with_a_system_opens_the_table() -> None:
 def test_the_file_has_every_filtered_figure_with_its_source() -> None:
     everything = {"system": None, "dataset": None, "split": None, "paper": None}
     kept = filtered(results(), {**everything, "system": "albert", "split": "dev"})
-    head, *lines = csv.reader(io.StringIO(as_csv(kept)))
+    head, *lines = csv.reader(io.StringIO(figures_table(kept).csv()))
     assert tuple(head) == (*COLUMNS, "source title", "source address")
     assert len(lines) == len(kept) > 100
     row = dict(zip(head, lines[0], strict=True))

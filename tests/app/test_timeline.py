@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from core.figures.lineage import family
 from core.ui.glossary import Linker
 from core.ui.text_table import inline
-from core.ui.timeline.beside import COLUMNS, as_csv, growth_sentence, middle_sentence, steps
+from core.ui.timeline.beside import COLUMNS, family_table, growth_sentence, middle_sentence, steps
 from tests.app.test_zoo import ROOT, html_of, protos, shown
 from tests.words import words
 
@@ -159,7 +159,7 @@ def test_growth_is_told_in_numbers_that_can_be_checked() -> None:
 
 
 def test_the_file_has_every_row_with_sizes_in_full() -> None:
-    rows = list(csv.DictReader(io.StringIO(as_csv(FAMILY))))
+    rows = list(csv.DictReader(io.StringIO(family_table(FAMILY).csv())))
     assert tuple(rows[0]) == COLUMNS
     assert len(rows) == len(FAMILY)
     bert = next(row for row in rows if row["slug"] == "bert")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ui.tokenizers.frame import SECTIONS
+from tests.downloads import catch_downloads
 from tests.words import unlinked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +72,19 @@ def test_every_section_opens_filled(section: str) -> None:
     assert protos(at, "plotly_chart") or section == "beside"
     if section != "share":
         assert "tk-run" in html_of(at)
+
+
+@pytest.mark.parametrize("section", ["beside", "noise"])
+def test_no_cell_of_a_download_is_a_formula(monkeypatch: pytest.MonkeyPatch, section: str) -> None:
+    files = catch_downloads(monkeypatch)
+    formula = '=HYPERLINK("http://x","y")'
+    at = opened(tab=section, text=formula)
+    assert not at.exception
+    tables = [csv.reader(io.StringIO(data.decode())) for name, data in files.items() if name.endswith(".csv")]
+    cells = [cell for table in tables for row in table for cell in row]
+    assert cells
+    assert not [cell for cell in cells if cell.startswith(("=", "@"))]
+    assert section != "beside" or f"'{formula}" in cells
 
 
 def test_one_text_under_four_kinds_with_what_is_lost() -> None:

@@ -50,7 +50,7 @@ def test_a_word_is_picked_in_three_models_at_once(visitor: Visitor) -> None:
 
 def test_a_recipe_is_saved_and_opens_again(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.open("/attention?model=dir-tiny-t5&text=The+cat+sat.&map=encoder&layer=2&head=1")
-    save = page.get_by_role("button", name="Save as a recipe (JSON)")
+    save = page.get_by_role("button", name="Download JSON: recipe")
     expect(save).to_be_visible(timeout=4 * WAIT_MS)
     visitor.settle()
     with page.expect_download() as waiting:
@@ -62,7 +62,7 @@ def test_a_recipe_is_saved_and_opens_again(visitor: Visitor, tmp_path: Path) -> 
     assert re.fullmatch("[0-9a-f]{64}", made["model"]["weights"][0]["sha256"])
     page.get_by_role("tab", name="Download").click()
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="This picture (SVG)").click()
+        page.get_by_role("button", name="Download SVG").click()
     assert Path(waiting.value.path()).read_text().startswith("<?xml")
     asked = sorted(visitor.query.split("&"))
     # Another view is open when the recipe comes.
@@ -84,7 +84,7 @@ def test_a_recipe_is_saved_and_opens_again(visitor: Visitor, tmp_path: Path) -> 
 def test_the_picture_of_all_heads_is_saved_by_the_browser(visitor: Visitor) -> None:
     page = visitor.open("/attention?tab=all&model=dir-tiny-bert&text=The+cat+sat.")
     frame = page.frame_locator("iframe[title^='All heads']")
-    button = frame.get_by_role("button", name="Save this picture (PNG)")
+    button = frame.get_by_role("button", name="Download PNG")
     expect(button).to_be_visible(timeout=4 * WAIT_MS)
     visitor.settle()
     with page.expect_download() as waiting:
@@ -108,7 +108,7 @@ def test_heads_chosen_inside_bertviz_are_in_the_link(visitor: Visitor, bare: Bro
     visitor.settle()
     assert squares.evaluate_all("all => all.map((one) => one.__data__)") == [False, True]  # it was not drawn anew
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="This page (HTML)").click()
+        page.get_by_role("button", name=re.compile("Download HTML$")).click()
     waiting.value.save_as(tmp_path / "page.html")
     alone = bare.new_page()
     alone.goto((tmp_path / "page.html").as_uri())
@@ -137,22 +137,22 @@ def test_heads_chosen_inside_bertviz_are_in_the_link(visitor: Visitor, bare: Bro
     expect(page).not_to_have_url(re.compile("open="))
 
 
-def test_a_chart_is_taken_away_as_picture_numbers_and_page(visitor: Visitor, tmp_path: Path) -> None:
+def test_a_chart_is_downloaded_as_picture_table_and_page(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.open("/attention?tab=off&model=dir-tiny-bert&asked=The+[MASK]+sat.&off=e1-2")
-    page.get_by_role("button", name="Take away").first.click(timeout=4 * WAIT_MS)
-    taken = {}
-    for name in ("SVG", "PNG", "Numbers (CSV)", "Page (HTML)"):
+    page.get_by_test_id("stPopover").get_by_role("button", name="Download").first.click(timeout=4 * WAIT_MS)
+    files = {}
+    for name in ("SVG", "PNG", "CSV", "HTML"):
         with page.expect_download() as waiting:
-            page.get_by_role("button", name=name, exact=True).click(timeout=WAIT_MS)
+            page.get_by_role("button", name=f"Download {name}", exact=True).click(timeout=WAIT_MS)
         waiting.value.save_as(tmp_path / waiting.value.suggested_filename)
-        taken[name] = (tmp_path / waiting.value.suggested_filename).read_bytes()
-    heads = taken["Numbers (CSV)"].decode().count("\n") - 1
-    drawn = ElementTree.fromstring(taken["SVG"])
+        files[name] = (tmp_path / waiting.value.suggested_filename).read_bytes()
+    heads = files["CSV"].decode().count("\n") - 1
+    drawn = ElementTree.fromstring(files["SVG"])
     assert any(one.get("href", "").startswith("data:image/png") for one in drawn.iter())  # the cells
-    assert taken["PNG"].startswith(b"\x89PNG")
-    assert "<script" not in taken["Page (HTML)"].decode()
+    assert files["PNG"].startswith(b"\x89PNG")
+    assert "<script" not in files["HTML"].decode()
     reader = page.context.new_page()
-    reader.set_content(taken["Page (HTML)"].decode())
+    reader.set_content(files["HTML"].decode())
     expect(reader.locator("svg image[href]").first).to_be_attached()
     expect(reader.locator("tbody tr")).to_have_count(heads)
     reader.close()

@@ -33,7 +33,7 @@ def _trace(tokens: tuple[str, ...] = TOKENS) -> AttentionTrace:
 
 def _saved(page: Page, kind: str) -> tuple[str, bytes]:
     """What the button for that kind of file gives, pressed by keyboard; its name and its bytes."""
-    button = page.get_by_role("button", name=f"Save as {kind}")
+    button = page.get_by_role("button", name=f"Download {kind}")
     button.focus()
     with page.expect_download() as waiting:
         page.keyboard.press("Enter")
@@ -97,7 +97,7 @@ def test_a_computation_is_saved_though_the_pointer_has_left_it(bare: BrowserCont
     token.locator("rect").nth(1).click()
     page.locator("#expanded #leftText > g").nth(2).hover()
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Save as SVG").click()
+        page.get_by_role("button", name="Download SVG").click()
     drawn = ElementTree.parse(waiting.value.path())
     words = {"".join(one.itertext()) for one in drawn.iter(f"{SVG}text")}
     assert {"Softmax", "q ∙ k"} <= words
@@ -105,7 +105,7 @@ def test_a_computation_is_saved_though_the_pointer_has_left_it(bare: BrowserCont
     # A query's and each key's four numbers, their products, and four squares of a dot product are there beside frames.
     numbers = [one for one in drawn.iter(f"{SVG}rect") if one.get("width") == "50"]
     assert len(numbers) == 3 * 4 * 4
-    page.get_by_role("button", name="Save as SVG").hover()
+    page.get_by_role("button", name="Download SVG").hover()
     assert page.get_by_text("No token selected").evaluate("one => getComputedStyle(one).opacity") == "1"
     assert trouble == []
     page.close()

@@ -23,7 +23,7 @@ def test_a_network_is_changed_kept_in_the_link_and_taken_away(visitor: Visitor) 
     expect(page.get_by_role("heading", name="209.5 million parameters")).to_be_visible()
     visitor.settle()
     with page.expect_download() as saved:
-        page.get_by_role("button", name="This table (CSV)").click()
+        page.get_by_role("button", name="Download CSV").click()
     assert saved.value.suggested_filename == "atlas-parameters.csv"
     page.get_by_role("radio", name="Tree", exact=True).click()
     expect(page.get_by_role("tree")).to_be_visible()

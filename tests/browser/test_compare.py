@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Visitor
 
 
-def test_filter_read_the_sources_pin_and_take_away(visitor: Visitor) -> None:
+def test_filter_read_the_sources_pin_and_download(visitor: Visitor) -> None:
     page = visitor.open("/compare")
     region = page.get_by_role("region", name="Systems, property by property")
     expect(region.get_by_role("columnheader")).to_have_count(13)
@@ -27,7 +27,7 @@ def test_filter_read_the_sources_pin_and_take_away(visitor: Visitor) -> None:
     expect(source).to_be_visible()
     visitor.settle()
     with page.expect_download() as saved:
-        page.get_by_role("button", name="CSV").click()
+        page.get_by_role("button", name="Download CSV").click()
     text = Path(saved.value.path()).read_text(encoding="utf-8")
     assert text.startswith("Name,Name: read in,Type")
     assert "GPT-2" not in text.split("\n")[1].split(",")[0]

@@ -45,8 +45,8 @@ def test_one_step_is_chosen_by_its_token_and_cut_by_a_rule(visitor: Visitor) -> 
     visitor.settle()  # a button that is drawn anew between the press and its answer saves nothing
     page.get_by_text("The bars as a table").click()
     with page.expect_download() as saved:
-        page.get_by_test_id("stExpanderDetails").get_by_role("button", name="Save as CSV").first.click()
-    assert saved.value.suggested_filename == "generation-step.csv"
+        page.get_by_test_id("stExpanderDetails").get_by_role("button", name="Download CSV").first.click()
+    assert saved.value.suggested_filename == "atlas-generation-step.csv"
 
 
 def test_a_wide_tree_scrolls_in_its_own_box_on_a_narrow_screen(visitor: Visitor) -> None:

@@ -50,17 +50,17 @@ def test_a_mask_is_changed_followed_and_saved(visitor: Visitor) -> None:
     visitor.settle()
 
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save SVG").click()
+        page.get_by_role("button", name="Download SVG").click()
     drawing = Path(saved.value.path()).read_text(encoding="utf-8")
     assert saved.value.suggested_filename == "mask-causal.svg"
     assert drawing.startswith("<svg")
     assert "three" in drawing
     assert "var(" not in drawing
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save PNG").click()
+        page.get_by_role("button", name="Download PNG").click()
     assert Path(saved.value.path()).read_bytes()[:4] == b"\x89PNG"
     with page.expect_download() as saved:
-        page.get_by_role("button", name="This mask (CSV)").click()
+        page.get_by_role("button", name="Download CSV").click()
     assert (
         Path(saved.value.path()).read_text()
         == "query / key,0 one,1 two,2 three\n0 one,1,0,1\n1 two,1,1,1\n2 three,1,1,1\n"

@@ -27,7 +27,7 @@ def test_a_text_typed_is_cut_at_once_and_travels_in_the_link(visitor: Visitor) -
     expect(page.get_by_text("The ids give back", exact=False)).to_be_visible()
     visitor.settle()
     with page.expect_download() as saved:
-        page.get_by_role("button", name="This table (CSV)").last.click()
+        page.get_by_role("button", name="Download CSV").last.click()
     assert saved.value.suggested_filename.startswith("atlas-")
 
 

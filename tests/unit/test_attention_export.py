@@ -10,15 +10,18 @@ import pytest
 
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import (
+    grids_table,
+    head_table,
+    map_table,
+    matrix_table,
+    scores_table,
     strongest_links,
-    to_csv,
-    to_long_csv,
     to_npz,
-    to_scores_csv,
-    to_vectors_csv,
     top_keys,
+    vectors_table,
 )
 from core.errors import NoAttentionMatrix
+from core.table import Table
 
 WEIGHTS = np.array([[[[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.5, 0.3]]]], dtype=np.float32)
 FOUND = AttentionMap("decoder", ("a", ",", '"c"'), ("a", ",", '"c"'), WEIGHTS)
@@ -40,7 +43,7 @@ def test_fewer_keys_than_asked_for() -> None:
 
 
 def test_csv_reads_back() -> None:
-    rows = list(csv.reader(io.StringIO(to_csv(FOUND, 0, 0).decode())))
+    rows = list(csv.reader(io.StringIO(head_table(FOUND, 0, 0).csv())))
     assert rows[0][1:] == list(FOUND.key_tokens)
     np.testing.assert_allclose(np.array([[float(v) for v in row[1:]] for row in rows[1:]]), WEIGHTS[0, 0], atol=1e-6)
 
@@ -48,9 +51,9 @@ def test_csv_reads_back() -> None:
 def test_what_was_not_computed_is_told_apart_from_zero() -> None:
     allowed = np.tri(3, dtype=np.bool_)[None, None]
     found = AttentionMap("decoder", FOUND.query_tokens, FOUND.key_tokens, WEIGHTS, allowed)
-    rows = list(csv.reader(io.StringIO(to_csv(found, 0, 0).decode())))
-    assert rows[1][1:] == ["1.000000", "", ""]
-    assert rows[2][1:] == ["0.250000", "0.750000", ""]
+    rows = list(csv.reader(io.StringIO(head_table(found, 0, 0).csv())))
+    assert rows[1][1:] == ["1", "", ""]
+    assert rows[2][1:] == ["0.25", "0.75", ""]
     kept = np.load(io.BytesIO(to_npz(AttentionTrace("x", decoder=found))), allow_pickle=False)
     np.testing.assert_array_equal(kept["decoder_computed"], allowed)
 
@@ -78,22 +81,22 @@ def test_strongest_links_are_told_with_their_places() -> None:
 def test_all_heads_as_lines_leave_out_what_was_not_computed() -> None:
     weights = np.array([[[[1, 0], [0.25, 0.75]]]], dtype=np.float32)
     found = AttentionMap("decoder", ("a", 'b"'), ("a", 'b"'), weights, np.tri(2, dtype=np.bool_)[None, None])
-    assert to_long_csv(found).decode().splitlines() == [
+    assert map_table(found).csv().splitlines() == [
         "layer,head,query,query token,key,key token,weight",
-        "1,1,1,a,1,a,1.000000",
-        '1,1,2,"b""",1,a,0.250000',
-        '1,1,2,"b""",2,"b""",0.750000',
+        "1,1,1,a,1,a,1",
+        '1,1,2,"b""",1,a,0.25',
+        '1,1,2,"b""",2,"b""",0.75',
     ]
 
 
-def _rows(data: bytes) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(data.decode())))
+def _rows(table: Table) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(table.csv())))
 
 
 def test_some_layers_and_heads_alone_are_written() -> None:
     weights = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 2, 2) / 24
     found = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights)
-    rows = _rows(to_long_csv(found, [1], [0, 2]))
+    rows = _rows(map_table(found, [1], [0, 2]))
     assert [(row["layer"], row["head"]) for row in rows] == 4 * [("2", "1")] + 4 * [("2", "3")]
     np.testing.assert_allclose([float(row["weight"]) for row in rows], weights[1, [0, 2]].ravel(), atol=1e-6)
 
@@ -104,13 +107,13 @@ def test_queries_times_keys_by_hand() -> None:
     weights = np.array([[[[1, 0], [0.25, 0.75]]]], dtype=np.float32)
     below = np.tri(2, dtype=np.bool_)
     found = AttentionMap("decoder", ("a", '"'), ("a", '"'), weights, below, queries=queries, keys=keys)
-    rows = _rows(to_scores_csv(found, 0, 0))
+    rows = _rows(scores_table(found, 0, 0))
     # What follows the query was not computed, so three pairs are left: 2 + 2, 15 - 5, 3 - 1; the width's root is 2.
     assert [(row["query token"], row["key token"]) for row in rows] == [("a", "a"), ('"', "a"), ('"', '"')]
     assert [float(row["q·k"]) for row in rows] == [4, 10, 2]
     assert [float(row["q·k / √d"]) for row in rows] == [2, 5, 1]
     assert [float(row["weight"]) for row in rows] == [1, 0.25, 0.75]
-    vectors = _rows(to_vectors_csv(found, 0, 0))
+    vectors = _rows(vectors_table(found, 0, 0))
     assert [(row["vector"], row["#"]) for row in vectors] == [
         ("query", "1"),
         ("query", "2"),
@@ -119,4 +122,11 @@ def test_queries_times_keys_by_hand() -> None:
     ]
     assert [float(vectors[3][str(i)]) for i in (1, 2, 3, 4)] == [0, -3, 1, 1]
     with pytest.raises(NoAttentionMatrix, match="not kept"):
-        to_scores_csv(FOUND, 0, 0)
+        scores_table(FOUND, 0, 0)
+
+
+def test_a_matrix_and_grids_are_empty_where_nothing_is_finite() -> None:
+    values = np.array([[0.5, np.nan], [np.inf, -np.inf]], dtype=np.float32)
+    assert matrix_table("token", ["a", "=b"], ["=c", 2], values).csv() == "token,'=c,2\na,0.5,\n'=b,,\n"
+    grid = np.array([[0.5, np.nan]], dtype=np.float32)
+    assert grids_table({"previous": grid, "first": grid + 1}).csv() == "layer,head,previous,first\n1,1,0.5,1.5\n1,2,,\n"

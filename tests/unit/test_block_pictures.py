@@ -10,7 +10,7 @@ import pytest
 
 from core.attention.inside.steps import HEADS, MAPS, ROWS, Part, Step
 from core.attention.inside.wiring import ENCODER, norm_first, slug, wires
-from core.attention.views.export import step_csv
+from core.attention.views.export import step_table
 from core.figures import block as figures
 from core.figures.flow import HEADING, LEFT, ROW, flow, lane_of
 from core.ui.attention.block_list import accepted, component_data, made_of
@@ -241,14 +241,14 @@ def test_scores_are_drawn_around_zero() -> None:
     assert figure.data[0].colorscale[2] == (0.5, "#ffffff")
 
 
-def test_values_to_take_home() -> None:
-    rows = list(csv.reader(io.StringIO(step_csv(step("attention", "queries", axes=HEADS), TOKENS).decode())))
+def test_the_values_of_a_step_as_a_table() -> None:
+    rows = list(csv.reader(io.StringIO(step_table(step("attention", "queries", axes=HEADS), TOKENS).csv())))
     assert rows[0] == ["head", "#", "token", "1", "2"]
     assert rows[5] == ["2", "2", "<b>cat</b>", "1", "1"]
     assert len(rows) == 1 + 2 * 3
-    maps = list(csv.reader(io.StringIO(step_csv(step("attention", "scores", axes=MAPS), TOKENS, TOKENS).decode())))
+    maps = list(csv.reader(io.StringIO(step_table(step("attention", "scores", axes=MAPS), TOKENS, TOKENS).csv())))
     assert maps[0] == ["head", "#", "query", *TOKENS]
-    plain = list(csv.reader(io.StringIO(step_csv(step("embedding", "token"), TOKENS).decode())))
+    plain = list(csv.reader(io.StringIO(step_table(step("embedding", "token"), TOKENS).csv())))
     assert plain[0] == ["#", "token", "1", "2", "3", "4"]
     assert plain[1] == ["1", "[CLS]", "1", "1", "1", "1"]
 

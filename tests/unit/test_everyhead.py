@@ -12,7 +12,7 @@ from transformers import AutoConfig
 
 from core import checkpoints
 from core.attention.roles import everyhead, rolefiles
-from core.attention.roles.everyhead import COLUMNS, EFFECT, GRAMMAR, SCORES, HeadRow, chosen, rows, to_csv
+from core.attention.roles.everyhead import COLUMNS, EFFECT, GRAMMAR, SCORES, HeadRow, chosen, heads_table, rows
 from core.attention.roles.rolefiles import Counted, Effect
 from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError
@@ -56,11 +56,11 @@ def test_the_relation_is_the_one_that_is_surely_beyond_the_distance() -> None:
 
 
 def test_the_file_has_every_column() -> None:
-    read = list(csv.DictReader(io.StringIO(to_csv(ROWS).decode())))
+    read = list(csv.DictReader(io.StringIO(heads_table(ROWS).csv())))
     assert tuple(read[0]) == COLUMNS
-    assert read[0]["previous"] == "0.2000"
-    assert (read[0]["mean bits lost"], read[0]["relation"], read[0]["next"]) == ("0.5000", "", "")
-    assert (read[1]["relation"], read[1]["right"], read[1]["beyond fixed distance"]) == ("obj", "0.7000", "0.2000")
+    assert read[0]["previous"] == "0.2"
+    assert (read[0]["mean bits lost"], read[0]["relation"], read[0]["next"]) == ("0.5", "", "")
+    assert (read[1]["relation"], read[1]["right"], read[1]["beyond fixed distance"]) == ("obj", "0.7", "0.2")
 
 
 def test_every_bundled_head_has_its_row() -> None:
@@ -102,7 +102,7 @@ def test_no_row_of_a_bundled_model_lacks_its_places_or_its_effect(slug: str) -> 
         assert row.effect is not None, row
         assert row.effect.texts > 0
     assert Counter(row.attention for row in every) == expected_heads(slug), "as many as the configuration says"
-    read = list(csv.DictReader(io.StringIO(to_csv(every).decode())))
+    read = list(csv.DictReader(io.StringIO(heads_table(every).csv())))
     assert all(line["mean bits lost"] and line["spread"] for line in read)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core import catalogue
 from core.attention.masks import axes, influence, told
-from core.attention.masks.board import MOST_EDITS, count, lay, seen, to_csv
+from core.attention.masks.board import MOST_EDITS, count, lay, mask_table, seen
 from core.attention.masks.kinds import KINDS
 from core.attention.masks.words import Choice, Term, read, usual, write
 from core.attention.patterns import both, causal, dilated, full, global_at, mask, padding, segments, union, window
@@ -172,8 +172,8 @@ def test_two_texts_make_a_rectangle() -> None:
     assert count(read("cross"), two) == 8
 
 
-def test_the_table_to_take_away() -> None:
-    rows = list(csv.reader(io.StringIO(to_csv(lay(read("causal"), axes.one_text(("=1+1", 'a"b,')))).decode())))
+def test_the_mask_as_a_table() -> None:
+    rows = list(csv.reader(io.StringIO(mask_table(lay(read("causal"), axes.one_text(("=1+1", 'a"b,')))).csv())))
     assert rows == [["query / key", "0 =1+1", '1 a"b,'], ["0 =1+1", "1", "0"], ['1 a"b,', "1", "1"]]
     assert seen([True, False], ("a", "b")) == "a"
     assert (seen([True, True], ("a", "b")), seen([False], ("a",))) == ("all", "none")

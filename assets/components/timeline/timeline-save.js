@@ -1,4 +1,4 @@
-// The picture to take away, as SVG or PNG, made by the browser as it stands: theme, year and line included.
+// The picture as SVG or PNG, made by the browser as it stands: theme, year and line included.
 
 const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity", "fill-opacity",
   "paint-order", "font-family", "font-size", "font-weight", "text-anchor"];

@@ -1,12 +1,10 @@
-"""A choice of masks laid over axes: the matrix, what was changed by hand, how many scores, and the table to take away.
+"""A choice of masks laid over axes: the matrix, what was changed by hand, how many scores, and its table.
 
 Legend: Q queries, K keys. A cell's number is q K + k.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +14,7 @@ from core.attention import patterns
 from core.attention.masks.axes import Axes
 from core.attention.masks.words import Choice
 from core.attention.patterns import Mask
+from core.table import Table
 
 MOST_EDITS = 256
 """Cells that may be changed by hand: as many as a link has room for."""
@@ -73,11 +72,10 @@ def seen(row: Sequence[bool] | Mask, tokens: Sequence[str]) -> str:
     return "all" if len(there) == len(tokens) else ", ".join(there) or "none"
 
 
-def to_csv(board: Board) -> bytes:
-    """The mask as a table: 1 where a query (row) may look at a key (column). Names begin with the token's place."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["query / key", *(f"{place} {token}" for place, token in enumerate(board.axes.keys))])
-    for place, (token, line) in enumerate(zip(board.axes.queries, board.allowed.astype(int).tolist(), strict=True)):
-        writer.writerow([f"{place} {token}", *line])
-    return out.getvalue().encode()
+def mask_table(board: Board) -> Table:
+    """1 where a query (row) may attend to a key (column). Names begin with the token's position."""
+    rows = zip(board.axes.queries, board.allowed.astype(int).tolist(), strict=True)
+    return Table(
+        ("query / key", *(f"{position} {token}" for position, token in enumerate(board.axes.keys))),
+        tuple((f"{position} {token}", *line) for position, (token, line) in enumerate(rows)),
+    )

@@ -15,8 +15,6 @@ numpy alone. Layers and heads count from 1.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -27,6 +25,7 @@ from core.attention.roles import rolefiles
 from core.attention.roles.relations import wilson
 from core.attention.trace import MapKind
 from core.checkpoints.spec import CheckpointSpec
+from core.table import Table
 
 Z = 3.09
 """The two-sided quantile of 0.05 / 25."""
@@ -190,21 +189,17 @@ def chosen(
     return found if least is not None else [*found, *(row for row in there if row.score(score) is None)]
 
 
-def to_csv(rows: Iterable[HeadRow]) -> bytes:
-    """Rows as CSV (UTF-8) with the columns :data:`COLUMNS`; empty where nothing was measured."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in rows:
-        effect = row.effect
-        writer.writerow(
-            [row.slug, row.branch, row.attention, row.layer, row.layers, row.head]
-            + [_number(row.roles.get(role)) for role in ROLES]
-            + [row.relation or "", _number(row.right), _number(row.beyond)]
-            + (["", "", ""] if effect is None else [effect.texts, _number(effect.mean), _number(effect.largest)])
-        )
-    return out.getvalue().encode()
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4f}"
+def heads_table(rows: Iterable[HeadRow]) -> Table:
+    """Rows with the columns :data:`COLUMNS`; empty where nothing was measured."""
+    return Table(
+        COLUMNS,
+        tuple(
+            (
+                *(row.slug, row.branch, row.attention, row.layer, row.layers, row.head),
+                *(row.roles.get(role) for role in ROLES),
+                *(row.relation, row.right, row.beyond),
+                *((None,) * 3 if (effect := row.effect) is None else (effect.texts, effect.mean, effect.largest)),
+            )
+            for row in rows
+        ),
+    )

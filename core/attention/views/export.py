@@ -1,20 +1,25 @@
-"""Attention as tables and files: what a head looks at, and the numbers to take home.
+"""Attention as tables and files: what a head looks at, and all of its numbers for a download.
 
 Legend: L layers, H heads, Q query tokens, K key tokens. numpy alone.
 """
 
 from __future__ import annotations
 
-import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.attention.inside.steps import MAPS, Step
 from core.attention.trace import AttentionMap, AttentionTrace, Floats
 from core.errors import NoAttentionMatrix
+from core.table import Cell, Table
+
+MAX_TABLE_ROWS = 300_000
+"""More weights than these go into an archive, not into a table."""
 
 
 def top_keys(found: AttentionMap, layer: int, head: int, count: int = 3) -> list[dict[str, object]]:
@@ -36,18 +41,25 @@ def top_keys(found: AttentionMap, layer: int, head: int, count: int = 3) -> list
     return rows
 
 
-def to_csv(found: AttentionMap, layer: int, head: int) -> bytes:
-    """One head as CSV (UTF-8): a header of key tokens, then a query token and its weights in each line.
+def head_table(found: AttentionMap, layer: int, head: int) -> Table:
+    """One head, a query in each row and a key in each column; a cell that was not computed is empty. From 0."""
+    weights = np.where(found.computed(layer, head), found.weights[layer, head], np.nan)
+    return matrix_table("query \\ key", found.query_tokens, found.key_tokens, weights)
 
-    The cell of a weight that was not computed is empty.
-    """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["query \\ key", *found.key_tokens])
-    rows = zip(found.query_tokens, found.weights[layer, head], found.computed(layer, head), strict=True)
-    for token, row, computed in rows:
-        writer.writerow([token, *(f"{one:.6f}" if there else "" for one, there in zip(row, computed, strict=True))])
-    return out.getvalue().encode()
+
+def matrix_table(
+    corner: str, rows: Sequence[str], columns: Sequence[str | int], values: NDArray[np.floating[Any]]
+) -> Table:
+    """A matrix with the names of its rows and columns; what is not finite is empty."""
+    known = np.where(np.isfinite(values), values, np.nan).tolist()
+    return Table((corner, *map(str, columns)), tuple((name, *line) for name, line in zip(rows, known, strict=True)))
+
+
+def grids_table(grids: Mapping[str, NDArray[np.floating[Any]]]) -> Table:
+    """A row for each head and a column for each of the (L, H) grids; layers and heads from 1."""
+    places = np.ndindex(next(iter(grids.values())).shape)
+    rows = ((layer + 1, head + 1, *(float(grid[layer, head]) for grid in grids.values())) for layer, head in places)
+    return Table(("layer", "head", *grids), tuple(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,30 +89,33 @@ def strongest_links(found: AttentionMap, layer: int, head: int, count: int = 10)
     )
 
 
-def to_long_csv(found: AttentionMap, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> bytes:
-    """All heads, or some, as tidy CSV (UTF-8), one weight a line; what was not computed is left out.
+def map_table(found: AttentionMap, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> Table:
+    """All heads, or some, one weight a row; what was not computed is left out.
 
-    Everything counts from 1 in the file; ``layers`` and ``heads`` count from 0.
+    Everything counts from 1 in the table; ``layers`` and ``heads`` count from 0.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["layer", "head", "query", "query token", "key", "key token", "weight"])
-    for layer in range(found.layers) if layers is None else layers:
-        for head in range(found.heads) if heads is None else heads:
-            weights, computed = found.weights[layer, head].tolist(), found.computed(layer, head).tolist()
-            for query, token in enumerate(found.query_tokens):
-                writer.writerows(
-                    (layer + 1, head + 1, query + 1, token, key + 1, found.key_tokens[key], f"{weight:.6f}")
-                    for key, weight in enumerate(weights[query])
-                    if computed[query][key]
-                )
-    return out.getvalue().encode()
+    rows = (
+        (layer + 1, head + 1, query + 1, token, key + 1, found.key_tokens[key], weight)
+        for layer in (range(found.layers) if layers is None else layers)
+        for head in (range(found.heads) if heads is None else heads)
+        for query, (token, weights, computed) in enumerate(
+            zip(
+                found.query_tokens,
+                found.weights[layer, head].tolist(),
+                found.computed(layer, head).tolist(),
+                strict=True,
+            )
+        )
+        for key, weight in enumerate(weights)
+        if computed[key]
+    )
+    return Table(("layer", "head", "query", "query token", "key", "key token", "weight"), tuple(rows))
 
 
-def to_scores_csv(found: AttentionMap, layer: int, head: int) -> bytes:
-    """What the neuron view shows of one head as tidy CSV (UTF-8), one pair of tokens a line; counts from 1 in the file.
+def scores_table(found: AttentionMap, layer: int, head: int) -> Table:
+    """What the neuron view shows of one head, one pair of tokens a row; counts from 1 in the table.
 
-    Columns: as `to_long_csv`, with the query times the key before the weight, and that divided by the root of the
+    Columns: as `map_table`, with the query times the key before the weight, and that divided by the root of the
     head's width d. What was not computed is left out. Where a model adds more to its scores, a bias of position
     for one, the weight alone holds it.
 
@@ -111,30 +126,30 @@ def to_scores_csv(found: AttentionMap, layer: int, head: int) -> bytes:
     products = queries[layer, head].astype(np.float64) @ keys[layer, head].astype(np.float64).T  # (Q, K)
     scaled = products / np.sqrt(queries.shape[-1])
     weights, computed = found.weights[layer, head], found.computed(layer, head)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["layer", "head", "query", "query token", "key", "key token", "q·k", "q·k / √d", "weight"])
-    for query, key in np.argwhere(computed).tolist():
-        numbers = (f"{one[query, key]:.6f}" for one in (products, scaled, weights))
-        places = (query + 1, found.query_tokens[query], key + 1, found.key_tokens[key])
-        writer.writerow((layer + 1, head + 1, *places, *numbers))
-    return out.getvalue().encode()
+    rows: Iterator[tuple[Cell, ...]] = (
+        (
+            *(layer + 1, head + 1, query + 1, found.query_tokens[query], key + 1, found.key_tokens[key]),
+            *(float(values[query, key]) for values in (products, scaled, weights)),
+        )
+        for query, key in np.argwhere(computed).tolist()
+    )
+    columns = ("layer", "head", "query", "query token", "key", "key token", "q·k", "q·k / √d", "weight")
+    return Table(columns, tuple(rows))
 
 
-def to_vectors_csv(found: AttentionMap, layer: int, head: int) -> bytes:
-    """The queries and keys of one head as CSV (UTF-8), one vector a line: whose it is, its place and token, d numbers.
+def vectors_table(found: AttentionMap, layer: int, head: int) -> Table:
+    """The queries and keys of one head, one vector a row: whose it is, its position and token, d numbers.
 
     Raises:
         NoAttentionMatrix: queries and keys were not kept.
     """
     queries, keys = _vectors(found)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["layer", "head", "vector", "#", "token", *range(1, queries.shape[-1] + 1)])
-    for name, tokens, vectors in (("query", found.query_tokens, queries), ("key", found.key_tokens, keys)):
-        for place, (token, vector) in enumerate(zip(tokens, vectors[layer, head].tolist(), strict=True), 1):
-            writer.writerow((layer + 1, head + 1, name, place, token, *(f"{number:.6g}" for number in vector)))
-    return out.getvalue().encode()
+    rows = (
+        (layer + 1, head + 1, name, position, token, *vector)
+        for name, tokens, vectors in (("query", found.query_tokens, queries), ("key", found.key_tokens, keys))
+        for position, (token, vector) in enumerate(zip(tokens, vectors[layer, head].tolist(), strict=True), 1)
+    )
+    return Table(("layer", "head", "vector", "#", "token", *map(str, range(1, queries.shape[-1] + 1))), tuple(rows))
 
 
 def _vectors(found: AttentionMap) -> tuple[Floats, Floats]:
@@ -143,23 +158,21 @@ def _vectors(found: AttentionMap) -> tuple[Floats, Floats]:
     return found.queries, found.keys
 
 
-def step_csv(step: Step, rows: Sequence[str], columns: Sequence[str] | None = None) -> bytes:
-    """A step of a block as CSV (UTF-8), with six digits a number, one line for each row of each head.
+def step_table(step: Step, rows: Sequence[str], columns: Sequence[str] | None = None) -> Table:
+    """A step of a block, one row for each row of each head.
 
     Args:
         rows: the tokens of the rows.
         columns: the tokens of the columns, where the step is a map; columns are numbered where they are none.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     several = step.values.ndim == 3
     named = columns if step.axes == MAPS and columns is not None else range(1, step.shape[-1] + 1)
-    writer.writerow([*(["head"] if several else []), "#", step.axes[-2], *named])
-    for head, matrix in enumerate(step.values if several else step.values[None]):
-        for place, (token, numbers) in enumerate(zip(rows, matrix, strict=True)):
-            start = [head + 1] if several else []
-            writer.writerow([*start, place + 1, token, *(f"{number:.6g}" for number in numbers)])
-    return out.getvalue().encode()
+    lines = (
+        (*([head] if several else []), position, token, *numbers)
+        for head, matrix in enumerate(step.values if several else step.values[None], 1)
+        for position, (token, numbers) in enumerate(zip(rows, matrix.tolist(), strict=True), 1)
+    )
+    return Table((*(["head"] if several else []), "#", step.axes[-2], *map(str, named)), tuple(lines))
 
 
 def to_npz(trace: AttentionTrace) -> bytes:

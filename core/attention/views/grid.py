@@ -172,7 +172,7 @@ def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> 
  aria-label="All heads, one picture for each layer and head"></canvas></div>
 <div id="single" hidden><h2 id="which"></h2><div class="scroll"><canvas id="one" tabindex="0" role="application"
  aria-describedby="how said" aria-label="One head, queries down and keys across"></canvas></div></div>
-<p id="saving"><button type="button" id="save">Save this picture (PNG)</button></p>
+<p id="saving"><button type="button" id="save">Download PNG</button></p>
 </div>
 <div class="numbers">
 <section id="row" hidden>

@@ -13,6 +13,7 @@ from core.attention.views.page import Theme
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.attention.bertviz_chosen import First, chosen
 from core.ui.attention.bertviz_numbers import numbers
+from core.ui.export import download_html
 from core.ui.framed import framed
 from core.ui.heads.parts import name
 from core.ui.heads.text import text_trace
@@ -107,22 +108,13 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
     if found.note:
         st.caption(plain(found.note))
     with st.container(horizontal=True):
-        st.download_button(
-            "This page (HTML)",
-            lambda: drawn(now).encode(),
-            f"{spec.slug}-{view}-view.html",
-            "text/html",
-            key=state.key("bertviz.page"),
-            on_click="ignore",
-        )
-        st.download_button(
-            "The same, 16 bits",
+        download_html(lambda: drawn(now).encode(), f"{spec.slug}-{view}-view", state.key("bertviz.page"))
+        download_html(
             lambda: drawn(now, 16).encode(),
-            f"{spec.slug}-{view}-view-16.html",
-            "text/html",
-            key=state.key("bertviz.page16"),
-            on_click="ignore",
-            help="Each number in 65,536 steps instead of 256, in a page of twice the size",
+            f"{spec.slug}-{view}-view-16",
+            state.key("bertviz.page16"),
+            of="16 bits",
+            tip="Each number in 65,536 steps instead of 256, in a page of twice the size",
         )
         numbers(found, view, f"{spec.slug}-{view}-view", layers, heads, now, state)
         st.caption(

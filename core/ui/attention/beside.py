@@ -14,23 +14,24 @@ import streamlit as st
 from core import links, session
 from core.attention.beside import MOST_WORDS, ROLES, WordLook, part_of, strongest, words_of
 from core.attention.heads import MEANING
+from core.attention.views.export import head_table
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
 from core.figures.lay_out import lay_out, level
-from core.figures.taken import Numbers, of_head
 from core.figures.word_looks import ELSEWHERE, Looks, word_looks
 from core.language.side_by_side import split
 from core.language.text import clean
 from core.settings import MAX_LINK_CHARS
+from core.table import Table
 from core.ui.attention.beside_cross import cross_map
 from core.ui.chips import token_chips
+from core.ui.export import chart_menu
 from core.ui.glossary import terms, told
 from core.ui.heads.pictures import saved_as
 from core.ui.heads.text import task_menu
 from core.ui.notices import warned
 from core.ui.page import accent, base_path, plain
-from core.ui.takeaway import take_away
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
@@ -228,12 +229,12 @@ def _one(
         "The table below has the row of the chosen word.",
     )
     with place:
-        take_away(
+        chart_menu(
             state.key(f"beside.map.{number}"),
             f"{spec.slug}-{layer + 1}-{head + 1}-words",
             title=f"{spec.name}, layer {layer + 1}, head {head + 1}, in words",
-            told=f"The words of “{text}”: each row is a word that looks.",
-            numbers=partial(of_head, look.found, layer, head),
+            alt=f"The words of “{text}”: each row is a word that looks.",
+            table=partial(head_table, look.found, layer, head),
         )
     wanted: dict[str, links.Value] = {"model": spec.slug, "text": text, "layer": layer + 1, "head": head + 1}
     if spec.kind in ("seq2seq-lm", "permutation-lm"):
@@ -305,12 +306,12 @@ def _bars(shown: Sequence[_Shown], words: Sequence[str], word: int, state: PageS
         ]
         for row in rows
     ]
-    take_away(
+    chart_menu(
         state.key("beside.bars"),
-        "atlas-side-by-side",
+        "side-by-side",
         title=f"Where “{words[word]}” looks",
-        told=f"In the sentence “{' '.join(words)}”, by {', '.join(row.title for row in rows)}.",
-        numbers=lambda: Numbers(("word", *(row.title for row in rows)), tuple(zip(every, *numbers, strict=True))),
+        alt=f"In the sentence “{' '.join(words)}”, by {', '.join(row.title for row in rows)}.",
+        table=lambda: Table(("word", *(row.title for row in rows)), tuple(zip(every, *numbers, strict=True))),
     )
     with st.expander("As a table"):
         text_table(

@@ -9,13 +9,13 @@ import streamlit as st
 
 from core.attention.beside import sharpest
 from core.attention.trace import AttentionMap
+from core.attention.views.export import head_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
-from core.figures.taken import of_head
+from core.ui.export import chart_menu
 from core.ui.glossary import terms
 from core.ui.heads.pictures import saved_as
 from core.ui.page import plain
-from core.ui.takeaway import take_away
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -33,13 +33,12 @@ def cross_map(spec: CheckpointSpec, found: AttentionMap, text: str, state: PageS
         alt=f"From {len(found.query_tokens)} written words to {len(found.key_tokens)} words of the sentence, in layer "
         f"{layer + 1}, head {head + 1} of the cross-attention.",
     )
-    take_away(
+    chart_menu(
         state.key("beside.cross"),
         f"{spec.slug}-cross",
         title=f"What {spec.name} wrote, and where each word of it came from",
-        told=f"Layer {layer + 1}, head {head + 1} of the cross-attention; written words down, words of "
-        f"“{text}” across.",
-        numbers=partial(of_head, found, layer, head),
+        alt=f"Layer {layer + 1}, head {head + 1} of the cross-attention; written words down, words of “{text}” across.",
+        table=partial(head_table, found, layer, head),
     )
     strongest_word = [found.key_tokens[int(row.argmax())] for row in found.weights[layer, head]]
     pairs = ", ".join(f"{new} ← {old}" for new, old in zip(found.query_tokens, strongest_word, strict=True))

@@ -16,15 +16,14 @@ from core.attention.inside.told import told
 from core.attention.inside.wiring import Wire
 from core.attention.tokens import short
 from core.attention.trace import Floats
-from core.attention.views.export import step_csv
+from core.attention.views.export import matrix_table, step_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import block as figures
 from core.figures.attention import Theme
-from core.figures.taken import of_matrix
 from core.ui.attention.block_list import PARTS, made_of, shape
+from core.ui.export import chart_menu, download_csv
 from core.ui.notices import warned
 from core.ui.page import accent, plain
-from core.ui.takeaway import take_away
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
@@ -82,13 +81,10 @@ def chosen_step(
     )
     _numbers(shown)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
-            "All values (CSV)",
-            lambda: step_csv(step, shown.rows, shown.columns or None),
-            f"{spec.slug}-{found.side}-layer{found.layer + 1}-{wires[at].slug}.csv",
-            "text/csv",
-            key=state.key("block.csv"),
-            on_click="ignore",
+        download_csv(
+            lambda: step_table(step, shown.rows, shown.columns or None),
+            f"{spec.slug}-{found.side}-layer{found.layer + 1}-{wires[at].slug}",
+            state.key("block.csv"),
         )
         _tree_link(step, found, spec)
     with st.expander("As a table"):
@@ -170,12 +166,12 @@ def _picture(shown: Shown, spec: CheckpointSpec, state: PageState) -> None:
         + ". The table below has it row by row.",
     )
     of = f", head {shown.head + 1}" if shown.heads > 1 else ""
-    take_away(
+    chart_menu(
         state.key(f"block.picture.{spec.slug}"),
         f"{spec.slug}-{step.name.replace(' ', '-')}",
         title=f"{spec.name}: {step.name}{of}",
-        told=f"{' × '.join(step.axes[-2:])}. {_legend(shown)}",
-        numbers=lambda: of_matrix("token", shown.rows, shown.columns or range(1, values.shape[1] + 1), values),
+        alt=f"{' × '.join(step.axes[-2:])}. {_legend(shown)}",
+        table=lambda: matrix_table("token", shown.rows, shown.columns or range(1, values.shape[1] + 1), values),
     )
     st.caption(_legend(shown))
 

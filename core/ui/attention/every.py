@@ -13,16 +13,16 @@ import numpy as np
 import streamlit as st
 
 from core import links
-from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SCORES, HeadRow, chosen, rows, to_csv
+from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SCORES, HeadRow, chosen, heads_table, rows
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.attention import Theme
 from core.figures.every_head import SHAPES, Dots, depth_dots
-from core.figures.taken import of_records
+from core.table import Table
+from core.ui.export import chart_menu, download_csv
 from core.ui.glossary import noted, terms, told
 from core.ui.heads.parts import KINDS
 from core.ui.notices import informed
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain
-from core.ui.takeaway import take_away
 from core.ui.text_table import Link, TextTable, text_table
 
 if TYPE_CHECKING:
@@ -179,12 +179,12 @@ def _picture(score: str, scored: Sequence[tuple[float, HeadRow]], state: PageSta
         alt=f"{len(scored)} heads by depth and by their score: {SCORES[score]}. The highest is {_called(top)} with "
         f"{top_value:.2f}. The tables below have the numbers.",
     )
-    take_away(
+    chart_menu(
         state.key("every.dots"),
-        f"atlas-heads-{score}",
+        f"heads-{score}",
         title=f"{SCORES[score].capitalize()}, head by head",
-        told="Over the depth of each model, from its input to its output; a shape and a colour for each branch.",
-        numbers=lambda: of_records(
+        alt="Over the depth of each model, from its input to its output; a shape and a colour for each branch.",
+        table=lambda: Table.from_records(
             [
                 {
                     "model": row.name,
@@ -293,14 +293,7 @@ def _whole_table(score: str, found: Sequence[HeadRow], every: Sequence[HeadRow],
         },
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
-            "These heads (CSV)",
-            lambda: to_csv(found),
-            "atlas-heads.csv",
-            "text/csv",
-            key=state.key("every.csv"),
-            on_click="ignore",
-        )
+        download_csv(lambda: heads_table(found), "heads", state.key("every.csv"))
         st.caption(
             "A column's name sorts by it. Places and grammar were counted over the Atlas's treebank (a decoder that "
             "answers writes the sentence again), effects over twenty sentences; an empty cell was not measured, or is "

@@ -12,13 +12,14 @@ from core import session
 from core.attention.roles import rolefiles, treebank
 from core.attention.roles.relations import LABELS, MEANING, links, references
 from core.attention.roles.rolefiles import Counted
+from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
 from core.figures.grammar import best_heads
-from core.figures.taken import of_grids, of_records
+from core.table import Table
+from core.ui.export import chart_menu
 from core.ui.glossary import noted, terms, told
 from core.ui.page import accent, plain
-from core.ui.takeaway import take_away
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -54,12 +55,12 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
             alt="The most accurate head of each relation with its interval, beside the best fixed distance. The table "
             "below has the numbers.",
         )
-        take_away(
+        chart_menu(
             state.key(f"grammar.best.{spec.slug}"),
             f"{spec.slug}-grammar",
             title=f"{spec.name}: the most accurate head of each relation",
-            told=f"Over {_named(bank)}: the head with its interval, beside the best fixed distance.",
-            numbers=lambda: of_records(_rows(spec, bank, found)),
+            alt=f"Over {_named(bank)}: the head with its interval, beside the best fixed distance.",
+            table=lambda: Table.from_records(_rows(spec, bank, found)),
         )
     with right:
         names = list(found)
@@ -87,12 +88,12 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
             alt=f"How often each head is right on {relation}; the best is layer {one.best[0] + 1}, head "
             f"{one.best[1] + 1} with {one.accuracy:.0%}.",
         )
-        take_away(
+        chart_menu(
             state.key(f"grammar.grid.{spec.slug}"),
             f"{spec.slug}-{relation}",
             title=f"{spec.name}: how often each head is right on {relation}",
-            told=f"Over {_named(bank)}, {one.n:,} links; layers down, heads across.",
-            numbers=lambda: of_grids({"right": one.right / one.n}),
+            alt=f"Over {_named(bank)}, {one.n:,} links; layers down, heads across.",
+            table=lambda: grids_table({"right": one.right / one.n}),
         )
     other = "coreference" if "coreference" in found else "det"
     told(f"**Try** obj, then {other}, and see which layer the best head is in. Then read a sentence with it below.")

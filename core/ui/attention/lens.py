@@ -12,13 +12,13 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures import lens as figures
 from core.figures.attention import Theme
 from core.figures.predictions import percent
-from core.figures.taken import Numbers
 from core.language.adapters import tasks
+from core.table import Table
 from core.ui.attention.asked import ASKED, SAMPLES, question_of
+from core.ui.export import chart_menu
 from core.ui.glossary import noted, plain_terms, told
 from core.ui.heads.part import text_part
 from core.ui.page import accent, plain
-from core.ui.takeaway import take_away
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
@@ -70,12 +70,12 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
             alt="The most probable answers after each layer with their probabilities; the table below has them.",
         )
         answers = state.key(f"lens.answers.{spec.slug}")
-        take_away(
+        chart_menu(
             answers,
             f"{spec.slug}-layer-answers",
             title=f"{spec.name}: what each layer would already answer",
-            told=f"Read: {read}, for “{text}”.",
-            numbers=lambda: _answers(found, names),
+            alt=f"Read: {read}, for “{text}”.",
+            table=lambda: _answers(found, names),
         )
     with right:
         st.markdown(f"**How “{plain(found.answer)}” comes up**")
@@ -86,12 +86,12 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
             alt=f"Probability and place of “{found.answer}” over the layers. {figures.said(found, names)}",
         )
         path = state.key(f"lens.path.{spec.slug}")
-        take_away(
+        chart_menu(
             path,
             f"{spec.slug}-layer-path",
             title=f"{spec.name}: how “{found.answer}” comes up",
-            told=f"Read: {read}, for “{text}”.",
-            numbers=lambda: Numbers(
+            alt=f"Read: {read}, for “{text}”.",
+            table=lambda: Table(
                 ("after", "probability", "its place"),
                 tuple(zip(names, map(float, found.probabilities), map(int, found.ranks), strict=True)),
             ),
@@ -123,13 +123,13 @@ def _where(found: Way) -> str:
     return f"token {found.place + 1}, “{before}”" if found.place else f"token 1, “{before}”"
 
 
-def _answers(found: Way, names: list[str]) -> Numbers:
+def _answers(found: Way, names: list[str]) -> Table:
     rows = (
         (name, rank, token, float(probability))
         for name, guess in zip(names, found.guesses, strict=True)
         for rank, (token, probability) in enumerate(zip(guess.tokens, guess.probabilities, strict=True), start=1)
     )
-    return Numbers(("after", "place", "answer", "probability"), tuple(rows))
+    return Table(("after", "place", "answer", "probability"), tuple(rows))
 
 
 def _table(found: Way, names: list[str]) -> TextTable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -10,15 +11,15 @@ import streamlit as st
 from core.attention import combine
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views import grid
-from core.attention.views.export import to_long_csv, to_npz
+from core.attention.views.export import MAX_TABLE_ROWS, map_table, to_npz
 from core.attention.views.packed import Bits
 from core.attention.views.page import Theme
 from core.attention.views.svg import all_svg, head_svg
 from core.checkpoints.spec import CheckpointSpec
-from core.figures.taken import MOST_LINES
 from core.ui.attention.against import other_model, other_text
 from core.ui.attention.opened_head import opened_head
 from core.ui.attention.two_models import difference, numbered, two_models, two_rewriters
+from core.ui.export import download_csv, download_html, download_npz, download_svg
 from core.ui.framed import framed
 from core.ui.glossary import told
 from core.ui.heads.parts import name
@@ -113,7 +114,6 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
 def _files(shown: AttentionMap, stem: str, title: str, theme: Theme, state: PageState, *, signed: bool) -> None:
     """What is drawn as a page, as a picture and as numbers; made only when asked for."""
     alone = shown.layers == shown.heads == 1
-    few = shown.weights.size <= MOST_LINES
 
     def page(bits: Bits = 8) -> bytes:
         return grid.render(shown, theme="light", title=title, difference=signed, bits=bits).encode()
@@ -122,44 +122,21 @@ def _files(shown: AttentionMap, stem: str, title: str, theme: Theme, state: Page
         drawn = head_svg(shown, 0, 0, theme=theme, title=title) if alone else all_svg(shown, theme=theme, title=title)
         return drawn.encode()
 
-    def numbers() -> bytes:
-        return to_long_csv(shown) if few else to_npz(AttentionTrace(stem, **{shown.kind: shown}))
-
-    kind = "csv" if few else "npz"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
-            "This page (HTML)",
-            page,
-            f"{stem}.html",
-            "text/html",
-            key=state.key("maps.page"),
-            on_click="ignore",
-        )
-        st.download_button(
-            "The same, 16 bits",
+        download_html(page, stem, state.key("maps.page"))
+        download_html(
             lambda: page(16),
-            f"{stem}-16.html",
-            "text/html",
-            key=state.key("maps.page16"),
-            on_click="ignore",
-            help="Each number in 65,536 steps instead of 256, in a page of twice the size",
+            f"{stem}-16",
+            state.key("maps.page16"),
+            of="16 bits",
+            tip="Each number in 65,536 steps instead of 256, in a page of twice the size",
         )
-        st.download_button(
-            "This picture (SVG)",
-            picture,
-            f"{stem}.svg",
-            "image/svg+xml",
-            key=state.key("maps.svg"),
-            on_click="ignore",
-        )
-        st.download_button(
-            f"These numbers ({kind.upper() if few else kind})",
-            numbers,
-            f"{stem}.{kind}",
-            "text/csv" if few else "application/octet-stream",
-            key=state.key(f"maps.numbers.{kind}"),
-            on_click="ignore",
-        )
+        download_svg(picture, stem, state.key("maps.svg"))
+        if shown.weights.size <= MAX_TABLE_ROWS:
+            download_csv(partial(map_table, shown), stem, state.key("maps.numbers.csv"))
+        else:
+            archive = partial(to_npz, AttentionTrace(stem, **{shown.kind: shown}))
+            download_npz(archive, stem, state.key("maps.numbers.npz"))
     st.caption(
         "All of them work without a network. The page holds every weight in 256 steps, or in 65,536, and "
         "saves what it shows as PNG."

@@ -11,18 +11,19 @@ import streamlit as st
 
 from core import session
 from core.attention.heads import Grid
+from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import effects
 from core.figures.attention import Theme
 from core.figures.predictions import bars_alt, guess_bars, percent
-from core.figures.taken import Numbers, of_grids
+from core.table import Table
 from core.ui.attention.asked import SAMPLES, SHARED, kinds_of, question_of
+from core.ui.export import chart_menu
 from core.ui.glossary import told
 from core.ui.heads.part import text_part
 from core.ui.heads.text import task_menu
 from core.ui.notices import warned
 from core.ui.page import accent, plain
-from core.ui.takeaway import take_away
 
 if TYPE_CHECKING:
     from core.attention.ablation.ablate import Ablation, HeadEffect
@@ -105,13 +106,13 @@ def _answers(found: Ablation, spec: CheckpointSpec, state: PageState, task: str 
         config={"displayModeBar": False},
         alt=bars_alt(tokens, before, "With all heads") + " " + bars_alt(tokens, after, "Without those that are off"),
     )
-    _away(
+    _menu(
         state.key("off.bars"),
         spec,
         "answers",
         "The answer with all heads, and without those that are off",
         "Wide bars: all heads. Narrow bars: without " + (", ".join(_code(head) for head in found.off) or "none") + ".",
-        lambda: Numbers(("answer", "with all heads", "without"), tuple(zip(tokens, before, after, strict=True))),
+        lambda: Table(("answer", "with all heads", "without"), tuple(zip(tokens, before, after, strict=True))),
     )
     if not found.off:
         st.caption("All heads are on. Click one in the picture, or use the menu, to switch it off.")
@@ -152,13 +153,13 @@ def _grid(
         alt=f"Bits lost without each of {bits.size} heads; the most without layer {strongest.head.layer + 1}, head "
         f"{strongest.head.head + 1}: {strongest.bits:.2f}. The table below has all of them.",
     )
-    _away(
+    _menu(
         key,
         spec,
         f"effects-{kind}",
         f"{kinds_of(spec)[kind]}: bits that the answer loses without each head",
         f"Layers down, heads across. Off: {', '.join(_code(head) for head in off) or 'none'}.",
-        partial(of_grids, {"bits lost": bits}),
+        partial(grids_table, {"bits lost": bits}),
     )
 
 
@@ -214,13 +215,13 @@ def _sharp(ranked: tuple[HeadEffect, ...], kind: str, spec: CheckpointSpec, stat
             alt="Sharpness of each head's attention against the bits lost without it; the table below has the numbers.",
         )
         rows = tuple((_code(one.head), one.sharpness, one.bits) for one in own)
-        _away(
+        _menu(
             state.key("off.sharp"),
             spec,
             "sharpness",
             "How sharply a head looks, and what the answer loses without it",
             "One dot for each head; the height grows with the root of the bits.",
-            lambda: Numbers(("head", "sharpness", "bits lost"), rows),
+            lambda: Table(("head", "sharpness", "bits lost"), rows),
         )
         st.caption(
             "To the right: heads whose rows go to one token each. Above: heads that this answer needs. Those in the "
@@ -228,8 +229,8 @@ def _sharp(ranked: tuple[HeadEffect, ...], kind: str, spec: CheckpointSpec, stat
         )
 
 
-def _away(chart: str, spec: CheckpointSpec, what: str, title: str, told: str, numbers: Callable[[], Numbers]) -> None:
-    take_away(chart, f"{spec.slug}-{what}", title=f"{spec.name}: {title}", told=told, numbers=numbers)
+def _menu(chart: str, spec: CheckpointSpec, what: str, title: str, alt: str, table: Callable[[], Table]) -> None:
+    chart_menu(chart, f"{spec.slug}-{what}", title=f"{spec.name}: {title}", alt=alt, table=table)
 
 
 def _table(ranked: tuple[HeadEffect, ...], titles: dict[str, str] | None) -> None:

@@ -1,4 +1,4 @@
-"""A view as a recipe: saved as a small file, and opened again from one."""
+"""A view as a recipe: downloaded as a small file, and opened again from one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from core.links import Value
 from core.ui.attention.asked import SAMPLES
 from core.ui.attention.beside import TEXT
 from core.ui.attention.frame import OF_ALL, AttentionView
+from core.ui.export import download_json
 from core.ui.heads.samples import samples
 from core.ui.heads.text import CONTINUED
 from core.ui.links import take_up
@@ -25,7 +26,7 @@ _SAID = "recipe"
 
 
 def recipe_row(view: AttentionView) -> None:
-    """A button that saves the view, a place to open one, and what an opened one was made with."""
+    """A download of the view, a place to open one, and what an opened one was made with."""
     spec = None if view.section in OF_ALL else view.spec
     settings = explicit(view)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -34,14 +35,12 @@ def recipe_row(view: AttentionView) -> None:
         except AtlasError as error:
             st.caption(plain(str(error)))
         else:
-            st.download_button(
-                "Save as a recipe (JSON)",
+            download_json(
                 lambda: _file(view.section, settings, spec),
-                f"{view.section if spec is None else f'{spec.slug}-{view.section}'}.recipe.json",
-                "application/json",
-                key=view.state.key("recipe.save"),
-                on_click="ignore",
-                help="Model, weights, text and settings of this view; opens again here, or elsewhere",
+                f"{view.section if spec is None else f'{spec.slug}-{view.section}'}.recipe",
+                view.state.key("recipe.save"),
+                of="recipe",
+                tip="Model, weights, text and settings of this view; opens again here, or elsewhere",
             )
         # With a new key it closes when a recipe has opened.
         with st.popover("Open a recipe", key=view.state.key("recipe.open")):
@@ -79,7 +78,7 @@ def _file(section: str, settings: Mapping[str, Value], spec: CheckpointSpec | No
 
 def _opened(view: AttentionView) -> None:
     file = st.file_uploader(
-        "A recipe that was saved here",
+        "A recipe that was downloaded here",
         "json",
         key=view.state.key("recipe.file"),
         max_upload_size=1,

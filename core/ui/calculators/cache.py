@@ -13,7 +13,9 @@ from core.costs.shape import Stack
 from core.errors import OutOfRange
 from core.figures.costs import Growth, cache_lines
 from core.figures.numbers import in_bytes
-from core.ui.calculators.parts import dark, formula, number, pick, take_away
+from core.table import Table
+from core.ui.calculators.parts import dark, formula, number, pick
+from core.ui.export import download_csv
 from core.ui.links import PageState
 from core.ui.notices import warned
 from core.ui.text_table import Row, TextTable, text_table
@@ -126,7 +128,7 @@ def _rows(
     texts = "one text" if batch == 1 else f"{batch:,} texts"
     headings = ("Model", "Keeps", "A further token", f"{texts} of {length:,} tokens")
     text_table(TextTable(headings, rows, caption="Key-value cache", widths=(24, 38, 18, 20), numeric=(2, 3)))
-    take_away(state, raw, "cache")
+    download_csv(Table.from_records(raw), "cache", state.key("csv.cache"))
 
 
 def _layout(stack: Stack) -> str:

@@ -10,6 +10,7 @@ from core.efficiency.epoch import Epoch, epoch
 from core.errors import OutOfRange
 from core.figures.costs import hours_bars
 from core.figures.numbers import in_operations, in_time
+from core.table import Table
 from core.ui.calculators.parts import (
     YOURS,
     Chosen,
@@ -21,9 +22,9 @@ from core.ui.calculators.parts import (
     number,
     pick,
     real,
-    take_away,
     usual_length,
 )
+from core.ui.export import download_csv
 from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.text_table import Row, TextTable, text_table
@@ -165,4 +166,4 @@ def _table(state: PageState, chosen: Chosen, run: Epoch, others: list[tuple[str,
         }
         for name, one in others
     ]
-    take_away(state, raw, "epoch")
+    download_csv(Table.from_records(raw), "epoch", state.key("csv.epoch"))

@@ -8,6 +8,7 @@ from core.costs.known import devices
 from core.efficiency.fit import RESERVE, WIDTHS, Remedy, help_running, help_training, room, to_run, to_train
 from core.figures.costs import Bar, held_alt, held_bars, held_rows
 from core.figures.numbers import in_bytes
+from core.table import Table
 from core.ui.calculators.parts import (
     Chosen,
     choose,
@@ -17,10 +18,10 @@ from core.ui.calculators.parts import (
     formula,
     number,
     pick,
-    take_away,
     usual_length,
 )
 from core.ui.calculators.training import plan_boxes
+from core.ui.export import download_csv
 from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.text_table import Row, TextTable, text_table
@@ -62,7 +63,7 @@ def will_it_fit(state: PageState) -> None:
         (bar.label, in_bytes(bar.total), "fits" if bar.total <= limit else "does not fit") for bar in bars
     ]
     text_table(TextTable(("What", "Needed", ""), rows, caption="Needed memory", widths=(56, 22, 22), numeric=(1,)))
-    take_away(state, held_rows(bars), "fit")
+    download_csv(Table.from_records(held_rows(bars)), "fit", state.key("csv.fit"))
     for key in ("cache",) if use == "run" else ("states", "activations"):
         formula(key)
     st.caption("Memories: " + " ".join(dict.fromkeys(cited(c) for d in devices().values() for c in d.sources)))

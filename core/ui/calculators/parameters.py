@@ -13,8 +13,10 @@ from core.costs.start import meaning, start
 from core.figures import parameters as figures
 from core.figures.lay_out import lay_out
 from core.figures.numbers import in_words, percent
+from core.table import Table
 from core.ui.calculators.boxes import boxes
-from core.ui.calculators.parts import choose_system, dark, formula, take_away
+from core.ui.calculators.parts import choose_system, dark, formula
+from core.ui.export import download_csv
 from core.ui.glossary import plain_terms, told
 from core.ui.links import PageState
 from core.ui.page import plain
@@ -134,9 +136,11 @@ def _table(state: PageState, yours: ModuleNode, theirs: ModuleNode, name: str) -
     rows.append(("in all", f"{yours.total:,}", "100.0 %", f"{theirs.total:,}"))
     headings = ("Part", "Yours", "Share", name)
     text_table(TextTable(headings, rows, caption="Parameters by part", widths=(28, 26, 18, 28), numeric=(1, 2, 3)))
-    take_away(
-        state,
-        [{"part": role, "yours": mine[role], name: published[role]} for role in shown]
-        + [{"part": "in all", "yours": yours.total, name: theirs.total}],
+    download_csv(
+        Table.from_records(
+            [{"part": role, "yours": mine[role], name: published[role]} for role in shown]
+            + [{"part": "in all", "yours": yours.total, name: theirs.total}]
+        ),
         "parameters",
+        state.key("csv.parameters"),
     )

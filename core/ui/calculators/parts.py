@@ -1,13 +1,10 @@
-"""What the calculators share: choosing a size, boxes whose numbers stand in the link, formulas, tables to take away."""
+"""What the calculators share: choosing a size, boxes whose numbers stand in the link, formulas."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -252,29 +249,6 @@ def cited(citation: Citation) -> str:
     year = f" ({citation.year})" if citation.year else ""
     title = f"[{plain(citation.title)}]({citation.url})" if citation.url else plain(citation.title)
     return f"{plain(who)}{title}{year}. *{plain(citation.evidence)}*: {plain(citation.read)}"
-
-
-def take_away(state: PageState, rows: Sequence[Mapping[str, Any]], name: str) -> None:
-    """A button that saves the rows as CSV."""
-    st.download_button(
-        "This table (CSV)",
-        to_csv(rows),
-        f"atlas-{name}.csv",
-        "text/csv",
-        key=state.key(f"csv.{name}"),
-        on_click="ignore",
-        icon=":material/download:",
-    )
-
-
-def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows as CSV text, with a line of headings."""
-    text = io.StringIO()
-    if rows:
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    return text.getvalue()
 
 
 def dark() -> bool:

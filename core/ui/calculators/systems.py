@@ -14,7 +14,9 @@ from core.costs.differences import LIMIT, differences
 from core.costs.recurrent import word_work
 from core.costs.towers import towers
 from core.figures.numbers import in_bytes, in_operations, short
-from core.ui.calculators.parts import formula, switch, take_away, usual_length
+from core.table import Table
+from core.ui.calculators.parts import formula, switch, usual_length
+from core.ui.export import download_csv
 from core.ui.glossary import noted, plain_terms
 from core.ui.links import PageState
 from core.ui.text_table import Row, TextTable, text_table
@@ -45,7 +47,7 @@ def all_systems(state: PageState) -> None:
         "token more; encoders keep none. Operations: a forward pass for a token of a text of the length given below, "
         "for CLIP the tokens of a text and of an image together."
     )
-    take_away(state, raw, "costs")
+    download_csv(Table.from_records(raw), "costs", state.key("csv.costs"))
     _differences(state)
     for key in ("states", "cache", "work", "towers", "recurrent"):
         formula(key)
@@ -136,4 +138,4 @@ def _differences(state: PageState) -> None:
         }
         for one in found
     ]
-    take_away(state, raw, "differences")
+    download_csv(Table.from_records(raw), "differences", state.key("csv.differences"))

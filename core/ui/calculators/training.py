@@ -11,7 +11,9 @@ from core.costs.states import OPTIMISERS, PRECISIONS
 from core.efficiency.parallel import STAGES, Plan, held
 from core.figures.costs import Bar, held_alt, held_bars, held_rows
 from core.figures.numbers import in_bytes, in_words
-from core.ui.calculators.parts import Chosen, choose, dark, formula, number, pick, switch, take_away, usual_length
+from core.table import Table
+from core.ui.calculators.parts import Chosen, choose, dark, formula, number, pick, switch, usual_length
+from core.ui.export import download_csv
 from core.ui.glossary import noted, told
 from core.ui.links import PageState
 from core.ui.page import plain
@@ -58,7 +60,7 @@ def training(state: PageState) -> None:
             numeric=(1, 2, 3, 4, 5),
         )
     )
-    take_away(state, held_rows(bars), "training-memory")
+    download_csv(Table.from_records(held_rows(bars)), "training-memory", state.key("csv.training-memory"))
     for key in ("states", "zero", "activations"):
         formula(key)
     noted(

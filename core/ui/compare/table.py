@@ -1,4 +1,4 @@
-"""The section "Table": filter, choose, sort, pin, read, take away."""
+"""The section "Table": filter, choose, sort, pin, read, download."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Literal
 import streamlit as st
 
 from core.anatomy.sheet import COLUMNS, Filter, SheetRow, chosen, ordered, sheet
-from core.anatomy.sheet_files import csv_text, markdown
+from core.anatomy.sheet_files import markdown, sheet_table
 from core.catalogue import BRANCHES
 from core.ui.compare.pins import pins_html
 from core.ui.compare.sheet import sheet_html
+from core.ui.export import download_csv, download_markdown
 from core.ui.glossary import linking, told
 from core.ui.links import PageState, take_up
 from core.ui.notices import informed
@@ -53,7 +54,7 @@ def systems_table(state: PageState) -> None:
     st.caption(f"{count}, {len(columns)} of {len(COLUMNS)} properties. Small print says how a cell's source was read.")
     with linking("compare.table") as linker:
         st.html(sheet_html(found, columns, dark=st.context.theme.type == "dark", base=base_path(), linker=linker))
-    _take_away(state, found, columns)
+    _downloads(state, found, columns)
     told(
         "**Try** Sources in a row: every cell then names the text it stands on. Or pin two systems and read only what "
         "differs.\n\n"
@@ -199,16 +200,8 @@ def _beside(state: PageState, pinned: Sequence[SheetRow], columns: Sequence[str]
         )
 
 
-def _take_away(state: PageState, rows: Sequence[SheetRow], columns: Sequence[str]) -> None:
+def _downloads(state: PageState, rows: Sequence[SheetRow], columns: Sequence[str]) -> None:
+    tip = "These rows and columns, each cell with its sources"
     with st.container(horizontal=True):
-        for name, kind, write in (("CSV", "csv", csv_text), ("Markdown", "md", markdown)):
-            st.download_button(
-                name,
-                write(rows, columns),
-                f"transformer-atlas-systems.{kind}",
-                f"text/{name.lower()}",
-                icon=":material/download:",
-                key=state.key(f"save.{kind}"),
-                on_click="ignore",
-                help="These rows and columns, each cell with its sources",
-            )
+        download_csv(sheet_table(rows, columns), "systems", state.key("save.csv"), tip=tip)
+        download_markdown(markdown(rows, columns), "systems", state.key("save.md"), tip=tip)

@@ -10,6 +10,8 @@ import streamlit as st
 from core import session
 from core.language.tokens import visible
 from core.language.types import Decoding
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.generation.frame import GenerationView
 from core.ui.generation.ink import theme
 from core.ui.generation.tables import minus
@@ -123,41 +125,29 @@ def _formula() -> None:
 
 
 def _table(grown: Tree, key: str) -> None:
-    import pandas as pd
-
-    frame = pd.DataFrame(
-        [
-            {
-                "step": depth,
-                "path": visible("".join(_words(grown, node.ids))),
-                "token": visible(node.token),
-                "log-probability": node.own,
-                "sum": node.score,
-                "rank": node.rank,
-                "fate": node.fate,
-                "returned": node.best,
-            }
-            for depth, row in enumerate(grown.rows, 1)
-            for node in row
-        ]
-    )
+    rows = [
+        {
+            "step": depth,
+            "path": visible("".join(_words(grown, node.ids))),
+            "token": visible(node.token),
+            "log-probability": node.own,
+            "sum": node.score,
+            "rank": node.rank,
+            "fate": node.fate,
+            "returned": node.best,
+        }
+        for depth, row in enumerate(grown.rows, 1)
+        for node in row
+    ]
     with st.expander("Every branch as a table"):
         st.dataframe(
-            frame,
+            rows,
             hide_index=True,
             height=320,
             alt="Every branch of the tree with its scores and what became of it",
             column_config={n: st.column_config.NumberColumn(format="%.3f") for n in ("log-probability", "sum", "rank")},
         )
-        st.download_button(
-            "Save as CSV",
-            frame.to_csv(index=False).encode(),
-            "beam-search.csv",
-            "text/csv",
-            key=key,
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        download_csv(Table.from_records(rows), "beam-search", key)
 
 
 def _words(grown: Tree, ids: tuple[int, ...]) -> list[str]:

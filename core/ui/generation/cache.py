@@ -10,12 +10,13 @@ import streamlit as st
 from core import session
 from core.figures.growth import growth_alt, growth_lines
 from core.figures.numbers import in_bytes
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.generation.frame import GenerationView
 from core.ui.generation.ink import theme
 from core.ui.generation.writing import forget, remember
 from core.ui.glossary import noted, told
 from core.ui.page import accent
-from core.ui.saved import save_csv
 from core.ui.text_table import Row, TextTable, text_table
 
 if TYPE_CHECKING:
@@ -146,17 +147,19 @@ def _draw(
             )
         )
         if saved:
-            save_csv(
-                [
-                    {
-                        "model": view.spec.name,
-                        "tokens before it": p.tokens,
-                        "seconds with the cache": p.cached,
-                        "seconds without": p.whole,
-                        "times": p.times,
-                    }
-                    for p in points
-                ],
+            download_csv(
+                Table.from_records(
+                    [
+                        {
+                            "model": view.spec.name,
+                            "tokens before it": p.tokens,
+                            "seconds with the cache": p.cached,
+                            "seconds without": p.whole,
+                            "times": p.times,
+                        }
+                        for p in points
+                    ]
+                ),
                 "kv-cache-times",
                 view.state.key("growth.csv"),
             )

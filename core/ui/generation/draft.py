@@ -12,6 +12,8 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.decoding.wording import Wording
 from core.language.types import Decoding
+from core.table import Table
+from core.ui.export import download_csv, download_html, html_page
 from core.ui.generation.draft_text import LOOKS, inked, legend, legend_html
 from core.ui.generation.draft_time import settings_of, time_both
 from core.ui.generation.frame import GenerationView, writers
@@ -19,8 +21,7 @@ from core.ui.generation.ink import legend as scale
 from core.ui.generation.ink import theme
 from core.ui.generation.writing import forget, remember
 from core.ui.glossary import plain_terms, told
-from core.ui.saved import save_html
-from core.ui.text_table import Row, TextTable, text_table
+from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -85,7 +86,7 @@ def draft_section(view: GenerationView) -> None:
     place.html(html)
     range_ = "" if look == "rounds" else f"<p>Grounds: {look}, from 0 bits to 12 bits and more.</p>"
     coloured = [html, f"<p>{legend_html(look)}</p>", range_]
-    save_html(f"{view.spec.name} with a draft", coloured, "draft", state.key("draft.html"))
+    download_html(html_page(f"{view.spec.name} with a draft", coloured), "draft", state.key("draft.html"))
     _counts(found, ahead)
     told(
         "**Try** 1 and 8 tokens a draft, then sampling at temperature 1.\n\n"
@@ -192,12 +193,10 @@ def _counts(found: Drafted, ahead: int) -> None:
 
 
 def _rounds(found: Drafted, bits: Sequence[RoundBits], wording: Wording, key: str) -> None:
-    import pandas as pd
-
     def words(ids: Sequence[int]) -> str:
         return " ".join(f"“{wording.token(i)}”" for i in ids)
 
-    rows: list[Row] = [
+    rows: list[tuple[str, ...]] = [
         (
             str(n),
             words(one.drafted[: one.accepted]) or "–",
@@ -210,16 +209,7 @@ def _rounds(found: Drafted, bits: Sequence[RoundBits], wording: Wording, key: st
     headings = ("Round", "Accepted", "Refused or dropped", "The large model's own", "Surprise of what stands, bits")
     with st.expander("Every round as a table"):
         text_table(TextTable(headings, rows, "Rounds of speculative decoding", (8, 28, 28, 17, 19)))
-        frame = pd.DataFrame(rows, columns=list(headings))
-        st.download_button(
-            "Save as CSV",
-            frame.to_csv(index=False).encode(),
-            "speculative-rounds.csv",
-            "text/csv",
-            key=key,
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        download_csv(Table(headings, tuple(rows)), "speculative-rounds", key)
 
 
 def _formula() -> None:

@@ -11,9 +11,10 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import Checkpoint
 from core.language.types import Decoding
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.generation.frame import GenerationView
 from core.ui.generation.writing import forget, remember
-from core.ui.saved import save_csv
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -59,11 +60,13 @@ def time_both(
     button.empty()
     _told_times(known, found, key)
     alone, both, small = known
-    save_csv(
-        [
-            {"way": way, "seconds": took, "turns": TURNS}
-            for way, took in (("plain", alone), ("with the draft", both), ("the draft alone", small))
-        ],
+    download_csv(
+        Table.from_records(
+            [
+                {"way": way, "seconds": took, "turns": TURNS}
+                for way, took in (("plain", alone), ("with the draft", both), ("the draft alone", small))
+            ]
+        ),
         "draft-times",
         state.key("draft.time.csv"),
     )

@@ -23,7 +23,9 @@ from core.language.decoding.cards import (
 )
 from core.language.decoding.summary import Summary, summary
 from core.language.types import GenerationStep
+from core.table import Table
 from core.ui.demos.steps import how_it_ended
+from core.ui.export import download_csv, download_html, heading, html_page
 from core.ui.generation.frame import GenerationView
 from core.ui.generation.ink import COLOURS, inked, legend, plainly, theme
 from core.ui.generation.tables import minus, steps_expander
@@ -31,7 +33,6 @@ from core.ui.generation.writing import Page, write_all
 from core.ui.glossary import noted, terms, told
 from core.ui.links import PageState, take_up
 from core.ui.notices import warned
-from core.ui.saved import heading, save_csv, save_html
 from core.ui.text_table import Row, TextTable, text_table
 
 if TYPE_CHECKING:
@@ -89,7 +90,9 @@ def side_by_side(view: GenerationView) -> None:
             for part in (heading(card.name), inked(begun, steps, colour, look, room="0"))
         ]
         scale = "" if colour == "none" else f"<p>Colours: {colour}, from the ground at 0 bits to 12 bits and more.</p>"
-        save_html("One beginning under several rules", [*parts, scale], "side-by-side", state.key("side.html"))
+        download_html(
+            html_page("One beginning under several rules", [*parts, scale]), "side-by-side", state.key("side.html")
+        )
     _measures(shown, found, state)
     steps_expander([card.name for card in shown], texts, key=state.key("steps"))
     _explain()
@@ -227,19 +230,21 @@ def _measures(cards: Sequence[Card], found: Sequence[Summary], state: PageState)
     ]
     widths = (20, 8, 9, 11, 10, 9, 13, 6, 7, 7)
     text_table(TextTable(headings, rows, "Measures of the texts", widths, tuple(range(1, 10))))
-    save_csv(
-        [
-            {
-                "rule": write(card),
-                "tokens": one.tokens,
-                "mean log p": one.mean_log,
-                "perplexity": one.perplexity,
-                "mean entropy in bits": one.entropy,
-                "tokens left": one.kept,
-            }
-            | {f"repeated runs of {k}": share for k, share in enumerate(one.repeated, 1)}
-            for card, one in zip(cards, found, strict=True)
-        ],
+    download_csv(
+        Table.from_records(
+            [
+                {
+                    "rule": write(card),
+                    "tokens": one.tokens,
+                    "mean log p": one.mean_log,
+                    "perplexity": one.perplexity,
+                    "mean entropy in bits": one.entropy,
+                    "tokens left": one.kept,
+                }
+                | {f"repeated runs of {k}": share for k, share in enumerate(one.repeated, 1)}
+                for card, one in zip(cards, found, strict=True)
+            ]
+        ),
         "side-by-side",
         state.key("measures.csv"),
     )

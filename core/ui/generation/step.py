@@ -13,8 +13,10 @@ from core.language.decoding.cards import Card, decoding_of, read_all
 from core.language.decoding.rules import ORDER, Rule
 from core.language.tokens import visible
 from core.language.types import GenerationStep
+from core.table import Table
 from core.ui.demos.cover import switch, uncovered, verdict, walk
 from core.ui.demos.steps import step_chips
+from core.ui.export import download_csv
 from core.ui.generation.formulas import RULES, explain
 from core.ui.generation.frame import GenerationView
 from core.ui.generation.ink import inked, plainly, theme
@@ -24,7 +26,6 @@ from core.ui.glossary import told
 from core.ui.links import PageState, within
 from core.ui.notices import warned
 from core.ui.page import accent
-from core.ui.saved import save_csv
 from core.ui.text_table import Row, TextTable, text_table
 
 if TYPE_CHECKING:
@@ -267,56 +268,46 @@ def _all_rules(found: Sequence[Around], at: int, state: PageState) -> None:
             (1, 2, 3),
         )
     )
-    save_csv(
-        [
-            {
-                "rule": RULES[one.rule].name,
-                "number": one.value,
-                "step": at + 1,
-                "tokens left": one.kept,
-                "of": one.of,
-                "their probability before": one.mass,
-                "entropy before": one.entropy,
-                "entropy after": one.entropy_after,
-            }
-            for one in found
-        ],
+    download_csv(
+        Table.from_records(
+            [
+                {
+                    "rule": RULES[one.rule].name,
+                    "number": one.value,
+                    "step": at + 1,
+                    "tokens left": one.kept,
+                    "of": one.of,
+                    "their probability before": one.mass,
+                    "entropy before": one.entropy,
+                    "entropy after": one.entropy_after,
+                }
+                for one in found
+            ]
+        ),
         "every-rule",
         state.key("rules.csv"),
     )
 
 
 def _table(found: Look, state: PageState) -> None:
-    import pandas as pd
-
-    frame = pd.DataFrame(
-        [
-            {
-                "token": visible(row.text),
-                "id": row.id,
-                "before": row.before,
-                "after": row.after,
-                "surprise in bits": row.surprise,
-                "sum from the top": row.reached,
-                "read before": row.seen,
-                "cut off": row.cut,
-            }
-            for row in found.rows
-        ]
-    )
+    rows = [
+        {
+            "token": visible(row.text),
+            "id": row.id,
+            "before": row.before,
+            "after": row.after,
+            "surprise in bits": row.surprise,
+            "sum from the top": row.reached,
+            "read before": row.seen,
+            "cut off": row.cut,
+        }
+        for row in found.rows
+    ]
     with st.expander("The bars as a table"):
         st.dataframe(
-            frame,
+            rows,
             hide_index=True,
             alt="The tokens of the picture with their probabilities before and after the rule",
             column_config={n: st.column_config.NumberColumn(format="%.4f") for n in ("before", "after")},
         )
-        st.download_button(
-            "Save as CSV",
-            frame.to_csv(index=False).encode(),
-            "generation-step.csv",
-            "text/csv",
-            key=state.key("step.csv"),
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        download_csv(Table.from_records(rows), "generation-step", state.key("step.csv"))

@@ -1,4 +1,4 @@
-"""The numbers behind the texts: every step as a row, to read and to take away."""
+"""The numbers behind the texts: every step as a row, to read and to download."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import streamlit as st
 
 from core.language.tokens import visible
 from core.language.types import GenerationStep
+from core.table import Table
+from core.ui.export import download_csv
 
 NUMBERS = ("probability", "after the rules", "surprise in bits", "entropy in bits", "entropy after the rules")
 
@@ -37,27 +39,16 @@ def rows_of(name: str, steps: Sequence[GenerationStep]) -> list[dict[str, object
 
 
 def steps_expander(names: Sequence[str], texts: Sequence[Sequence[GenerationStep]], key: str) -> None:
-    """Every step of every text as a table, with a button that saves it as CSV."""
-    import pandas as pd
-
+    """Every step of every text as a table, with its download."""
     rows = [row for name, steps in zip(names, texts, strict=True) for row in rows_of(name, steps)]
     if not rows:
         return
-    frame = pd.DataFrame(rows)
     with st.expander("Every step as a table"):
         st.dataframe(
-            frame,
+            rows,
             hide_index=True,
             height=320,
             column_config={name: st.column_config.NumberColumn(format="%.4f") for name in NUMBERS},
             alt="Every step of every text with its probability, surprise and entropy",
         )
-        st.download_button(
-            "Save as CSV",
-            frame.to_csv(index=False).encode(),
-            "generation-steps.csv",
-            "text/csv",
-            key=key,
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        download_csv(Table.from_records(rows), "generation-steps", key)

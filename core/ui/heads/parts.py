@@ -13,21 +13,20 @@ import streamlit as st
 from core.attention import bertviz
 from core.attention.heads import MEANING, HeadScores
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
-from core.attention.views.export import to_csv, to_npz
+from core.attention.views.export import MAX_TABLE_ROWS, grids_table, head_table, map_table, to_npz
 from core.attention.views.packed import Bits
 from core.attention.views.svg import head_svg
 from core.figures import attention as figures
-from core.figures.taken import MOST_LINES, of_grids, of_map
+from core.ui.export import chart_menu, download_csv, download_html, download_npz, download_svg
 from core.ui.glossary import told
 from core.ui.page import plain
-from core.ui.takeaway import take_away
 
 Go = Callable[[int, int], None]
 """Opens a layer and a head (from 0); to be used as a callback."""
 
 KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Decoder to encoder", "query": "Query stream"}
 
-_PAGES: tuple[tuple[bertviz.View, str], ...] = (("head", "Head view (page)"), ("model", "Model view (page)"))
+_PAGES: tuple[tuple[bertviz.View, str], ...] = (("head", "head view"), ("model", "model view"))
 
 _TRY = {
     "encoder": "step through the heads of the first layers and look for lines beside the diagonal; then change a word "
@@ -101,14 +100,14 @@ def all_heads(
         alt=f"Thumbnails of {found.layers} layers with {found.heads} heads each; layer {layer + 1}, head {head + 1} is "
         "framed. The tab What the heads do has the same heads as numbers.",
     )
-    few = found.weights.size <= MOST_LINES
-    take_away(
+    few = found.weights.size <= MAX_TABLE_ROWS
+    chart_menu(
         f"{key}.all",
         f"attention-{found.kind}-all-heads",
         title=f"{name(found)}: all heads",
-        told=f"{found.layers} layers down, {found.heads} heads across; each up to its own largest weight."
+        alt=f"{found.layers} layers down, {found.heads} heads across; each up to its own largest weight."
         + ("" if few else " Its weights are too many for a table; the tab Download has them as a file."),
-        numbers=partial(of_map, found) if few else None,
+        table=partial(map_table, found) if few else None,
     )
     st.caption(
         "One thumbnail for each head, queries down and keys across; each is drawn up to its own largest weight. Click "
@@ -140,12 +139,12 @@ def roles(scores: HeadScores, *, key: str, theme: bertviz.Theme, go: Go) -> None
             config={"displayModeBar": False},
             alt=f"Score {name} of every head; the table below has the numbers.",
         )
-        take_away(
+        chart_menu(
             f"{key}.grid",
             "attention-scores",
             title=f"Score {name} of every head",
-            told=f"{MEANING[name].capitalize()}, layers down, heads across.",
-            numbers=partial(of_grids, scores.grids),
+            alt=f"{MEANING[name].capitalize()}, layers down, heads across.",
+            table=partial(grids_table, scores.grids),
         )
     with st.expander("As a table"):
         st.dataframe(
@@ -192,40 +191,18 @@ def downloads(
     """This head, all heads, and bertviz's views as pages that need no network; made only when asked for."""
     stem = f"{trace.checkpoint}-{found.kind}"
     title = f"{trace.checkpoint}, {name(found).lower()}, layer {layer + 1}, head {head + 1}"
+    one = f"{stem}-layer{layer + 1}-head{head + 1}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
-            "This picture (SVG)",
-            lambda: head_svg(found, layer, head, theme=theme, title=title).encode(),
-            f"{stem}-layer{layer + 1}-head{head + 1}.svg",
-            "image/svg+xml",
-            key=f"{key}.svg",
-            on_click="ignore",
-        )
-        st.download_button(
-            "This head (CSV)",
-            lambda: to_csv(found, layer, head),
-            f"{stem}-layer{layer + 1}-head{head + 1}.csv",
-            "text/csv",
-            key=f"{key}.csv",
-            on_click="ignore",
-        )
-        st.download_button(
-            "All numbers (npz)",
-            lambda: to_npz(trace),
-            f"{trace.checkpoint}-attention.npz",
-            "application/octet-stream",
-            key=f"{key}.npz",
-            on_click="ignore",
-        )
+        download_svg(lambda: head_svg(found, layer, head, theme=theme, title=title).encode(), one, f"{key}.svg")
+        download_csv(partial(head_table, found, layer, head), one, f"{key}.csv")
+        download_npz(lambda: to_npz(trace), f"{trace.checkpoint}-attention", f"{key}.npz", of="all heads")
         bits: Bits = 16 if st.session_state.get(f"{key}.bits") else 8
-        for view, label in _PAGES:
-            st.download_button(
-                label,
+        for view, of in _PAGES:
+            download_html(
                 partial(_standalone, trace, view, found.kind, layer, head, theme, bits),
-                f"{stem}-{view}-view.html",
-                "text/html",
-                key=f"{key}.{view}",
-                on_click="ignore",
+                f"{stem}-{view}-view",
+                f"{key}.{view}",
+                of=of,
             )
         st.checkbox(
             "16 bits",
@@ -235,7 +212,7 @@ def downloads(
         )
     st.caption(
         "The camera above the heat map saves it as PNG. The pages are bertviz's views; each is one file that works "
-        "without a network. The npz file holds the weights of all layers and heads as 32-bit numbers, the pages hold "
+        "without a network. The NPZ file holds the weights of all layers and heads as 32-bit numbers, the pages hold "
         "them in 256 steps, or in 65,536."
     )
 

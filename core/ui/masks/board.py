@@ -18,8 +18,8 @@ HTML = """
   <svg tabindex="0" role="application" aria-describedby="keys"></svg>
   <div class="foot">
     <output role="status" aria-live="polite"></output>
-    <button type="button" class="svg">Save SVG</button>
-    <button type="button" class="png">Save PNG</button>
+    <button type="button" class="svg">Download SVG</button>
+    <button type="button" class="png">Download PNG</button>
   </div>
   <span id="keys" hidden>Arrow keys move, Home and End go to the ends of a row, Enter or Space turns a cell over.</span>
 </div>

@@ -13,6 +13,8 @@ from core.attention.masks.board import Board
 from core.attention.masks.kinds import KINDS
 from core.attention.masks.told import lines, published, told
 from core.attention.masks.words import Choice, read, write
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.glossary import told as said
 from core.ui.links import PageState
 from core.ui.text_table import TextTable, text_table
@@ -44,15 +46,7 @@ def count(choice: Choice, board: Board, state: PageState) -> None:
     counted += _published(choice)
     rows = [_row(*one) for one in counted]
     text_table(TextTable(_HEADINGS, rows, "Scores that the mask leaves", _WIDTHS, numeric=(1, 2, 3, 4)))
-    st.download_button(
-        "Save as CSV",
-        _csv(counted),
-        f"mask-scores-{write(choice)}.csv",
-        "text/csv",
-        key=state.key("masks.count.csv"),
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    download_csv(_counts_table(counted), f"mask-scores-{write(choice)}", state.key("masks.count.csv"))
     full = board.axes.square and choice.layout == "text"
     said(
         "**Try** a mask that keeps to a window, and compare its share at 512 and at 4,096 tokens."
@@ -87,10 +81,8 @@ def _published(choice: Choice) -> list[tuple[str, Axes, int]]:
     ]
 
 
-def _csv(counted: Sequence[tuple[str, Axes, int]]) -> bytes:
+def _counts_table(counted: Sequence[tuple[str, Axes, int]]) -> Table:
     """The numbers of the table, whole and ungrouped."""
-    import pandas as pd
-
     rows = [
         {
             "mask": name,
@@ -102,7 +94,7 @@ def _csv(counted: Sequence[tuple[str, Axes, int]]) -> bytes:
         }
         for name, axes, number in counted
     ]
-    return bytes(pd.DataFrame(rows).to_csv(index=False).encode())
+    return Table.from_records(rows)
 
 
 def _text(tokens: int, padded: int) -> Axes:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from core.attention.masks.axes import split
-from core.attention.masks.board import Board, lay, to_csv
+from core.attention.masks.board import Board, lay, mask_table
 from core.attention.masks.told import told
 from core.attention.masks.words import Choice, write
 from core.language.text import clean
+from core.ui.export import download_csv
 from core.ui.glossary import told as said
 from core.ui.links import PageState
 from core.ui.masks.about import about
@@ -38,7 +39,7 @@ def masks(state: PageState) -> None:
     with left:
         label = f"{choice.title()}: {board.count} of {board.allowed.size} pairs are allowed"
         mask_board(board, key=key, label=label, accent=COLOUR, file=f"mask-{write(choice)}")
-        _take_away(choice, board, key, state)
+        _edits_and_download(choice, board, key, state)
     with right:
         about(choice, board)
     _try(choice)
@@ -68,7 +69,7 @@ def _flips(choice: Choice, shape: tuple[int, int], key: str, state: PageState) -
     return state.integers("flips") if clicked is None else clicked
 
 
-def _take_away(choice: Choice, board: Board, key: str, state: PageState) -> None:
+def _edits_and_download(choice: Choice, board: Board, key: str, state: PageState) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Undo edits",
@@ -78,14 +79,11 @@ def _take_away(choice: Choice, board: Board, key: str, state: PageState) -> None
             disabled=not board.flips,
             help="Turn every cell back that was changed by hand",
         )
-        st.download_button(
-            "This mask (CSV)",
-            to_csv(board),
-            f"mask-{write(choice)}.csv",
-            "text/csv",
-            key=state.key("masks.csv"),
-            on_click="ignore",
-            help="1 where the row may look at the column",
+        download_csv(
+            mask_table(board),
+            f"mask-{write(choice)}",
+            state.key("masks.csv"),
+            tip="1 where the row may attend to the column",
         )
 
 

@@ -9,13 +9,14 @@ import streamlit as st
 
 from core.language.losses import Losses, PlaceLoss
 from core.objectives.shares import DRAWS
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.links import PageState
 from core.ui.objectives.entry import Entry, Given, Share, Stage
 from core.ui.objectives.given import given, style
 from core.ui.objectives.picture import DONE, shown
 from core.ui.page import accent
-from core.ui.saved import as_csv, save_csv
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
@@ -97,8 +98,10 @@ def _shares(entry: Entry, asked: Given, state: PageState) -> None:
                 numeric=(1, 2),
             )
         )
-        save_csv(
-            [{"what": s.name, "here": s.found, "published": s.published, "unit": s.unit} for s in found],
+        download_csv(
+            Table.from_records(
+                [{"what": s.name, "here": s.found, "published": s.published, "unit": s.unit} for s in found]
+            ),
             f"{entry.slug}-proportions",
             f"csv.shares.{entry.slug}",
         )
@@ -133,14 +136,7 @@ def _table(entry: Entry, stages: Sequence[Stage], answers: Sequence[Losses], sta
             },
             alt=f"{entry.name}: every place with its target and its loss",
         )
-        st.download_button(
-            "Download as CSV",
-            as_csv(found),
-            f"{entry.slug}.csv",
-            "text/csv",
-            key=state.key(f"csv.{entry.slug}"),
-            on_click="ignore",
-        )
+        download_csv(Table.from_records(found), entry.slug, state.key(f"csv.{entry.slug}"))
 
 
 def _at(answers: Sequence[Losses], index: int) -> Losses:

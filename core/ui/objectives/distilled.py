@@ -8,11 +8,12 @@ import streamlit as st
 from core.figures.distillation import soft_alt, soft_bars
 from core.objectives import distillation, masked
 from core.objectives.example import Example
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.objectives import live, live_pairs
 from core.ui.objectives.entry import Entry, Given, Number, Stage
 from core.ui.page import accent, plain
-from core.ui.saved import save_csv
 from core.ui.text_table import TextTable, text_table
 
 TEACHER, STUDENT = "atlas-bert", "atlas-distilbert"
@@ -73,8 +74,13 @@ def _losses(given: Given, stages: tuple[Stage, ...]) -> None:
     text_table(
         TextTable(("Loss", "Mean, nats", "Weight", "Weighted"), rows, "The three losses", (46, 18, 18, 18), (1, 2, 3))
     )
-    save_csv(
-        [{"loss": n, "mean": m, "weight": w, "weighted": w * m} for n, m, w in zip(names, means, weights, strict=True)],
+    download_csv(
+        Table.from_records(
+            [
+                {"loss": n, "mean": m, "weight": w, "weighted": w * m}
+                for n, m, w in zip(names, means, weights, strict=True)
+            ]
+        ),
         "distillation-losses",
         f"distillation.csv.{given.seed}",
     )

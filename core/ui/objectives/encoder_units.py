@@ -7,13 +7,14 @@ import numpy as np
 from core.errors import InputUnusable
 from core.objectives import knowledge, spans, whole_words
 from core.objectives.shares import tally
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.objectives import live
 from core.ui.objectives.bank import LONG_WORDS, NAMES, STORY
 from core.ui.objectives.encoders import FORMULA, RATE, SYMBOLS, fates
 from core.ui.objectives.entry import Entry, Given, Line, Number, Option, Share, Stage
 from core.ui.objectives.given import style
 from core.ui.objectives.picture import shown
-from core.ui.saved import save_csv
 from core.ui.text_table import TextTable, text_table
 
 _LENGTHS = 4_000
@@ -78,17 +79,19 @@ def _borders(given: Given, stages: tuple[Stage, ...]) -> None:
                 (24, 28, 48),
             )
         )
-        save_csv(
-            [
-                {
-                    "target": cells[b.place].target,
-                    "place": b.place,
-                    "left border": cells[b.left].token,
-                    "right border": cells[b.right].token,
-                    "distance": b.distance,
-                }
-                for b in spans.boundaries(stages[0].example)
-            ],
+        download_csv(
+            Table.from_records(
+                [
+                    {
+                        "target": cells[b.place].target,
+                        "place": b.place,
+                        "left border": cells[b.left].token,
+                        "right border": cells[b.right].token,
+                        "distance": b.distance,
+                    }
+                    for b in spans.boundaries(stages[0].example)
+                ]
+            ),
             "span-borders",
             f"spans.csv.{given.seed}",
         )

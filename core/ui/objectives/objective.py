@@ -13,6 +13,7 @@ from core import checkpoints
 from core.language.guesses import MAX_CHARS
 from core.language.losses import BITS, Losses
 from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered
+from core.ui.export import download_html, heading, html_page
 from core.ui.glossary import told
 from core.ui.links import PageState
 from core.ui.objectives import controls
@@ -26,7 +27,6 @@ from core.ui.objectives.hide import asking, judges, open_targets
 from core.ui.objectives.hide import covered as hide
 from core.ui.objectives.picture import picture
 from core.ui.page import accent, plain, sentences
-from core.ui.saved import heading, save_html
 
 _FEW = 6
 """More targets than that get a wider box for the guess."""
@@ -74,7 +74,7 @@ def objective(state: PageState) -> None:
         seen = [replace(stage, example=hide(stage.example)) for stage in _untold(stages)] if covered else stages
         drawn = _draw(entry, asked, seen, () if covered else answers, unit, covered)
         title = entry.name if covered else f"{entry.name}: {asked.text}"
-        save_html(title, drawn, entry.slug, state.key(f"html.{entry.slug}"))
+        download_html(html_page(title, drawn), entry.slug, state.key(f"html.{entry.slug}"))
         if entry.total is not None and answers and not covered:
             st.markdown(plain(entry.total(answers)))
         if entry.more is not None and not covered:

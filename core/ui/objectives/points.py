@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 
@@ -14,12 +12,13 @@ from numpy.typing import NDArray
 from core.figures.contrastive import matrix, matrix_alt, matrix_table
 from core.objectives import contrastive
 from core.objectives.contrastive import Loss
+from core.table import Table
+from core.ui.export import download_csv, download_svg
 from core.ui.glossary import told
 from core.ui.links import PageState, instead, within
 from core.ui.objectives.circle import Key, Point, Shape, circle, moved
 from core.ui.objectives.circle_svg import circle_svg
 from core.ui.objectives.controls import choose_seed
-from core.ui.saved import save_svg
 
 LOSSES = {"clip": "Image and text", "supervised": "By class"}
 MOST = {"clip": 6, "supervised": 12}
@@ -114,7 +113,7 @@ def points(state: PageState) -> None:
         slot = _slot(kind, count, seed, state)
         picture = _circle(kind, angles, loss, count, slot)
         _buttons(kind, angles, count, seed, slot, state)
-        save_svg(picture, "points", state.key("points.svg"))
+        download_svg(picture, "points", state.key("points.svg"))
     with right:
         _maps(kind, loss, count, state)
     formula, symbols, paper, said = TEXTS[kind]
@@ -288,10 +287,4 @@ def _maps(kind: str, loss: Loss, count: int, state: PageState) -> None:
     table = matrix_table(loss.similarity, loss.probability, rows, columns, wanted)
     with st.expander("As a table"):
         st.dataframe(table, hide_index=True, alt="Every pair with its cosine and its probability")
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(table[0]))
-        writer.writeheader()
-        writer.writerows(table)
-        st.download_button(
-            "CSV", text.getvalue(), "contrastive.csv", "text/csv", key=state.key("points.csv"), on_click="ignore"
-        )
+        download_csv(Table.from_records(table), "contrastive", state.key("points.csv"))

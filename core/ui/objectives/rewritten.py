@@ -9,9 +9,10 @@ import streamlit as st
 
 from core.language.sentences import sentences
 from core.objectives import denoising, gaps, sentinels
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.objectives import live_pairs
 from core.ui.objectives.entry import Entry, Given, Number, Option, Several, Stage
-from core.ui.saved import save_csv
 from core.ui.text_table import TextTable, text_table
 
 DAMAGES = {
@@ -84,11 +85,13 @@ def _scores(given: Given, stages: tuple[Stage, ...]) -> None:
         for number, (part, score) in enumerate(zip(sentences(given.text), found, strict=True))
     ]
     text_table(TextTable(("Sentence", "ROUGE1-F1", ""), rows, "Every sentence with its score", (66, 17, 17), (1,)))
-    save_csv(
-        [
-            {"sentence": part, "ROUGE1-F1": score, "taken out": number in chosen}
-            for number, (part, score) in enumerate(zip(sentences(given.text), found, strict=True))
-        ],
+    download_csv(
+        Table.from_records(
+            [
+                {"sentence": part, "ROUGE1-F1": score, "taken out": number in chosen}
+                for number, (part, score) in enumerate(zip(sentences(given.text), found, strict=True))
+            ]
+        ),
         "gap-sentences",
         f"gaps.csv.{given.seed}",
     )

@@ -11,10 +11,11 @@ import streamlit as st
 from core.figures.predictions import percent
 from core.language.round_answers import Answer
 from core.language.rounds import LENGTH, Kind, Question
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.links import PageState
 from core.ui.objectives.round_question import LETTERS, model_said, said, written
 from core.ui.page import plain
-from core.ui.saved import as_csv
 from core.ui.text_table import TextTable, text_table
 
 _STYLE = """<style>
@@ -96,14 +97,7 @@ def finish(rows: Sequence[Row], name: str, kind: Kind, seed: int, state: PageSta
             (5, 41, 20, 16, 18),
         )
     )
-    st.download_button(
-        "Download as CSV",
-        as_csv(found),
-        f"round-{kind}-{seed}.csv",
-        "text/csv",
-        key=state.key("rounds.csv"),
-        on_click="ignore",
-    )
+    download_csv(Table.from_records(found), f"round-{kind}-{seed}", state.key("rounds.csv"))
 
 
 def _told(number: int, row: Row) -> dict[str, object]:

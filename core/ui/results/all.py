@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from core.catalogue.results import COLUMNS, Result, citation, name, paper, results
+from core.table import Cell, Table
+from core.ui.export import download_csv
 from core.ui.links import PageState
 from core.ui.notices import informed, warned
 from core.ui.results.frame import ResultsView, datasets, papers, splits, systems
@@ -40,14 +40,7 @@ def all_figures(view: ResultsView) -> None:
         informed("No figure fits all four choices. Set one of them back to “all”.")
         return
     result_table(kept[(number - 1) * PAGE : number * PAGE], caption="Figures as papers print them")
-    st.download_button(
-        f"Download {len(kept):,} figures as CSV",
-        as_csv(kept),
-        file_name="results.csv",
-        mime="text/csv",
-        key=state.key("csv"),
-        on_click="ignore",
-    )
+    download_csv(figures_table(kept), "results", state.key("csv"))
 
 
 def filtered(found: Sequence[Result], wanted: dict[str, str | None]) -> list[Result]:
@@ -62,39 +55,36 @@ def filtered(found: Sequence[Result], wanted: dict[str, str | None]) -> list[Res
     ]
 
 
-def as_csv(rows: Sequence[Result]) -> str:
+def figures_table(rows: Sequence[Result]) -> Table:
     """The figures in the columns of the data files, with the title and the address of what was read."""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow((*COLUMNS, "source title", "source address"))
-    for row in rows:
-        measure, read = row.measure, citation(row.source)
-        lines.writerow(
-            (
-                row.system,
-                row.variant,
-                row.size,
-                row.parameters or "",
-                row.counted,
-                measure.dataset,
-                measure.split,
-                measure.metric,
-                measure.unit,
-                row.printed,
-                "yes" if measure.higher else "no",
-                row.paper,
-                row.version,
-                row.place,
-                row.source,
-                row.evidence,
-                ";".join(row.also),
-                "yes" if row.disagrees else "",
-                row.note,
-                read.title,
-                read.url or "",
-            )
-        )
-    return text.getvalue()
+    return Table((*COLUMNS, "source title", "source address"), tuple(map(_figure, rows)))
+
+
+def _figure(row: Result) -> tuple[Cell, ...]:
+    measure, read = row.measure, citation(row.source)
+    return (
+        row.system,
+        row.variant,
+        row.size,
+        row.parameters or None,
+        row.counted,
+        measure.dataset,
+        measure.split,
+        measure.metric,
+        measure.unit,
+        row.printed,
+        "yes" if measure.higher else "no",
+        row.paper,
+        row.version,
+        row.place,
+        row.source,
+        row.evidence,
+        ";".join(row.also),
+        "yes" if row.disagrees else "",
+        row.note,
+        read.title,
+        read.url,
+    )
 
 
 def _filter(

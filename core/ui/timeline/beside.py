@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
 from core.figures.lineage import Entry, family, leap, middle, tops
 from core.figures.numbers import short
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.glossary import Linker, linking, noted, plain_terms
 from core.ui.page import BRANCH_TITLES, plain
 from core.ui.text_table import Link, Part, Row, TextTable, text_table
@@ -123,38 +123,30 @@ def same_as_table(view: TimelineView) -> None:
         text_table(
             TextTable(headings, rows, "The systems of the picture, oldest first", widths=(18, 11, 13, 14, 12, 32))
         )
-        st.download_button(
-            "Save as CSV",
-            as_csv(view.seen),
-            file_name="transformer-family.csv",
-            mime="text/csv",
-            key=view.state.key("csv"),
-            on_click="ignore",
-        )
+        download_csv(family_table(view.seen), "family", view.state.key("csv"))
 
 
-def as_csv(shown: Iterable[Entry]) -> str:
-    """The rows of ``shown`` as CSV with a heading line; sizes in full."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for entry in shown:
-        writer.writerow(
-            [
+def family_table(shown: Iterable[Entry]) -> Table:
+    """The rows of ``shown``; sizes in full."""
+    return Table(
+        COLUMNS,
+        tuple(
+            (
                 entry.slug,
                 entry.name,
                 entry.year,
                 entry.month,
                 entry.organisation,
-                entry.branch or "",
+                entry.branch,
                 " ".join(entry.branches[1:]),
-                entry.parent or "",
-                entry.smallest or "",
-                entry.largest or "",
+                entry.parent,
+                entry.smallest or None,
+                entry.largest or None,
                 entry.change,
-            ]
-        )
-    return out.getvalue()
+            )
+            for entry in shown
+        ),
+    )
 
 
 def _linked(entry: Entry, text: str) -> Part:

@@ -30,8 +30,8 @@ HTML = """
     <button type="button" class="play"></button>
     <input type="range" aria-label="Show the family up to" />
     <output></output>
-    <span class="saves"><button type="button" class="svg">Save SVG</button>
-      <button type="button" class="png">Save PNG</button></span>
+    <span class="saves"><button type="button" class="svg">Download SVG</button>
+      <button type="button" class="png">Download PNG</button></span>
   </div>
   <div class="picture"></div>
   <div class="list"></div>

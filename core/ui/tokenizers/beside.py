@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.language.tokens import visible
+from core.table import Table
 from core.tokenizers.cut import Cut
 from core.tokenizers.known import FAMILIES
 from core.tokenizers.lost import lost
 from core.tokenizers.text import whole
-from core.ui.calculators.parts import take_away
+from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.text_table import Row, TextTable, text_table
 from core.ui.tokenizers.parts import choose_shown, cut_once, inner, label, one_of, text_box
@@ -77,7 +78,7 @@ def _counts(view: TokenizersView, cuts: list[Cut]) -> None:
         }
         for one in cuts
     ]
-    take_away(view.state, raw, "token-counts")
+    download_csv(Table.from_records(raw), "token-counts", view.state.key("csv.token-counts"))
 
 
 def _pieces(view: TokenizersView, cuts: list[Cut]) -> None:
@@ -105,7 +106,7 @@ def _pieces(view: TokenizersView, cuts: list[Cut]) -> None:
     ]
     st.dataframe(raw, hide_index=True, alt=f"Every piece of the text: {label(by)}")
     st.caption(f"The ids give back: “{_plain(chosen.decoded)}”")
-    take_away(view.state, raw, "pieces")
+    download_csv(Table.from_records(raw), "pieces", view.state.key("csv.pieces"))
 
 
 def _readers(view: TokenizersView) -> None:

@@ -8,9 +8,11 @@ import streamlit as st
 
 from core.figures import segmentation as figures
 from core.language.types import Token
+from core.table import Table
 from core.tokenizers import bpe
 from core.tokenizers.known import Known, end_of_word, ranks
-from core.ui.calculators.parts import dark, take_away
+from core.ui.calculators.parts import dark
+from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.tokenizers.parts import formula_of
 from core.ui.tokenizers.runs import draw, run
@@ -63,7 +65,7 @@ def joins_of(view: TokenizersView, one: Known, word: str) -> None:
     ]
     if raw:
         st.dataframe(raw, hide_index=True, alt="Every join in order")
-        take_away(state, raw, "joins")
+        download_csv(Table.from_records(raw), "joins", state.key("csv.joins"))
     else:
         st.caption(f"No two neighbours of this word stand in the list of joins: it stays in single {units}.")
     if one.family == "letter-bpe":

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 import streamlit as st
 
 from core.figures.vocabulary import Dots, dots
+from core.table import Table
 from core.tokenizers.languages import MEASURES, Measure, languages, measured
-from core.ui.calculators.parts import dark, take_away
+from core.ui.calculators.parts import dark
+from core.ui.export import download_csv
 from core.ui.glossary import noted, told
 from core.ui.tokenizers.parts import choose_shown, cut_once, formula_of, label
 from core.ui.tokenizers.runs import block, draw
@@ -92,6 +94,6 @@ def by_language(view: TokenizersView) -> None:
     ]
     with st.expander("Every number"):
         st.dataframe(raw, hide_index=True, alt="Tokens of the same text by language and tokeniser")
-        take_away(state, raw, "languages")
+        download_csv(Table.from_records(raw), "languages", state.key("csv.languages"))
         st.caption("Two sentences written and translated for this page; with so little text a dot is a hint.")
     formula_of("length")

@@ -12,10 +12,12 @@ import streamlit as st
 from core.figures import segmentation as figures
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.types import Token
+from core.table import Table
 from core.tokenizers import unigram
 from core.tokenizers.known import Known, scores
 from core.tokenizers.unigram import Lattice, Path
-from core.ui.calculators.parts import dark, take_away
+from core.ui.calculators.parts import dark
+from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.text_table import Row, TextTable, text_table
 from core.ui.tokenizers.parts import formula_of
@@ -64,7 +66,7 @@ def lattice_of(view: TokenizersView, one: Known, word: str) -> None:
     ]
     with st.expander("The best cuts as a table"):
         st.dataframe(raw, hide_index=True, alt="The best cuts with their probabilities")
-        take_away(state, raw, "cuts")
+        download_csv(Table.from_records(raw), "cuts", state.key("csv.cuts"))
     formula_of("unigram")
     with st.expander("Draw cuts by chance", expanded=state.values.get("alpha") not in (None, 1.0)):
         _draws(state, found)
@@ -118,7 +120,7 @@ def _draws(state: PageState, found: Lattice) -> None:
         {"cut": _name(path), "drawn": count, "of": _DRAWN, "probability": exp(alpha * path.score - whole)}
         for path, count in drawn.most_common()
     ]
-    take_away(state, raw, "cuts-drawn")
+    download_csv(Table.from_records(raw), "cuts-drawn", state.key("csv.cuts-drawn"))
 
 
 def _tokens(path: Path) -> list[Token]:

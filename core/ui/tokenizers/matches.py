@@ -8,10 +8,12 @@ import streamlit as st
 
 from core.figures import segmentation as figures
 from core.language.types import Token
+from core.table import Table
 from core.tokenizers import wordpiece
 from core.tokenizers.cut import unknown_piece
 from core.tokenizers.known import Known, engine
-from core.ui.calculators.parts import dark, take_away
+from core.ui.calculators.parts import dark
+from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.page import plain
 from core.ui.tokenizers.parts import formula_of
@@ -60,5 +62,5 @@ def matches_of(view: TokenizersView, one: Known, word: str) -> None:
     if raw:
         with st.expander("Every look as a table"):
             st.dataframe(raw, hide_index=True, alt="Every look into the vocabulary")
-            take_away(state, raw, "tries")
+            download_csv(Table.from_records(raw), "tries", state.key("csv.tries"))
     formula_of("wordpiece")

@@ -10,10 +10,12 @@ from core.figures.bytewise import token_bars
 from core.figures.segmentation import ACCENT
 from core.language.bytewise import Cut as Pair
 from core.language.noise import PUBLISHED, RATES, Noise, noisy
+from core.table import Table
 from core.tokenizers.cut import Cut
 from core.tokenizers.known import Known
 from core.tokenizers.text import whole
-from core.ui.calculators.parts import cited, dark, take_away
+from core.ui.calculators.parts import cited, dark
+from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.text_table import Row, TextTable, text_table
 from core.ui.tokenizers.parts import choose_shown, citation, cut_once, label, text_box
@@ -155,7 +157,7 @@ def _all_kinds(state: PageState, text: str, seed: int, shown: tuple[Known, ...])
     headings = ("Noise", *(label(one) for one in shown))
     numeric = tuple(range(1, len(shown) + 1))
     text_table(TextTable(headings, rows, "Growth by noise", (24, *[width] * len(shown)), numeric=numeric))
-    take_away(state, raw, "noise")
+    download_csv(Table.from_records(raw), "noise", state.key("csv.noise"))
 
 
 def _pair(one: Known, before: Cut, after: Cut) -> Pair:

@@ -1,4 +1,4 @@
-"""What several sections share: the text with its samples, the choice of tokenisers, formulas, tables to take away."""
+"""What several sections share: the text with its samples, the choice of tokenisers, formulas."""
 
 from __future__ import annotations
 

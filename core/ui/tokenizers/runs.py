@@ -16,7 +16,7 @@ from core.language.types import Token
 from core.tokenizers.cut import Cut
 from core.tokenizers.known import FAMILIES
 from core.tokenizers.lost import lost
-from core.ui.saved import save_html
+from core.ui.export import download_html, html_page
 
 _TIGHT = ("bytes", "characters")
 DRAWN = 400
@@ -51,7 +51,7 @@ def draw(parts: Sequence[str], *, key: str = "", title: str = "") -> None:
     """Show runs that :func:`run` or :func:`block` wrote; with a ``key``, and a button that saves them under a title."""
     st.html(STYLE + "".join(parts))
     if key:
-        save_html(title, [STYLE, *parts], "runs", key)
+        download_html(html_page(title, [STYLE, *parts]), "runs", key)
 
 
 def block(cut: Cut) -> str:

@@ -9,8 +9,10 @@ import streamlit as st
 from core.figures.numbers import in_words, percent
 from core.figures.vocabulary import Bar
 from core.figures.vocabulary import shares as bars
+from core.table import Table
 from core.tokenizers.share import Share, shares
-from core.ui.calculators.parts import dark, switch, take_away
+from core.ui.calculators.parts import dark, switch
+from core.ui.export import download_csv
 from core.ui.glossary import noted, told
 from core.ui.page import base_path
 from core.ui.text_table import Link, Row, TextTable, text_table
@@ -79,7 +81,7 @@ def share(view: TokenizersView) -> None:
             }
             for one in found
         ]
-        take_away(state, raw, "vocabulary-share")
+        download_csv(Table.from_records(raw), "vocabulary-share", state.key("csv.vocabulary-share"))
     noted(
         "Counted from the same module trees as everywhere here. A tree without a scoring head (BERT’s trunk, for "
         "one) has nothing to untie. Vectors of positions, segments and image tokens are not the vocabulary’s."

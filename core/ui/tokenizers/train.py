@@ -10,10 +10,12 @@ import streamlit as st
 from core.figures.vocabulary import growth
 from core.language.tokens import visible
 from core.language.types import Token
+from core.table import Table
 from core.tokenizers.samples import TALE, TALE_TEST
 from core.tokenizers.text import whole
 from core.tokenizers.train import MOST_TEXT, Kind, Piece, Trained, train, words_of
-from core.ui.calculators.parts import dark, take_away
+from core.ui.calculators.parts import dark
+from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.links import within
 from core.ui.tokenizers.parts import formula_of, inner
@@ -133,7 +135,7 @@ def _at_each_size(state: PageState, found: Trained, sentence: Sequence[str], siz
             for piece in pieces
         ]
     draw(parts)
-    take_away(state, raw, "sizes")
+    download_csv(Table.from_records(raw), "sizes", state.key("csv.sizes"))
 
 
 def _learnt(state: PageState, found: Trained, size: int) -> None:
@@ -176,7 +178,7 @@ def _learnt(state: PageState, found: Trained, size: int) -> None:
         st.caption("Nothing was joined: no pair of signs occurs twice.")
         return
     st.dataframe(raw, hide_index=True, alt="What was learnt, in order")
-    take_away(state, raw, "learnt")
+    download_csv(Table.from_records(raw), "learnt", state.key("csv.learnt"))
 
 
 def _how(found: Trained) -> None:

@@ -13,7 +13,8 @@ from core.errors import AtlasError
 from core.figures import depth
 from core.figures.curves import mixed
 from core.figures.vectors import ink
-from core.ui.calculators.parts import take_away
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.glossary import noted, told
 from core.ui.heads.pictures import saved_as
 from core.ui.notices import informed
@@ -198,7 +199,7 @@ def _drawn(found: Found, measure: str, less: bool, state: PageState) -> None:
         text_table(
             TextTable(("Model", *ticks), rows, title, (28, *[share] * len(ticks)), tuple(range(1, len(ticks) + 1)))
         )
-        take_away(state, _rows(found), "contextual")
+        download_csv(Table.from_records(_rows(found)), "contextual", state.key("csv.contextual"))
 
 
 def _rows(found: Found) -> list[dict[str, object]]:
@@ -234,13 +235,15 @@ def _words(found: Found, state: PageState) -> None:
         "change most, though they have no senses to choose from: what changes them is the company they keep. See "
         "whether that holds here, model by model."
     )
-    take_away(
-        state,
-        [
-            {"model": slug, "word": word, "sentences": count} | {f"layer {i}": v for i, v in enumerate(values)}
-            for word, count, values in kept.words(slug)
-        ],
+    download_csv(
+        Table.from_records(
+            [
+                {"model": slug, "word": word, "sentences": count} | {f"layer {i}": v for i, v in enumerate(values)}
+                for word, count, values in kept.words(slug)
+            ]
+        ),
         f"{slug}-words",
+        state.key(f"csv.{slug}-words"),
     )
 
 

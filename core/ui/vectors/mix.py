@@ -11,7 +11,8 @@ import streamlit as st
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import strips
 from core.figures import vectors as pictures
-from core.ui.calculators.parts import take_away
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.glossary import terms, told
 from core.ui.heads.pictures import saved_as
 from core.ui.links import instead
@@ -259,14 +260,16 @@ def _wanted(spec: CheckpointSpec, state: PageState) -> None:
         "experiment: other layers, four small tasks, few words. Shares differ between tasks as one would hope; a mix "
         "is seldom much better than its best layer, and so few words can make it worse."
     )
-    take_away(
-        state,
-        [
-            {"task": task, "layer": layer, "share": share, "alone": alone, "mix": one.accuracy, "gamma": one.gamma}
-            for task, one in tasks.items()
-            for layer, (share, alone) in enumerate(zip(one.weights, one.alone, strict=True))
-        ],
+    download_csv(
+        Table.from_records(
+            [
+                {"task": task, "layer": layer, "share": share, "alone": alone, "mix": one.accuracy, "gamma": one.gamma}
+                for task, one in tasks.items()
+                for layer, (share, alone) in enumerate(zip(one.weights, one.alone, strict=True))
+            ]
+        ),
         f"{spec.slug}-mix",
+        state.key(f"csv.{spec.slug}-mix"),
     )
 
 

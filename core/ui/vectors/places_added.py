@@ -10,7 +10,8 @@ import streamlit as st
 from core import session
 from core.figures import depth, strips
 from core.figures.vectors import COLOURS
-from core.ui.calculators.parts import take_away
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.heads.pictures import saved_as
 from core.ui.notices import informed
@@ -174,13 +175,15 @@ def _drawn(table: Numbers, picture: str, named: tuple[str, str], state: PageStat
             alt=f"Mean cosine of two places by distance: {_said(means)}.",
         )
         st.caption(f"Mean cosine at a distance: {_said(means)}.")
-        take_away(
-            state,
-            [
-                {"distance": d, "mean cosine": f"{mean:.5f}", "standard deviation": f"{spread:.5f}"}
-                for d, (mean, spread) in enumerate(zip(means, spreads, strict=True))
-            ],
+        download_csv(
+            Table.from_records(
+                [
+                    {"distance": d, "mean cosine": f"{mean:.5f}", "standard deviation": f"{spread:.5f}"}
+                    for d, (mean, spread) in enumerate(zip(means, spreads, strict=True))
+                ]
+            ),
             "places-by-distance",
+            state.key("csv.places-by-distance"),
         )
 
 

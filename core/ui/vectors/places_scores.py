@@ -10,7 +10,8 @@ import streamlit as st
 from core import session
 from core.figures import depth, strips
 from core.figures.vectors import COLOURS
-from core.ui.calculators.parts import take_away
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.glossary import terms, told
 from core.ui.heads.pictures import saved_as
 from core.ui.links import within
@@ -178,14 +179,16 @@ def _heads(found: ByDistance, layer: int, name: str, colour: str, kind: str, sta
             f"Head {head} adds most, {row.max():.2f}, at distance {distances[int(row.argmax())]} and least, "
             f"{row.min():.2f}, at {distances[int(row.argmin())]}{said}."
         )
-        take_away(
-            state,
-            [
-                {"head": h + 1, "distance": d, "mean": f"{means[h, at]:.5f}", "deviation": f"{spreads[h, at]:.5f}"}
-                for h in range(heads)
-                for at, d in zip(known, distances, strict=True)
-            ],
+        download_csv(
+            Table.from_records(
+                [
+                    {"head": h + 1, "distance": d, "mean": f"{means[h, at]:.5f}", "deviation": f"{spreads[h, at]:.5f}"}
+                    for h in range(heads)
+                    for at, d in zip(known, distances, strict=True)
+                ]
+            ),
             "distance",
+            state.key("csv.distance"),
         )
 
 
@@ -269,4 +272,8 @@ def linear(view: VectorsView) -> None:
         "Press et al., Train Short, Test Long (2021, [arXiv 2108.12409](https://arxiv.org/abs/2108.12409)). *Read: "
         "notes on the paper by others, and the library's code of BLOOM, which has the same slopes (tested).*"
     )
-    take_away(state, [{"head": h + 1, "slope": f"{slope:.8f}"} for h, slope in enumerate(found)], "alibi")
+    download_csv(
+        Table.from_records([{"head": h + 1, "slope": f"{slope:.8f}"} for h, slope in enumerate(found)]),
+        "alibi",
+        state.key("csv.alibi"),
+    )

@@ -10,7 +10,8 @@ import streamlit as st
 from core import session
 from core.figures import depth, strips
 from core.figures.vectors import COLOURS
-from core.ui.calculators.parts import take_away
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.heads.pictures import saved_as
 from core.ui.links import within
@@ -97,10 +98,12 @@ def rotary(view: VectorsView) -> None:
             "at 256.",
         )
         st.caption("A query and a key that are equal before the turns, with all pairs of one length.")
-        take_away(
-            state,
-            [{"distance": int(d), "cosine": f"{value:.5f}"} for d, value in zip(distances, alike, strict=True)],
+        download_csv(
+            Table.from_records(
+                [{"distance": int(d), "cosine": f"{value:.5f}"} for d, value in zip(distances, alike, strict=True)]
+            ),
             "rotary",
+            state.key("csv.rotary"),
         )
     told(
         "**Try** a larger base: the slow pairs turn slower, so that far words stay distinguishable. **Notice** below "

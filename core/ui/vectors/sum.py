@@ -11,8 +11,9 @@ from core import session
 from core.attention.tokens import label, short
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import strips
-from core.ui.calculators.parts import take_away
+from core.table import Table
 from core.ui.chips import token_chips
+from core.ui.export import download_csv
 from core.ui.glossary import noted, told
 from core.ui.heads.pictures import saved_as
 from core.ui.text_table import TextTable, text_table
@@ -112,7 +113,7 @@ def _grid(found: Sums, number: str, spec: CheckpointSpec, state: PageState) -> N
         alt=f"{SHOWN[number]} of each part, token by token. {_means(found)}",
     )
     st.caption(f"{SHOWN[number]}: {_MEANS[number]}. {_means(found)}")
-    take_away(state, _rows(found), f"{spec.slug}-sum")
+    download_csv(Table.from_records(_rows(found)), f"{spec.slug}-sum", state.key(f"csv.{spec.slug}-sum"))
 
 
 def _means(found: Sums) -> str:

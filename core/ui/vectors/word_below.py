@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import depth
 from core.figures import vectors as pictures
-from core.ui.calculators.parts import take_away
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.heads.pictures import saved_as
 from core.ui.notices import informed
@@ -86,7 +87,11 @@ def _near(state: PageState, spec: CheckpointSpec, made: WordVectors, stop: int) 
         "have in common. In brackets stands a word's line. A vector of an upper layer was not made to lie near a row "
         "of the table, so this is a reading of it, and small models leave much noise in it."
     )
-    take_away(state, _near_rows(made, vocabulary, stop), f"{spec.slug}-nearest-words")
+    download_csv(
+        Table.from_records(_near_rows(made, vocabulary, stop)),
+        f"{spec.slug}-nearest-words",
+        state.key(f"csv.{spec.slug}-nearest-words"),
+    )
 
 
 def _near_rows(
@@ -129,7 +134,9 @@ def _distances(state: PageState, spec: CheckpointSpec, made: WordVectors, stop: 
             "The four nearest pairs, then the four farthest. The cosine is 1 for one direction and 0 for a right "
             "angle; the distance is 1 less the cosine."
         )
-        take_away(state, _cosine_rows(made), f"{spec.slug}-cosines")
+        download_csv(
+            Table.from_records(_cosine_rows(made)), f"{spec.slug}-cosines", state.key(f"csv.{spec.slug}-cosines")
+        )
 
 
 def _cosine_rows(made: WordVectors) -> list[dict[str, object]]:
@@ -195,19 +202,21 @@ def _depth(state: PageState, spec: CheckpointSpec, made: WordVectors) -> None:
             + " *any* are two words of different sentences; *nearest* is the share of occurrences "
             "whose nearest has their own sense."
         )
-        take_away(
-            state,
-            [
-                {
-                    "stop": number - 1,
-                    "same sense": one.same,
-                    "another sense": one.other,
-                    "strangers": one.strangers,
-                    "nearest is of the sense": one.nearest,
-                }
-                for number, one in enumerate(found)
-            ],
+        download_csv(
+            Table.from_records(
+                [
+                    {
+                        "stop": number - 1,
+                        "same sense": one.same,
+                        "another sense": one.other,
+                        "strangers": one.strangers,
+                        "nearest is of the sense": one.nearest,
+                    }
+                    for number, one in enumerate(found)
+                ]
+            ),
             f"{spec.slug}-senses",
+            state.key(f"csv.{spec.slug}-senses"),
         )
 
 
@@ -264,28 +273,19 @@ def _how(state: PageState, made: WordVectors, planes: tuple[Plane, ...]) -> None
         for one, (x, y) in zip(made.own.found, plane.points, strict=True)
     ]
     with st.container(horizontal=True):
-        take_away(state, rows, "points")
-        take_away_vectors(state, made)
+        download_csv(Table.from_records(rows), "points", state.key("csv.points"))
+        download_csv(partial(vectors_table, made), "vectors", state.key("csv.vectors"), of="all vectors")
 
 
-def take_away_vectors(state: PageState, made: WordVectors) -> None:
-    """A button that saves every vector of the word."""
-
-    def numbers() -> str:
-        lines = ["stop,line," + ",".join(f"n{i + 1}" for i in range(made.own.vectors.shape[-1]))]
-        for number, vectors in enumerate(made.stops):
-            for one, row in zip(made.own.found, vectors, strict=True):
-                lines.append(f"{number - 1},{one.name}," + ",".join(np.char.mod("%.6g", row)))
-        return "\n".join(lines) + "\n"
-
-    st.download_button(
-        "All vectors (CSV)",
-        numbers,
-        "atlas-vectors.csv",
-        "text/csv",
-        key=state.key("csv.vectors"),
-        on_click="ignore",
-        icon=":material/download:",
+def vectors_table(made: WordVectors) -> Table:
+    """Every vector of the word."""
+    return Table(
+        ("stop", "line", *(f"n{i + 1}" for i in range(made.own.vectors.shape[-1]))),
+        tuple(
+            (number - 1, one.name, *row.tolist())
+            for number, vectors in enumerate(made.stops)
+            for one, row in zip(made.own.found, vectors, strict=True)
+        ),
     )
 
 

@@ -1,4 +1,5 @@
-// A chart to take away: what plotly has drawn on the page as one SVG picture, as PNG, and as a page with its numbers.
+// Downloads of a chart: what plotly has drawn on the page as one SVG picture, as PNG, and as a page with its table.
+// The CSV is written in Python (core/table.py).
 
 const SVG = "http://www.w3.org/2000/svg";
 const XLINK = "http://www.w3.org/1999/xlink";
@@ -21,7 +22,7 @@ function standalone(plot, data, ground) {
   for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, role: "img" })) {
     whole.setAttribute(name, value);
   }
-  for (const [name, text] of [["title", data.title], ["desc", data.told]]) {
+  for (const [name, text] of [["title", data.title], ["desc", data.alt]]) {
     whole.append(Object.assign(document.createElementNS(SVG, name), { textContent: text }));
   }
   const back = document.createElementNS(SVG, "rect");
@@ -38,18 +39,18 @@ function standalone(plot, data, ground) {
   return { text: new XMLSerializer().serializeToString(whole), width, height };
 }
 
-function table({ header, rows, more }) {
-  if (!header.length) return "";
+function table({ columns, rows, more }) {
+  if (!columns.length) return "";
   const line = (cells, tag) => `<tr>${cells.map((cell) => `<${tag}>${escaped(cell)}</${tag}>`).join("")}</tr>`;
-  const rest = more ? `<p>${more} more rows are in the file of numbers.</p>` : "";
-  return `<table><thead>${line(header, "th")}</thead><tbody>${rows.map((row) => line(row, "td")).join("")}</tbody>
+  const rest = more ? `<p>The CSV file has ${more} more rows.</p>` : "";
+  return `<table><thead>${line(columns, "th")}</thead><tbody>${rows.map((row) => line(row, "td")).join("")}</tbody>
 </table>${rest}`;
 }
 
 function wholePage(picture, data, ink, ground) {
-  const numbers = data.csv
-    ? `<p><a download="${escaped(data.stem)}.csv" href="data:text/csv;charset=utf-8,${encodeURIComponent(data.csv)}">
-The numbers (CSV)</a></p>` : "";
+  const link = data.csv
+    ? `<p><a download="${escaped(data.name)}.csv" href="data:text/csv;charset=utf-8,${encodeURIComponent(data.csv)}">
+Download CSV</a></p>` : "";
   return `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
@@ -57,8 +58,8 @@ The numbers (CSV)</a></p>` : "";
 <style>body{font-family:system-ui,sans-serif;margin:1.5rem;color:${ink};background:${ground};line-height:1.5}
 svg{max-width:100%;height:auto}a{color:inherit}table{border-collapse:collapse;font-size:.9rem}
 th,td{text-align:left;padding:.2rem .8rem .2rem 0;border-bottom:1px solid #8886}div{overflow-x:auto}</style></head>
-<body><h1>${escaped(data.title)}</h1><p>${escaped(data.told)}</p><div>${picture.text}</div>
-${numbers}<div>${table(data.table)}</div></body></html>
+<body><h1>${escaped(data.title)}</h1><p>${escaped(data.alt)}</p><div>${picture.text}</div>
+${link}<div>${table(data.table)}</div></body></html>
 `;
 }
 
@@ -81,9 +82,9 @@ function savePng({ text, width, height }, name) {
   image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
 }
 
-function taken(kind, data, status, root) {
+function download(kind, data, status, root) {
   if (kind === "csv") {
-    save(new Blob([data.csv], { type: "text/csv" }), `${data.stem}.csv`);
+    save(new Blob([data.csv], { type: "text/csv" }), `${data.name}.csv`);
     return;
   }
   const plot = chart(data.chart);
@@ -95,20 +96,20 @@ function taken(kind, data, status, root) {
   const style = getComputedStyle(root);
   const ground = style.getPropertyValue("--back");
   const picture = standalone(plot, data, ground);
-  if (kind === "png") savePng(picture, `${data.stem}.png`);
-  else if (kind === "svg") save(new Blob([picture.text], { type: "image/svg+xml" }), `${data.stem}.svg`);
+  if (kind === "png") savePng(picture, `${data.name}.png`);
+  else if (kind === "svg") save(new Blob([picture.text], { type: "image/svg+xml" }), `${data.name}.svg`);
   else {
     const text = wholePage(picture, data, style.getPropertyValue("--ink"), ground);
-    save(new Blob([text], { type: "text/html" }), `${data.stem}.html`);
+    save(new Blob([text], { type: "text/html" }), `${data.name}.html`);
   }
 }
 
 export default function (component) {
   const { parentElement, data } = component;
-  const root = parentElement.querySelector(".takeaway");
+  const root = parentElement.querySelector(".export");
   const status = root.querySelector("[role=status]");
   root.querySelectorAll("button").forEach((button) => {
-    button.onclick = () => taken(button.value, data, status, root);
+    button.onclick = () => download(button.value, data, status, root);
     if (button.value === "csv") button.hidden = !data.csv;
   });
 }

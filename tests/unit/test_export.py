@@ -1,24 +1,23 @@
-"""What is taken away: a page without scripts, rows that no spreadsheet computes, the circle of points as SVG."""
+"""What is downloaded: a page without scripts, a chart's table, the circle of points as SVG."""
 
 from __future__ import annotations
 
-import csv
-import io
 from xml.etree import ElementTree
 
 import pytest
 
+from core.table import Table
+from core.ui.export import MAX_COLUMNS, MAX_ROWS, component_data, heading, html_page
 from core.ui.objectives.circle import Key, Point
 from core.ui.objectives.circle_svg import RADIUS, circle_svg
-from core.ui.saved import as_csv, heading, page_of
 
 NASTY = "</title><script>alert(1)</script> & \"x\" 'y' <b>"
 SPACE = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_saved_page_has_what_was_drawn_and_runs_nothing(theme: str) -> None:
-    page = page_of(NASTY, [heading(NASTY), "<p>drawn</p>"], theme)
+def test_a_downloaded_page_has_what_was_drawn_and_runs_nothing(theme: str) -> None:
+    page = html_page(NASTY, [heading(NASTY), "<p>drawn</p>"], theme)
     assert page.startswith("<!doctype html>")
     assert "<p>drawn</p>" in page
     assert "<script" not in page
@@ -27,10 +26,16 @@ def test_a_saved_page_has_what_was_drawn_and_runs_nothing(theme: str) -> None:
     assert heading("") == ""
 
 
-def test_rows_keep_their_numbers_and_formulas_stay_text() -> None:
-    rows = list(csv.reader(io.StringIO(as_csv([{"token": "=1+1", "nats": 0.25}, {"token": "a,b", "nats": -1.0}]))))
-    assert rows == [["token", "nats"], ["'=1+1", "0.25"], ["a,b", "-1.0"]]
-    assert as_csv([]) == ""
+def test_a_chart_sends_its_table_whole_as_csv_and_its_head_for_the_page() -> None:
+    long = Table(("n", "=t"), tuple((n, "=1+1") for n in range(MAX_ROWS + 3)))
+    data = component_data("chart", "stem", NASTY, "alt", lambda: long)
+    assert data["table"]["rows"][-1] == [str(MAX_ROWS - 1), "=1+1"]
+    assert data["table"]["more"] == 3
+    assert data["csv"] == "n,'=t\n" + "".join(f"{n},'=1+1\n" for n in range(MAX_ROWS + 3))
+    assert data["name"] == "atlas-stem"
+    wide = Table(tuple(map(str, range(MAX_COLUMNS + 1))), ())
+    assert component_data("chart", "stem", "title", "alt", lambda: wide)["table"]["columns"] == []
+    assert component_data("chart", "stem", "title", "alt", None)["csv"] == ""
 
 
 def drawn(*points: Point, ties: tuple[tuple[int, int], ...] = ()) -> ElementTree.Element:

@@ -1,4 +1,4 @@
-"""Every picture of the page Attention can be taken away, with its own numbers, which travel only when asked for."""
+"""Every picture of the page Attention can be downloaded, with its own table, which travels only when asked for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.ui import takeaway
+from core.ui import export
 from tests.app.test_attention_page import page
 
 BERT = {"model": "dir-tiny-bert", "text": "The cat sat."}
@@ -49,23 +49,23 @@ PICTURES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("query", "pictures"), PICTURES.values(), ids=PICTURES)
-def test_every_picture_has_its_numbers(
+def test_every_picture_has_its_table(
     checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch, query: dict[str, str], pictures: dict[str, str]
 ) -> None:
     sent: dict[str, Any] = {}
     at = page(**query)
     prefix = "attention.1."
-    monkeypatch.setattr(takeaway, "_mount", lambda key, data: sent.update({data["chart"].removeprefix(prefix): data}))
+    monkeypatch.setattr(export, "_mount", lambda key, data: sent.update({data["chart"].removeprefix(prefix): data}))
     at.run()
     assert not sent  # closed menus cost nothing
     for name in pictures:
-        at.session_state[f"{prefix}{name}--away"] = True
+        at.session_state[f"{prefix}{name}--menu"] = True
     at.run()
     assert not at.exception
     assert sent.keys() == pictures.keys()
     for name, begin in pictures.items():
         assert sent[name]["csv"].startswith(begin), sent[name]["csv"][:80]
         assert sent[name]["title"]
-        assert sent[name]["told"]
-        assert sent[name]["stem"]
+        assert sent[name]["alt"]
+        assert sent[name]["name"]
     assert len(at.get("plotly_chart")) == len(pictures)

@@ -1,0 +1,165 @@
+"""Every download of the app, with one wording and one way of naming files: tables, pictures, pages and archives.
+
+An HTML page that is downloaded holds what was drawn and nothing else: no script, and no request, which its policy
+forbids. Its colors are those of the theme in which it was downloaded. A chart's files are made by the browser out of
+what it has drawn; the chart's table travels when somebody opens the menu, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from core.table import Table, cell_text
+
+MAX_ROWS, MAX_COLUMNS = 400, 45
+"""What the HTML page of a chart has room for as a table; its CSV has all."""
+_ICON = ":material/download:"
+_INK = {"light": ("#FFFFFF", "#1A1F24"), "dark": ("#12171C", "#E8ECF0")}
+"""Background and text of an HTML page."""
+_ASSETS = Path(__file__).parents[2] / "assets" / "components" / "export"
+_HTML = """
+<div class="export">
+  <button type="button" value="svg">Download SVG</button>
+  <button type="button" value="png">Download PNG</button>
+  <button type="button" value="csv">Download CSV</button>
+  <button type="button" value="html">Download HTML</button>
+  <span role="status"></span>
+</div>
+"""
+_mount = st.components.v2.component(
+    "atlas_export",
+    html=_HTML,
+    css=(_ASSETS / "export.css").read_text(encoding="utf-8"),
+    js=(_ASSETS / "export.js").read_text(encoding="utf-8"),
+)
+
+Lazy = str | bytes | Callable[[], str | bytes]
+"""The content of a file, or what makes it when somebody clicks."""
+
+
+def download_csv(table: Table | Callable[[], Table], name: str, key: str, *, of: str = "", tip: str = "") -> None:
+    """A button that downloads ``atlas-NAME.csv``.
+
+    Args:
+        table: or what makes it when somebody clicks.
+        of: which of several files of this kind that stand side by side.
+        tip: what the file holds, for a pointer that rests on the button.
+    """
+    _download("CSV", table.csv() if isinstance(table, Table) else lambda: table().csv(), name, key, of, tip)
+
+
+def download_markdown(text: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
+    """A button that downloads ``atlas-NAME.md``."""
+    _download("Markdown", text, name, key, of, tip)
+
+
+def download_html(page: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
+    """A button that downloads a complete page as ``atlas-NAME.html``."""
+    _download("HTML", page, name, key, of, tip)
+
+
+def download_svg(picture: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
+    """A button that downloads ``atlas-NAME.svg``."""
+    _download("SVG", picture, name, key, of, tip)
+
+
+def download_npz(archive: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
+    """A button that downloads numpy arrays as ``atlas-NAME.npz``."""
+    _download("NPZ", archive, name, key, of, tip)
+
+
+def download_json(content: Lazy, name: str, key: str, *, of: str = "", tip: str = "") -> None:
+    """A button that downloads ``atlas-NAME.json``."""
+    _download("JSON", content, name, key, of, tip)
+
+
+_KINDS = {
+    "CSV": ("csv", "text/csv"),
+    "HTML": ("html", "text/html"),
+    "JSON": ("json", "application/json"),
+    "Markdown": ("md", "text/markdown"),
+    "NPZ": ("npz", "application/octet-stream"),
+    "SVG": ("svg", "image/svg+xml"),
+}
+"""The ending and the type of each kind of file."""
+
+
+def _download(kind: str, content: Lazy, name: str, key: str, of: str, tip: str) -> None:
+    ending, mime = _KINDS[kind]
+    st.download_button(
+        f"Download {kind}" + (f": {of}" if of else ""),
+        content,
+        f"atlas-{name}.{ending}",
+        mime,
+        key=key,
+        icon=_ICON,
+        on_click="ignore",
+        help=tip or None,
+    )
+
+
+def chart_menu(chart: str, name: str, *, title: str, alt: str, table: Callable[[], Table] | None) -> None:
+    """A menu that downloads a chart as ``atlas-NAME`` in SVG, PNG and HTML, and its table as CSV.
+
+    Args:
+        chart: the key of a plotly chart on this page.
+        title: what the chart is; plain text.
+        alt: what it shows, for those who cannot see it; plain text.
+        table: makes it when somebody asks for it; None where a file beside the chart has it already.
+    """
+    menu = st.popover("Download", icon=_ICON, key=f"{chart}--menu", on_change="rerun", type="tertiary")
+    if menu.open:
+        with menu:
+            _mount(key=f"{chart}--export", data=component_data(chart, name, title, alt, table))
+
+
+def component_data(chart: str, name: str, title: str, alt: str, table: Callable[[], Table] | None) -> dict[str, Any]:
+    """What the browser needs to make the files."""
+    whole = Table((), ()) if table is None else table()
+    shown = whole.head(MAX_ROWS, MAX_COLUMNS)
+    return {
+        "chart": chart,
+        "name": f"atlas-{name}",
+        "title": title,
+        "alt": alt,
+        "csv": whole.csv(),
+        "table": {
+            "columns": list(shown.columns),
+            "rows": [list(map(cell_text, row)) for row in shown.rows],
+            "more": len(whole.rows) - len(shown.rows),
+        },
+    }
+
+
+def html_page(title: str, parts: Sequence[str], theme: str | None = None) -> str:
+    """A complete page.
+
+    Args:
+        title: plain text; escaped here.
+        parts: HTML whose texts are escaped already, as the app draws it.
+        theme: ``light`` or ``dark``; the visitor's own if None.
+    """
+    theme = theme or ("dark" if st.context.theme.type == "dark" else "light")
+    background, ink = _INK[theme]
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    style = (
+        f":root{{color-scheme:{theme}}}body{{background:{background};color:{ink};max-width:60rem;margin:2rem auto;"
+        "padding:0 1rem;font:16px/1.5 system-ui,'DejaVu Sans',sans-serif}h1{font-size:1.2rem}h2{font-size:1rem}"
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
+        f"<style>{style}</style></head>"
+        f"<body><h1>{escape(title)}</h1>{''.join(parts)}</body></html>\n"
+    )
+
+
+def heading(text: str) -> str:
+    """A heading within a downloaded page."""
+    return f"<h2>{escape(text)}</h2>" if text else ""

@@ -1,0 +1,128 @@
+"""A table as CSV that no spreadsheet runs, and as Markdown; and that nothing else in the app writes either."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import core
+from core.table import FORMULA_PREFIXES, Cell, Table
+
+CORE = Path(core.__file__).parent
+
+
+def lines(table: Table) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(table.csv(), newline="")))
+
+
+@pytest.mark.parametrize("prefix", FORMULA_PREFIXES)
+def test_a_text_that_a_spreadsheet_would_run_gets_an_apostrophe(prefix: str) -> None:
+    text = f'{prefix}HYPERLINK("http://x","y")'
+    assert lines(Table((text, "b"), ((1, text), (2, "plain")))) == [
+        [f"'{text}", "b"],
+        ["1", f"'{text}"],
+        ["2", "plain"],
+    ]
+
+
+def test_every_prefix_is_known() -> None:
+    assert set(FORMULA_PREFIXES) == {"=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        (None, ""),
+        (math.nan, ""),
+        (np.float32(math.nan), ""),
+        (0, "0"),
+        (109_482_240, "109482240"),
+        (np.int64(7), "7"),
+        (True, "True"),
+        (np.bool_(False), "False"),
+        (0.25, "0.25"),
+        (-1.5, "-1.5"),
+        (np.float32(-0.1), "-0.1"),
+        (1 / 3, "0.333333"),
+        (1.5e-9, "1.5e-09"),
+        (-123456.78, "-123457"),
+        (1234567.5, "1234567.5"),
+        (3.14e23, "3.14e+23"),
+        (-math.inf, "-inf"),
+        ("", ""),
+        ("a,b", "a,b"),
+        ('say "x"', 'say "x"'),
+        ("two\nlines", "two\nlines"),
+        ("é", "é"),
+        (" =1", " =1"),
+        ("0 =1+1", "0 =1+1"),
+        ("-12.5", "-12.5"),
+        ("+3", "+3"),
+        ("-.5e-3", "-.5e-3"),
+        ("-1-1", "'-1-1"),
+        ("+1\n", "'+1\n"),
+        ("-٣", "'-٣"),
+        ("-", "'-"),
+        ("=", "'="),
+        ("@[email]", "'@[email]"),
+    ],
+)
+def test_a_cell_reads_back(cell: Cell, written: str) -> None:
+    assert lines(Table(("x", "y"), ((cell, "end"),)))[1] == [written, "end"]
+
+
+def test_records_name_the_columns() -> None:
+    assert Table.from_records([{"x": 1, "y": None}, {"y": 2.0, "x": "two"}]) == Table(
+        ("x", "y"), ((1, None), ("two", 2.0))
+    )
+    assert Table.from_records([]).csv() == ""
+    assert Table(("x",), ()).csv() == "x\n"
+
+
+def test_cells_without_a_column_are_refused() -> None:
+    with pytest.raises(ValueError, match="needs 2 cells: a, b"):
+        Table(("a", "b"), ((1, 2), (1,)))
+    with pytest.raises(ValueError, match="do not share the columns a"):
+        Table.from_records([{"a": 1}, {"b": 1}])
+
+
+def test_markdown_keeps_texts_as_texts() -> None:
+    table = Table(("a|b", "n"), (("<i> *x* | y\n[z](u)", 0.5), (None, 2)))
+    assert table.markdown() == "| a\\|b | n |\n| --- | --- |\n| \\<i\\> \\*x\\* \\| y \\[z\\](u) | 0.5 |\n|  | 2 |\n"
+
+
+def test_the_head_of_a_long_table_and_of_a_wide_one() -> None:
+    table = Table(("n", "m"), tuple((n, n) for n in range(5)))
+    assert table.head(2, 2) == Table(("n", "m"), ((0, 0), (1, 1)))
+    assert table.head(2, 1) == Table((), ())
+
+
+# What is read again by the program itself and stands in the repository or beside a checkpoint: never a visitor's text.
+ASSET_WRITERS = {"vectors/kept.py", "attention/roles/headroles.py", "training/train.py"}
+
+
+def written(attributes: set[str]) -> Iterator[tuple[str, str]]:
+    """Modules of core that use one of the attributes, with the attribute."""
+    for path in sorted(CORE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.attr] if isinstance(node, ast.Attribute) else []
+            if isinstance(node, ast.ImportFrom) and node.module in ("csv", "streamlit"):
+                names = [name.name for name in node.names]
+            for name in attributes.intersection(names):
+                yield path.relative_to(CORE).as_posix(), name
+
+
+def test_nothing_else_writes_csv() -> None:
+    found = set(written({"writer", "DictWriter", "to_csv"}))
+    assert {path for path, _ in found} == ASSET_WRITERS | {"table.py"}
+
+
+def test_every_download_is_of_one_module() -> None:
+    assert set(written({"download_button"})) == {("ui/export.py", "download_button")}
