@@ -6,10 +6,14 @@ computes inside its body, so that a page which only reads never pays for torch.
 
 from __future__ import annotations
 
+import inspect
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Generic, TypeVar
+from concurrent.futures import Future
+from functools import wraps
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -39,8 +43,6 @@ if TYPE_CHECKING:
     from core.vectors.sums import Sums
 
 _HOUR = 3600.0
-_TRACES_KEPT = 12
-"""A trace of 256 tokens has up to 38 MB; its arrays are read-only, so visitors share it and nobody gets a copy."""
 _BLOCKS_KEPT = 8
 """A block of 256 tokens, 12 heads and a width of 384 has about 20 MB, read-only as well."""
 
@@ -55,7 +57,80 @@ def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
     return found
 
 
-@st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
+P = ParamSpec("P")
+
+
+class Traces:
+    """Attention by what it is of: the latest traces whose arrays fit into ``most`` bytes together, for all visitors.
+
+    A trace of 256 tokens has up to 38 MB; its arrays are read-only, so visitors share it and nobody gets a copy.
+    Whoever asks first computes; whoever asks meanwhile waits for the same trace, or for what went wrong.
+    """
+
+    LEAST = 2**18
+    """Bytes that a trace counts for at least: those of short texts are many objects."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[object, tuple[float, AttentionTrace]] = OrderedDict()
+        self._underway: dict[object, Future[AttentionTrace]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, compute: Callable[P, AttentionTrace]) -> Callable[P, AttentionTrace]:
+        """``compute``, with what it found kept for an hour while there is room."""
+        named = inspect.signature(compute)
+
+        @wraps(compute)
+        def asked(*given: P.args, **more: P.kwargs) -> AttentionTrace:
+            bound = named.bind(*given, **more)
+            bound.apply_defaults()
+            return self._get((compute.__qualname__, *bound.arguments.items()), lambda: compute(*given, **more))
+
+        return asked
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._kept.clear()
+
+    def _get(self, key: object, compute: Callable[[], AttentionTrace]) -> AttentionTrace:
+        with self._lock:
+            since, found = self._kept.get(key, (0.0, None))
+            if found is not None and time.monotonic() - since < _HOUR:
+                self._kept.move_to_end(key)
+                return found
+            future = self._underway.get(key)
+            mine = future is None
+            if future is None:
+                future = self._underway[key] = Future()
+        if not mine:
+            return future.result()
+        try:
+            found = compute()
+        except BaseException as error:
+            with self._lock:
+                del self._underway[key]
+            future.set_exception(error)
+            raise
+        with self._lock:
+            del self._underway[key]
+            self._keep(key, found)
+        future.set_result(found)
+        return found
+
+    def _keep(self, key: object, found: AttentionTrace) -> None:
+        self._kept[key] = (time.monotonic(), found)
+        self._kept.move_to_end(key)
+        held = sum(max(one.nbytes, self.LEAST) for _, one in self._kept.values())
+        while held > self._most and len(self._kept) > 1:
+            held -= max(self._kept.popitem(last=False)[1][1].nbytes, self.LEAST)
+
+
+traces = Traces(256 * 2**20)
+"""One for all ways of reading a text."""
+
+
+@traces
 def trace(
     slug: str, text: str, text_b: str | None = None, *, vectors: bool = False, adapters: str | None = None
 ) -> AttentionTrace:
@@ -65,7 +140,7 @@ def trace(
     return capture(checkpoint(slug), text, text_b, vectors=vectors, adapters=adapters)
 
 
-@st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
+@traces
 def continued_trace(slug: str, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:
     """Attention of a decoder over ``text`` and ``count`` tokens of its greedy continuation."""
     from core.attention.written import continued
@@ -73,7 +148,7 @@ def continued_trace(slug: str, text: str, count: int, *, vectors: bool = False) 
     return continued(checkpoint(slug), text, count, vectors=vectors)
 
 
-@st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
+@traces
 def rewritten_trace(
     slug: str, text: str, task: str, *, like: str | None = None, vectors: bool = False
 ) -> AttentionTrace:
@@ -99,7 +174,7 @@ def answer_words(slug: str, text: str, task: str) -> str:
     return answer_of(checkpoint(slug), text, task)
 
 
-@st.cache_resource(max_entries=_TRACES_KEPT, ttl=_HOUR, show_spinner=False)
+@traces
 def trace_in_words(slug: str, text: str, task: str, answer: str) -> AttentionTrace:
     """Attention of an encoder-decoder over ``text`` and an ``answer`` that is given to it, word by word."""
     from core.attention.between import over_words
