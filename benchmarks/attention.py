@@ -35,7 +35,7 @@ from _harness import compare, goal, report
 
 from core import checkpoints
 from core.attention import bertviz, capture
-from core.attention.architectures.twin import twin
+from core.attention.architectures.recording import twin
 from core.attention.capture import MAX_TOKENS
 from core.attention.stitch import stitch
 from core.attention.tokens import labels

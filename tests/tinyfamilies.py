@@ -77,15 +77,6 @@ _XLNET: dict[str, Any] = {
     "bos_token_id": 2,
     "eos_token_id": 3,
 }
-_OPT: dict[str, Any] = {
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "ffn_dim": 24,
-    "max_position_embeddings": POSITIONS,
-    "word_embed_proj_dim": 16,
-    "pad_token_id": 1,
-}
 
 
 class Family(NamedTuple):
@@ -192,7 +183,6 @@ FAMILIES: dict[str, Family] = {
             "max_position_embeddings": POSITIONS,
         },
     ),
-    "gptj": Family("GPTJForCausalLM", "causal-lm", _GPT | {"rotary_dim": 4}),
     "ctrl": Family("CTRLLMHeadModel", "causal-lm", _GPT | {"dff": 24}),
     "reformer": Family(
         "ReformerModelWithLMHead",
@@ -217,15 +207,6 @@ FAMILIES: dict[str, Family] = {
             "tie_word_embeddings": False,
         },
     ),
-    "opt": Family("OPTForCausalLM", "causal-lm", _OPT),
-    "opt-after": Family(
-        "OPTForCausalLM", "causal-lm", _OPT | {"do_layer_norm_before": False, "word_embed_proj_dim": 8}
-    ),
-    "opt-bare": Family(
-        "OPTForCausalLM",
-        "causal-lm",
-        _OPT | {"word_embed_proj_dim": 8, "enable_bias": False, "layer_norm_elementwise_affine": False},
-    ),
     "llama": Family("LlamaForCausalLM", "causal-lm", _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2}),
     "mistral": Family(
         "MistralForCausalLM",
@@ -233,105 +214,6 @@ FAMILIES: dict[str, Family] = {
         _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": 5, "head_dim": 6},
     ),
     "qwen2": Family("Qwen2ForCausalLM", "causal-lm", _ENCODER | {"num_key_value_heads": 1}),
-    "qwen3": Family(
-        "Qwen3ForCausalLM",
-        "causal-lm",
-        _ENCODER
-        | {
-            "num_attention_heads": 4,
-            "num_key_value_heads": 2,
-            "head_dim": 6,
-            "use_sliding_window": True,
-            "sliding_window": 5,
-            "max_window_layers": 1,
-        },
-    ),
-    "gemma": Family("GemmaForCausalLM", "causal-lm", _ENCODER | {"num_key_value_heads": 1, "head_dim": 10}),
-    "smollm3": Family(
-        "SmolLM3ForCausalLM",
-        "causal-lm",
-        _ENCODER
-        | {
-            "num_attention_heads": 4,
-            "num_key_value_heads": 2,
-            "no_rope_layers": [1, 0],
-            "pad_token_id": 0,
-            "use_sliding_window": True,
-            "sliding_window": 5,
-        },
-    ),
-    "olmo2": Family(
-        "Olmo2ForCausalLM",
-        "causal-lm",
-        _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2, "pad_token_id": 0},
-    ),
-    "olmo3": Family(
-        "Olmo3ForCausalLM",
-        "causal-lm",
-        _ENCODER | {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"], "pad_token_id": 0},
-    ),
-    "gemma2": Family(
-        "Gemma2ForCausalLM",
-        "causal-lm",
-        _ENCODER
-        | {
-            "num_key_value_heads": 1,
-            "head_dim": 10,
-            "sliding_window": 5,
-            "query_pre_attn_scalar": 7,
-            "attn_logit_softcapping": 2.0,
-            "final_logit_softcapping": 3.0,
-        },
-    ),
-    "gemma3": Family(
-        "Gemma3ForCausalLM",
-        "causal-lm",
-        _ENCODER
-        | {
-            "num_key_value_heads": 1,
-            "head_dim": 10,
-            "sliding_window": 5,
-            "query_pre_attn_scalar": 7,
-            "layer_types": ["sliding_attention", "full_attention"],
-        },
-    ),
-    "gpt_neox": Family("GPTNeoXForCausalLM", "causal-lm", _ENCODER | {"rotary_pct": 0.5}),
-    "gpt_neox-in-turn": Family(
-        "GPTNeoXForCausalLM", "causal-lm", _ENCODER | {"use_parallel_residual": False, "attention_bias": False}
-    ),
-    "phi": Family(
-        "PhiForCausalLM",
-        "causal-lm",
-        _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2, "hidden_size": 32, "qk_layernorm": True},
-    ),
-    "phi3": Family(
-        "Phi3ForCausalLM",
-        "causal-lm",
-        _ENCODER
-        | {
-            "num_attention_heads": 4,
-            "num_key_value_heads": 2,
-            "hidden_size": 32,
-            "sliding_window": 5,
-            "pad_token_id": 0,
-            "partial_rotary_factor": 0.5,
-        },
-    ),
-    "phi3-long": Family(
-        "Phi3ForCausalLM",
-        "causal-lm",
-        _ENCODER
-        | {
-            "pad_token_id": 0,
-            "original_max_position_embeddings": 8,
-            "rope_parameters": {
-                "rope_type": "longrope",
-                "rope_theta": 10_000.0,
-                "short_factor": [1.0] * 4,
-                "long_factor": [1.5, 2.0, 3.0, 4.0],
-            },
-        },
-    ),
     "t5": Family("T5ForConditionalGeneration", "seq2seq-lm", _T5),
     "t5-gated": Family(
         "T5ForConditionalGeneration",

@@ -3,8 +3,8 @@
     A = softmax(Q Kᵀ / √d_k)
 
 Encoders give one square map, decoders one lower-triangular map, encoder-decoders three: encoder, decoder, cross. XLNet
-gives three as well: the whole text known, and its two streams. Sparse, hashed, pooled and remembered attention comes in
-its true shape (:mod:`core.attention.architectures.shapes`, of encoder-decoders `longer`). In a cross map row i belongs
+gives three as well: the whole text known, and its two streams. Sparse, hashed and remembered attention comes in its
+true shape (:mod:`core.attention.architectures.shapes`). In a cross map row i belongs
 to the token that is *produced* at step i, so that "chat" points at "cat"; in the decoder's own map row i belongs to the
 token that is *read* at step i (the start token first, the last produced token never).
 
@@ -17,15 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.attention.architectures import collisions, longer, shapes, unusual
-from core.attention.architectures.causal import agreeing, allowed, around, kept, side
-from core.attention.architectures.twin import twin
-from core.attention.architectures.without import refuse, refuse_settings
+from core.attention.architectures import map_notes, shapes
+from core.attention.architectures.model_masks import agreeing, allowed, around, attention_layers_of, side
+from core.attention.attention_free import refuse
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
-from core.language import returned
 from core.language.langs import own_language
 from core.language.limits import check_length, max_tokens
 from core.language.segments import remembers
@@ -72,7 +70,6 @@ def capture(
 
     kind = checkpoint.spec.kind
     refuse(checkpoint.model.config.model_type)
-    refuse_settings(checkpoint.model.config)
     if kind in ("causal-lm", "seq2seq-lm"):
         _refuse_switching(checkpoint.model)
     with torch.inference_mode(), through(checkpoint, adapters):
@@ -116,12 +113,7 @@ def _encoder(model: Any, inputs: _Inputs, tokens: tuple[str, ...]) -> AttentionM
     special = {"big_bird": shapes.big_bird, "longformer": shapes.longformer}
     if (found := special.get(model.config.model_type)) is not None:
         return replace(found(model, inputs.ids, tokens), second=inputs.second)
-    if model.config.model_type == "yoso":
-        layers = collisions.weights(twin(model), lambda own: _ran(own, **inputs.tensors))
-        return replace(_map("encoder", model, layers, tokens, tokens), second=inputs.second)
     outputs = _ran(model, **inputs.tensors, **own_language(model, inputs.ids), output_attentions=True)
-    if model.config.model_type == "funnel":
-        return replace(shapes.funnel(model.config, outputs.attentions, tokens), second=inputs.second)
     seen = around(model.config, len(tokens))
     own = _map("encoder", model, getattr(outputs, "attentions", None), tokens, tokens, seen)
     return replace(own, second=inputs.second)
@@ -143,9 +135,8 @@ def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None, *, v
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     inputs = _tokenise(checkpoint, text)
     if target is None:
-        writer = longer.settled(model, inputs.ids.shape[1])
         room = min(MAX_NEW_TOKENS, max_tokens(checkpoint) or MAX_NEW_TOKENS)
-        found = writer.generate(**inputs.tensors, do_sample=False, num_beams=1, max_new_tokens=room)
+        found = model.generate(**inputs.tensors, do_sample=False, num_beams=1, max_new_tokens=room)
         first, *written = found[0].tolist()
     else:
         first, written = _start_token(model), tokenizer(text_target=clean(target), verbose=False)["input_ids"]
@@ -176,7 +167,7 @@ def capture_pair(
     read = _checked(checkpoint, [*prompt, *written][:-1])
     ids = torch.tensor([_checked(checkpoint, list(source))])
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "decoder_input_ids": torch.tensor([read])}
-    model = longer.settled(checkpoint.model, len(source))
+    model: Any = checkpoint.model
     with torch.inference_mode():
         outputs = _ran(model, **inputs, output_attentions=True, use_cache=False)
     sources, target = labels(checkpoint.tokenizer, source), labels(checkpoint.tokenizer, [*prompt, *written])
@@ -185,9 +176,7 @@ def capture_pair(
     crossing = [layer for layer in outputs.cross_attentions or () if layer is not None]
     trace = AttentionTrace(
         checkpoint.spec.slug,
-        encoder=longer.encoder(model, outputs.encoder_attentions, sources)
-        if longer.reads_long(model)
-        else _map("encoder", model, outputs.encoder_attentions, sources, sources, around(ends[0], len(sources))),
+        encoder=_map("encoder", model, outputs.encoder_attentions, sources, sources, around(ends[0], len(sources))),
         decoder=_map("decoder", model, outputs.decoder_attentions, reads, reads, allowed(ends[1], len(reads))),
         cross=_map("cross", model, crossing, target[len(prompt) :], sources, start=first),
     )
@@ -211,7 +200,7 @@ def _ran(model: Any, **given: Any) -> Any:
 
 def _refuse_switching(model: Any) -> None:
     """BigBird's library code switches an instance to full attention for good on a short input; it must not run here."""
-    if getattr(model.config, "attention_type", "") == "block_sparse" and not longer.reads_long(model):
+    if getattr(model.config, "attention_type", "") == "block_sparse":
         raise NoAttentionMatrix(
             "This model's attention is sparse and changes with the length of the text; the page of efficient models "
             "draws its pattern."
@@ -277,7 +266,7 @@ def _map(
     """
     import torch
 
-    layers = returned.weights(model.config, kind, kept(model.config, attentions, kind))
+    layers = attention_layers_of(model.config, attentions, kind)
     layers = [layer[:, :, start:] for layer in layers] if start else layers
     if not layers:
         refuse(model.config.model_type)
@@ -291,4 +280,6 @@ def _map(
             "or T5, work."
         )
     weights = shapes.stacked(layers)
-    return AttentionMap(kind, queries, keys, weights, agreeing(seen, weights), note=unusual.note(model, weights, kind))
+    return AttentionMap(
+        kind, queries, keys, weights, agreeing(seen, weights), note=map_notes.note(model, weights, kind)
+    )

@@ -10,10 +10,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from core.attention.architectures import unusual
-from core.attention.architectures.causal import allowed
+from core.attention.architectures import map_notes
+from core.attention.architectures.model_masks import allowed
 from core.attention.architectures.shapes import reformer, remembered
-from core.attention.architectures.without import refuse
+from core.attention.attention_free import refuse
 from core.attention.capture import MAX_NEW_TOKENS, MAX_TOKENS, capture, capture_pair
 from core.attention.stitch import stitch
 from core.attention.tokens import labels
@@ -73,7 +73,7 @@ def stitched(
         InputTooLong, NoAttentionMatrix: as :func:`core.attention.stitch.stitch`.
     """
     found = stitch(steps, prompt, written, partial(_seen, model, len(prompt)))
-    return replace(found, note=unusual.note(model, found.weights))
+    return replace(found, note=map_notes.note(model, found.weights))
 
 
 def _with_vectors(

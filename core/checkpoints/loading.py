@@ -150,6 +150,8 @@ def _read_folder(
 
     name = found.folder.name
     tokenizer = tokenizer or _tokenizer(found.folder)
+    # BigBird-Pegasus would switch a shared model over to full attention on the first short text, for good
+    full = {"attention_type": "original_full"} if found.config.get("model_type") == "bigbird_pegasus" else {}
     try:
         with _quietly():
             model, report = (auto or _auto(found.kind)).from_pretrained(
@@ -158,6 +160,7 @@ def _read_folder(
                 dtype=torch.float32,
                 use_safetensors=True,
                 output_loading_info=True,
+                **full,
                 **_LOCAL,
             )
     except SafetensorError:

@@ -15,7 +15,6 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from core.attention.architectures.longer import settled
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 
@@ -103,7 +102,6 @@ def _seconds(model: Any, ids: Sequence[int]) -> float:
         given["decoder_input_ids"] = text
     if "use_cache" in takes:
         given["use_cache"] = False
-    model = settled(model, len(ids))
     with torch.inference_mode():
         began = perf_counter()
         model(**given)

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.architectures.longer import settled
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
-from core.language import choose, returned, segments
+from core.language import choose, segments
 from core.language.decoding.picking import pick, why
 from core.language.decoding.wording import Wording
 from core.language.types import Decoding, GenerationStep
@@ -38,7 +37,7 @@ class Reader:
         """With ``cached`` false it keeps nothing and reads everything again at every step."""
         import torch
 
-        self.model = model = model if source is None else settled(model, len(source))
+        self.model = model
         self.attention: NDArray[np.float32] | None = None  # (L, H, q, K), of the last step
         self.cross: NDArray[np.float32] | None = None  # (L, H, q, S)
         self._wanted = attention
@@ -99,8 +98,7 @@ class Reader:
                     out.decoder_attentions if self._inputs == "decoder_input_ids" else getattr(out, "attentions", None)
                 )
                 self.attention = _rows(own, start, self._count)
-                crossing = returned.weights(self.model.config, "cross", getattr(out, "cross_attentions", None) or ())
-                self.cross = _rows(crossing, start)
+                self.cross = _rows(getattr(out, "cross_attentions", None) or (), start)
             scores: Tensor = out.logits[:, -1].float()
             return scores
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.architectures.longer import settled
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language import bilingual, permuted
@@ -38,8 +37,7 @@ def of_written(checkpoint: Checkpoint, example: Example) -> Losses:
         for cells in (example.source, example.decoder)
     )
     with torch.inference_mode():
-        model = settled(checkpoint.model, read.shape[1])
-        logits = model(input_ids=read, decoder_input_ids=written).logits[0]
+        logits = checkpoint.model(input_ids=read, decoder_input_ids=written).logits[0]
     places = [at for at, cell in enumerate(example.decoder) if cell.target is not None]
     return Losses(decoder=paid_at(checkpoint, example.decoder, places, logits[places]), options=logits.shape[-1])
 

@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.architectures.longer import settled
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
-from core.language import decode, returned
+from core.language import decode
 from core.language.limits import check_length, max_tokens
 from core.language.tasks import Task, task_of
 from core.language.text import clean
@@ -149,7 +148,7 @@ def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Align
     read = [*request.prompt, *ids[:-1]]
     with torch.inference_mode():
         source = torch.tensor([list(request.source)])
-        model: Any = settled(checkpoint.model, source.shape[1])
+        model: Any = checkpoint.model
         out = model(
             input_ids=source,
             attention_mask=torch.ones_like(source),
@@ -157,10 +156,9 @@ def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Align
             output_attentions=True,
             use_cache=False,
         )
-        kept = [layer for layer in out.cross_attentions or () if layer is not None]
-        layers: Sequence[Tensor] = returned.weights(checkpoint.model.config, "cross", kept)
-        if not layers:
-            raise NoAttentionMatrix(f"{checkpoint.spec.name} gives no cross-attention weights.")
+        layers: list[Tensor] = [layer for layer in out.cross_attentions or () if layer is not None]
+        if not layers or any(layer.shape[-2:] != (len(read), source.shape[1]) for layer in layers):
+            raise NoAttentionMatrix(f"{checkpoint.spec.name} gives no cross-attention weights of tokens by tokens.")
         start = len(request.prompt) - 1  # the last token of the prompt is what the first written token comes from
         weights = torch.stack([layer[0, :, start:] for layer in layers]).float().numpy().copy()
     weights.setflags(write=False)

@@ -56,8 +56,7 @@ def table(checkpoint: Checkpoint) -> Tensor:
         raise InputUnusable(f"The table of words of {checkpoint.spec.name} is not known here.")
     with torch.inference_mode():
         rows: Tensor = model.get_submodule(stack.prefix + dict(plan.embed)["token"]).weight
-        widens = [path for kind, path in plan.after if kind == "projection"]
-        for path in (*widens, *([plan.widen] if plan.widen else [])):
+        for path in (path for kind, path in plan.after if kind == "projection"):
             if exists(model, stack.prefix + path):
                 rows = model.get_submodule(stack.prefix + path)(rows)
         return torch.cat((rows, rows), dim=-1) if plan.streams == 2 else rows

@@ -124,7 +124,7 @@ def _measured(layers: list[tuple[Any, Any]], name: str) -> ByDistance:
     means, spreads = [], []
     for _, met in layers:
         term = met.terms[name].float().cpu().numpy()
-        known = None if met.seen is None else np.broadcast_to(met.seen.cpu().numpy(), term.shape)
+        known = None if met.allowed is None else np.broadcast_to(met.allowed.cpu().numpy(), term.shape)
         rows = [along_distance(head, None if known is None else known[h]) for h, head in enumerate(term)]
         means.append([row[0] for row in rows])
         spreads.append([row[1] for row in rows])
@@ -157,25 +157,25 @@ def turned(checkpoint: Checkpoint, text: str) -> Turned:
 
     tokens, _ = tokens_of(checkpoint, text)
     layers = each(checkpoint, _inputs(checkpoint, [token.id for token in tokens])).get("decoder", [])
-    if layers and layers[0][0].names.score == "asked":
+    if layers and layers[0][0].names.score == "hooked":
         raise InputUnusable(
-            f"Of {checkpoint.spec.name} queries and keys are seen as the scores are made of them alone, not before a "
-            "turn. Models such as LLaMA, Qwen and GPT-NeoX show both."
+            f"Of {checkpoint.spec.name} queries and keys can be read as they enter the scores, not before they are "
+            "rotated. Models such as LLaMA, Mistral and Qwen 2 show both."
         )
-    if not layers or layers[0][1].before_turn is None:
+    if not layers or layers[0][1].before_rope is None:
         raise InputUnusable(f"{checkpoint.spec.name} does not turn its queries and keys.")
 
     def stacked(take: Any) -> Floats:
         return frozen(np.stack([take(met).float().cpu().numpy() for _, met in layers]))
 
     def spread(met: Any) -> Any:
-        keys = met.before_turn[1]
+        keys = met.before_rope[1]
         return keys.repeat_interleave(len(met.query) // len(keys), dim=0)
 
     settings: Mapping[str, Any] = checkpoint.model.config.rope_parameters or {}
     return Turned(
         tuple(label(token) for token in tokens),
-        stacked(lambda met: met.before_turn[0]),
+        stacked(lambda met: met.before_rope[0]),
         stacked(spread),
         stacked(lambda met: met.query),
         stacked(lambda met: met.key),

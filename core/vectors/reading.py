@@ -56,14 +56,14 @@ def read(checkpoint: Checkpoint, text: str) -> Reading:
     """
     import torch
 
-    from core.attention.architectures.watch import private
+    from core.attention.architectures.recording import private_twin
     from core.attention.inside.states import by_layer
     from core.language.langs import own_language
 
     tokens, typed = tokens_of(checkpoint, text)
     ids = torch.tensor([[token.id for token in tokens]])
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}
-    states = by_layer(checkpoint, private(checkpoint), inputs, "encoder").float().cpu().numpy().copy()
+    states = by_layer(checkpoint, private_twin(checkpoint), inputs, "encoder").float().cpu().numpy().copy()
     states.setflags(write=False)
     return Reading(checkpoint.spec.slug, typed, tokens, states)
 

@@ -15,7 +15,7 @@ from core.attention import heads as on_maps
 from core.attention.ablation.ablate import lost, rank, sharpness, switch_off
 from core.attention.ablation.gates import Gates, Head, heads_of
 from core.attention.ablation.question import Reader, Where, ask
-from core.attention.architectures.layout import places
+from core.attention.architectures.vectors import attention_layers
 from core.attention.capture import capture
 from core.attention.inside.lens import lens
 from core.checkpoints.adapters import running
@@ -37,10 +37,16 @@ def mutilated(checkpoint: Checkpoint, off: set[Head]) -> Any:
         if checkpoint.spec.kind == "permutation-lm":
             in_streams(model.transformer.layer[layer], kind, head)
             continue
-        place = places(Checkpoint(model, checkpoint.tokenizer, checkpoint.spec))[kind][layer]
-        if place.names.score == "asked":
+        place = attention_layers(Checkpoint(model, checkpoint.tokenizer, checkpoint.spec))[kind][layer]
+        if place.names.score == "hooked":
             own = model.get_submodule(place.module)
-            projection = next(getattr(own, one) for one in ("o_proj", "out_proj", "Wo") if hasattr(own, one))
+            beside = model.get_submodule(place.module.rpartition(".")[0])  # as BERT has it
+            projection = next(
+                getattr(module, name)
+                for module in (own, getattr(beside, "output", None))
+                for name in ("o_proj", "out_proj", "Wo", "dense", "c_proj", "o")
+                if hasattr(module, name)
+            )
             width = projection.in_features // place.heads
             # Zamba 2 shares its numbers with other layers
             projection.weight = torch.nn.Parameter(projection.weight.clone(), requires_grad=False)
@@ -52,7 +58,7 @@ def mutilated(checkpoint: Checkpoint, off: set[Head]) -> Any:
         projection = model.get_submodule(place.path(place.names.out))
         across = "Conv1D" in type(projection).__name__
         weight = projection.weight.T if across else projection.weight  # (out, in)
-        width = weight.shape[1] // place.names.share // place.heads
+        width = weight.shape[1] // place.heads
         weight[:, head * width : (head + 1) * width] = 0
     return model
 

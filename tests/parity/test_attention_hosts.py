@@ -1,9 +1,11 @@
-"""Architectures that a host may add: their maps, the scores these come from, and their heads, held to the library."""
+"""Architectures that a host may add: maps, scores and heads as the library has them, or a sentence."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,13 @@ import pytest
 import torch
 import transformers
 
+from core import checkpoints
 from core.attention.ablation.ablate import switch_off
 from core.attention.ablation.gates import Gates, Head, heads_of
 from core.attention.ablation.question import Reader, ask
-from core.attention.architectures import hosts, layout
-from core.attention.architectures.layout import ADAPTERS, places
-from core.attention.architectures.vectors import scores
+from core.attention.architectures import layout
+from core.attention.architectures.layout import ADAPTERS
+from core.attention.architectures.vectors import attention_layers, scores
 from core.attention.capture import capture
 from core.attention.inside import blueprint
 from core.attention.inside.block import block
@@ -29,13 +32,15 @@ from tests.parity.test_block import _streams_add_up, of, states
 from tests.parity.test_vectors import inputs_of, of_the_library, softmax
 from tests.tinyfamilies import PLAIN, answer_of, text_for, tokenizer_of
 
-EVERY = [*tinyhosts.HOSTS, *tinyhosts.ASKED]
-LONG = [name for name in tinyhosts.HOSTS if tinyhosts.type_of(name) in ("led", "longt5", "pegasus_x")]
+READ = [*tinyhosts.LISTED, *tinyhosts.HOOKED]
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name not in LONG])
+@pytest.mark.parametrize("name", READ)
 def test_scores_made_of_queries_and_keys_are_what_the_model_attends_to(name: str) -> None:
-    checkpoint = tinyhosts.make(name)
+    check_scores(tinyhosts.make(name))
+
+
+def check_scores(checkpoint: Checkpoint) -> None:
     given = inputs_of(checkpoint)
     expected, found = of_the_library(checkpoint, given), scores(checkpoint, given)
     assert found.keys() == expected.keys()
@@ -55,16 +60,19 @@ def sinks_of(checkpoint: Checkpoint, kind: Any) -> list[Any]:
     A Granite with windows has sinks, too, which make its heads' values smaller and not their weights.
     """
     found = []
-    for place in places(checkpoint)[kind]:
-        own = getattr(checkpoint.model.get_submodule(place.module), "sinks", None)
+    for layer in attention_layers(checkpoint)[kind]:
+        own = getattr(checkpoint.model.get_submodule(layer.module), "sinks", None)
         within = own is not None and checkpoint.model.config.model_type != "granite_swa"
-        found.append(own.numpy()[:, None, None] if within else np.full((place.heads, 1, 1), -np.inf))
+        found.append(own.numpy()[:, None, None] if within else np.full((layer.heads, 1, 1), -np.inf))
     return found
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", READ)
 def test_maps_have_their_queries_and_keys_and_say_what_is_not_computed(name: str) -> None:
-    checkpoint = tinyhosts.make(name)
+    check_maps(tinyhosts.make(name))
+
+
+def check_maps(checkpoint: Checkpoint) -> None:
     seq2seq = checkpoint.spec.kind == "seq2seq-lm"
     trace = capture(checkpoint, PLAIN, target="The dog sat on the mat." if seq2seq else None, vectors=True)
     assert len(trace.maps) == (3 if seq2seq else 1)
@@ -74,7 +82,7 @@ def test_maps_have_their_queries_and_keys_and_say_what_is_not_computed(name: str
         assert found.queries.shape[:3] == found.weights.shape[:3]
         assert found.keys.shape[:3] == (*found.weights.shape[:2], found.weights.shape[3])
         if "Rows sum to less than one" in found.note:
-            assert found.kind == "encoder" or any(np.isfinite(one).any() for one in sinks_of(checkpoint, found.kind))
+            assert any(np.isfinite(one).any() for one in sinks_of(checkpoint, found.kind))
             assert (found.weights.sum(-1) < 0.99).any()
             assert found.weights.sum(-1).max() < 1 + 1e-4
         else:
@@ -84,9 +92,12 @@ def test_maps_have_their_queries_and_keys_and_say_what_is_not_computed(name: str
                 np.testing.assert_array_equal(found.weights[layer, head] > 0, found.computed(layer, head))
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", READ)
 def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
-    checkpoint = tinyhosts.make(name)
+    check_heads(tinyhosts.make(name))
+
+
+def check_heads(checkpoint: Checkpoint) -> None:
     question = ask(checkpoint, text_for(checkpoint))
     every = heads_of(checkpoint)
     last = set().union(*(alike(checkpoint, head) for head in {head.kind: head for head in every}.values()))
@@ -103,23 +114,22 @@ def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
 
 def alike(checkpoint: Checkpoint, head: Head) -> set[Head]:
     """A head of one layer, and the same of all layers that are this module once more: its columns serve them all."""
-    layers = places(checkpoint)[head.kind]
+    layers = attention_layers(checkpoint)[head.kind]
     return {head._replace(layer=i) for i, one in enumerate(layers) if one.module == layers[head.layer].module}
 
 
 def sides_of(name: str) -> list[str]:
-    sides = ("encoder", "decoder") if name.startswith("both ") else (name.partition(" ")[0],)
-    known = blueprint.TABLE.get(tinyhosts.type_of(name, table=True), {})
-    built = [side for side in sides if side in known]
-    return [] if name == "decoder bloom-after" else built
+    side, _, type_ = name.partition(" ")
+    sides = ("encoder", "decoder") if side == "both" else (side,)
+    return [one for one in sides if one in blueprint.TABLE.get(type_, {})]
 
 
-@pytest.mark.parametrize("name", [name for name in tinyhosts.HOSTS if sides_of(name)])
+@pytest.mark.parametrize("name", [name for name in tinyhosts.LISTED if sides_of(name)])
 def test_a_blocks_steps_end_in_the_librarys_state(name: str) -> None:
     checkpoint = tinyhosts.make(name)
     for side in sides_of(name):
         expected = states(checkpoint, side)
-        for layer in range(len(places(checkpoint)[side])):  # type: ignore[index]
+        for layer in range(len(attention_layers(checkpoint)[side])):  # type: ignore[index]
             found = block(checkpoint, PLAIN, layer, side)  # type: ignore[arg-type]
             assert found.layers == len(expected) - 1
             np.testing.assert_allclose(found.steps[-1].values, expected[layer + 1], atol=2e-4, rtol=1e-4)
@@ -136,38 +146,25 @@ def test_a_blocks_steps_end_in_the_librarys_state(name: str) -> None:
 
 
 def test_blocks_of_another_build_are_refused_in_a_sentence() -> None:
-    for name in ("decoder bloom-after", "decoder falcon"):
+    for name in ("decoder qwen3", "decoder xglm"):
         with pytest.raises(NoAttentionMatrix, match="cannot be shown step by step"):
             block(tinyhosts.make(name), PLAIN, 0)
     assert set(blueprint.TABLE) - {ADAPTERS} <= set(layout.TABLE)
 
 
-def test_falcons_slopes_count_twice_where_weights_are_asked_for_and_its_map_says_so() -> None:
-    """The note is right as long as the library's two ways to compute one model differ by its slopes."""
-    checkpoint = tinyhosts.make("decoder falcon-sloped")
-    model = checkpoint.model
-    fused = transformers.FalconForCausalLM._from_config(copy.deepcopy(model.config), attn_implementation="sdpa").eval()
-    fused.load_state_dict(model.state_dict())
-    given = inputs_of(checkpoint)
-    with torch.inference_mode():
-        once, twice = fused(**given).logits, model(**given).logits
-        assert not torch.allclose(once, twice, atol=1e-3)
-        single, slopes = copy.deepcopy(model), transformers.models.falcon.modeling_falcon.build_alibi_tensor
-        for block in single.transformer.h:
-            own = block.self_attention
-
-            def halved(*args: Any, _forward: Any = own.forward, **more: Any) -> Any:
-                return _forward(*args, **(more | {"alibi": more["alibi"] * 0}))
-
-            own.forward = halved
-        torch.testing.assert_close(single(**given).logits, once, atol=1e-4, rtol=1e-4)
-    found = capture(checkpoint, PLAIN).decoder
-    assert found is not None
-    assert found.note.startswith("The slopes count twice here")
-    assert slopes(torch.ones(1, 3), 4, torch.float32)[:, 0, 2].tolist() == [0.5, 0.125, 0.03125, 0.0078125]
-    turned = capture(tinyhosts.make("decoder falcon"), PLAIN).decoder
-    assert turned is not None
-    assert turned.note == ""
+@pytest.mark.parametrize("name", tinyhosts.UNREAD)
+def test_what_is_not_read_has_its_maps_and_a_sentence(name: str) -> None:
+    checkpoint = tinyhosts.make(name)
+    target = "The dog sat." if checkpoint.spec.kind == "seq2seq-lm" else None
+    for found in capture(checkpoint, PLAIN, target=target).maps:
+        np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-4)
+    for look in (
+        lambda: capture(checkpoint, PLAIN, target=target, vectors=True),
+        lambda: heads_of(checkpoint),
+        lambda: block(checkpoint, text_for(checkpoint), 0),
+    ):
+        with pytest.raises(NoAttentionMatrix, match="queries, keys and heads cannot be read here"):
+            look()
 
 
 def test_the_decoder_of_an_encoder_decoder_alone_shows_all_its_layers() -> None:
@@ -188,5 +185,18 @@ def test_the_decoder_of_an_encoder_decoder_alone_shows_all_its_layers() -> None:
     np.testing.assert_allclose(found.weights, expected.numpy(), atol=1e-6)
 
 
-def test_every_architecture_of_the_table_is_tested() -> None:
-    assert {tinyhosts.type_of(name, table=True) for name in tinyhosts.HOSTS} == set(hosts.TABLE)
+def test_a_shared_bigbird_pegasus_attends_fully_from_the_start(
+    tmp_path: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    """The library would switch it over on the first short text, for good and for everybody."""
+    blocks = {"attention_type": "block_sparse", "block_size": 4, "num_random_blocks": 1}
+    made = tinyhosts.build("both bigbird_pegasus", "seq2seq-lm", tinyhosts.BART | blocks)
+    made.model.save_pretrained(tmp_path / "pegasus")
+    made.tokenizer.save_pretrained(tmp_path / "pegasus")
+    use_checkpoints(tmp_path)
+    checkpoint = checkpoints.load("dir-pegasus")
+    assert checkpoint.model.model.encoder.attention_type == "original_full"
+    short = capture(checkpoint, "The cat sat.", target="The dog.")
+    assert short.encoder is not None
+    assert (short.encoder.weights > 0).all()
+    assert checkpoint.model.model.encoder.attention_type == "original_full"

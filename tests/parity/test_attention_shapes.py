@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from core import checkpoints
-from core.attention.architectures.causal import allowed, windows
+from core.attention.architectures.model_masks import allowed, windows
 from core.attention.capture import capture
 from core.attention.trace import AttentionMap
 from core.attention.written import continued, rewritten

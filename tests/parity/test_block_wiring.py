@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from core.attention.architectures.layout import places
+from core.attention.architectures.vectors import attention_layers
 from core.attention.inside import blueprint
 from core.attention.inside.block import Block, block
 from core.attention.inside.told import told
@@ -33,9 +33,11 @@ def made(name: str) -> Checkpoint:
 def blocks(name: str) -> tuple[Block, ...]:
     """Every block of a family; tests read it only."""
     checkpoint = made(name)
-    sides = [side for side in ("encoder", "decoder") if side in places(checkpoint)]
+    sides = [side for side in ("encoder", "decoder") if side in attention_layers(checkpoint)]
     return tuple(
-        block(checkpoint, TEXT, layer, side) for side in sides for layer in range(len(places(checkpoint)[side]))
+        block(checkpoint, TEXT, layer, side)
+        for side in sides
+        for layer in range(len(attention_layers(checkpoint)[side]))
     )
 
 
@@ -71,7 +73,7 @@ def test_lines_run_down_where_no_step_stands(name: str) -> None:
 def test_where_norms_stand_is_what_the_architecture_says(name: str) -> None:
     checkpoint = made(name)
     for found in blocks(name):
-        assert norm_first(found.steps) == blueprint.of(places(checkpoint)[found.side][0]).before
+        assert norm_first(found.steps) == blueprint.blueprint_of(attention_layers(checkpoint)[found.side][0]).before
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from core.attention.ablation.question import Reader, Where, ask
-from core.attention.architectures.layout import places
+from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.lens import by_layer, lens, way
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
@@ -31,7 +31,7 @@ def cut(checkpoint: Checkpoint, layers: int) -> Any:
     if kind == "xlm":
         model.transformer.n_layers = layers
         return model
-    place = next(found for side, found in reversed(places(checkpoint).items()) if side != "cross")[0]
+    place = next(found for side, found in reversed(attention_layers(checkpoint).items()) if side != "cross")[0]
     parent, _, name = (place.stack.prefix + place.names.module.partition(".{i}")[0]).rpartition(".")
     setattr(model.get_submodule(parent), name, getattr(model.get_submodule(parent), name)[:layers])
     return model

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from core.attention.architectures.twin import twin
+from core.attention.architectures.recording import twin
 from tests import tinyfamilies
 
 FAMILIES = [

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers.models.yoso.modeling_yoso import YosoCumulation
 
 from core.attention.architectures import vectors as module
 from core.attention.architectures.layout import ADAPTERS, TABLE
@@ -47,43 +46,12 @@ def softmax(found: Any) -> Any:
     return torch.tensor(found).softmax(-1).numpy()
 
 
-def yoso_of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> tuple[torch.Tensor, ...]:
-    """Its rows, one token at a time: what comes out where the values are a token's mark, before it has length one."""
-    kept: list[torch.Tensor] = []
-    whole = YosoCumulation.forward
-
-    def marked(ctx: Any, *rest: Any) -> Any:
-        *masks, query, key, _, settings = rest
-        marks = torch.eye(key.shape[1]).expand(len(key), -1, -1)
-        found = whole(ctx, *masks, query, key, marks, settings)
-        kept.append((found / found.sum(-1, keepdim=True))[None])
-        return whole(ctx, *rest)
-
-    with pytest.MonkeyPatch.context() as patch, torch.inference_mode():
-        patch.setattr(YosoCumulation, "forward", staticmethod(marked))
-        checkpoint.model(**given)
-    return tuple(kept)
-
-
 def of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, Any]:
     """(L, H, Q, K) weights by kind, as transformers returns them."""
-    # with a cache FSMT leaves the mask of a decoder out
-    more = {"use_cache": False} if checkpoint.model.config.is_encoder_decoder else {}
     with torch.inference_mode():
-        out = checkpoint.model(**given, **more, output_attentions=True)
-    if checkpoint.model.config.model_type == "squeezebert":  # it returns scores
-        out.attentions = tuple(layer.softmax(-1) for layer in out.attentions)
-    if checkpoint.model.config.model_type == "yoso":
-        out.attentions = yoso_of_the_library(checkpoint, given)
-    if checkpoint.model.config.model_type == "funnel":  # layers of pooled states have no map of tokens
-        n = given["input_ids"].shape[1]
-        out.attentions = tuple(layer for layer in out.attentions if layer.shape[-2:] == (n, n))
+        out = checkpoint.model(**given, output_attentions=True)
     if checkpoint.model.config.is_encoder_decoder:
         kept = {"encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions}
-        if checkpoint.model.config.model_type == "prophetnet":  # it returns scores, and those of all streams
-            n = given["decoder_input_ids"].shape[1]
-            kept["encoder"] = [layer.softmax(-1) for layer in out.encoder_attentions]
-            kept["cross"] = [layer[:, :, n : 2 * n].softmax(-1) for layer in out.cross_attentions]
     elif "target_mapping" in given:
         rows = given["target_mapping"][0].argmax(-1)
         kept = {"decoder": [one for one, _ in out.attentions], "query": [one[:, :, rows] for _, one in out.attentions]}
@@ -229,7 +197,7 @@ def test_grouped_queries_share_keys_and_it_is_said() -> None:
     np.testing.assert_array_equal(found.keys[:, 0], found.keys[:, 1])
     assert not np.allclose(found.keys[:, 1], found.keys[:, 2])
     assert "share a key" in found.note
-    assert "turn" in found.note
+    assert "rotation" in found.note
     assert "share" not in vectors(tinyfamilies.make("llama", num_key_value_heads=4), {"input_ids": IDS})["decoder"].note
 
 
@@ -250,7 +218,7 @@ def test_queries_of_bert_by_hand() -> None:
 
 def test_every_architecture_of_the_table_is_tested() -> None:
     made = {tinyfamilies.make(name).model.config.model_type for name in tinyfamilies.FAMILIES}
-    others = {tinyhosts.type_of(name, table=True) for name in tinyhosts.HOSTS}
+    others = {name.partition(" ")[2] for name in tinyhosts.LISTED}
     assert set(TABLE) - {ADAPTERS} <= made | others
 
 

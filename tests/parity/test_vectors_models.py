@@ -89,15 +89,6 @@ def test_what_the_library_runs_otherwise_ends_in_its_states(name: str) -> None:
     np.testing.assert_allclose(found.states[-1], last.numpy(), atol=1e-5)
 
 
-def test_a_narrow_table_is_widened_before_places_are_added() -> None:
-    checkpoint = tiny("opt-after")
-    assert checkpoint.model.model.decoder.embed_tokens.weight.shape[1] < 16
-    found = sums(checkpoint, TEXT)
-    rows = table(checkpoint)[[token.id for token in found.tokens]].numpy()
-    np.testing.assert_allclose(found.parts["token"], rows, atol=1e-5)
-    np.testing.assert_allclose(found.total, read(checkpoint, TEXT).states[0], atol=1e-5)
-
-
 @pytest.mark.parametrize("slug", BUNDLED)
 def test_every_bundled_model_gives_a_words_vectors(slug: str) -> None:
     checkpoint = checkpoints.load(slug)

@@ -43,7 +43,7 @@ READS = {
     "trace": "import core.attention.trace",
     "looking inside": (
         "import core.attention.ablation.ablate, core.attention.inside.block, core.attention.inside.lens\n"
-        "import core.attention.architectures.twin, core.attention.architectures.vectors, core.language.depth"
+        "import core.attention.architectures.recording, core.attention.architectures.vectors, core.language.depth"
     ),
     "treebank": "from core.attention.roles import treebank; assert list(treebank.read(treebank.SHIPPED))",
     "head roles": "import core.attention.roles.headroles, core.attention.roles.relations",

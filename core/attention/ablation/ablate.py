@@ -198,10 +198,10 @@ def _sharpness(question: Question) -> dict[Head, float]:
     except NoAttentionMatrix:
         return {}
     return {
-        Head(own, place.layer, head): float(value)
+        Head(own, layer.layer, head): float(value)
         for kind, layers in found.items()
-        for place, seen in layers
-        if seen.weights is not None
-        for own in {kind, kind if kind == "query" else place.kind}
-        for head, value in enumerate(sharpness(seen.weights, seen.seen))
+        for layer, scores in layers
+        if scores.weights is not None
+        for own in {kind, kind if kind == "query" else layer.kind}
+        for head, value in enumerate(sharpness(scores.weights, scores.allowed))
     }

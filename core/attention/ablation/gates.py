@@ -6,7 +6,7 @@ which is the same as zeros in the rows of :math:`W_O` that head h would meet (Mi
 a layer with all heads off the bias :math:`b_O` is left, and what goes past the attention. Every row of a batch has
 gates of its own, so that one pass tries as many choices as it has rows.
 
-Of an architecture that stands in no table (`core.attention.architectures.asked`) the zeros are put where the heads
+Of an architecture that stands in no table (`core.attention.architectures.hooks`) the zeros are put where the heads
 leave the attention: what a model does with them before it projects, a gate or a norm of all heads, meets zeros.
 
 XLNet's two streams run through the same heads, so there are three ways to be without one: in both streams (the kind
@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.attention.architectures import asked
-from core.attention.architectures.axes import original, usual
-from core.attention.architectures.layout import Place, places
+from core.attention.architectures.hooks import AttentionCall, register_attention_hook
+from core.attention.architectures.layout import AttentionLayer
+from core.attention.architectures.vectors import attention_layers
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
@@ -59,7 +59,9 @@ def heads_of(checkpoint: Checkpoint, kind: MapKind | None = None, layer: int | N
 
 def _counts(checkpoint: Checkpoint) -> dict[tuple[MapKind, int], int]:
     """How many heads each layer has, by kind and layer."""
-    found = {(place.kind, place.layer): place.heads for layers in places(checkpoint).values() for place in layers}
+    found = {
+        (layer.kind, layer.layer): layer.heads for layers in attention_layers(checkpoint).values() for layer in layers
+    }
     if checkpoint.spec.kind == "permutation-lm":
         found |= {(stream, layer): heads for stream in STREAMS for (_, layer), heads in found.items()}
     return found
@@ -93,21 +95,26 @@ class Gates:
     """The heads of a model of one's own, all on at first."""
 
     def __init__(self, model: Any, checkpoint: Checkpoint) -> None:
-        every = places(checkpoint).values()
+        every = attention_layers(checkpoint).values()
         self._heads = _counts(checkpoint)
         self._shut: dict[tuple[MapKind, int], Tensor] = {}  # (R, H) ones and zeros
         self._calls: dict[str, int] = {}
-        by_path: dict[str, list[Place]] = {}
+        by_path: dict[str, list[AttentionLayer]] = {}
         for found in every:
-            for place in found:
-                by_path.setdefault(place.path(place.names.out) if place.names.out else place.module, []).append(place)
+            for layer in found:
+                by_path.setdefault(layer.path(layer.names.out) if layer.names.out else layer.module, []).append(layer)
         for path, shared in by_path.items():
             self._hang(model.get_submodule(path), path, shared)
 
-    def _hang(self, module: Any, path: str, shared: Sequence[Place]) -> None:
+    def _hang(self, module: Any, path: str, shared: Sequence[AttentionLayer]) -> None:
         """``shared`` are the layers that use this module, in the order of their calls."""
-        if shared[0].names.score == "asked":
-            asked.listen(module, path, lambda told: self._kept(told.mixed, self._next(path, shared)))
+        if shared[0].names.score == "hooked":
+
+            def hook(call: AttentionCall) -> Tensor:
+                gate = self._gate(self._next(path, shared))
+                return call.attention_output if gate is None else call.attention_output * gate[:, None, :, None]
+
+            register_attention_hook(module, path, hook)
             return
         if shared[0].names.out:
             module.register_forward_pre_hook(
@@ -128,29 +135,22 @@ class Gates:
         module.register_forward_pre_hook(lambda _, given: asking.__setitem__(0, given[1]))
         module.post_attention = gated
 
-    def _next(self, path: str, shared: Sequence[Place]) -> Place:
+    def _next(self, path: str, shared: Sequence[AttentionLayer]) -> AttentionLayer:
         number = self._calls.get(path, 0)
         self._calls[path] = number + 1
         return shared[number % len(shared)]
 
-    def _gated(self, joined: Tensor, place: Place) -> Tensor:
-        """(R, n, H d) with the parts of heads that are off set to zero; some architectures have other axes."""
-        import torch
+    def _gate(self, layer: AttentionLayer) -> Tensor | None:
+        return self._shut.get((layer.kind, layer.layer))
 
-        gate = self._shut.get((place.kind, place.layer))
+    def _gated(self, joined: Tensor, layer: AttentionLayer) -> Tensor:
+        """(R, n, H d) with the parts of heads that are off set to zero."""
+        gate = self._gate(layer)
         if gate is None:
             return joined
-        rows = usual(joined, place.names.order)
-        behind = gate.new_ones(len(gate), (place.names.share - 1) * place.heads)  # what is no head stays
-        every = torch.cat((gate, behind), dim=1)
-        parts = rows.unflatten(-1, (every.shape[1], -1))  # type: ignore[no-untyped-call]
-        through: Tensor = parts * every.view(len(every), *(1,) * (parts.dim() - 3), -1, 1)
-        return original(through.flatten(-2), place.names.order)
-
-    def _kept(self, mixed: Tensor, place: Place) -> Tensor:
-        """(R, n, H, d) with zeros for heads that are off."""
-        gate = self._shut.get((place.kind, place.layer))
-        return mixed if gate is None else mixed * gate[:, None, :, None]
+        parts = joined.unflatten(-1, (layer.heads, -1))  # type: ignore[no-untyped-call]
+        through: Tensor = parts * gate.view(len(gate), *(1,) * (parts.dim() - 3), -1, 1)
+        return through.flatten(-2)
 
     def shut(self, off: Sequence[Collection[Head]]) -> None:
         """From now on row r of every batch runs without the heads ``off[r]``."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.attention.architectures.layout import stacks
-from core.attention.architectures.watch import private, run
+from core.attention.architectures.recording import private_twin, run
 from core.attention.capture import MAX_TOKENS
 from core.attention.tokens import labels
 from core.checkpoints.spec import Checkpoint
@@ -184,22 +184,18 @@ def _check(place: int, count: int) -> None:
         raise OutOfRange(f"There is no token {place} here: tokens are counted from 0 to {count - 1}.")
 
 
-_STREAMS = "prophetnet"
-"""The type whose head reads the states of a stream beside the one that reads the text, for every token."""
-
-
 class Reader:
     """A model of one's own that answers one question; only what it says at the question's place is computed."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self.model = private(question.checkpoint)
+        self.model = private_twin(question.checkpoint)
         self.type = str(self.model.config.model_type)
         kind = question.checkpoint.spec.kind
         self._banned = banned_ids(self.model) if kind in ("causal-lm", "seq2seq-lm") else []
         self._judges = kind == "replaced-token"
         at_one_place = question.task is None and "target_mapping" not in question.inputs
-        if at_one_place and self.type not in ("longformer", "reformer", _STREAMS):
+        if at_one_place and self.type not in ("longformer", "reformer"):
             self.trunk.register_forward_hook(self._only_there)
         if hasattr(self.model, "sentence"):  # `core.checkpoints.sentence_head`, which reads the same text in every row
             self.model.sentence.register_forward_pre_hook(lambda _, given: (given[0][:1], given[1][:1], given[2]))
@@ -259,7 +255,7 @@ class Reader:
             found = self.model.answer(given, task).logits if states is None else self.model.tasks[task].head(states)
         else:
             logits = run(self.model, given).logits
-            found = logits if self._judges else logits[:, place if self.type == _STREAMS else 0]
+            found = logits if self._judges else logits[:, 0]
         return found
 
 

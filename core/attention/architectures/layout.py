@@ -1,13 +1,12 @@
-"""Where attention stands in each architecture, and what transformers calls its parts. Data: one entry a model type.
+"""Where attention stands in each architecture, and what transformers calls its parts. Data: one row a model type.
 
-Whoever looks inside an attention, or switches a head of it off, finds the modules through :func:`places`. A name is
-written from the trunk of the model, with ``{i}`` for the layer; ALBERT, whose layers share modules, counts groups, too.
-A projection that makes several things at once is followed by the part that is meant: ``c_attn:0/3``, or
-``in_proj:0/3h`` where each head's part is cut for itself, ``qkv_proj:0/3g`` where heads share keys and values, whose
-parts are then narrower than that of the queries, or ``query_key_value:0/3b`` where heads that share a key stand in a
-bundle: their queries, the key, the value (Falcon), or ``qkv_proj:0/3m`` where each quarter is cut for itself (CodeGen).
+Rows are for the architectures that come with the app, and for others that are built of the same parts. Of any other
+architecture the model's own calls of attention are read (`core.attention.architectures.hooks`).
 
-A Reformer's layers differ: those that hash have one projection for queries and keys, local ones have two.
+A name is written from the trunk of the model, with ``{i}`` for the layer; ALBERT, whose layers share modules, counts
+groups, too. A projection that makes several things at once is followed by the part that is meant: ``c_attn:0/3``, or
+``in_proj:0/3h`` where each head's part is cut for itself. A Reformer's layers differ: those that hash have one
+projection for queries and keys, local ones have two.
 """
 
 from __future__ import annotations
@@ -15,71 +14,133 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core.attention.architectures import hosts, older
-from core.attention.architectures.attends import (
-    BART,
-    BERT,
-    LLAMA,
-    QWEN3,
-    T5,
-    TURNED,
-    UNSCALED,
-    Attends,
-    bert,
-)
-from core.attention.architectures.without import refuse
+from core.attention.attention_free import refuse
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 
-Numbers = list[tuple[tuple[str, int | str], ...]]
-"""For each layer what stands for the braces of its names."""
+Score = Literal[
+    "dot_product",
+    "relative_bias",
+    "local",
+    "rope",
+    "disentangled",
+    "two_stream",
+    "sliding_window",
+    "block_sparse",
+    "lsh",
+    "hooked",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionNames:
+    """The parts of one kind of attention."""
+
+    module: str
+    """The module that computes scores and weights: what goes in has the mask, what comes out ends with the weights."""
+    out: str
+    """The projection after the heads are joined; head h reads the h-th of H equal parts of its input."""
+    parts: str = "query key value"
+    """The projections to queries, keys and values, below ``module``; empty where they are plain tensors (XLNet)."""
+    score: Score = "dot_product"
+    """How scores are made of queries and keys: see `core.attention.architectures.scores`."""
+    scale: Literal["root", "one", "own"] = "root"
+    """What the product is multiplied by: d^-1/2, 1, or what the module's ``scaling`` says."""
+    mask: str = "attention_mask"
+    """What the module's argument with the mask is called."""
+    heads: str = "num_attention_heads"
+    """What the configuration calls the number of heads."""
+    note: str = ""
+    """What is unusual about queries and keys, as a sentence."""
+
+
+Kinds = dict[MapKind, AttentionNames]
 ADAPTERS = "bert with adapters"
 """The type of `core.checkpoints.adapters.AdapterBert`, whose configuration is that of its trunk."""
-_WITHIN = {"opt": "decoder."}
-"""The part of a trunk that holds all of it, and that the head's model calls in its place."""
+_ROTATED = "Queries and keys are shown after the rotation by their positions."
 _APART = "Queries and keys of the content; the score has two more terms, for the distance."
+_UNSCALED = "Nothing is divided by the root of the width: the product of query and key is the score itself"
 _ALBERT = "encoder.albert_layer_groups.{group}.albert_layers.{inner}.attention"
-_XLNET = Attends(
+
+
+def _bert(name: str = "attention", put: str = "output", **more: Any) -> AttentionNames:
+    """As BERT has it: under ``name``, put together by ``put``."""
+    layer = f"encoder.layer.{{i}}.{name}"
+    return AttentionNames(f"{layer}.self", f"{layer}.{put}.dense", **more)
+
+
+def _bart(side: str, name: str) -> AttentionNames:
+    own = f"{side}.layers.{{i}}.{name}"
+    return AttentionNames(own, f"{own}.out_proj", "q_proj k_proj v_proj", heads=f"{side}_attention_heads")
+
+
+def _t5(side: str, number: int, name: str) -> AttentionNames:
+    """As T5 has it, on one side: the sub-layer of this number."""
+    own = f"{side}.block.{{i}}.layer.{number}.{name}"
+    bias = ", before a number for the distance is added." if name == "SelfAttention" else "."
+    return AttentionNames(own, f"{own}.o", "q k v", "relative_bias", "one", "mask", note=_UNSCALED + bias)
+
+
+_BERT: Kinds = {"encoder": _bert(), "decoder": _bert(), "cross": _bert("crossattention")}
+_BART: Kinds = {
+    "encoder": _bart("encoder", "self_attn"),
+    "decoder": _bart("decoder", "self_attn"),
+    "cross": _bart("decoder", "encoder_attn"),
+}
+_T5: Kinds = {
+    "encoder": _t5("encoder", 0, "SelfAttention"),
+    "decoder": _t5("decoder", 0, "SelfAttention"),
+    "cross": _t5("decoder", 1, "EncDecAttention"),
+}
+_LLAMA: Kinds = {
+    "decoder": AttentionNames(
+        "layers.{i}.self_attn", "layers.{i}.self_attn.o_proj", "q_proj k_proj v_proj", "rope", note=_ROTATED
+    )
+}
+_XLM: Kinds = {"encoder": AttentionNames("attentions.{i}", "attentions.{i}.out_lin", "q_lin k_lin v_lin", mask="mask")}
+_XLNET = AttentionNames(
     "layer.{i}.rel_attn",
     "",
     "",
-    "two-stream",
+    "two_stream",
     note="Queries contain the bias u that meets the content; the score has more terms, for distance and segment.",
 )
+_GPT = AttentionNames("h.{i}.attn", "h.{i}.attn.c_proj", "c_attn:0/3 c_attn:1/3 c_attn:2/3")
 
-TABLE: dict[str, dict[str, Attends]] = {
-    "bert": BERT,
-    ADAPTERS: {"encoder": bert(put="output.output")},
-    "roberta": BERT,
-    "xlm-roberta": BERT,
-    "camembert": BERT,
-    "electra": BERT,
-    "bert-generation": BERT,
+TABLE: dict[str, Kinds] = {
+    **dict.fromkeys(
+        ("bert", "bert-generation", "camembert", "data2vec-text", "electra", "luke", "megatron-bert", "rembert"), _BERT
+    ),
+    **dict.fromkeys(("roberta", "tapas", "xlm-roberta"), _BERT),
+    ADAPTERS: {"encoder": _bert(put="output.output")},
     "modernbert": {
-        "encoder": Attends("layers.{i}.attn", "layers.{i}.attn.Wo", "Wqkv:0/3 Wqkv:1/3 Wqkv:2/3", "turned", note=TURNED)
+        "encoder": AttentionNames(
+            "layers.{i}.attn", "layers.{i}.attn.Wo", "Wqkv:0/3 Wqkv:1/3 Wqkv:2/3", "rope", note=_ROTATED
+        )
     },
-    "big_bird": {"encoder": bert(score="blocks")},
+    "big_bird": {"encoder": _bert(score="block_sparse")},
     "longformer": {
-        "encoder": bert(
-            score="windowed",
+        "encoder": _bert(
+            score="sliding_window",
             note="Queries and keys of the window; the first token, which sees all, has projections of its own.",
         )
     },
-    "deberta": {"encoder": bert(parts="in_proj:0/3h in_proj:1/3h in_proj:2/3h", score="disentangled", note=_APART)},
-    "deberta-v2": {"encoder": bert(parts="query_proj key_proj value_proj", score="disentangled", note=_APART)},
-    "albert": {"encoder": Attends(_ALBERT, f"{_ALBERT}.dense")},
+    "deberta": {"encoder": _bert(parts="in_proj:0/3h in_proj:1/3h in_proj:2/3h", score="disentangled", note=_APART)},
+    "deberta-v2": {"encoder": _bert(parts="query_proj key_proj value_proj", score="disentangled", note=_APART)},
+    "albert": {"encoder": AttentionNames(_ALBERT, f"{_ALBERT}.dense")},
     "distilbert": {
-        "encoder": Attends(
+        "encoder": AttentionNames(
             "transformer.layer.{i}.attention", "transformer.layer.{i}.attention.out_lin", "q_lin k_lin v_lin"
         )
     },
-    "xlm": {"encoder": Attends("attentions.{i}", "attentions.{i}.out_lin", "q_lin k_lin v_lin", mask="mask")},
+    "xlm": _XLM,
+    "flaubert": _XLM,
     "xlnet": {"encoder": _XLNET, "decoder": _XLNET},
-    "openai-gpt": {"decoder": Attends("h.{i}.attn", "h.{i}.attn.c_proj", "c_attn:0/3 c_attn:1/3 c_attn:2/3", "causal")},
+    "openai-gpt": {"decoder": replace(_GPT, score="local")},
     "gpt2": {
-        "decoder": Attends("h.{i}.attn", "h.{i}.attn.c_proj", "c_attn:0/3 c_attn:1/3 c_attn:2/3", scale="own"),
-        "cross": Attends(
+        "decoder": replace(_GPT, scale="own"),
+        "cross": AttentionNames(
             "h.{i}.crossattention",
             "h.{i}.crossattention.c_proj",
             "q_attn c_attn:0/2 c_attn:1/2",
@@ -88,55 +149,32 @@ TABLE: dict[str, dict[str, Attends]] = {
         ),
     },
     "gpt_neo": {
-        "decoder": Attends(
+        "decoder": AttentionNames(
             "h.{i}.attn.attention",
             "h.{i}.attn.attention.out_proj",
             "q_proj k_proj v_proj",
             "local",
             "one",
-            note=UNSCALED + ".",
+            note=_UNSCALED + ".",
         )
     },
-    "gptj": {"decoder": Attends("h.{i}.attn", "h.{i}.attn.out_proj", "q_proj k_proj v_proj", "paired", note=TURNED)},
-    "gpt_neox": {
-        "decoder": Attends(
-            "layers.{i}.attention",
-            "layers.{i}.attention.dense",
-            "query_key_value:0/3h query_key_value:1/3h query_key_value:2/3h",
-            "turned",
-            note=TURNED,
-        )
-    },
-    "ctrl": {"decoder": Attends("h.{i}.multi_head_attention", "h.{i}.multi_head_attention.dense", "Wq Wk Wv")},
+    "ctrl": {"decoder": AttentionNames("h.{i}.multi_head_attention", "h.{i}.multi_head_attention.dense", "Wq Wk Wv")},
     "reformer": {
-        "decoder": Attends(
+        "decoder": AttentionNames(
             "encoder.layers.{i}.attention.self_attention",
             "encoder.layers.{i}.attention.output.dense",
             "",
-            "hashed",
+            "lsh",
             note="In layers that hash a key is its query brought to one length. Who meets whom is decided by buckets.",
         )
     },
-    "opt": {"decoder": Attends("layers.{i}.self_attn", "layers.{i}.self_attn.out_proj", "q_proj k_proj v_proj")},
-    "llama": {"decoder": LLAMA},
-    "mistral": {"decoder": LLAMA},
-    "qwen2": {"decoder": LLAMA},
-    "qwen3": {"decoder": QWEN3},
-    "gemma": {"decoder": LLAMA},
-    "smollm3": {"decoder": replace(LLAMA, note=f"{TURNED[:-1]}, in the layers that turn them.")},
-    "olmo2": {"decoder": QWEN3},
-    "olmo3": {"decoder": QWEN3},
-    "gemma2": {"decoder": replace(LLAMA, score="capped", scale="own")},
-    "gemma3_text": {"decoder": replace(QWEN3, scale="own")},
-    "phi": {"decoder": replace(LLAMA, out="layers.{i}.self_attn.dense", norms="q_layernorm k_layernorm")},
-    "phi3": {"decoder": replace(LLAMA, parts="qkv_proj:0/3g qkv_proj:1/3g qkv_proj:2/3g")},
-    "t5": T5,
-    "mt5": T5,
-    "bart": BART,
-    "mbart": BART,
-    "marian": BART,
-    "m2m_100": BART,
-} | hosts.TABLE
+    **dict.fromkeys(("llama", "cwm", "ministral", "mistral", "qwen2", "seed_oss"), _LLAMA),
+    "xglm": {
+        "decoder": AttentionNames("layers.{i}.self_attn", "layers.{i}.self_attn.out_proj", "q_proj k_proj v_proj")
+    },
+    **dict.fromkeys(("t5", "mt5"), _T5),
+    **dict.fromkeys(("bart", "blenderbot", "m2m_100", "marian", "mbart", "mvp", "pegasus", "plbart"), _BART),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +190,15 @@ class Stack:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AttentionLayer:
     """The attention of one layer."""
 
     kind: MapKind
     layer: int
     heads: int
-    names: Attends
+    names: AttentionNames
     stack: Stack
-    numbers: tuple[tuple[str, int | str], ...]
+    numbers: tuple[tuple[str, int], ...]
     """What stands for the braces of a name."""
 
     def path(self, name: str) -> str:
@@ -186,11 +224,12 @@ def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
     if checkpoint.spec.kind == "adapters":
         return (Stack("encoder", ADAPTERS, config, "trunk."),)
     names = (model.base_model_prefix, "model")  # the first is another in a text model cut out of a larger one (Llama 4)
-    prefix = next((f"{name}." for name in names if hasattr(model, name)), "") + _WITHIN.get(config.model_type, "")
+    prefix = next((f"{name}." for name in names if hasattr(model, name)), "")
     if getattr(config, "is_encoder_decoder", False):
-        summed = getattr(config, "encoder_attention_type", "") == "transient-global"
-        type_ = hosts.SUMMARIES if summed else config.model_type
-        return tuple(Stack(kind, type_, config, prefix) for kind in ("encoder", "decoder"))  # type: ignore[arg-type]
+        return (
+            Stack("encoder", config.model_type, config, prefix),
+            Stack("decoder", config.model_type, config, prefix),
+        )
     return (Stack("decoder" if checkpoint.spec.kind == "causal-lm" else "encoder", config.model_type, config, prefix),)
 
 
@@ -210,46 +249,22 @@ def listed(checkpoint: Checkpoint) -> bool:
     return all(kind in TABLE.get(stack.type, {}) for stack in both for kind in _kinds(stack, both))
 
 
-def unknown(checkpoint: Checkpoint, stack: Stack) -> NoAttentionMatrix:
-    """What to raise where it is not known how scores come about."""
-    return NoAttentionMatrix(
-        f"{checkpoint.spec.name} is of the type “{stack.type[:40]}”, whose attention cannot be looked into here. "
-        f"Models of {len(TABLE)} other types can, such as BERT, GPT-2, LLaMA, T5 and BART."
-    )
-
-
-def places(checkpoint: Checkpoint) -> dict[MapKind, tuple[Place, ...]]:
-    """Every attention of a checkpoint, by kind and layer.
-
-    Of an architecture without an entry it is found out by a pass (`core.attention.architectures.asked`).
-
-    Raises:
-        NoAttentionMatrix: the architecture has no such matrix, or it is not known how it is made.
-    """
-    from core.attention.architectures import asked
-
-    if not listed(checkpoint):
-        return asked.places(checkpoint)
-    found: dict[MapKind, tuple[Place, ...]] = {}
+def listed_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
+    """Every attention of a checkpoint whose architecture the table has, by kind and layer."""
+    found: dict[MapKind, tuple[AttentionLayer, ...]] = {}
     both = stacks(checkpoint)
     for stack in both:
         for kind in _kinds(stack, both):
             names = TABLE[stack.type][kind]
-            numbers = _numbers(checkpoint.model, stack, names)
-            heads = _heads(checkpoint.model, stack, names, numbers)
-            found[kind] = tuple(Place(kind, i, heads, names, stack, own) for i, own in enumerate(numbers))
+            heads = int(getattr(stack.config, names.heads))
+            found[kind] = tuple(
+                AttentionLayer(kind, i, heads, names, stack, own)
+                for i, own in enumerate(_numbers(checkpoint.model, stack, names))
+            )
     return found
 
 
-def _heads(model: Any, stack: Stack, names: Attends, numbers: Numbers) -> int:
-    """As many as the configuration says; ConvBERT's modules have fewer than that and know it."""
-    if not names.heads.startswith("."):
-        return int(getattr(stack.config, names.heads))
-    own = model.get_submodule(stack.prefix + names.module.format(**dict(numbers[0])))
-    return int(getattr(own, names.heads[1:]))
-
-
-def _numbers(model: Any, stack: Stack, names: Attends) -> Numbers:
+def _numbers(model: Any, stack: Stack, names: AttentionNames) -> list[tuple[tuple[str, int], ...]]:
     """For each layer what stands for the braces of its names."""
     if "{group}" in names.module:
         config = stack.config
@@ -259,7 +274,13 @@ def _numbers(model: Any, stack: Stack, names: Attends) -> Numbers:
             for layer in range(layers)
             for part in range(inner)
         ]
-    if "{at}" in names.module:
-        return [(("at", path),) for path in older.of_tokens(stack.config)]
-    listed = model.get_submodule(stack.prefix + names.module.partition(".{i}")[0])
-    return [(("i", i),) for i in range(len(listed))]
+    count = len(model.get_submodule(stack.prefix + names.module.partition(".{i}")[0]))
+    return [(("i", i),) for i in range(count)]
+
+
+def unread(checkpoint: Checkpoint) -> NoAttentionMatrix:
+    """What to raise where it is not known how scores come about."""
+    return NoAttentionMatrix(
+        f"{checkpoint.spec.name} is of the type “{stacks(checkpoint)[0].type[:40]}”, whose queries, keys and heads "
+        "cannot be read here. Models such as BERT, GPT-2, LLaMA, T5 and BART work."
+    )

@@ -1,7 +1,6 @@
 r"""Attention that is no plain square of softmax rows, brought to tokens x tokens in its true shape.
 
     BigBird         blocks: window, global, random, drawn per layer and head
-    Funnel          the layers before tokens are pooled, and those after they were spread out again
     Longformer      a window, and global tokens with projections of their own
     Reformer        by hashing: what a query meets in any round, each key as often as it is met
     Transformer-XL  a segment and the memory before it, the segments below each other
@@ -45,25 +44,6 @@ def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
         else f"Blocks of {sparsity.block_size} tokens. Which blocks are drawn at random differs from head to head."
     )
     return AttentionMap("encoder", tokens, tokens, weights, frozen(allowed), note=note)
-
-
-def funnel(config: Any, attentions: Sequence[Tensor], tokens: Tokens) -> AttentionMap:
-    """The layers whose rows and columns are tokens (Funnel-Transformer: Dai et al. 2020, arXiv 2006.03236).
-
-    From its second block on the encoder has one state for every two tokens, then four: those layers are left out. Its
-    decoder has one for every token again.
-    """
-    before = int(config.block_sizes[0]) * int(config.block_repeats[0])
-    after = int(config.num_decoder_layers)
-    pooled = len(attentions) - before - after
-    shown = (*attentions[:before], *(attentions[-after:] if after else ()))
-    first = "Layer 1 here is" if before == 1 else f"Layers 1 to {before} here are"
-    last = f"layer {before + 1} is" if after == 1 else f"layers {before + 1} to {before + after} are"
-    note = (
-        f"{first} the first block's; {last} the decoder's. Between them {pooled} layers have one state for several "
-        "tokens, and no map of tokens."
-    )
-    return AttentionMap("encoder", tokens, tokens, stacked(shown), note=note)
 
 
 def longformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:

@@ -2,7 +2,7 @@
 
     score(i, j) = factor · q_i · k_j  (+ further terms, by architecture: `core.attention.architectures.scores`)
 
-Queries are not divided by anything: the factor stands beside them. They are turned where positions turn them (LLaMA),
+Queries are not divided by anything: the factor stands beside them. They are rotated where positions do that (LLaMA),
 and contain the bias that meets the content where there is one (XLNet), so that ``factor * q @ k.T`` is the score's
 first term everywhere (but in the rows of Longformer's global tokens); :attr:`Vectors.whole` says whether it is the only
 one.
@@ -13,21 +13,45 @@ Legend: L layers, H heads, Q query tokens, K key tokens, d width of a head.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from core.attention.architectures import asked
-from core.attention.architectures.layout import Place, listed, places
-from core.attention.architectures.scores import Attended, attended, look
-from core.attention.architectures.watch import Watch, drawn, private
+from core.attention.architectures.hooks import SHARED, hooked_layers, hooked_scores, joined_notes
+from core.attention.architectures.layout import AttentionLayer, listed, listed_layers, unread
+from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn
+from core.attention.architectures.scores import AttentionScores, attention_scores, record_layer
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind
 from core.checkpoints.spec import Checkpoint
 from core.language.segments import SEGMENT, read, remembers
 
 _CAPPED = "The score is not their product, but that brought between -{0:g} and {0:g} by a hyperbolic tangent."
+
+
+def attention_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
+    """Every attention of a checkpoint, by kind and layer.
+
+    Of an architecture without a row it is found out by a pass (`core.attention.architectures.hooks`).
+
+    Raises:
+        NoAttentionMatrix: the architecture has no such matrix, or it is not known how it is made.
+    """
+    if listed(checkpoint):
+        return listed_layers(checkpoint)
+    with _sentences(checkpoint):
+        return hooked_layers(checkpoint)
+
+
+@contextmanager
+def _sentences(checkpoint: Checkpoint) -> Iterator[None]:
+    """What the library raises in code that nobody here has read is a sentence."""
+    try:
+        yield
+    except (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
+        raise unread(checkpoint) from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,16 +89,16 @@ def vectors(
     found: dict[MapKind, Vectors] = {}
     for kind, layers in each(checkpoint, inputs, pieces).items():
         names = layers[0][0].names
-        shared = any(seen.before_turn is not None and len(seen.before_turn[1]) < place.heads for place, seen in layers)
-        cap = layers[0][1].cap
-        own = asked.together([place for place, _ in layers]) if names.score == "asked" else names.note
-        notes = (own, asked.SHARED if shared else "", _CAPPED.format(cap) if cap else "")
+        shared = any(one.before_rope is not None and len(one.before_rope[1]) < layer.heads for layer, one in layers)
+        cap = layers[0][1].softcap
+        own = joined_notes([layer for layer, _ in layers]) if names.score == "hooked" else names.note
+        notes = (own, SHARED if shared else "", _CAPPED.format(cap) if cap else "")
         found[kind] = Vectors(
             kind,
-            _stacked([seen.query for _, seen in layers]),
-            _stacked([seen.key for _, seen in layers]),
-            tuple(seen.factor for _, seen in layers),
-            all(len(seen.terms) == 1 for _, seen in layers) and names.score != "windowed" and cap is None,
+            _stacked([one.query for _, one in layers]),
+            _stacked([one.key for _, one in layers]),
+            tuple(one.factor for _, one in layers),
+            all(len(one.terms) == 1 for _, one in layers) and names.score != "sliding_window" and cap is None,
             " ".join(part for part in notes if part),
         )
     return found
@@ -102,7 +126,7 @@ def attach(
         pieces: as for :func:`vectors`.
     """
     found = vectors(checkpoint, inputs, pieces)
-    told = not listed(checkpoint)  # what nobody wrote down has to be said where it is shown
+    hooked = not listed(checkpoint)  # what nobody wrote down has to be said where it is shown
 
     def kept(one: AttentionMap | None) -> AttentionMap | None:
         if one is None or one.kind not in found:
@@ -111,7 +135,7 @@ def attach(
         if one.kind == "cross":
             queries = queries[:, :, first : first + len(one.query_tokens)]
         return replace(
-            one, queries=queries, keys=found[one.kind].keys, note=f"{one.note} {note}".strip() if told else one.note
+            one, queries=queries, keys=found[one.kind].keys, note=f"{one.note} {note}".strip() if hooked else one.note
         )
 
     maps = (trace.encoder, trace.decoder, trace.cross, trace.query)
@@ -126,48 +150,50 @@ def scores(
     They are computed from the vectors, not asked of the model; arguments and errors as :func:`vectors`.
     """
     return {
-        kind: _stacked([seen.score for _, seen in layers]) for kind, layers in each(checkpoint, inputs, pieces).items()
+        kind: _stacked([one.score for _, one in layers]) for kind, layers in each(checkpoint, inputs, pieces).items()
     }
 
 
 def each(
     checkpoint: Checkpoint, inputs: Mapping[str, Any], pieces: Sequence[int] | None = None
-) -> dict[MapKind, list[tuple[Place, Attended]]]:
+) -> dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]]:
     """Every attention of one pass, layer by layer, by kind; arguments and errors as :func:`vectors`."""
     import torch
 
     if not listed(checkpoint):
-        return asked.each(checkpoint, inputs)
-    all_places = [place for layers in places(checkpoint).values() for place in layers]
-    watch = Watch(private(checkpoint))
-    for place in all_places:
-        look(watch, place)
+        with _sentences(checkpoint):
+            return hooked_scores(checkpoint, inputs)
+    layers = [layer for of_kind in listed_layers(checkpoint).values() for layer in of_kind]
+    recorder = Recorder(private_twin(checkpoint))
+    for layer in layers:
+        record_layer(recorder, layer)
     n, two_streams = inputs["input_ids"].shape[1], inputs.get("target_mapping") is not None
-    done: dict[MapKind, list[tuple[Place, Attended]]] = {}
-    if remembers(watch.model) and inputs.get("mems") is None and (pieces or n > SEGMENT):
+    done: dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]] = {}
+    if remembers(recorder.model) and inputs.get("mems") is None and (pieces or n > SEGMENT):
         sizes = list(pieces or [])
         with torch.inference_mode():
             count = sum(
-                1 for _ in read(watch.model, inputs["input_ids"], segment=sizes or SEGMENT, output_attentions=True)
+                1 for _ in read(recorder.model, inputs["input_ids"], segment=sizes or SEGMENT, output_attentions=True)
             )
-            for place in all_places:
-                parts = [attended(watch, place, number) for number in range(count)]
-                done.setdefault(place.kind, []).append((place, _joined(parts, n)))
+            for layer in layers:
+                parts = [attention_scores(recorder, layer, number) for number in range(count)]
+                done.setdefault(layer.kind, []).append((layer, _joined(parts, n)))
         return done
-    drawn(watch, inputs)
+    run_as_drawn(recorder, inputs)
     calls: Counter[str] = Counter()
     with torch.inference_mode():
-        for place in all_places:
-            count = calls[place.module]
-            calls[place.module] += 1
-            kind: MapKind = "decoder" if two_streams else place.kind
-            done.setdefault(kind, []).append((place, attended(watch, place, count)))
+        for layer in layers:
+            count = calls[layer.module]
+            calls[layer.module] += 1
+            kind: MapKind = "decoder" if two_streams else layer.kind
+            done.setdefault(kind, []).append((layer, attention_scores(recorder, layer, count)))
             if two_streams:
-                done.setdefault("query", []).append((place, attended(watch, place, count, asking=True)))
+                scores = attention_scores(recorder, layer, count, query_stream=True)
+                done.setdefault("query", []).append((layer, scores))
     return done
 
 
-def _joined(pieces: list[Attended], n: int) -> Attended:
+def _joined(pieces: list[AttentionScores], n: int) -> AttentionScores:
     """Segments below each other: what is remembered has the keys that it had when it was read."""
     import torch
 
@@ -180,18 +206,18 @@ def _joined(pieces: list[Attended], n: int) -> Attended:
             whole[:, first:last, last - part.shape[-1] : last] = part
         return whole
 
-    def seen_in(piece: Attended) -> torch.Tensor:
+    def allowed_in(piece: AttentionScores) -> torch.Tensor:
         everywhere = torch.ones(1, *piece.terms["content"].shape[1:], dtype=torch.bool, device=device)
-        return everywhere if piece.seen is None else everywhere & piece.seen
+        return everywhere if piece.allowed is None else everywhere & piece.allowed
 
     own = [(piece, piece.query.shape[1]) for piece in pieces]
     weights = [piece.weights for piece in pieces if piece.weights is not None]
-    return Attended(
+    return AttentionScores(
         torch.cat([piece.query for piece in pieces], dim=1),
         torch.cat([piece.key[:, -size:] for piece, size in own], dim=1),
         torch.cat([piece.value[:, -size:] for piece, size in own], dim=1),
         {name: placed([piece.terms[name] for piece in pieces], torch.float32) for name in pieces[0].terms},
-        placed([seen_in(piece) for piece in pieces], torch.bool),
+        placed([allowed_in(piece) for piece in pieces], torch.bool),
         placed(weights, torch.float32) if len(weights) == len(pieces) else None,
         pieces[0].factor,
     )

@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.attention.ablation.question import Where, check_size
-from core.attention.architectures.layout import Place, places
-from core.attention.architectures.scores import attended, look
-from core.attention.architectures.watch import Watch, drawn, private
+from core.attention.architectures.layout import AttentionLayer
+from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn
+from core.attention.architectures.scores import attention_scores, record_layer
+from core.attention.architectures.vectors import attention_layers
 from core.attention.inside import adapter as adapters
-from core.attention.inside.blueprint import of
+from core.attention.inside.blueprint import blueprint_of
 from core.attention.inside.embedding import embedding
 from core.attention.inside.steps import Part, Scene, Step, attention, exists, feed_forward, module_of, norm, step
 from core.attention.tokens import labels
@@ -75,32 +76,32 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     """
     import torch
 
-    found = places(checkpoint)
+    found = attention_layers(checkpoint)
     side = side or ("encoder" if "encoder" in found else "decoder")
     own = found.get(side, ())
     if not 0 <= layer < len(own):
         raise OutOfRange(
             f"{checkpoint.spec.name} has {len(own)} layers on the side of its {side}; from 0, not {layer}."
         )
-    plan = of(own[layer])
+    plan = blueprint_of(own[layer])
     inputs = inputs_of(checkpoint, text, where or Where())
     names = {
         key: labels(checkpoint.tokenizer, ids[0].tolist()) for key, ids in inputs.items() if key.endswith("input_ids")
     }
     check_size(checkpoint, max(map(len, names.values())))
-    place = own[layer]
-    count = sum(1 for before in own[:layer] if before.module == place.module)
+    attn = own[layer]
+    count = sum(1 for before in own[:layer] if before.module == attn.module)
     crossing = found["cross"][layer] if side == "decoder" and "cross" in found else None
-    watch = Watch(private(checkpoint))
+    recorder = Recorder(private_twin(checkpoint))
     task = where.task if where and checkpoint.spec.kind == "adapters" else None
-    with through(checkpoint, task, watch.model):
-        scene = Scene(watch, plan, place, count, task)
-        _look(scene, crossing)
-        drawn(watch, inputs)
+    with through(checkpoint, task, recorder.model):
+        scene = Scene(recorder, plan, attn, count, task)
+        _record_layer(scene, crossing)
+        run_as_drawn(recorder, inputs)
     with torch.inference_mode():
         steps = tuple(_steps(scene, crossing, last=layer == len(own) - 1, inputs=inputs))
     reads = names["decoder_input_ids"] if side == "decoder" and crossing else names["input_ids"]
-    return Block(place.stack.type, side, layer, len(own), reads, names["input_ids"] if crossing else (), steps)
+    return Block(attn.stack.type, side, layer, len(own), reads, names["input_ids"] if crossing else (), steps)
 
 
 def inputs_of(checkpoint: Checkpoint, text: str, where: Where) -> dict[str, Tensor]:
@@ -125,71 +126,61 @@ def inputs_of(checkpoint: Checkpoint, text: str, where: Where) -> dict[str, Tens
     return {"input_ids": ids, **own_language(model, ids)}
 
 
-def _look(scene: Scene, crossing: Place | None) -> None:
+def _record_layer(scene: Scene, crossing: AttentionLayer | None) -> None:
     """Look at every module that the steps read."""
-    plan, place, watch = scene.plan, scene.place, scene.watch
-    look(watch, place)
+    plan, attn, recorder = scene.plan, scene.attn, scene.recorder
+    record_layer(recorder, attn)
     if crossing is not None:
-        look(watch, crossing)
+        record_layer(recorder, crossing)
     names = [
-        *(path for sub, path in (*plan.subs, *plan.ends) if sub != "cross" or crossing is not None),
+        *(path for sub, path in plan.subs if sub != "cross" or crossing is not None),
         *plan.inner,
         *plan.gate,
         plan.outer,
         *(path for _, path in (*plan.embed, *plan.after)),
-        *(name for name in (plan.final, plan.more, plan.widen, plan.narrow) if name),
+        *(name for name in (plan.final, plan.more) if name),
     ]
-    paths = [module_of(place.path(name)) for name in names]
-    if plan.streams == 2 and place.layer > 0:  # what the layer before handed on in its first stream
-        paths.append(place.stack.prefix + plan.subs[1][1].format(i=place.layer - 1))
+    paths = [module_of(attn.path(name)) for name in names]
+    if plan.streams == 2 and attn.layer > 0:  # what the layer before handed on in its first stream
+        paths.append(attn.stack.prefix + plan.subs[1][1].format(i=attn.layer - 1))
     if scene.task is not None:
-        paths += adapters.modules(scene.task, place.layer)
-    watch.on(*(path for path in paths if exists(watch.model, path)))
+        paths += adapters.modules(scene.task, attn.layer)
+    recorder.record(*(path for path in paths if exists(recorder.model, path)))
 
 
-def _steps(scene: Scene, crossing: Place | None, *, last: bool, inputs: dict[str, Tensor]) -> Iterator[Step]:
-    plan, place = scene.plan, scene.place
+def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool, inputs: dict[str, Tensor]) -> Iterator[Step]:
+    plan, attn = scene.plan, scene.attn
     if plan.streams == 2:
         yield from _reversible(scene, last=last)
         return
     stream = _input(scene)
-    if place.layer == 0:
+    if attn.layer == 0:
         yield from embedding(scene, len(stream))
     else:
-        yield step("embedding", "input", "X", stream, note=f"What layer {place.layer} handed on.")
+        yield step("embedding", "input", "X", stream, note=f"What layer {attn.layer} handed on.")
     for sub, name in plan.subs:
         if sub == "cross" and crossing is None:
             continue
         part: Part = {"attend": "attention", "cross": "cross-attention", "feed": "feed-forward"}[sub]  # type: ignore[assignment]
-        path = place.path(name)
-        shared = plan.parallel and sub == "feed" and name == plan.subs[0][1]
-        if plan.before and name and not shared:
+        path = attn.path(name)
+        if plan.before:
             yield norm(scene, part, path)
         if sub == "feed":
             yield from (made := tuple(feed_forward(scene)))
         else:
-            at = crossing if sub == "cross" and crossing is not None else place
-            yield from (made := tuple(attention(scene, part, at, attended(scene.watch, at, scene.count))))
-        own = adapters.paths(scene.task, place.layer)[sub] if scene.task is not None else ""
+            at = crossing if sub == "cross" and crossing is not None else attn
+            yield from (made := tuple(attention(scene, part, at, attention_scores(scene.recorder, at, scene.count))))
+        own = adapters.paths(scene.task, attn.layer)[sub] if scene.task is not None else ""
         if own:
             yield from (made := tuple(adapters.adapter(scene, part, own, path.rpartition(".")[0], _tensor(made[-1]))))
-        if end := dict(plan.ends).get(sub):
-            yield (normed := norm(scene, part, place.path(end), "output norm", "Y"))
-            made = (normed,)
         stream = stream + _tensor(made[-1])
-        if plan.parallel and sub != "feed":
-            continue
-        if plan.parallel:
-            read = "the same norm" if shared else "what came in, each through a norm of its own"
-            yield step(part, "residual", "X + Y_A + Y_F", stream, note=f"Both parts read {read}, and are added.")
-        else:
-            yield step(part, "residual", "X + Y", stream, note="What came in goes past and is added.")
+        yield step(part, "residual", "X + Y", stream, note="What came in goes past and is added.")
         if not plan.before:
             # a task's norm stands in the tree where the encoder's does
             normed = replace(norm(scene, part, f"{own}.norm"), path=path) if own else norm(scene, part, path)
             yield normed
             stream = _tensor(normed)
-    more = scene.existing((plan.more,)) if plan.more and place.layer == 0 else ""
+    more = scene.existing((plan.more,)) if plan.more and attn.layer == 0 else ""
     if more:
         formula = r"\mathrm{norm}(X + \phi(\mathrm{conv}(X_0)))"
         yield step(
@@ -200,40 +191,38 @@ def _steps(scene: Scene, crossing: Place | None, *, last: bool, inputs: dict[str
             note="Beside the first block, of what came into it.",
             path=more,
         )
-    if last and plan.final and exists(scene.watch.model, place.path(plan.final)):
-        yield norm(scene, "end", place.path(plan.final), "final norm")
-    if last and plan.narrow and (path := scene.existing((plan.narrow,))):
-        yield step("end", "narrowed", "X W", scene.out(path), note="To the width that the head reads.", path=path)
+    if last and plan.final and exists(scene.recorder.model, attn.path(plan.final)):
+        yield norm(scene, "end", attn.path(plan.final), "final norm")
 
 
 def _reversible(scene: Scene, *, last: bool) -> Iterator[Step]:
     """A Reformer's block, whose sub-layers read one stream and add to the other."""
     import torch
 
-    plan, place = scene.plan, scene.place
+    plan, attn = scene.plan, scene.attn
     (_, attends), (_, feeds) = plan.subs
-    second = scene.into(place.path(attends))
-    if place.layer == 0:
+    second = scene.into(attn.path(attends))
+    if attn.layer == 0:
         first = second
         yield from embedding(scene, len(second))
         told = "Both streams begin with the sum."
     else:
-        first = scene.into(place.stack.prefix + feeds.format(i=place.layer - 1))
-        told = f"What layer {place.layer} handed on."
+        first = scene.into(attn.stack.prefix + feeds.format(i=attn.layer - 1))
+        told = f"What layer {attn.layer} handed on."
     yield step("embedding", "first stream", "X_1", first, note=f"{told} Attention adds to this one.")
     yield step("embedding", "second stream", "X_2", second, note=f"{told} Attention reads this one.")
-    yield norm(scene, "attention", place.path(attends))
-    yield from (made := tuple(attention(scene, "attention", place, attended(scene.watch, place, scene.count))))
+    yield norm(scene, "attention", attn.path(attends))
+    yield from (made := tuple(attention(scene, "attention", attn, attention_scores(scene.recorder, attn, scene.count))))
     first = first + _tensor(made[-1])
     yield step("attention", "residual", "Y_1 = X_1 + Y", first, note="What attention made is added to the first.")
-    yield norm(scene, "feed-forward", place.path(feeds))
+    yield norm(scene, "feed-forward", attn.path(feeds))
     yield from (made := tuple(feed_forward(scene)))
     second = second + _tensor(made[-1])
     yield step("feed-forward", "residual", "Y_2 = X_2 + Y", second, note="It read the first, and adds to the second.")
     if last:
         both = torch.cat([first, second], dim=-1)
         yield step("end", "both streams", "X = [Y_1; Y_2]", both, note="Side by side, for the head to read.")
-        yield norm(scene, "end", place.path(plan.final), "final norm")
+        yield norm(scene, "end", attn.path(plan.final), "final norm")
 
 
 def _tensor(made: Step) -> Tensor:
@@ -244,9 +233,9 @@ def _tensor(made: Step) -> Tensor:
 
 def _input(scene: Scene) -> Tensor:
     """(n, w) what comes into the block."""
-    place = scene.place
-    if not place.names.parts:
-        return scene.first(scene.watch.calls(place.module)[scene.count].given["h"])
-    if scene.plan.before and (first := scene.plan.subs[0][1]):
-        return scene.into(place.path(first))
-    return scene.into(f"{place.module}.{place.names.parts.split()[0].partition(':')[0]}")
+    attn = scene.attn
+    if not attn.names.parts:
+        return scene.first(scene.recorder.calls(attn.module)[scene.count].inputs["h"])
+    if scene.plan.before:
+        return scene.into(attn.path(scene.plan.subs[0][1]))
+    return scene.into(f"{attn.module}.{attn.names.parts.split()[0].partition(':')[0]}")

@@ -1,51 +1,153 @@
-"""What stands in a block and in which order, by architecture. Data: one entry a model type and side.
+"""What stands in a block and in which order, by architecture. Data: one row a model type and side.
 
 A block is a few sub-layers, each with a way past it and a norm. Where the norm stands makes two families:
 
     after   x ← norm(x + sub(x))     the original Transformer, BERT and its relatives, GPT, BART, XLNet
     before  x ← x + sub(norm(x))     GPT-2, T5, LLaMA, M2M-100, ModernBERT; one more norm follows the last block
 
-In Gemma 2 and 3 what a sub-layer made has a norm, too: x ← x + norm(sub(norm(x))), in OLMo 2 that alone: x ← x +
-norm(sub(x)).
-
-In GPT-J and Phi both parts read the same norm, and what they make is added at once: x ← x + attention(norm(x)) +
-feed-forward(norm(x)). In GPT-NeoX each has a norm of its own, and the configuration says whether they are added at
-once.
-
 A Reformer has two streams, of which each sub-layer reads one and adds to the other:
 
     before  x1 ← x1 + attention(norm(x2)),  x2 ← x2 + feed-forward(norm(x1))
 
-Names are written as in `core.attention.architectures.layout`, which says where the attention is. Names that a model
-lacks at its settings are left out (a projection after small embeddings, the gate of a gated feed-forward, positions of
-DeBERTa). What one projection makes together with another is followed by its part, as there: ``Wi:0/2``.
+Rows are for the architectures that come with the app, and for others that are built of the same parts. Names are
+written as in `core.attention.architectures.layout`, which says where the attention is. Names that a model lacks at its
+settings are left out (a projection after small embeddings, the gate of a gated feed-forward, positions of DeBERTa).
+What one projection makes together with another is followed by its part, as there: ``Wi:0/2``.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from core.attention.architectures.layout import ADAPTERS, Place, Stack
-from core.attention.inside import hosts
-from core.attention.inside.plans import (
-    BERTS,
-    GEMMA2,
-    GPT2,
-    LLAMA,
-    NORMED,
-    OLMO2,
-    PHI3,
-    PLACES,
-    SIDES,
-    WORDS,
-    Blueprint,
-    bart,
-    bert,
-    t5,
-)
+from core.attention.architectures.layout import ADAPTERS, AttentionLayer
 from core.errors import NoAttentionMatrix
 
+Sub = Literal["attend", "cross", "feed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """One side of an architecture."""
+
+    before: bool
+    """Whether norms stand with their sub-layers, and not behind the sum."""
+    subs: tuple[tuple[Sub, str], ...]
+    """The sub-layers in order, each with its norm; what a model has not (``cross`` without an encoder) is left out."""
+    inner: tuple[str, ...]
+    """The first projection of the feed-forward part, under the names that it may have."""
+    outer: str
+    """The second; what it reads is the activation."""
+    embed: tuple[tuple[str, str], ...]
+    """What the embedding is the sum of: (what it tells, module)."""
+    after: tuple[tuple[Literal["norm", "projection"], str], ...] = ()
+    """What follows the sum."""
+    gate: tuple[str, ...] = ()
+    """The projection that is multiplied with the first one, after the activation."""
+    activation: str = "hidden_act"
+    """What the configuration calls the activation."""
+    scale: str = ""
+    """The setting that multiplies vectors of tokens by the root of the width; ``always`` where it needs none."""
+    final: str = ""
+    """The norm after the last block."""
+    streams: int = 1
+    """2 where attention adds to one stream and the feed-forward part to another (Reformer)."""
+    more: str = ""
+    """A convolution beside the first block (DeBERTa version 2)."""
+
+
+Sides = dict[Literal["encoder", "decoder"], Blueprint]
+_WORDS = "embeddings.word_embeddings"
+_POSITIONS = "embeddings.position_embeddings"
+_NORMED: tuple[Literal["norm"], str] = ("norm", "embeddings.LayerNorm")
+_LAYER = "encoder.layer.{i}"
+
+
+def _bert(put: str = "output", **more: Any) -> Blueprint:
+    """As BERT has it; with the given fields in place of its own."""
+    found = Blueprint(
+        before=False,
+        subs=(
+            ("attend", f"{_LAYER}.attention.{put}.LayerNorm"),
+            ("cross", f"{_LAYER}.crossattention.output.LayerNorm"),
+            ("feed", f"{_LAYER}.{put}.LayerNorm"),
+        ),
+        inner=(f"{_LAYER}.intermediate.dense",),
+        outer=f"{_LAYER}.{put}.dense",
+        embed=(("token", _WORDS), ("position", _POSITIONS), ("segment", "embeddings.token_type_embeddings")),
+        after=(_NORMED, ("projection", "embeddings_project")),
+    )
+    return replace(found, **more)
+
+
+def _both(of: Blueprint) -> Sides:
+    return {"encoder": of, "decoder": of}
+
+
+def _bart(*, before: bool = False, normed: bool = True, final: bool = False, scale: str = "") -> Sides:
+    """As BART has it."""
+
+    def side(name: str) -> Blueprint:
+        layer = f"{name}.layers.{{i}}"
+        cross: tuple[tuple[Sub, str], ...] = (("cross", f"{layer}.encoder_attn_layer_norm"),)
+        return Blueprint(
+            before=before,
+            subs=(
+                ("attend", f"{layer}.self_attn_layer_norm"),
+                *(cross if name == "decoder" else ()),
+                ("feed", f"{layer}.final_layer_norm"),
+            ),
+            inner=(f"{layer}.fc1",),
+            outer=f"{layer}.fc2",
+            embed=(("token", f"{name}.embed_tokens"), ("position", f"{name}.embed_positions")),
+            after=(("norm", f"{name}.layernorm_embedding"),) if normed else (),
+            activation="activation_function",
+            scale=scale,
+            final=f"{name}.layer_norm" if final else "",
+        )
+
+    return {"encoder": side("encoder"), "decoder": side("decoder")}
+
+
+def _t5(side: str) -> Blueprint:
+    """As T5 has it, on one side."""
+    layer, last = f"{side}.block.{{i}}.layer", 2 if side == "decoder" else 1
+    cross: tuple[tuple[Sub, str], ...] = (("cross", f"{layer}.1.layer_norm"),) if side == "decoder" else ()
+    feed = f"{layer}.{last}.DenseReluDense"
+    return Blueprint(
+        before=True,
+        subs=(("attend", f"{layer}.0.layer_norm"), *cross, ("feed", f"{layer}.{last}.layer_norm")),
+        inner=(f"{feed}.wi", f"{feed}.wi_1"),
+        outer=f"{feed}.wo",
+        gate=(f"{feed}.wi_0",),
+        embed=(("token", f"{side}.embed_tokens"),),
+        activation="dense_act_fn",
+        final=f"{side}.final_layer_norm",
+    )
+
+
+_BERT = _both(_bert())
+_T5: Sides = {"encoder": _t5("encoder"), "decoder": _t5("decoder")}
+_LLAMA: Sides = {
+    "decoder": Blueprint(
+        before=True,
+        subs=(("attend", "layers.{i}.input_layernorm"), ("feed", "layers.{i}.post_attention_layernorm")),
+        inner=("layers.{i}.mlp.up_proj",),
+        gate=("layers.{i}.mlp.gate_proj",),
+        outer="layers.{i}.mlp.down_proj",
+        embed=(("token", "embed_tokens"),),
+        final="norm",
+    )
+}
+_GPT2 = Blueprint(
+    before=True,
+    subs=(("attend", "h.{i}.ln_1"), ("cross", "h.{i}.ln_cross_attn"), ("feed", "h.{i}.ln_2")),
+    inner=("h.{i}.mlp.c_fc",),
+    outer="h.{i}.mlp.c_proj",
+    embed=(("token", "wte"), ("position", "wpe")),
+    activation="activation_function",
+    final="ln_f",
+)
 _XLNET = Blueprint(
     before=False,
     subs=(("attend", "layer.{i}.rel_attn.layer_norm"), ("feed", "layer.{i}.ff.layer_norm")),
@@ -58,15 +160,12 @@ _REFORMER = "encoder.layers.{i}"
 _ALBERT = "encoder.albert_layer_groups.{group}.albert_layers.{inner}"
 _GPT_EMBED = (("token", "tokens_embed"), ("position", "positions_embed"))
 
-TABLE: dict[str, dict[str, Blueprint]] = {
-    "bert": BERTS,
-    ADAPTERS: {"encoder": bert("output.output")},
-    "roberta": BERTS,
-    "xlm-roberta": BERTS,
-    "camembert": BERTS,
-    "electra": BERTS,
-    "longformer": BERTS,
-    "bert-generation": BERTS,
+TABLE: dict[str, Sides] = {
+    **dict.fromkeys(
+        ("bert", "bert-generation", "camembert", "data2vec-text", "electra", "longformer", "roberta", "xlm-roberta"),
+        _BERT,
+    ),
+    ADAPTERS: {"encoder": _bert("output.output")},
     "modernbert": {
         "encoder": Blueprint(
             before=True,
@@ -80,17 +179,17 @@ TABLE: dict[str, dict[str, Blueprint]] = {
             final="final_norm",
         )
     },
-    "big_bird": {"encoder": bert(scale="rescale_embeddings")},
-    "deberta": {"encoder": bert(after=(("projection", "embeddings.embed_proj"), NORMED))},
-    "deberta-v2": {"encoder": bert(after=(("projection", "embeddings.embed_proj"), NORMED), more="encoder.conv")},
+    "big_bird": {"encoder": _bert(scale="rescale_embeddings")},
+    "deberta": {"encoder": _bert(after=(("projection", "embeddings.embed_proj"), _NORMED))},
+    "deberta-v2": {"encoder": _bert(after=(("projection", "embeddings.embed_proj"), _NORMED), more="encoder.conv")},
     "albert": {
         "encoder": Blueprint(
             before=False,
             subs=(("attend", f"{_ALBERT}.attention.LayerNorm"), ("feed", f"{_ALBERT}.full_layer_layer_norm")),
             inner=(f"{_ALBERT}.ffn",),
             outer=f"{_ALBERT}.ffn_output",
-            embed=BERTS["encoder"].embed,
-            after=(NORMED, ("projection", "encoder.embedding_hidden_mapping_in")),
+            embed=_BERT["encoder"].embed,
+            after=(_NORMED, ("projection", "encoder.embedding_hidden_mapping_in")),
         )
     },
     "distilbert": {
@@ -102,8 +201,8 @@ TABLE: dict[str, dict[str, Blueprint]] = {
             ),
             inner=("transformer.layer.{i}.ffn.lin1",),
             outer="transformer.layer.{i}.ffn.lin2",
-            embed=(("token", WORDS), ("position", PLACES)),
-            after=(NORMED,),
+            embed=(("token", _WORDS), ("position", _POSITIONS)),
+            after=(_NORMED,),
             activation="activation",
         )
     },
@@ -118,31 +217,10 @@ TABLE: dict[str, dict[str, Blueprint]] = {
             activation="gelu_activation",
         )
     },
-    "xlnet": {"encoder": _XLNET, "decoder": _XLNET},
-    "openai-gpt": {"decoder": replace(GPT2, before=False, embed=_GPT_EMBED, activation="afn", final="")},
-    "gpt2": {"decoder": GPT2},
-    "gpt_neo": {"decoder": GPT2},
-    "gptj": {
-        "decoder": replace(
-            GPT2,
-            subs=(("attend", "h.{i}.ln_1"), ("feed", "h.{i}.ln_1")),
-            inner=("h.{i}.mlp.fc_in",),
-            outer="h.{i}.mlp.fc_out",
-            embed=(("token", "wte"),),
-            parallel=True,
-        )
-    },
-    "gpt_neox": {
-        "decoder": Blueprint(
-            before=True,
-            subs=(("attend", "layers.{i}.input_layernorm"), ("feed", "layers.{i}.post_attention_layernorm")),
-            inner=("layers.{i}.mlp.dense_h_to_4h",),
-            outer="layers.{i}.mlp.dense_4h_to_h",
-            embed=(("token", "embed_in"),),
-            final="final_layer_norm",
-            settings=(("parallel", "use_parallel_residual"),),
-        )
-    },
+    "xlnet": _both(_XLNET),
+    "openai-gpt": {"decoder": replace(_GPT2, before=False, embed=_GPT_EMBED, activation="afn", final="")},
+    "gpt2": {"decoder": _GPT2},
+    "gpt_neo": {"decoder": _GPT2},
     "ctrl": {
         "decoder": Blueprint(
             before=True,
@@ -161,77 +239,30 @@ TABLE: dict[str, dict[str, Blueprint]] = {
             subs=(("attend", f"{_REFORMER}.attention.layer_norm"), ("feed", f"{_REFORMER}.feed_forward.layer_norm")),
             inner=(f"{_REFORMER}.feed_forward.dense.dense",),
             outer=f"{_REFORMER}.feed_forward.output.dense",
-            embed=(("token", WORDS), ("position", PLACES)),
+            embed=(("token", _WORDS), ("position", _POSITIONS)),
             final="encoder.layer_norm",
             streams=2,
         )
     },
-    "opt": {
-        "decoder": Blueprint(
-            before=True,
-            subs=(("attend", "layers.{i}.self_attn_layer_norm"), ("feed", "layers.{i}.final_layer_norm")),
-            inner=("layers.{i}.fc1",),
-            outer="layers.{i}.fc2",
-            embed=(("token", "embed_tokens"), ("position", "embed_positions")),
-            activation="activation_function",
-            final="final_layer_norm",
-            widen="project_in",
-            narrow="project_out",
-            settings=(("before", "do_layer_norm_before"),),
-        )
-    },
-    "llama": {"decoder": LLAMA},
-    "mistral": {"decoder": LLAMA},
-    "qwen2": {"decoder": LLAMA},
-    "qwen3": {"decoder": LLAMA},
-    "gemma": {"decoder": replace(LLAMA, from_one=True)},
-    "smollm3": {"decoder": LLAMA},
-    "olmo2": {"decoder": OLMO2},
-    "olmo3": {"decoder": OLMO2},
-    "gemma2": {"decoder": GEMMA2},
-    "gemma3_text": {"decoder": GEMMA2},
-    "phi": {
-        "decoder": Blueprint(
-            before=True,
-            subs=(("attend", "layers.{i}.input_layernorm"), ("feed", "layers.{i}.input_layernorm")),
-            inner=("layers.{i}.mlp.fc1",),
-            outer="layers.{i}.mlp.fc2",
-            embed=(("token", "embed_tokens"),),
-            final="final_layernorm",
-            parallel=True,
-        )
-    },
-    "phi3": {"decoder": PHI3},
-    "t5": {side: t5(side) for side in SIDES},
-    "mt5": {side: t5(side) for side in SIDES},
-    "bart": {side: bart(side) for side in SIDES},
-    "marian": {side: bart(side, normed=False, scale="scale_embedding") for side in SIDES},
-    "mbart": {side: bart(side, before=True, final=True) for side in SIDES},
-    "m2m_100": {side: bart(side, before=True, normed=False, final=True) for side in SIDES},
-    **hosts.TABLE,
+    **dict.fromkeys(("llama", "cwm", "ministral", "mistral", "qwen2", "seed_oss"), _LLAMA),
+    **dict.fromkeys(("t5", "mt5"), _T5),
+    **dict.fromkeys(("bart", "mvp", "plbart"), _bart()),
+    **dict.fromkeys(("blenderbot", "m2m_100", "pegasus"), _bart(before=True, normed=False, final=True)),
+    "mbart": _bart(before=True, final=True),
+    "marian": _bart(normed=False, scale="scale_embedding"),
 }
 
 
-def of(place: Place) -> Blueprint:
+def blueprint_of(layer: AttentionLayer) -> Blueprint:
     """The blueprint of the block that an attention belongs to.
 
     Raises:
         NoAttentionMatrix: the architecture has none.
     """
-    found = TABLE.get(place.stack.type, {}).get(place.stack.kind)
-    if found is None or (found.unless and getattr(place.stack.config, found.unless)):
+    found = TABLE.get(layer.stack.type, {}).get(layer.stack.kind)
+    if found is None:
         raise NoAttentionMatrix(
-            f"The blocks of a model of the type “{place.stack.type[:40]}” cannot be shown step by step here, or not at "
-            f"its settings. Models of {len(TABLE)} other types can, such as BERT, GPT-2, LLaMA, T5 and BART."
+            f"The blocks of a model of the type “{layer.stack.type[:40]}” cannot be shown step by step here. Models "
+            "such as BERT, GPT-2, LLaMA, T5 and BART can."
         )
-    decided: dict[str, Any] = {field: bool(getattr(place.stack.config, name)) for field, name in found.settings}
-    return replace(found, **decided)
-
-
-def narrowing(model: Any, stack: Stack) -> str:
-    """The whole path of the projection behind the last norm, or "" where a model has none."""
-    plan = TABLE.get(stack.type, {}).get(stack.kind)
-    if plan is None or not plan.narrow:
-        return ""
-    trunk = model.get_submodule(stack.prefix.rstrip("."))
-    return "" if getattr(trunk, plan.narrow, None) is None else stack.prefix + plan.narrow
+    return found

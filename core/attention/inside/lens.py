@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.attention.ablation.question import Question, Reader, Where, ask, best
 from core.attention.architectures.layout import stacks
-from core.attention.architectures.watch import private
-from core.attention.inside.blueprint import TABLE, narrowing
+from core.attention.architectures.recording import private_twin
+from core.attention.inside.blueprint import TABLE
 from core.attention.inside.states import by_layer as by_layer_of
 from core.attention.inside.steps import exists
 from core.checkpoints.spec import Checkpoint
@@ -124,7 +124,7 @@ def states(question: Question) -> Tensor:
     import torch
 
     checkpoint, place = question.checkpoint, question.place
-    model = private(checkpoint)
+    model = private_twin(checkpoint)
     if question.task is not None:
         return _means(question, model)
     stack = stacks(checkpoint)[-1]
@@ -140,9 +140,6 @@ def states(question: Question) -> Tensor:
             if plan.streams == 2:
                 return norm(found)  # type: ignore[no-any-return]
             found = torch.cat((norm(found[:-1]), found[-1:]))  # what transformers gives last has been through it
-    if narrow := narrowing(model, stack):
-        with torch.inference_mode():
-            found = model.get_submodule(narrow)(found)
     return found
 
 

@@ -64,7 +64,7 @@ def node_of(root: ModuleNode, path: str) -> str | None:
 def size_for(system: str, kind: str) -> str | None:
     """The size of a system whose blocks are those of a model type, where it has several sorts; None for its usual one.
 
-    Gemma's record has sizes of the first version and of the second, whose blocks have other norms.
+    Qwen's record has sizes of several versions, whose blocks differ.
     """
     sizes = sorted(catalogue.get(system).sizes, key=lambda size: not size.default)
     alike = [size for size in sizes if kind in _types(size.config)]
@@ -100,7 +100,7 @@ def _shown(system: str, size: str | None, kind: str) -> dict[str, dict[int | Non
                     if _resolve(root, _layer(pattern).format(**numbers), side if halves else "") is None:
                         break
                     continue  # a layer of another kind, as a Reformer has
-                at = None if slug.startswith(("end-final", "end-narrowed")) else layer
+                at = None if slug.startswith("end-final") else layer
                 found.setdefault(node, {}).setdefault(at, Shown(side, at, slug))
     return found
 
@@ -135,8 +135,7 @@ def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str
     for sub, norm in plan.subs:
         if sub == "cross" and not crosses:
             continue
-        if norm:
-            yield norm, f"{parts[sub]}-norm"
+        yield norm, f"{parts[sub]}-norm"
         attends = layout.TABLE[name].get("cross" if sub == "cross" else side)  # type: ignore[call-overload]
         if sub != "feed" and attends is not None:
             yield from _attends(attends, parts[sub])
@@ -145,21 +144,16 @@ def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str
             below = {".down": "adapter-down", ".activation": "adapter-bent", ".up": "adapter-up", "": "adapted"}
             for path, told in below.items():
                 yield end + path, f"{parts[sub]}-{told}"
-    yield from ((norm, f"{parts[sub]}-output-norm") for sub, norm in plan.ends)
     for slug, names in (("inner", plan.inner), ("gate", plan.gate), ("outer", (plan.outer,))):
         yield from ((module_of(path), f"feed-forward-{slug}") for path in names)
     if plan.final:
         yield plan.final, "end-final-norm"
-    if plan.widen:
-        yield plan.widen, "embedding-token"
-    if plan.narrow:
-        yield plan.narrow, "end-narrowed"
     if plan.more:
         yield plan.more, "end-convolution"
 
 
 def _attends(attends: Any, part: Part) -> Iterator[tuple[str, str]]:
-    if attends.score == "hashed":  # its layers differ in what they project
+    if attends.score == "lsh":  # its layers differ in what they project
         for path, what in (("query_key", "queries"), ("query", "queries"), ("key", "keys"), ("value", "values")):
             yield f"{attends.module}.{path}", f"{part}-{what}"
     for path, what in zip(attends.parts.split(), _LETTERS.values(), strict=False):
@@ -167,7 +161,7 @@ def _attends(attends: Any, part: Part) -> Iterator[tuple[str, str]]:
     yield attends.module, f"{part}-weights"
     if attends.out:
         yield attends.out, f"{part}-projected"
-    if attends.score == "windowed":
+    if attends.score == "sliding_window":
         yield from ((f"{attends.module}.{path}", f"{part}-global-{_LETTERS[key]}") for key, path in GLOBALS.items())
 
 

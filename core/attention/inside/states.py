@@ -1,7 +1,7 @@
 """The states of every token after every layer, as each architecture has them.
 
 Entry 0 is what comes into the first block; the last one has been through the norm that follows all blocks, where there
-is one, but not through the matrix behind it that some OPTs have. A Reformer's two streams stand side by side.
+is one. A Reformer's two streams stand side by side.
 
 Legend: L layers, n tokens, w width (twice that of a stream in a Reformer).
 """
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.attention.architectures.layout import Place, places, stacks
-from core.attention.architectures.watch import Watch, run
-from core.attention.inside.blueprint import narrowing
+from core.attention.architectures.layout import AttentionLayer, stacks
+from core.attention.architectures.recording import Recorder, run
+from core.attention.architectures.vectors import attention_layers
 from core.checkpoints.spec import Checkpoint
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def by_layer(
     """(L + 1, n, w) states of one row.
 
     Args:
-        model: a private twin of the checkpoint's model, as `core.attention.architectures.watch.private` makes it.
+        model: a private twin of the checkpoint's model, as `core.attention.architectures.recorder.private` makes it.
         inputs: one row, named as the forward pass takes them; the encoder of an encoder-decoder needs no more than
             ``input_ids`` and ``attention_mask``. With a ``target_mapping`` the states are those of XLNet's query
             stream, whose n is the number of targets.
@@ -37,11 +37,11 @@ def by_layer(
     stack = stacks(checkpoint)[-1]
     with torch.inference_mode():
         if stack.type == "reformer":
-            return _reversible(model, places(checkpoint)["decoder"], inputs)
+            return _reversible(model, attention_layers(checkpoint)["decoder"], inputs)
         if stack.type == "longformer":
-            return _windowed(model, places(checkpoint)["encoder"], inputs)
+            return _windowed(model, attention_layers(checkpoint)["encoder"], inputs)
         if checkpoint.spec.kind != "seq2seq-lm":
-            kept = _in_one_width(model, narrowing(model, stack), inputs)
+            kept: Sequence[Tensor] = run(model.base_model, inputs, output_hidden_states=True).hidden_states
         elif side == "encoder":
             read = {name: inputs[name] for name in ("input_ids", "attention_mask") if name in inputs}
             kept = run(model.get_encoder(), read, output_hidden_states=True).hidden_states
@@ -52,26 +52,18 @@ def by_layer(
         return torch.stack([state[0] for state in kept])
 
 
-def _in_one_width(model: Any, narrow: str, inputs: Mapping[str, Any]) -> Sequence[Tensor]:
-    """States of a trunk that is all of a model; what the projection ``narrow`` gives is left for what it read."""
-    watch = Watch(model)
-    watch.on(*([narrow] if narrow else []))
-    kept: Sequence[Tensor] = run(model.base_model, inputs, output_hidden_states=True).hidden_states
-    return (*kept[:-1], watch.calls(narrow)[-1].given["input"]) if narrow else kept
-
-
-def _windowed(model: Any, layers: tuple[Place, ...], inputs: Mapping[str, Any]) -> Tensor:
+def _windowed(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[str, Any]) -> Tensor:
     """Longformer's pass calls the parts of its layers, the last of which gives the state."""
     import torch
 
-    watch = Watch(model)
+    recorder = Recorder(model)
     paths = [layers[0].path("embeddings"), *(layer.path("encoder.layer.{i}.output") for layer in layers)]
-    watch.on(*paths)
+    recorder.record(*paths)
     run(model, inputs)
-    return torch.stack([watch.calls(path)[0].back[0] for path in paths])
+    return torch.stack([recorder.calls(path)[0].output[0] for path in paths])
 
 
-def _reversible(model: Any, layers: tuple[Place, ...], inputs: Mapping[str, Any]) -> Tensor:
+def _reversible(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[str, Any]) -> Tensor:
     """A Reformer has two streams: attention adds to the first, the feed-forward part to the second.
 
     Here no norm follows the last block yet.
@@ -81,14 +73,14 @@ def _reversible(model: Any, layers: tuple[Place, ...], inputs: Mapping[str, Any]
     from core.efficiency.reformer import states as hashed
 
     ids = inputs["input_ids"]
-    watch = Watch(model)
+    recorder = Recorder(model)
     begin = layers[0].path("embeddings")
     adds = [(one.path(one.names.out), one.path("encoder.layers.{i}.feed_forward")) for one in layers]
-    watch.on(begin, *(path for pair in adds for path in pair))
+    recorder.record(begin, *(path for pair in adds for path in pair))
     hashed(model, ids)
 
     def of(path: str) -> Tensor:
-        found: Tensor = watch.calls(path)[0].back[0][: ids.shape[1]]
+        found: Tensor = recorder.calls(path)[0].output[0][: ids.shape[1]]
         return found
 
     first = second = of(begin)

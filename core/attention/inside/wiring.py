@@ -65,7 +65,7 @@ def wires(steps: Sequence[Step]) -> tuple[Wire, ...]:
 def norm_first(steps: Sequence[Step]) -> bool:
     """Whether norms stand inside the parts, and not on the stream after the sums."""
     for step in steps:
-        if step.part not in ("embedding", "end") and step.name in ("norm", "output norm", "residual"):
+        if step.part not in ("embedding", "end") and step.name in ("norm", "residual"):
             return step.name != "residual"
     return False
 
@@ -84,8 +84,6 @@ class _Met:
     source: int = 0
     """What the part reads."""
     stream: set[int] = field(default_factory=set)
-    beside: int | None = None
-    """What attention made, where it is added together with what the next part makes."""
     other: int | None = None
     """Where the second stream is, in a block that has two."""
 
@@ -93,10 +91,7 @@ class _Met:
 def _of(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str]:
     """(steps that one is made of, what else), with ``met`` carried on."""
     if step.part != met.part:
-        if i and i - 1 not in met.stream and step.part == "feed-forward":  # nothing was added yet
-            met.beside = i - 1
-        else:
-            met.source = met.now
+        met.source = met.now
         met.part, met.names = step.part, {}
     of, outside, flows = _RULES[step.part](i, step, met)
     if flows:
@@ -124,8 +119,7 @@ def _attention(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, boo
         other, met.other = met.other, met.now
         return (other, i - 1), "", True
     if name == "residual":
-        beside, met.beside = met.beside, None
-        return (met.now, i - 1) if beside is None else (met.now, beside, i - 1), "", True
+        return (met.now, i - 1), "", True
     if name == "norm" and "residual" in names:
         return (names["residual"],), "", True
     if name == "norm":
@@ -148,10 +142,8 @@ def _attention(i: int, step: Step, met: _Met) -> tuple[tuple[int, ...], str, boo
         return tuple(read), "" if read else "how far apart the tokens stand", False
     more = [names[other] for other in names if other.startswith("global ")]
     of = {
-        "queries, normed": (names.get("queries", i),),
-        "keys, normed": (names.get("keys", i),),
-        "queries, turned": (names.get("queries, normed", names.get("queries", i)),),
-        "keys, turned": (names.get("keys, normed", names.get("keys", i)),),
+        "queries, turned": (names.get("queries", i),),
+        "keys, turned": (names.get("keys", i),),
         ONE_LENGTH: (names.get("queries", i),),
         "scores": (tuple(names[other] for other in names if other.startswith("scores: ")) or (query, key, *more[:2])),
         "weights": (names.get("scores", i), names.get("mask", i)),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 START = "attention-weights"
 """The step that a block opens with: every block has it, and it is the one that most people have seen before."""
 SIDES: dict[Side, str] = {"encoder": "Encoder", "decoder": "Decoder"}
-_SPARSE = ("windowed", "blocks")
+_SPARSE = ("sliding_window", "block_sparse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,13 @@ def _controls(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> As
     Raises:
         NoAttentionMatrix: the architecture's blocks are not known here.
     """
-    from core.attention.architectures.layout import places
-    from core.attention.inside.blueprint import of
+    from core.attention.architectures.vectors import attention_layers
+    from core.attention.inside.blueprint import blueprint_of
 
     with st.spinner("Loading the model"):
-        found = places(session.checkpoint(spec.slug))
+        found = attention_layers(session.checkpoint(spec.slug))
     sides = [side for side in SIDES if side in found]
-    of(found[sides[0]][0])
+    blueprint_of(found[sides[0]][0])
     samples = heads_samples.samples(spec)
     slot = state.key(f"block.text.{spec.kind}")
     st.session_state.setdefault(slot, state.text("text", samples[0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import session
-from core.attention.architectures.without import refuse
+from core.attention.attention_free import refuse
 from core.attention.reach import reach
 from core.attention.tokens import label
 from core.attention.trace import AttentionMap, AttentionTrace

@@ -29,35 +29,35 @@ class Stream:
     key: Tensor  # (H, K, d)
     value: Tensor  # (H, K, d)
     terms: dict[str, Tensor]  # (H, Q, K) each, scaled
-    seen: Tensor | None  # (H or 1, Q, K) True where a key may be seen; None for everywhere
+    allowed: Tensor | None  # (H or 1, Q, K) True where a key may be attended to; None for everywhere
 
 
-def stream(own: Any, given: dict[str, Any], *, asking: bool) -> Stream:
+def stream(own: Any, inputs: dict[str, Any], *, query_stream: bool) -> Stream:
     """One call of transformers' XLNetRelativeAttention taken apart.
 
     Args:
         own: the module.
-        given: its arguments by name.
-        asking: the query stream instead of the content stream.
+        inputs: its arguments by name.
+        query_stream: the query stream instead of the content stream.
     """
     import torch
 
-    content, memory = given["h"], given.get("mems")
+    content, memory = inputs["h"], inputs.get("mems")
     source = content if memory is None or memory.dim() < 2 else torch.cat([memory, content])
-    query = torch.einsum("ibh,hnd->bnid", given["g"] if asking else content, own.q)
-    if asking and given.get("target_mapping") is not None:
-        query = torch.einsum("bnmd,mlb->bnld", query, given["target_mapping"])
+    query = torch.einsum("ibh,hnd->bnid", inputs["g"] if query_stream else content, own.q)
+    if query_stream and inputs.get("target_mapping") is not None:
+        query = torch.einsum("bnmd,mlb->bnld", query, inputs["target_mapping"])
     key, value = (torch.einsum("ibh,hnd->bnid", source, weight) for weight in (own.k, own.v))
-    distance = torch.einsum("ibh,hnd->bnid", given["r"].type(own.r.dtype), own.r)
+    distance = torch.einsum("ibh,hnd->bnid", inputs["r"].type(own.r.dtype), own.r)
     terms = {
         "content": (query + own.r_w_bias[:, None]) @ key.transpose(-1, -2),
         "position": own.rel_shift_bnij((query + own.r_r_bias[:, None]) @ distance.transpose(-1, -2), klen=len(source)),
     }
-    segment = given.get("seg_mat")
+    segment = inputs.get("seg_mat")
     if segment is not None:
         both = torch.einsum("bnid,snd->bnis", query + own.r_s_bias[:, None], own.seg_embed)
         terms["segment"] = torch.einsum("ijbs,bnis->bnij", segment, both)
-    hidden = given["attn_mask_g" if asking else "attn_mask_h"]
+    hidden = inputs["attn_mask_g" if query_stream else "attn_mask_h"]
     return Stream(
         (query + own.r_w_bias[:, None])[0],
         key[0],

@@ -13,22 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from core.attention.architectures import older
-from core.attention.architectures.causal import attending, of_text, side, sides
+from core.attention.architectures.model_masks import attending, of_text, side, sides
 from core.attention.trace import Floats, MapKind
 from core.errors import NoAttentionMatrix
 
 _SINKS = (
     "Rows sum to less than one: every head has a sink, a learnt number beside the scores that takes a share of the "
     "weight and stands for no token."
-)
-_TWICE = (
-    "The slopes count twice here: the library adds them to the mask and, where weights are asked for, once more. The "
-    "published Falcon adds them once."
-)
-_TOGETHER = (
-    "One softmax goes over what the decoder wrote and what the encoder read, so that a row here and its row in the "
-    "other map sum to one together."
 )
 _ROUNDED = 1e-2
 """How far from one a sum may be that is one but for rounding."""
@@ -41,13 +32,10 @@ def note(model: Any, weights: Floats, kind: MapKind = "decoder") -> str:
     Raises:
         NoAttentionMatrix: these are no weights.
     """
-    twice = _TWICE if model.config.model_type == "falcon" and model.config.alibi else ""
     own = side(model.config, kind)
     parts = (
-        older.NOTES.get((model.config.model_type, kind), ""),
         _numbered(of_text(own), len(weights)),
         _windowed(own) if kind == "encoder" else "",
-        twice,
         _sums(model, weights),
     )
     return " ".join(filter(None, parts))
@@ -94,8 +82,6 @@ def _sums(model: Any, weights: Floats) -> str:
     sums = one.sum(-1)
     if np.abs(sums - 1.0).max(initial=0.0) <= _ROUNDED:
         return ""
-    if model.config.model_type == "t5gemma2":
-        return _TOGETHER
     if any(name.endswith(".sinks") for name, _ in model.named_parameters()):
         return _SINKS
     return _OTHER.format(low=float(sums.min()), high=float(sums.max()))

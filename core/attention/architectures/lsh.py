@@ -27,14 +27,14 @@ EPSILON = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class HashedAttention:
     """One layer's attention."""
 
     query: Tensor  # (H, n, d)
     key: Tensor  # (H, n, d)
     value: Tensor  # (H, n, d)
     terms: dict[str, Tensor]  # (H, n, n) each; "rounds" is 0 where a key is not met
-    seen: Tensor  # (H or 1, n, n) True where a key is met
+    allowed: Tensor  # (H or 1, n, n) True where a key is met
     factor: float
 
 
@@ -48,31 +48,31 @@ def hashes(own: Any) -> bool:
     return hasattr(own, "query_key")
 
 
-def met(own: Any, made: Mapping[str, Tensor]) -> Met:
+def attention(own: Any, projected: Mapping[str, Tensor]) -> HashedAttention:
     """The attention of one text.
 
     Args:
         own: the attention's module.
-        made: (H, n, d) what each of its :func:`projections` gave.
+        projected: (H, n, d) what each of its :func:`projections` gave.
     """
     import torch
 
     from core.efficiency.reformer import near
 
-    value = made["value"]
+    value = projected["value"]
     n, width = value.shape[1:]
     factor = width**-0.5
     if hashes(own):
-        query = made["query_key"]
+        query = projected["query_key"]
         key = query * torch.rsqrt(query.square().mean(-1, keepdim=True) + EPSILON)
         times, seen = _rounds(own, query)
         terms = {"content": query @ key.transpose(-1, -2) * factor}
         if bool((times > 1).any()):
             terms["rounds"] = times.clamp(min=1).log()
-        return Met(query, key, value, terms, seen, factor)
-    query, key = made["query"], made["key"]
+        return HashedAttention(query, key, value, terms, seen, factor)
+    query, key = projected["query"], projected["key"]
     seen = near(n, int(own.chunk_length))[None]
-    return Met(query, key, value, {"content": query @ key.transpose(-1, -2) * factor}, seen, factor)
+    return HashedAttention(query, key, value, {"content": query @ key.transpose(-1, -2) * factor}, seen, factor)
 
 
 def _rounds(own: Any, vectors: Tensor) -> tuple[Tensor, Tensor]:

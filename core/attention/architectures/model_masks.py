@@ -1,9 +1,9 @@
-r"""Who may look at whom, as the configuration says: in a decoder, and in an encoder with windows.
+r"""The attention mask that a configuration stands for: of a decoder, and of an encoder with windows.
 
-A decoder's token sees itself and what came before it; in layers with a window of w, no more than the last w tokens, and
-in layers with chunks of c, no more than those of its own chunk:
+A decoder's token attends to itself and to what came before it; in layers with a window of w, to no more than the last w
+tokens:
 
-.. math:: j \le i \quad\text{and}\quad i - j < w \quad\text{or}\quad \lfloor i / c \rfloor = \lfloor j / c \rfloor
+.. math:: j \le i \quad\text{and}\quad i - j < w
 
 GPT-Neo has such layers in turn with whole ones (``attention_layers``), newer decoders by name (``layer_types``) or in
 every layer (``sliding_window`` alone, as Mistral). A ModernBERT has windows to both sides, :math:`|i - j| \le w / 2`
@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from core.attention.architectures.older import WHOLE
-from core.attention.patterns import Pattern, both, causal, full, mask, window
+from core.attention.patterns import both, causal, full, mask, window
 from core.attention.trace import Bools, Floats, MapKind
 
 _BOTH_SIDES = {"modernbert": ("local_attention", 2), "t5_gemma_module": ("sliding_window", 1)}
@@ -49,7 +48,7 @@ def attending(config: Any) -> tuple[int, ...]:
     return found or tuple(range(int(config.num_hidden_layers)))
 
 
-def kept(config: Any, attentions: Sequence[Any] | None, kind: MapKind) -> list[Any]:
+def attention_layers_of(config: Any, attentions: Sequence[Any] | None, kind: MapKind) -> list[Any]:
     """Of what the library returns for each layer what is attention: not None, nor what takes the place of attention."""
     layers = [layer for layer in attentions or () if layer is not None]
     mixed = kind == "decoder" and not config.is_encoder_decoder and getattr(of_text(config), "layer_types", None)
@@ -73,15 +72,11 @@ def windows(config: Any) -> tuple[int | None, ...]:
 def allowed(config: Any, n: int) -> Bools:
     """Where a decoder computes weights: (1, 1, n, n), or (L, 1, n, n) where layers differ or have windows."""
     config = of_text(config)
-    if getattr(config, "model_type", "") in WHOLE:
-        return mask(full, n)[None, None]
-    reaches, chunks = windows(config), _chunks(config)
-    if not any(reaches) and not any(chunks):
+    reaches = windows(config)
+    if not any(reaches):
         return mask(causal, n)[None, None]
-    patterns: list[Pattern] = []
-    for layer in attending(config):
-        near = causal if reaches[layer] is None else both(causal, window((reaches[layer] or 1) - 1, 0))
-        patterns.append(near if chunks[layer] is None else both(near, _chunk(chunks[layer] or 1)))
+    own = [reaches[layer] for layer in attending(config)]
+    patterns = [causal if reach is None else both(causal, window(reach - 1, 0)) for reach in own]
     return np.stack([mask(pattern, n) for pattern in patterns])[:, None]
 
 
@@ -118,17 +113,3 @@ def around(config: Any, n: int) -> Bools | None:
         return None
     patterns = [full if near is None else window(near, near) for near in reaches]
     return np.stack([mask(pattern, n) for pattern in patterns])[:, None]
-
-
-def _chunks(config: Any) -> tuple[int | None, ...]:
-    """For each layer how many tokens a chunk has that it stays in (Llama 4); None for all."""
-    size = getattr(config, "attention_chunk_size", None)
-    kinds = getattr(config, "layer_types", None) or [""] * int(config.num_hidden_layers)
-    return tuple(int(size) if size and kind == "chunked_attention" else None for kind in kinds)
-
-
-def _chunk(size: int) -> Pattern:
-    def allows(query: Any, key: Any) -> Any:
-        return np.asarray(query // size == key // size)
-
-    return allows

@@ -1,0 +1,250 @@
+r"""Attention of an architecture that stands in no table, read where its own code calls for it.
+
+Nearly all modules of transformers leave the last part of attention to a function that their configuration names
+(``AttentionInterface``), and give it queries and keys as they enter the scores: after norms, rotated, several heads
+sharing a key. On a twin of the model (`core.attention.architectures.recording`) the modules' configurations name a
+function of ours: it calls what the module would have called, so that every number stays, and reports the call. A call
+must then explain what the library returns: with the factor f, the cap c, the bias b, the mask m and the sink z of those
+that there are,
+
+.. math::
+
+    s_{ij} = c \tanh\frac{f\, q_i \cdot k_j}{c} + b_{ij} + m_{ij}, \qquad
+    A_{ij} = \frac{e^{s_{ij}}}{e^{z_i} + \sum_k e^{s_{ik}}}
+
+is computed anew and held against the weights of a pass without any hook. Where they differ in any number by more than
+:data:`NEAR`, nothing is shown. Whether a module's sinks take part in its weights is decided so, too: gpt-oss has them
+in the sum, other models beside it.
+
+Legend: R rows, H heads, n tokens, Q queries, K keys, d width of a head, of a value v.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from core.attention.architectures.layout import AttentionLayer, AttentionNames, Stack, stacks, unread
+from core.attention.architectures.model_masks import attention_layers_of
+from core.attention.architectures.recording import private_twin, run
+from core.attention.architectures.scores import AttentionScores, spread
+from core.attention.trace import MapKind
+from core.checkpoints.spec import Checkpoint
+from core.errors import NoAttentionMatrix
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+NEAR = 1e-4
+"""How far weights that are computed anew may be from those of the library."""
+NAME = "atlas_hooked"
+"""What our function is called among transformers' own; only modules of twins name it."""
+SHARED = "Several heads share a key; it is shown once for each of them."
+_HOOK = "_atlas_hook"
+_DEFAULT = "eager_attention_forward"
+"""What every module of transformers calls where no other function is named."""
+_MASKED = -1e4
+"""What a mask is at most where a key is masked; what it adds elsewhere is a bias."""
+_PROBE = "One, two, three."
+
+_found: WeakKeyDictionary[nn.Module, dict[MapKind, tuple[AttentionLayer, ...]]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionCall:
+    """One call of attention: what it was given, and what it returned."""
+
+    path: str
+    """The module that called."""
+    query: Tensor  # (R, H, Q, d)
+    key: Tensor  # (R, fewer heads, K, d)
+    value: Tensor  # (R, fewer heads, K, v)
+    mask: Tensor | None  # (R, H or 1, Q, K), added to the scores
+    factor: float
+    more: dict[str, Any]
+    """What else was given, by name, and the module's own sinks where it has some."""
+    attention_output: Tensor  # (R, Q, H, v)
+    weights: Tensor  # (R, H, Q, K)
+
+
+def hooked_scores(
+    checkpoint: Checkpoint, inputs: Mapping[str, Any]
+) -> dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]]:
+    """Every attention of one pass, layer by layer, by kind; inputs as in `core.attention.architectures.vectors`.
+
+    Raises:
+        NoAttentionMatrix: the architecture's attention calls no function, or its calls do not explain the library's
+            weights.
+    """
+    import torch
+
+    plain, hooked = private_twin(checkpoint), private_twin(checkpoint)
+    calls: list[AttentionCall] = []
+    for path, module in hooked.named_modules():
+        if _default_of(module) is not None:
+            register_attention_hook(module, path, calls.append)
+    expected = _weights(checkpoint, run(plain, inputs, output_attentions=True))
+    returned = _weights(checkpoint, run(hooked, inputs, output_attentions=True))
+    found: dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]] = {}
+    both = stacks(checkpoint)
+    with torch.inference_mode():
+        for kind, layers in expected.items():
+            stack = both[0 if kind == "encoder" else -1]
+            for number, (weights, own) in enumerate(zip(layers, returned[kind], strict=True)):
+                call = next((call for call in calls if call.weights is own), None)
+                scores = None if call is None else _explained(call, weights[0])
+                if call is None or scores is None:
+                    raise unread(checkpoint)
+                names = AttentionNames(call.path, "", "", "hooked", note=_note(call, scores))
+                layer = AttentionLayer(
+                    kind, number, len(scores.query), names, Stack(stack.kind, stack.type, stack.config, ""), ()
+                )
+                found.setdefault(kind, []).append((layer, scores))
+    if not found:
+        raise unread(checkpoint)
+    return found
+
+
+def hooked_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
+    """Where attention stands, by kind and layer, as a pass over a few tokens shows it; kept as long as the model is.
+
+    Raises:
+        NoAttentionMatrix: as :func:`hooked_scores`.
+    """
+    import torch
+
+    if (known := _found.get(checkpoint.model)) is not None:
+        return known
+    ids = torch.tensor([checkpoint.tokenizer(_PROBE, verbose=False)["input_ids"]])
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    if checkpoint.spec.kind == "seq2seq-lm":
+        inputs["decoder_input_ids"] = ids[:, :-1]
+    scores = hooked_scores(checkpoint, inputs)
+    found = {kind: tuple(layer for layer, _ in layers) for kind, layers in scores.items()}
+    _found[checkpoint.model] = found
+    return found
+
+
+def register_attention_hook(module: nn.Module, path: str, hook: Callable[[AttentionCall], Tensor | None]) -> None:
+    """From now on ``hook`` is called with every call of attention by a module of a twin.
+
+    What it returns, (R, Q, H, v), goes on in place of the heads' output; None leaves it.
+
+    Raises:
+        NoAttentionMatrix: the module calls no function.
+    """
+    from transformers import AttentionInterface
+
+    default = _default_of(module)
+    if default is None:
+        raise NoAttentionMatrix("This model's heads cannot be reached: its attention is computed in a way of its own.")
+    AttentionInterface.register(NAME, _attend)
+    config: Any = copy.copy(module.config)
+    config._attn_implementation = NAME
+    vars(module).update({"config": config, _HOOK: (path, default, hook)})
+
+
+def _default_of(module: Any) -> Callable[..., Any] | None:
+    """What a module would call by itself, where it calls a function at all."""
+    forward = inspect.unwrap(type(module).forward)
+    code = getattr(forward, "__code__", None)
+    if code is None or "ALL_ATTENTION_FUNCTIONS" not in code.co_names or not hasattr(module, "config"):
+        return None
+    found: Callable[..., Any] | None = forward.__globals__.get(_DEFAULT)
+    return found
+
+
+def _attend(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None = None,
+    scaling: float | None = None,
+    **more: Any,
+) -> tuple[Tensor, Tensor]:
+    """What the module's own code computes, reported to its hook."""
+    path, default, hook = vars(module)[_HOOK]
+    given = more if scaling is None else more | {"scaling": scaling}
+    output, weights = default(module, query, key, value, attention_mask, **given)
+    if getattr(module, "sinks", None) is not None:
+        more.setdefault("sinks", module.sinks)
+    factor = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
+    changed = hook(AttentionCall(path, query, key, value, attention_mask, factor, more, output, weights))
+    return (output if changed is None else changed), weights
+
+
+def _weights(checkpoint: Checkpoint, outputs: Any) -> dict[MapKind, list[Tensor]]:
+    """What the library returns, (1, H, Q, K) a layer, by kind."""
+    config = checkpoint.model.config
+    names: dict[MapKind, str] = {"decoder" if checkpoint.spec.kind == "causal-lm" else "encoder": "attentions"}
+    if getattr(config, "is_encoder_decoder", False):
+        names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+    return {kind: attention_layers_of(config, getattr(outputs, name, None), kind) for kind, name in names.items()}
+
+
+def _explained(call: AttentionCall, weights: Tensor) -> AttentionScores | None:
+    """The first row of a call, where it explains ``weights`` (H, Q, K)."""
+    import torch
+
+    query, heads = call.query[0], call.query.shape[1]
+    key, value = spread(call.key[0], heads), spread(call.value[0], heads)
+    if (len(key), len(key[0])) != (heads, weights.shape[-1]):
+        return None
+    cap = call.more.get("softcap")
+    content = query @ key.transpose(-1, -2) * call.factor
+    terms = {"content": (content / cap).tanh() * cap if cap else content}
+    if (bias := call.more.get("position_bias")) is not None:
+        terms["position"] = bias[0].expand_as(content)
+    allowed = None if call.mask is None else call.mask[0] > _MASKED
+    if call.mask is not None and allowed is not None:
+        rest = call.mask[0].masked_fill(~allowed, 0.0)
+        if rest.any():
+            terms["mask"] = rest.expand_as(content)
+    sinks = call.more.get("s_aux", call.more.get("sinks"))
+    for sink in [None] if sinks is None else [None, _by_row(sinks, heads)]:
+        scores = AttentionScores(
+            query,
+            key,
+            value,
+            terms,
+            allowed,
+            weights,
+            call.factor,
+            call.attention_output[0].flatten(1),
+            softcap=float(cap) if cap else None,
+            sink=sink,
+        )
+        if torch.allclose(scores.softmax, weights, rtol=0, atol=NEAR):
+            return scores
+    return None
+
+
+def _by_row(sinks: Tensor, heads: int) -> Tensor:
+    """(H, Q or 1) of sinks (H,), or of one for every row, (R, H, Q, 1)."""
+    return sinks[0, ..., 0] if sinks.dim() == 4 else sinks.reshape(heads, -1)
+
+
+def _note(call: AttentionCall, scores: AttentionScores) -> str:
+    """What the score is, beside the product of what is shown."""
+    parts = ["Queries and keys are shown as they enter the scores, after norms and rotations where there are some."]
+    if call.key.shape[1] < call.query.shape[1]:
+        parts.append(SHARED)
+    root = scores.query.shape[-1] ** -0.5
+    if abs(scores.factor - root) > 1e-3 * root:
+        parts.append(f"Their product is multiplied by {scores.factor:.3g}, not divided by the root of the width.")
+    if "position" in scores.terms:
+        parts.append("The score has one more term, a number for the distance.")
+    if "mask" in scores.terms:
+        parts.append("The score has one more term, which the mask brings.")
+    return " ".join(parts)
+
+
+def joined_notes(layers: Sequence[AttentionLayer]) -> str:
+    """The notes of all layers, each sentence once."""
+    sentences = [f"{part.rstrip('.')}." for layer in layers for part in layer.names.note.split(". ")]
+    return " ".join(dict.fromkeys(sentences))
