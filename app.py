@@ -43,7 +43,7 @@ def show() -> None:
             "Live": [
                 st.Page("pages/attention.py", title="Attention", icon=":material/grid_on:"),
                 st.Page("pages/objectives.py", title="Objectives", icon=":material/quiz:"),
-                st.Page("pages/tokenizers.py", title="Tokenisers", icon=":material/content_cut:"),
+                st.Page("pages/tokenizers.py", title="Tokenizers", icon=":material/content_cut:"),
                 st.Page("pages/generation.py", title="Generation", icon=":material/edit:"),
                 st.Page("pages/vectors.py", title="Vectors", icon=":material/scatter_plot:"),
                 st.Page("pages/zoo.py", title="The zoo", icon=":material/table_rows:"),

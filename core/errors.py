@@ -13,6 +13,10 @@ class SettingUnusable(AtlasError):
     """An ``ATLAS_*`` environment variable holds a value that it cannot take."""
 
 
+class ContentUnusable(AtlasError):
+    """A file of words is missing, lacks a part, or names a placeholder that its section does not know."""
+
+
 class UnknownSystem(AtlasError):
     """A system's slug is not in the catalogue."""
 

@@ -51,7 +51,7 @@ class Entry:
 def models() -> tuple[CheckpointSpec, ...]:
     """The live models that have a page; none where the host's settings cannot be used."""
     try:
-        return tuple(spec for spec in checkpoints.available() if spec.ready and spec.branch in links.PAGES)
+        return tuple(spec for spec in checkpoints.available() if spec.ready and links.exists(spec.branch))
     except AtlasError:
         return ()
 
@@ -100,7 +100,7 @@ def _terms() -> Iterator[Entry]:
 def _places() -> Iterator[Entry]:
     """Pages, sections and demos; what the app has no page for is left out."""
     for row in tomllib.loads((DATA / "places.toml").read_text(encoding="utf-8"))["places"]:
-        if row["page"] in links.PAGES:
+        if links.exists(row["page"]):
             query = tuple((name, str(value)) for name, value in row.get("query", {}).items())
             kind = row.get("kind", "Demo" if query else "Page")
             yield Entry(

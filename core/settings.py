@@ -5,6 +5,7 @@ variable                    default    meaning
 ==========================  =========  ==========================================================================
 ``ATLAS_HUB``               ``off``    ``on`` offers published checkpoints of the Hugging Face Hub for download
 ``ATLAS_CHECKPOINT_DIR``    (none)     a folder of ``save_pretrained`` folders that the host adds
+``ATLAS_CONTENT_DIR``       (none)     a folder whose files stand in for single files of ``assets/content``
 ``ATLAS_MEMORY_MB``         ``2048``   memory that loaded models may share; least recently used ones leave first
 ``ATLAS_THREADS``           (see       threads that torch may use for one computation; where it is not set, one for a
                             right)     small model and all of the machine's for others (`core.checkpoints.threads`)
@@ -32,6 +33,7 @@ MAX_PACKED_CHARS = 7_000
 TAKES = {
     "hub": "“off” or “on”",
     "checkpoint_dir": "the path of a folder",
+    "content_dir": "the path of a folder",
     "memory_mb": "a whole number of megabytes, from 64 to 100,000,000",
     "threads": "a whole number from 1 to 256",
 }
@@ -48,6 +50,7 @@ class Settings(BaseSettings):
 
     hub: Literal["off", "on"] = "off"
     checkpoint_dir: Path | None = None
+    content_dir: Path | None = None
     memory_mb: int = Field(default=2048, ge=64, le=100_000_000)
     threads: int | None = Field(default=None, ge=1, le=256)
 

@@ -45,6 +45,10 @@ class Table:
             raise ValueError(f"the records do not share the columns {', '.join(columns)[:200]}")
         return cls(columns, tuple(tuple(record[column] for column in columns) for record in records))
 
+    def records(self) -> list[dict[str, Cell]]:
+        """The rows as mappings from column names, as ``st.dataframe`` takes them."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
     def csv(self) -> str:
         """Comma-separated values with a line of column names; empty without columns."""
         if not self.columns:

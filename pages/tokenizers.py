@@ -1,11 +1,14 @@
-"""Tokenisers: how a text becomes pieces, what each kind loses, how one learns, and what a vocabulary costs."""
+"""Tokenizers: how a text becomes tokens, what each kind loses, how one is trained, and what a vocabulary costs."""
 
-from core.ui.links import close_page, link_row
-from core.ui.page import sentences
-from core.ui.tokenizers.frame import show, tokenizers_frame
+from core.ui.section import Page
+from core.ui.tokenizers.beside import BESIDE
+from core.ui.tokenizers.languages import LANGUAGES
+from core.ui.tokenizers.noise import NOISE_SECTION
+from core.ui.tokenizers.share import SHARE
+from core.ui.tokenizers.steps import STEPS
+from core.ui.tokenizers.train import TRAIN
 
-view = tokenizers_frame()
-with sentences():
-    show(view)
-link_row(view.state)
-close_page(view.state)
+PAGE = Page("tokenizers", (BESIDE, STEPS, TRAIN, LANGUAGES, NOISE_SECTION, SHARE))
+
+if __name__ == "__main__":
+    PAGE.run()

@@ -29,6 +29,7 @@ from core.links.parameters import (
     short,
 )
 from core.links.table import PAGES
+from core.settings import ROOT
 
 __all__ = [
     "PAGES",
@@ -42,7 +43,9 @@ __all__ = [
     "Value",
     "Words",
     "defaults",
+    "exists",
     "read",
+    "register",
     "url",
     "write",
 ]
@@ -54,6 +57,16 @@ class Refusal:
 
     name: str
     sentence: str
+
+
+def register(page: str, parameters: dict[str, Parameter]) -> None:
+    """Make ``parameters`` all that a link to ``page`` can carry: what the page's sections declare."""
+    PAGES[page] = parameters
+
+
+def exists(page: str) -> bool:
+    """Whether the app has a page of that name, ours and never a visitor's; its sections need not have been read."""
+    return page in PAGES or (ROOT / "pages" / f"{page}.py").is_file()
 
 
 def defaults(page: str) -> dict[str, Value]:
@@ -84,21 +97,24 @@ def read(
 
 
 def write(page: str, state: Mapping[str, Value]) -> tuple[dict[str, str], bool]:
-    """The shortest query for ``state``, and whether a text had to stay behind because it is too long for a link."""
+    """The shortest query for ``state``, and whether a text had to stay behind because it is too long for a link.
+
+    Of a page whose sections have not been read, all that ``state`` names is taken over.
+    """
     query: dict[str, str] = {}
     too_long = False
-    for name, parameter in PAGES[page].items():
-        value = state.get(name, parameter.default)
-        if value is None or value == parameter.default:
+    known = PAGES.get(page)
+    for name in state if known is None else known:
+        default = None if known is None else known[name].default
+        value = state.get(name, default)
+        if value is None or value == default:
             continue
-        if isinstance(parameter, Text):
-            text = carried(str(value))
-            if text is None:
-                too_long = True
-            else:
-                query[name] = text
-        elif isinstance(value, tuple):
-            query[name] = ("," if isinstance(parameter, Words) else ".").join(str(part) for part in value)
+        if isinstance(value, tuple):
+            query[name] = ("," if isinstance(value[0], str) else ".").join(map(str, value)) if value else ""
+        elif isinstance(value, str):
+            text = carried(value)
+            too_long |= text is None
+            query |= {} if text is None else {name: text}
         else:
             query[name] = plain(value)
     return query, too_long

@@ -45,7 +45,7 @@ def _card(chosen: Term, state: PageState) -> None:
             st.latex(chosen.formula)
         related = [found for slug in chosen.see if (found := glossary.term(slug))]
         with st.container(horizontal=True, vertical_alignment="center"):
-            if chosen.place and chosen.place.page in links.PAGES:
+            if chosen.place and links.exists(chosen.place.page):
                 _try(chosen.place)
             for found in related:
                 st.page_link(
@@ -115,7 +115,7 @@ def _ways(found: Term) -> Cell:
     for other in filter(None, map(glossary.term, found.see)):
         parts += [", ", Link(other.name, href(other))] if parts else [Link(other.name, href(other))]
     place = found.place
-    if place is None or place.page not in links.PAGES:
+    if place is None or not links.exists(place.page):
         return Rich(tuple(parts))
     values: dict[str, links.Value] = dict(place.query)
     way = Link(place.label, base_path() + links.url(place.page, values))

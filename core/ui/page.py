@@ -63,6 +63,11 @@ def accent(branch: str) -> str:
     return ACCENTS.get(branch, "#767676")
 
 
+def dark() -> bool:
+    """Whether the visitor's page is dark."""
+    return bool(st.context.theme.type == "dark")
+
+
 def base_path() -> str:
     """What stands before every path of this app: empty, or the host's ``server.baseUrlPath``."""
     path = str(st.get_option("server.baseUrlPath") or "").strip("/")

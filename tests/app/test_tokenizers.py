@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.ui.tokenizers.frame import SECTIONS
+from core.ui.pages import pages
 from tests.downloads import catch_downloads
 from tests.words import unlinked
+
+SECTIONS = [section.slug for section in pages()["tokenizers"].sections]
 
 ROOT = Path(__file__).resolve().parents[2]
 NASTY = {
@@ -126,13 +128,16 @@ def test_of_several_words_one_is_followed() -> None:
     at = opened(tab="steps", method="wordpiece", word="an unaffable owl", part="3")
     assert not at.warning
     assert "an · un" not in shown(at)
-    assert "Every look" in " ".join(one.label for one in at.expander)
+    assert (
+        "1 lookup" in " ".join(str(proto.alt) for proto in protos(at, "plotly_chart"))
+        or "lookups in the vocabulary for" in " "
+    )
     assert opened(tab="steps", method="wordpiece", word="an owl", part="9").exception == []
 
 
 def test_cuts_are_drawn_by_chance_and_the_same_link_draws_the_same() -> None:
     one, other = (html_of(opened(tab="steps", method="unigram", alpha="0.3", seed="7")) for _ in range(2))
-    assert "Cuts drawn by chance" in one
+    assert "Sampled segmentations" in one
     assert one == other
     assert html_of(opened(tab="steps", method="unigram", alpha="0.3", seed="8")) != one
 
@@ -142,17 +147,17 @@ def test_a_pasted_text_is_learnt(kind: str) -> None:
     at = opened(tab="train", kind=kind, corpus="the cat and the hat and the bat " * 5, test="the rat")
     assert not at.exception
     assert not at.warning
-    assert "pieces" in shown(at)
+    assert "Vocabulary of" in shown(at)
     assert protos(at, "plotly_chart")
 
 
 @pytest.mark.parametrize(
     ("query", "word", "there"),
     [
-        ({"below": "pieces"}, "counts", "The ids give back"),
-        ({"below": "readers"}, "pieces", "Whole words are those"),
-        ({"tab": "train", "learning": "learnt"}, "how", "It began with"),
-        ({"tab": "train", "learning": "how"}, "sizes", "learnt"),
+        ({"below": "pieces"}, "counts", "The ids decode to"),
+        ({"below": "readers"}, "pieces", "are the words that stand undivided"),
+        ({"tab": "train", "learning": "learnt"}, "how", "The initial vocabulary has"),
+        ({"tab": "train", "learning": "how"}, "sizes", "learned"),
     ],
 )
 def test_the_view_below_is_in_the_link(query: dict[str, str], word: str, there: str) -> None:
@@ -170,7 +175,7 @@ def test_the_view_below_is_in_the_link(query: dict[str, str], word: str, there: 
 def test_noise_again_draws_anew() -> None:
     at = opened(tab="noise", noise="drop", rate="40")
     before = html_of(at)
-    next(one for one in at.button if one.label == "Again").click().run()
+    next(one for one in at.button if one.label == "Sample again").click().run()
     assert not at.exception
     assert at.query_params["seed"] in ("1", ["1"])
     assert html_of(at) != before
@@ -191,7 +196,7 @@ def test_mt5_leads_and_byt5_comes_last() -> None:
 
 @pytest.mark.parametrize(
     ("section", "label"),
-    [("beside", "Your text"), ("steps", "A word"), ("train", "Learns from"), ("noise", "Your text")],
+    [("beside", "Your text"), ("steps", "A word"), ("train", "Training text"), ("noise", "Your text")],
 )
 def test_whatever_is_typed_gets_answers_or_sentences_and_is_kept(section: str, label: str) -> None:
     at = opened(tab=section)
@@ -216,7 +221,7 @@ def test_every_way_of_cutting_takes_strange_words(name: str, method: str) -> Non
 def test_nonsense_in_the_test_box_of_training() -> None:
     at = opened(tab="train")
     for text in NASTY.values():
-        box(at, "Then cuts").set_value(text).run()
+        box(at, "Test sentence").set_value(text).run()
         assert not at.exception
 
 

@@ -1,4 +1,4 @@
-"""A journey through the tokenisers: type, choose, step, train, and come back by the link."""
+"""A journey through the tokenizers: type, choose, step, train, and come back by the link."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ def test_a_text_typed_is_cut_at_once_and_travels_in_the_link(visitor: Visitor) -
     visitor.settle()
     page.reload()
     expect(page.get_by_role("group", name=re.compile("^Bytes: "))).to_contain_text("‹e7›")
-    page.get_by_role("radio", name="Every piece of one").click()
-    expect(page.get_by_text("The ids give back", exact=False)).to_be_visible()
+    page.get_by_role("radio", name="All tokens of one").click()
+    expect(page.get_by_text("The ids decode to", exact=False)).to_be_visible()
     visitor.settle()
     with page.expect_download() as saved:
         page.get_by_role("button", name="Download CSV").last.click()
     assert saved.value.suggested_filename.startswith("atlas-")
 
 
-def test_the_joins_of_a_word_one_by_one_by_keyboard(visitor: Visitor) -> None:
+def test_the_merges_of_a_word_one_by_one_by_keyboard(visitor: Visitor) -> None:
     page = visitor.open("/tokenizers?tab=steps")
-    expect(page.get_by_role("figure", name=re.compile("^Tree of 8 of 8 joins"))).to_be_visible()
-    slider = page.get_by_role("slider", name="Joins done")
+    expect(page.get_by_role("figure", name=re.compile("^Tree of 8 of 8 merges"))).to_be_visible()
+    slider = page.get_by_role("slider", name="Merges applied")
     slider.focus()
     slider.press("ArrowLeft")
-    expect(page.get_by_role("figure", name=re.compile("^Tree of 7 of 8 joins"))).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("^Tree of 7 of 8 merges"))).to_be_visible()
     expect(page).to_have_url(re.compile("step=7"))
     visitor.settle()
-    page.get_by_role("radio", name="Unigram weighs").click()
+    page.get_by_role("radio", name="Unigram probabilities").click()
     expect(page.get_by_role("figure", name=re.compile("^Lattice of"))).to_be_visible()
     expect(page).to_have_url(re.compile("method=unigram"))
 
 
 def test_training_and_sections_at_400_pixels(telephone: Visitor) -> None:
     page = telephone.open("/tokenizers?tab=train&kind=wordpiece")
-    expect(page.get_by_role("figure", name=re.compile("^Tokens for 100 characters fall"))).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("^Tokens per 100 characters fall"))).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     for section in ("languages", "noise", "share"):
         telephone.open(f"/tokenizers?tab={section}")
@@ -57,7 +57,7 @@ def test_training_and_sections_at_400_pixels(telephone: Visitor) -> None:
 
 def test_from_a_share_to_the_tree_and_back(visitor: Visitor) -> None:
     page = visitor.open("/tokenizers?tab=share")
-    page.get_by_text("Every number").click()
+    page.get_by_text("All systems").click()
     link = page.get_by_role("link", name="XLM-R", exact=True)
     link.focus()
     page.keyboard.press("Enter")

@@ -12,6 +12,7 @@ from core.catalogue.corrections import corrections, documents
 from core.links.parameters import Choice
 from core.places import Entry, entries, models
 from core.search import MAX_QUERY, Hit, find, fitting
+from core.ui.pages import pages
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -128,6 +129,8 @@ def test_terms_alone() -> None:
 
 
 ENTRIES = entries(models())
+
+pages()  # each says what its links can carry
 
 
 def choices(page: str) -> dict[str, set[str]]:

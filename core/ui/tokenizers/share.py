@@ -2,64 +2,62 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import streamlit as st
 
+from core import catalogue
 from core.figures.numbers import in_words, percent
 from core.figures.vocabulary import Bar
 from core.figures.vocabulary import shares as bars
 from core.table import Table
 from core.tokenizers.share import Share, shares
-from core.ui.calculators.parts import dark, switch
-from core.ui.export import download_csv
-from core.ui.glossary import noted, told
-from core.ui.page import base_path
+from core.ui.page import base_path, dark
+from core.ui.panel import Panel
+from core.ui.param import Toggle
+from core.ui.section import Section, View
 from core.ui.text_table import Link, Row, TextTable, text_table
-from core.ui.tokenizers.parts import formula_of
+from core.ui.tokenizers.common import formula_of
 from core.ui.unbuilt import unbuilt
 
-if TYPE_CHECKING:
-    from core.ui.tokenizers.frame import TokenizersView
+EVERY = Toggle(name="every", label="Every size", help="Otherwise the size that each system's page opens with")
 
 
-def share(view: TokenizersView) -> None:
+def share(view: View) -> None:
     """Draw the section."""
-    state = view.state
-    every = switch(state, "every", "Every size", False, help="Otherwise the size that each system's page opens with")
+    every = EVERY.draw(view.state)
     unbuilt()
     found = [one for one in shares() if every or one.default]
     ends = [one for one in found if one.vocabulary]
-    known = {(one.slug, one.size): one for one in shares()}
-    mt5, byt5 = known.get(("mt5", "small")), known.get(("byt5", "small"))
-    told(
-        f"**From {percent(ends[-1].share)} to {percent(ends[0].share)}**: vectors for words are most of a small "
-        "model with a large vocabulary, and next to nothing of a large one."
-        + (
-            f" mT5 small spends {percent(mt5.share)} of its parameters on {mt5.vocabulary:,} pieces for a hundred "
-            f"languages. ByT5 small is as large, spends {percent(byt5.share)} on bytes, and puts the rest into more "
-            "and wider layers."
-            if mt5 and byt5
-            else ""
-        )
-    )
-    drawn = [Bar(_name(one, every), one.reads, one.writes, one.total) for one in found if one.vocabulary]
-    st.plotly_chart(
-        bars(drawn, dark=dark()),
-        key=state.key("shares"),
-        config={"displaylogo": False},
-        alt=f"The vocabulary's share of the parameters of {len(ends)} networks, from "
-        f"{_name(ends[0], True)}, {percent(ends[0].share)}, down to {_name(ends[-1], True)}, "
-        f"{percent(ends[-1].share)}.",
-    )
-    told(
-        "**Try** every size. **Notice** how the share of one family falls with its size while the vocabulary stays, "
-        "and who scores words with a matrix of its own: mT5, Llama and others untie the two, T5 here does not."
-    )
+    by_size = {(one.slug, one.size): one for one in shares()}
+    mt5, byt5 = by_size.get(("mt5", "small")), by_size.get(("byt5", "small"))
+    view.say("Range", least=percent(ends[-1].share), most=percent(ends[0].share))
+    if mt5 and byt5:
+        view.say("ByT5", mt=percent(mt5.share), vocabulary=f"{mt5.vocabulary:,}", byt=percent(byt5.share))
+    Panel(
+        "vocabulary-share",
+        "The vocabulary's share of the parameters",
+        bars([Bar(_name(one, every), one.reads, one.writes, one.total) for one in ends], dark=dark()),
+        f"The vocabulary's share of the parameters of {len(ends)} networks, from {_name(ends[0], True)}, "
+        f"{percent(ends[0].share)}, down to {_name(ends[-1], True)}, {percent(ends[-1].share)}.",
+        Table.from_records(
+            [
+                {
+                    "system": one.system,
+                    "size": one.size,
+                    "vocabulary": one.vocabulary,
+                    "embeddings": one.reads,
+                    "output layer, untied": one.writes,
+                    "parameters": one.total,
+                    "share": one.share,
+                }
+                for one in found
+            ]
+        ),
+    ).draw(view.state)
+    view.try_and_notice()
     rows: list[Row] = [
         (
-            (Link(one.system, f"{base_path()}/{_branch(one.slug)}?system={one.slug}&tab=tree"), one.size),
-            f"{one.vocabulary:,}" if one.vocabulary else "reads letters",
+            (Link(one.system, f"{base_path()}/{catalogue.get(one.slug).branch}?system={one.slug}&tab=tree"), one.size),
+            f"{one.vocabulary:,}" if one.vocabulary else "reads characters",
             in_words(one.reads + one.writes),
             in_words(one.total),
             percent(one.share),
@@ -67,25 +65,9 @@ def share(view: TokenizersView) -> None:
         for one in found
     ]
     headings = ("System", "Vocabulary", "Its parameters", "All parameters", "Share")
-    with st.expander("Every number", expanded=False):
+    with st.expander("All systems"):
         text_table(TextTable(headings, rows, "The vocabulary's share", (26, 18, 22, 22, 12), numeric=(1, 2, 3, 4)))
-        raw: list[dict[str, Any]] = [
-            {
-                "system": one.system,
-                "size": one.size,
-                "vocabulary": one.vocabulary,
-                "reads": one.reads,
-                "scores, own": one.writes,
-                "parameters": one.total,
-                "share": round(one.share, 6),
-            }
-            for one in found
-        ]
-        download_csv(Table.from_records(raw), "vocabulary-share", state.key("csv.vocabulary-share"))
-    noted(
-        "Counted from the same module trees as everywhere here. A tree without a scoring head (BERT’s trunk, for "
-        "one) has nothing to untie. Vectors of positions, segments and image tokens are not the vocabulary’s."
-    )
+    view.note("Counting")
     formula_of("share")
 
 
@@ -93,7 +75,4 @@ def _name(one: Share, every: bool) -> str:
     return f"{one.system} {one.size}" if every else one.system
 
 
-def _branch(slug: str) -> str:
-    from core import catalogue
-
-    return str(catalogue.get(slug).branch)
+SHARE = Section("share", share, (EVERY,))

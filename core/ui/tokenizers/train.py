@@ -1,9 +1,10 @@
-"""Train one: a vocabulary learnt from a pasted text, cut at any size on the way."""
+"""Train one: a vocabulary learned from a pasted text, tokenizing at any size on the way."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from math import exp
+from typing import cast
 
 import streamlit as st
 
@@ -14,195 +15,168 @@ from core.table import Table
 from core.tokenizers.samples import TALE, TALE_TEST
 from core.tokenizers.text import whole
 from core.tokenizers.train import MOST_TEXT, Kind, Piece, Trained, train, words_of
-from core.ui.calculators.parts import dark
 from core.ui.export import download_csv
-from core.ui.glossary import told
-from core.ui.links import within
-from core.ui.tokenizers.parts import formula_of, inner
+from core.ui.links import PageState, within
+from core.ui.page import dark
+from core.ui.panel import Panel
+from core.ui.param import Choice, Integer, Text
+from core.ui.section import Section, View
+from core.ui.tokenizers.common import formula_of
 from core.ui.tokenizers.runs import draw, run
 
-if TYPE_CHECKING:
-    from core.ui.links import PageState
-    from core.ui.tokenizers.frame import TokenizersView
-
-KINDS = {"bpe": "BPE", "wordpiece": "WordPiece", "unigram": "Unigram"}
+KIND = Choice(
+    name="kind",
+    label="Algorithm",
+    options={"bpe": "BPE", "wordpiece": "WordPiece", "unigram": "Unigram"},
+    style="row",
+    hide_label=True,
+)
+CORPUS = Text(name="corpus", label="Training text", default=TALE, height=200, help=f"Up to {MOST_TEXT:,} characters")
+TEST = Text(name="test", label="Test sentence", default=TALE_TEST, height=90)
+SIZE = Integer(name="size", label="Vocabulary size", low=1, high=5000, style="slider")
+BELOW = Choice(
+    name="learning",
+    label="What stands below",
+    options={"sizes": "The sentence at each size", "learnt": "What was learned, in order", "how": "How it works"},
+    style="row",
+    hide_label=True,
+)
 _MOST_TEST = 300
-BELOW = {"sizes": "The sentence at each size", "learnt": "What was learnt, in order", "how": "How"}
 _STEPS = 5
 _POINTS = 24
 
 
-def training(view: TokenizersView) -> None:
+def training(view: View) -> None:
     """Draw the section.
 
     Raises:
         AtlasError: what the texts do not allow, as a sentence.
     """
     state = view.state
-    kind = st.segmented_control(
-        "Kind",
-        list(KINDS),
-        format_func=KINDS.__getitem__,
-        key=state.key("kind"),
-        default=state.text("kind", "bpe"),
-        required=True,
-        label_visibility="collapsed",
-    )
-    state.set(kind=kind)
+    kind = cast(Kind, KIND.draw(state))
     shown, typed = st.columns([1.8, 1], gap="large")  # the picture first, also where columns stand below each other
     with typed:
-        text = st.text_area(
-            "Learns from",
-            state.text("corpus", TALE),
-            height=200,
-            key=state.key("corpus"),
-            help=f"Up to {MOST_TEXT:,} characters",
-        )
-        state.set(corpus=None if text == TALE else text)
-        test = st.text_area("Then cuts", state.text("test", TALE_TEST), height=90, key=state.key("test"))
-        state.set(test=None if test == TALE_TEST else test)
+        text, test = CORPUS.draw(state), TEST.draw(state)
     with shown:
-        found = _trained(str(text), cast(Kind, kind))
-        sentence = words_of(whole(str(test), _MOST_TEST), found.kind)
-        size = _size(state, found)
-        cut = found.cut(sentence, size)
-        stage = next((one for one in reversed(found.stages) if one.size <= size), found.stages[0])
-        told(f"**{size:,} pieces**: the text is {stage.tokens:,} tokens, the test sentence {sum(map(len, cut))}.")
-        draw([_run(cut)])
-        _curve(state, found, sentence, size, len(str(text)), len(str(test)))
-    told(
-        "**Try** a text in another language, or the same line pasted twenty times.\n\n"
-        "**Notice** what comes first: endings and small words, since they occur most. The text it learnt from keeps "
-        "shrinking, the test sentence soon stops: a small vocabulary has learnt this text and not the language."
-    )
-    seen = inner(state, "learning", BELOW, "sizes")
-    if seen == "sizes":
-        _at_each_size(state, found, sentence, size)
-    elif seen == "learnt":
-        _learnt(state, found, size)
+        trained = _trained(text, kind)
+        sentence = words_of(whole(test, _MOST_TEST), trained.kind)
+        size = _size(view, trained)
+        tokens = trained.cut(sentence, size)
+        stage = next((one for one in reversed(trained.stages) if one.size <= size), trained.stages[0])
+        view.say("Size", size=f"{size:,}", tokens=f"{stage.tokens:,}", test=sum(map(len, tokens)))
+        draw([_run(tokens)])
+        _curve(state, trained, sentence, size, len(text), len(test))
+    view.try_and_notice()
+    below = BELOW.draw(state)
+    if below == "sizes":
+        _at_each_size(state, trained, sentence, size)
+    elif below == "learnt":
+        _learned(view, trained, size)
     else:
-        _how(found)
+        if view.words.has(f"How: {trained.kind}"):
+            view.say(f"How: {trained.kind}")
+        formula_of("unigram" if trained.kind == "unigram" else "learn")
 
 
-def _size(state: PageState, found: Trained) -> int:
-    """The slider; of Unigram only the sizes that were trained."""
-    usual = (found.smallest + found.largest) // 2
-    asked = within(state, "The vocabulary", state.number("size", usual), found.smallest, found.largest)
-    wanted = found.nearest(asked)
-    tag = f"size.{found.kind}.{found.smallest}.{found.largest}"
-    if found.smallest == found.largest:
-        st.caption("No pair occurs twice in this text, so the vocabulary stays what it began with.")
-        return found.largest
-    if found.learning is None:
-        size = st.select_slider(
-            "Pieces in the vocabulary", [one.size for one in found.stages], wanted, key=state.key(tag)
-        )
-    else:
-        size = st.slider("Pieces in the vocabulary", found.smallest, found.largest, wanted, key=state.key(tag))
-    state.set(size=None if size == found.nearest((found.smallest + found.largest) // 2) else size)
-    return int(size)
+def _size(view: View, trained: Trained) -> int:
+    """The slider; for Unigram only the sizes that were trained."""
+    state, low, high = view.state, trained.smallest, trained.largest
+    usual = (low + high) // 2
+    wanted = trained.nearest(within(state, "The vocabulary", state.number("size", usual), low, high))
+    if low == high:
+        view.note("Fixed size")
+        return high
+    tag = f"{trained.kind}.{low}.{high}"
+    if trained.learning is None:
+        sizes = [one.size for one in trained.stages]
+        size = int(st.select_slider(SIZE.label, sizes, wanted, key=state.key(f"size.{tag}")))
+        state.set(size=None if size == trained.nearest(usual) else size)
+        return size
+    state.set(size=wanted)
+    return SIZE.with_(low=low, high=high, default=usual).draw(state, tag=tag)
 
 
-def _curve(state: PageState, found: Trained, sentence: Sequence[str], size: int, text: int, test: int) -> None:
-    sizes = [one.size for one in found.stages]
+def _curve(state: PageState, trained: Trained, sentence: Sequence[str], size: int, text: int, test: int) -> None:
+    sizes = [one.size for one in trained.stages]
     chosen = sorted({sizes[round(i * (len(sizes) - 1) / (_POINTS - 1))] for i in range(_POINTS)})
-    of_text = [(one.size, 100 * one.tokens / max(1, text)) for one in found.stages]
-    of_test = [(at, 100 * sum(map(len, found.cut(sentence, at))) / max(1, test)) for at in chosen]
-    st.plotly_chart(
+    of_text = [(one.size, 100 * one.tokens / max(1, text)) for one in trained.stages]
+    of_test = [(at, 100 * sum(map(len, trained.cut(sentence, at))) / max(1, test)) for at in chosen]
+    rows = [("training text", *point) for point in of_text] + [("test sentence", *point) for point in of_test]
+    Panel(
+        "growth",
+        "Tokens per 100 characters by vocabulary size",
         growth(of_text, of_test, size, dark=dark()),
-        key=state.key("growth"),
-        config={"displaylogo": False},
-        alt=f"Tokens for 100 characters fall from {of_text[0][1]:.0f} with {of_text[0][0]} pieces to "
+        f"Tokens per 100 characters fall from {of_text[0][1]:.0f} with {of_text[0][0]} entries to "
         f"{of_text[-1][1]:.0f} with {of_text[-1][0]}; of the test sentence from {of_test[0][1]:.0f} to "
         f"{of_test[-1][1]:.0f}.",
-    )
+        Table(("text", "vocabulary size", "tokens per 100 characters"), tuple(rows)),
+    ).draw(state)
 
 
-def _at_each_size(state: PageState, found: Trained, sentence: Sequence[str], size: int) -> None:
-    low, high = found.smallest, found.largest
-    sizes = sorted({found.nearest(round(low + (high - low) * i / (_STEPS - 1))) for i in range(_STEPS)} | {size})
-    parts, raw = [], []
+def _at_each_size(state: PageState, trained: Trained, sentence: Sequence[str], size: int) -> None:
+    low, high = trained.smallest, trained.largest
+    sizes = sorted({trained.nearest(round(low + (high - low) * i / (_STEPS - 1))) for i in range(_STEPS)} | {size})
+    parts, rows = [], []
     for at in sizes:
-        cut = found.cut(sentence, at)
+        tokens = trained.cut(sentence, at)
         mark = " · chosen" if at == size else ""
         parts.append(
-            f'<div class="tk"><div class="tk-head"><b>{at:,} pieces</b><span>{sum(map(len, cut))} tokens{mark}</span>'
-            f"</div>{_run(cut)}</div>"
+            f'<div class="tk"><div class="tk-head"><b>Vocabulary of {at:,}</b>'
+            f"<span>{sum(map(len, tokens))} tokens{mark}</span></div>{_run(tokens)}</div>"
         )
-        raw += [
-            {"pieces": at, "word": number, "token": visible(piece.text)}
-            for number, pieces in enumerate(cut, start=1)
-            for piece in pieces
-        ]
+        rows += [(at, number, visible(piece.text)) for number, pieces in enumerate(tokens, start=1) for piece in pieces]
     draw(parts)
-    download_csv(Table.from_records(raw), "sizes", state.key("csv.sizes"))
+    download_csv(Table(("vocabulary size", "word", "token"), tuple(rows)), "sizes", state.key("sizes.csv"))
 
 
-def _learnt(state: PageState, found: Trained, size: int) -> None:
-    """Joins with their counts, or pieces with their probabilities."""
-    raw: list[dict[str, Any]]
-    if found.learning is not None:
-        most = found.learning.at(size)
-        raw = [
-            {
-                "number": number,
-                "left": visible(one.left),
-                "right": visible(one.right),
-                "piece": visible(one.joined),
-                "how often": one.count,
-                "tokens of the text after it": one.tokens,
-                "in the vocabulary": number <= most,
-            }
-            for number, one in enumerate(found.learning.joins, start=1)
-        ]
-        st.caption(
-            f"It began with {len(found.learning.alphabet)} signs: "
-            + " ".join(f"`{visible(sign)}`" for sign in found.learning.alphabet[:120] if "`" not in sign)
+def _learned(view: View, trained: Trained, size: int) -> None:
+    """Merges with their counts, or tokens with their probabilities."""
+    if trained.learning is not None:
+        most = trained.learning.at(size)
+        table = Table.from_records(
+            [
+                {
+                    "number": number,
+                    "left": visible(one.left),
+                    "right": visible(one.right),
+                    "merged": visible(one.joined),
+                    "count": one.count,
+                    "tokens of the text after it": one.tokens,
+                    "in the vocabulary": number <= most,
+                }
+                for number, one in enumerate(trained.learning.joins, start=1)
+            ]
         )
+        alphabet = trained.learning.alphabet
+        symbols = " ".join(f"`{visible(sign)}`" for sign in alphabet[:120] if "`" not in sign)
+        st.caption(f"{view.words.part('Alphabet', count=len(alphabet))} {symbols}")
     else:
-        from math import exp
-
-        scores = next(one for one, stage in zip(found.scores, found.stages, strict=True) if stage.size == size)
-        last = found.scores[-1]
-        raw = [
-            {
-                "piece": visible(piece),
-                "probability": round(exp(scores[piece]), 6) if piece in scores else None,
-                "log p": round(scores[piece], 3) if piece in scores else None,
-                "kept": piece in scores,
-            }
-            for piece in sorted({**last, **scores}, key=lambda p: (p not in scores, -scores.get(p, last.get(p, 0)), p))
-        ]
-        st.caption("Those that were dropped on the way down to this size stand last.")
-    if not raw:
-        st.caption("Nothing was joined: no pair of signs occurs twice.")
-        return
-    st.dataframe(raw, hide_index=True, alt="What was learnt, in order")
-    download_csv(Table.from_records(raw), "learnt", state.key("csv.learnt"))
-
-
-def _how(found: Trained) -> None:
-    if found.kind == "unigram":
-        told(
-            "Unigram begins with every stretch that occurs often, gives each a probability, and drops those without "
-            "which the text becomes least unlikely, until the size is reached. Each size here is trained by itself by "
-            "the `tokenizers` library."
+        scores = next(one for one, stage in zip(trained.scores, trained.stages, strict=True) if stage.size == size)
+        last = trained.scores[-1]
+        order = sorted({**last, **scores}, key=lambda p: (p not in scores, -scores.get(p, last.get(p, 0)), p))
+        table = Table.from_records(
+            [
+                {
+                    "token": visible(piece),
+                    "probability": exp(scores[piece]) if piece in scores else None,
+                    "log p": round(scores[piece], 3) if piece in scores else None,
+                    "in the vocabulary": piece in scores,
+                }
+                for piece in order
+            ]
         )
-        formula_of("unigram")
+        view.note("Dropped")
+    if not table.rows:
+        view.note("No merges")
         return
-    if found.kind == "wordpiece":
-        told(
-            "The paper chooses the pieces that make the training text most likely; the `tokenizers` library joins by "
-            "counts, as for BPE, and marks what goes on inside a word with ##, and so does this page. New words are "
-            "then cut by the longest match and not by joins."
-        )
-    formula_of("learn")
+    st.dataframe(table.records(), hide_index=True, alt="What was learned, in order")
+    download_csv(table, "learned", view.state.key("learned.csv"))
 
 
-def _run(cut: Sequence[Sequence[Piece]]) -> str:
+def _run(words: Sequence[Sequence[Piece]]) -> str:
     tokens: list[Token] = []
     unknown = set()
-    for word in cut:
+    for word in words:
         for i, piece in enumerate(word):
             if not piece.known:
                 unknown.add(len(tokens))
@@ -214,3 +188,6 @@ def _run(cut: Sequence[Sequence[Piece]]) -> str:
 @st.cache_resource(max_entries=48, ttl=3600.0, show_spinner=False)
 def _trained(text: str, kind: Kind) -> Trained:
     return train(text, kind)
+
+
+TRAIN = Section("train", training, (KIND, CORPUS, TEST, SIZE, BELOW))

@@ -212,7 +212,7 @@ def _architecture(spec: CheckpointSpec) -> Cell:
     """The system, as a link to its page with this model."""
     branch = str(spec.branch)
     title = BRANCH_TITLES.get(branch, branch)
-    if branch not in BRANCH_TITLES or branch not in links.PAGES:
+    if branch not in BRANCH_TITLES or not links.exists(branch):
         return (spec.system or "not in the catalogue", title)
     listed = {system.slug: system for system in catalogue.by_branch(spec.branch)}
     system = listed.get(spec.system or "")

@@ -1,0 +1,54 @@
+"""A picture with all that it owes a visitor: a description, its numbers as a table, and both as files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from core.table import Table
+from core.ui.export import chart_menu
+from core.ui.glossary import terms
+from core.ui.links import PageState
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A chart and its numbers."""
+
+    slug: str
+    """Unique on its page; names the files."""
+    title: str
+    """What the picture is: plain text of ours, for the files, the table and, with ``heading``, the page."""
+    figure: Any
+    """A plotly figure."""
+    alt: str
+    """What it shows, for those who cannot see it; plain text."""
+    table: Table | None = None
+    """Its numbers."""
+    note: str = ""
+    """Markdown of ours under the picture."""
+    heading: bool = False
+
+    def draw(self, state: PageState) -> None:
+        """Draw heading, picture, note, downloads and the table."""
+        if self.heading:
+            st.markdown(f"**{self.title}**")
+        key = state.key(f"panel.{self.slug}")
+        st.plotly_chart(self.figure, key=key, config={"displayModeBar": False}, alt=self.alt)
+        if self.note:
+            st.caption(terms(self.note))
+        table = self.table
+        with st.container(horizontal=True):
+            chart_menu(key, self.slug, title=self.title, alt=self.alt, table=None if table is None else lambda: table)
+            if table is not None:
+                table_menu(table, self.title, state.key(f"table.{self.slug}"))
+
+
+def table_menu(table: Table, title: str, key: str) -> None:
+    """A table on request: it is sent to the browser when somebody opens it."""
+    menu = st.popover("As a table", icon=":material/table:", type="tertiary", on_change="rerun", key=key)
+    if menu.open:
+        with menu:
+            st.dataframe(table.records(), hide_index=True, alt=title)

@@ -1,0 +1,425 @@
+"""A parameter of a page, declared once: its name in the link, its label, its range, its widget.
+
+From the declaration follow how a link is read and refused, how it is written, and the widget. A section draws it where
+it wants it and gets its value; what only a run knows (this model's layers, the vocabularies that are here) narrows the
+declaration first::
+
+    LAYER = Integer("layer", "Layer", low=1, high=200)
+    ...
+    layer = LAYER.with_(high=spec.layers).draw(state)
+
+``None`` in the state, and a link without the name, stand for the default. An emptied text box holds an empty text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Literal, Self, TypeVar
+
+import streamlit as st
+
+from core.checkpoints.spec import CheckpointSpec
+from core.links import parameters as link
+from core.links.parameters import Value
+from core.ui.links import PageState, instead
+
+T = TypeVar("T")
+Width = int | Literal["stretch"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Param(Generic[T]):
+    """What all kinds share."""
+
+    name: str
+    """In the link."""
+    label: str
+    default: T
+    help: str | None = None
+    width: Width = "stretch"
+    resets: tuple[str, ...] = ()
+    """Parameters that start afresh when a visitor changes this one."""
+    hide_label: bool = False
+    """The label is for screen readers alone; the options speak for themselves."""
+
+    @property
+    def carried(self) -> link.Parameter:
+        """How a link carries it."""
+        raise NotImplementedError
+
+    def with_(self, **changes: Any) -> Self:
+        """The same parameter, narrowed to what a run knows."""
+        return replace(self, **changes)
+
+    def value(self, state: PageState) -> T:
+        """What the link or the visitor says, or the default; a sentence where a link asks for what is not offered."""
+        raw = state.values.get(self.name)
+        if raw is None:
+            return self.default
+        try:
+            return self.checked(raw)
+        except ValueError as error:
+            instead(
+                state, f"“{self.label}” cannot be {_quoted(raw)}: {error}. The page shows its usual choice instead."
+            )
+            state.set(**{self.name: None})
+            return self.default
+
+    def checked(self, raw: Value) -> T:
+        """``raw`` as this parameter's value; ValueError with the end of a sentence where it is not offered."""
+        raise NotImplementedError
+
+    def widget(self, key: str, value: T) -> T:
+        """Draw the control."""
+        raise NotImplementedError
+
+    def draw(self, state: PageState, *, tag: str = "") -> T:
+        """Draw the control with its value, write what it says to the state, and return it.
+
+        Args:
+            state: of this page.
+            tag: what else the control depends on, such as the model: another tag starts it afresh.
+        """
+        before = self.value(state)
+        chosen = self.widget(state.key(f"{self.name}.{tag}" if tag else self.name), before)
+        if chosen != before and self.resets:
+            state.set(**dict.fromkeys(self.resets))
+        state.set(**{self.name: None if chosen == self.default else self.written(chosen)})
+        return chosen
+
+    def written(self, value: T) -> Value:
+        """The value as the state holds it."""
+        return value  # type: ignore[return-value]
+
+    @property
+    def _visibility(self) -> Literal["visible", "collapsed"]:
+        return "collapsed" if self.hide_label else "visible"
+
+
+def _quoted(raw: Value) -> str:
+    return f"“{link.short(str(raw))}”"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Param[str]):
+    """One of a few words, each with the name that the control shows."""
+
+    default: str = ""
+    """The first option where it is empty."""
+    options: Mapping[str, str]
+    """By the link's word. Empty in the declaration where only a run knows them."""
+    style: Literal["menu", "row", "pills"] = "menu"
+
+    def __post_init__(self) -> None:
+        if self.default not in self.options and self.options:
+            object.__setattr__(self, "default", next(iter(self.options)))
+
+    @property
+    def carried(self) -> link.Choice:
+        return link.Choice(None, tuple(self.options))
+
+    def checked(self, raw: Value) -> str:
+        if raw in self.options:
+            return str(raw)
+        raise ValueError(f"offered here: {', '.join(list(self.options)[:24]) or 'nothing'}")
+
+    def widget(self, key: str, value: str) -> str:
+        options = list(self.options)
+        if self.style == "menu":
+            menu: Callable[..., str] = st.selectbox
+            return menu(
+                self.label,
+                options,
+                index=options.index(value),
+                format_func=self.options.__getitem__,
+                key=key,
+                help=self.help,
+                width=self.width,
+                label_visibility=self._visibility,
+            )
+        draw: Callable[..., str] = st.segmented_control if self.style == "row" else st.pills
+        width = "content" if self.width == "stretch" else self.width  # whole rather than clipped in a row of others
+        return draw(
+            self.label,
+            options,
+            default=value,
+            required=True,
+            format_func=self.options.__getitem__,
+            key=key,
+            help=self.help,
+            width=width,
+            label_visibility=self._visibility,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(Choice):
+    """One of the live models that are here and that fit."""
+
+    label: str = "Live model"
+    options: Mapping[str, str] = None  # type: ignore[assignment]
+    fits: Callable[[CheckpointSpec], bool] = lambda spec: True
+    first: str = ""
+    """The model that a section begins with, where it is here."""
+
+    def __post_init__(self) -> None:
+        if self.options is None:
+            object.__setattr__(self, "options", {})
+        super().__post_init__()
+
+    def offered(self) -> dict[str, CheckpointSpec]:
+        """What can be chosen, by slug; by branch and name, as in the sidebar."""
+        from core import checkpoints
+        from core.ui.page import BRANCH_TITLES
+
+        order = list(BRANCH_TITLES)
+        ready = [spec for spec in checkpoints.available() if spec.ready and self.fits(spec)]
+        ready.sort(key=lambda spec: (order.index(spec.branch) if spec.branch in order else len(order), spec.slug))
+        return {spec.slug: spec for spec in ready}
+
+    def here(self) -> Self:
+        """The parameter with the models that are here."""
+        from core.ui.page import BRANCH_TITLES
+
+        specs = self.offered()
+        names = {slug: f"{spec.name} · {BRANCH_TITLES.get(spec.branch, spec.branch)}" for slug, spec in specs.items()}
+        return self.with_(options=names, default=self.first if self.first in names else next(iter(names), ""))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words(Param[tuple[str, ...]]):
+    """Any of a few, in the order in which they are offered; an empty choice is the default."""
+
+    default: tuple[str, ...] = ()
+    options: Mapping[str, str]
+    most: int = 24
+    style: Literal["menu", "pills"] = "pills"
+
+    @property
+    def carried(self) -> link.Words:
+        return link.Words(self.most)
+
+    def checked(self, raw: Value) -> tuple[str, ...]:
+        words = tuple(str(word) for word in raw) if isinstance(raw, tuple) else ()
+        strange = next((word for word in words if word not in self.options), None)
+        if strange is not None:
+            raise ValueError(f"offered here: {', '.join(list(self.options)[:24]) or 'nothing'}")
+        return words[: self.most]
+
+    def widget(self, key: str, value: tuple[str, ...]) -> tuple[str, ...]:
+        options = list(self.options)
+        if self.style == "menu":
+            chosen = st.multiselect(
+                self.label,
+                options,
+                default=value,
+                format_func=self.options.__getitem__,
+                max_selections=self.most,
+                key=key,
+                help=self.help,
+                width=self.width,
+                label_visibility=self._visibility,
+            )
+        else:
+            chosen = st.pills(
+                self.label,
+                options,
+                selection_mode="multi",
+                default=value,
+                format_func=self.options.__getitem__,
+                key=key,
+                help=self.help,
+                label_visibility=self._visibility,
+            )
+        return tuple(word for word in options if word in chosen) or self.default
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integer(Param[int]):
+    """A whole number."""
+
+    default: int = 0
+    low: int
+    high: int
+    step: int = 1
+    style: Literal["box", "slider"] = "box"
+    format: str | None = None
+    """As printf has it, e.g. ``%d %%``."""
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.default <= self.high:
+            object.__setattr__(self, "default", min(max(self.default, self.low), self.high))
+
+    @property
+    def carried(self) -> link.Integer:
+        return link.Integer(None, self.low, self.high)
+
+    def checked(self, raw: Value) -> int:
+        if isinstance(raw, int) and self.low <= raw <= self.high:
+            return raw
+        raise ValueError(f"it lies from {self.low:,} to {self.high:,} here")
+
+    def widget(self, key: str, value: int) -> int:
+        draw: Callable[..., Any] = st.slider if self.style == "slider" else st.number_input
+        st.session_state.setdefault(key, value)
+        chosen = draw(
+            self.label,
+            self.low,
+            self.high,
+            step=self.step,
+            format=self.format,
+            key=key,
+            help=self.help,
+            width=self.width,
+            label_visibility=self._visibility,
+            persist_state="page",
+        )
+        return int(value if chosen is None else chosen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seed(Integer):
+    """The seed of what is sampled, with a button for the next one."""
+
+    name: str = "seed"
+    label: str = "Random seed"
+    low: int = 0
+    high: int = 2**31 - 1
+    width: Width = 130
+    again: str = "Sample again"
+
+    def widget(self, key: str, value: int) -> int:
+        chosen = super().widget(key, value)
+        st.button(self.again, on_click=_next_seed, args=(key,), key=f"{key}.again", icon=":material/casino:")
+        return chosen
+
+
+def _next_seed(key: str) -> None:
+    st.session_state[key] = (int(st.session_state[key] or 0) + 1) % 2**31
+
+
+@dataclass(frozen=True, kw_only=True)
+class Real(Param[float]):
+    """A number with decimals."""
+
+    default: float
+    low: float
+    high: float
+    step: float | None = None
+    style: Literal["box", "slider"] = "slider"
+    format: str | None = None
+
+    @property
+    def carried(self) -> link.Real:
+        return link.Real(None, self.low, self.high)
+
+    def checked(self, raw: Value) -> float:
+        if isinstance(raw, int | float) and self.low <= raw <= self.high:
+            return float(raw)
+        raise ValueError(f"it lies from {self.low:g} to {self.high:g} here")
+
+    def widget(self, key: str, value: float) -> float:
+        draw: Callable[..., Any] = st.slider if self.style == "slider" else st.number_input
+        st.session_state.setdefault(key, float(value))
+        chosen = draw(
+            self.label,
+            float(self.low),
+            float(self.high),
+            step=self.step,
+            format=self.format,
+            key=key,
+            help=self.help,
+            width=self.width,
+            label_visibility=self._visibility,
+            persist_state="page",
+        )
+        return float(value if chosen is None else chosen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toggle(Param[bool]):
+    """On or off; ``yes`` or ``no`` in the link."""
+
+    default: bool = False
+
+    @property
+    def carried(self) -> link.Choice:
+        return link.Choice(None, ("yes", "no"))
+
+    def checked(self, raw: Value) -> bool:
+        return raw == "yes"
+
+    def widget(self, key: str, value: bool) -> bool:
+        return st.toggle(self.label, value, key=key, help=self.help, label_visibility=self._visibility)
+
+    def written(self, value: bool) -> str:
+        return "yes" if value else "no"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Param[str]):
+    """What a visitor types. An emptied box stays empty, also after a reload; Reset brings the sample back."""
+
+    default: str = ""
+    height: int | None = None
+    """Of a box of several lines, in pixels; None for one line."""
+    samples: Mapping[str, str] | None = None
+    """Texts that are one click away, by their titles."""
+    placeholder: str | None = None
+
+    @property
+    def carried(self) -> link.Text:
+        return link.Text()
+
+    def checked(self, raw: Value) -> str:
+        return str(raw)
+
+    def widget(self, key: str, value: str) -> str:
+        st.session_state.setdefault(key, value)
+        shared: dict[str, Any] = {"key": key, "help": self.help, "width": self.width, "persist_state": "page"}
+        shared |= {"placeholder": self.placeholder, "label_visibility": self._visibility}
+        if self.height is None:
+            typed = st.text_input(self.label, **shared)
+        else:
+            typed = st.text_area(self.label, height=self.height, **shared)
+        if self.samples:
+            with st.popover("Samples"):
+                for title, sample in self.samples.items():
+                    st.button(
+                        _sample_label(title, sample),
+                        key=f"{key}.sample.{title}",
+                        on_click=_take_sample,
+                        args=(key, sample),
+                        width="stretch",
+                    )
+        return typed or ""
+
+
+def _take_sample(key: str, sample: str) -> None:
+    st.session_state[key] = sample
+
+
+def _sample_label(title: str, sample: str) -> str:
+    from core.ui.page import plain
+
+    line = " ".join(sample.split())
+    return f"{title}: {plain(line if len(line) <= 44 else f'{line[:43]}…')}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Carried(Param[Value]):
+    """A value with no control of its own: a component or a chart sets it, the link carries it."""
+
+    default: Value = None
+    as_: link.Parameter
+
+    @property
+    def carried(self) -> link.Parameter:
+        return self.as_
+
+    def checked(self, raw: Value) -> Value:
+        return raw
+
+    def widget(self, key: str, value: Value) -> Value:
+        raise NotImplementedError(f"{self.name} has no control of its own")

@@ -1,0 +1,95 @@
+"""A page and its sections: what a page file declares, and all that follows from it.
+
+A section is a name, its parameters, its words and a function that draws it from top to bottom. The frame does what all
+share: title, the row of sections, reading and writing the link, errors as sentences, Try and Notice below the picture,
+*How it works*, Copy link and Reset. ``assets/content/<page>/page.md`` and ``<page>/<section>.md`` hold the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from core.content import Content, content
+from core.links import register
+from core.links.parameters import Choice, Parameter
+from core.ui.glossary import terms
+from core.ui.links import PageState, close_page, link_row, open_page, sections
+from core.ui.page import header, sentences
+from core.ui.param import Param
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a section draws with: the page's state and its own words."""
+
+    state: PageState
+    words: Content
+
+    def say(self, part: str, /, **values: str | int | float) -> None:
+        """Show a part of the words as Markdown, its terms linked; ``values`` are a run's numbers and names of ours."""
+        st.markdown(terms(self.words.part(part, **values)))
+
+    def note(self, part: str, /, **values: str | int | float) -> None:
+        """Show a part of the words as a small note."""
+        st.caption(terms(self.words.part(part, **values)))
+
+    def try_and_notice(self, variant: str = "", /, **values: str | int | float) -> None:
+        """What to try and what it shows, side by side where there is room. ``variant``: of "Notice: variant"."""
+        shown = [
+            (name, part)
+            for name in ("Try", "Notice")
+            if self.words.has(part := f"{name}: {variant}") or self.words.has(part := name)
+        ]
+        for column, (name, part) in zip(st.columns(len(shown) or 1, gap="large"), shown, strict=False):
+            column.markdown(terms(f"**{name}** {self.words.part(part, **values)}"))
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section of a page. Its title is in its words."""
+
+    slug: str
+    draw: Callable[[View], None]
+    params: tuple[Param[Any], ...] = ()
+    """All that its link carries, beside what the page's sections share."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page: ``slug`` is its path and the folder of its words; the first section is the one it opens with."""
+
+    slug: str
+    sections: Sequence[Section]
+    params: tuple[Param[Any], ...] = ()
+    """What several sections share."""
+    branch: str | None = None
+    unavailable: Callable[[], bool] = field(default=lambda: False)
+    """Draws why nothing can be shown here, and says so."""
+
+    def __post_init__(self) -> None:
+        register(self.slug, self.carried())
+
+    def carried(self) -> dict[str, Parameter]:
+        """All that a link to this page can carry, by name."""
+        every = (*self.params, *(param for section in self.sections for param in section.params))
+        tab = Choice(self.sections[0].slug, tuple(section.slug for section in self.sections))
+        return ({"tab": tab} if len(self.sections) > 1 else {}) | {param.name: param.carried for param in every}
+
+    def run(self) -> None:
+        """Draw the page for this run."""
+        words = content(self.slug)
+        header(words.title, words.label("line"), self.branch)
+        state = open_page(self.slug)
+        if not self.unavailable():
+            first = self.sections[0].slug
+            titles = {section.slug: content(self.slug, section.slug).title for section in self.sections}
+            chosen = sections(state, titles, first) if len(titles) > 1 else first
+            section = next(section for section in self.sections if section.slug == chosen)
+            with sentences():
+                section.draw(View(state, content(self.slug, chosen)))
+        link_row(state)
+        close_page(state)

@@ -1,0 +1,60 @@
+"""What several sections share: the text, the choice of tokenizers, and formulas with their sources."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.catalogue.schema import Citation
+from core.costs.known import citations, formulas
+from core.tokenizers.cut import Cut, cut
+from core.tokenizers.known import FAMILIES, Known, known
+from core.tokenizers.samples import DATA, DEFAULT, SAMPLES
+from core.ui.calculators.parts import formula
+from core.ui.links import PageState
+from core.ui.param import Choice, Text, Words
+
+FORMULAS = DATA / "formulas.toml"
+USUAL = ("minilm", "bpe", "atlas-gpt-2", "atlas-t5", "atlas-byt5")
+"""The tokenizers that a section opens with, where they are here: one of each kind."""
+
+TEXT = Text(name="text", label="Your text", default=DEFAULT, height=68, width=620, samples=SAMPLES)
+SHOWN = Words(name="shown", label="Shown", options={})
+
+
+def choose_shown(state: PageState, usual: tuple[str, ...] = USUAL) -> tuple[Known, ...]:
+    """The tokenizers to show, in the page's order; never none."""
+    found = {one.slug: one for one in known()}
+    names = {slug: label(one) for slug, one in found.items()}
+    default = tuple(slug for slug in found if slug in usual) or tuple(found)[:1]
+    with st.popover("Tokenizers", icon=":material/tune:"):
+        chosen = SHOWN.with_(options=names, default=default).draw(state)
+        st.caption("Models here that share one tokenizer file share one entry.")
+    return tuple(found[slug] for slug in chosen)
+
+
+def choose_one(state: PageState, param: Choice, offered: list[Known]) -> Known:
+    """A menu of tokenizers; the first is the default."""
+    names = {one.slug: label(one) for one in offered}
+    slug = param.with_(options=names, default=offered[0].slug).draw(state, tag=offered[0].slug)
+    return next(one for one in offered if one.slug == slug)
+
+
+def label(one: Known) -> str:
+    """A tokenizer on a menu: its kind and the first model that has it."""
+    return FAMILIES[one.family] if not one.readers else f"{FAMILIES[one.family]}: {one.name}"
+
+
+@st.cache_resource(max_entries=512, ttl=3600.0, show_spinner=False)
+def tokenized(one: Known, text: str) -> Cut:
+    """:func:`core.tokenizers.cut.cut`, cached; the result is read-only."""
+    return cut(one, text)
+
+
+def formula_of(key: str) -> None:
+    """A formula of the tokenizers with every symbol named, and where it was read."""
+    formula(key, formulas(FORMULAS))
+
+
+def citation(key: str) -> Citation:
+    """A text that one of the formulas' file names."""
+    return citations(FORMULAS)[key]

@@ -1,0 +1,131 @@
+"""A parameter: what a link may carry, what is refused in a sentence, what a control leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import links
+from core.ui import param
+
+
+@pytest.fixture(autouse=True)
+def _trial_page_is_forgotten() -> Iterator[None]:
+    yield
+    links.PAGES.pop("trial", None)
+
+
+def page(declared: str) -> AppTest:
+    """A page with one parameter, as a script of its own."""
+    return AppTest.from_string(
+        f"""
+from core.links import register
+from core.ui.links import close_page, open_page
+from core.ui.param import *
+from streamlit.runtime.pages_manager import PagesManager
+import streamlit as st
+
+PagesManager.uses_pages_directory = False
+declared = {declared}
+register("trial", {{"p": declared.carried, "other": Integer(name="other", label="", low=0, high=9).carried}})
+state = open_page("trial")
+value = declared.draw(state)
+st.write(repr(value))
+close_page(state)
+""",
+        default_timeout=30,
+    )
+
+
+def opened(declared: str, **query: str) -> AppTest:
+    at = page(declared)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    return at
+
+
+def value_of(at: AppTest) -> str:
+    return str(at.markdown[-1].value).strip("`")
+
+
+def carried(at: AppTest) -> Any:
+    value = at.query_params.get("p")
+    return value[0] if isinstance(value, list) else value
+
+
+CHOICE = 'Choice(name="p", label="Kind", options={"a": "A", "b": "B"})'
+INTEGER = 'Integer(name="p", label="Layer", low=1, high=9, default=3)'
+TEXT = 'Text(name="p", label="Text", default="sample")'
+
+
+@pytest.mark.parametrize(
+    ("declared", "raw", "value"),
+    [
+        (CHOICE, "b", "'b'"),
+        (INTEGER, "9", "9"),
+        ('Real(name="p", label="T", low=0, high=2, default=1)', "0.5", "0.5"),
+        ('Toggle(name="p", label="On")', "yes", "True"),
+        ('Words(name="p", label="Some", options={"a": "A", "b": "B"}, default=("a",))', "b,a", "('a', 'b')"),
+        (TEXT, "typed", "'typed'"),
+    ],
+)
+def test_a_link_sets_it_and_stays_as_it_is(declared: str, raw: str, value: str) -> None:
+    at = opened(declared, p=raw)
+    assert value_of(at) == value
+    assert not at.warning
+    assert set(str(carried(at)).split(",")) == set(raw.split(","))
+
+
+@pytest.mark.parametrize(
+    ("declared", "raw"),
+    [(CHOICE, "c"), (INTEGER, "10"), (INTEGER, "x"), ('Toggle(name="p", label="On")', "perhaps")],
+)
+def test_what_is_not_offered_gets_one_sentence_and_the_default(declared: str, raw: str) -> None:
+    at = opened(declared, p=raw)
+    assert len(at.warning) == 1
+    assert value_of(at) == value_of(opened(declared))
+
+
+def test_what_only_a_run_knows_narrows_it() -> None:
+    at = opened(f"{INTEGER}.with_(high=4)", p="7")
+    assert "from 1 to 9" not in at.warning[0].value
+    assert value_of(at) == "3"
+
+
+def test_the_default_stays_out_of_the_link() -> None:
+    at = opened(CHOICE, p="b")
+    at.selectbox[0].set_value("a").run()
+    assert carried(at) is None
+
+
+def test_an_emptied_box_stays_empty_after_a_reload_and_reset_is_the_sample() -> None:
+    at = opened(TEXT)
+    assert value_of(at) == "'sample'"
+    at.text_input[0].set_value("").run()
+    assert value_of(at) == "''"
+    assert carried(at) == ""
+    assert value_of(opened(TEXT, p="")) == "''"
+
+
+def test_a_change_drops_what_it_resets() -> None:
+    at = opened('Choice(name="p", label="Kind", options={"a": "A", "b": "B"}, resets=("other",))', other="5")
+    at.selectbox[0].set_value("b").run()
+    assert "other" not in at.query_params
+
+
+def test_a_page_registers_what_its_sections_declare() -> None:
+    from core.ui.pages import pages
+
+    for slug, page in pages().items():
+        assert links.PAGES[slug] == page.carried()
+        names = [one.name for section in page.sections for one in section.params]
+        assert set(names) <= set(links.PAGES[slug])
+
+
+def test_a_number_outside_its_own_range_is_no_default() -> None:
+    assert param.Integer(name="p", label="", low=2, high=5).default == 2
