@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from math import log2
+from typing import cast
 
+import numpy as np
 import pytest
 import torch
 
 from core.errors import OutOfRange
 from core.language import choose
 from core.language.decoding import rules
-from core.language.decoding.picking import bits
+from core.language.decoding.picking import bits, pick
+from core.language.decoding.wording import Wording
 from core.language.types import Decoding
 
 TENTHS = torch.tensor([0.1, 0.2, 0.3, 0.4]).log()
@@ -56,7 +59,23 @@ def test_greedy_knows_no_temperature_and_no_cut_but_the_penalty() -> None:
 
 def test_entropy_of_four_alike_is_two_bits() -> None:
     assert bits(torch.full((4,), 0.25)) == pytest.approx(2)
-    assert bits(torch.tensor([1.0, 0, 0, 0])) == 0
+    assert str(bits(torch.tensor([1.0, 0, 0, 0]))) == "0.0"
+    logs = torch.tensor([0.0, 0.0, float("-inf"), -1e4]).log_softmax(-1)
+    assert bits(logs.exp(), logs) == pytest.approx(1)
+
+
+def test_greedy_takes_the_first_of_the_highest_scores() -> None:
+    class Words:
+        def token(self, token_id: int) -> str:
+            return str(token_id)
+
+    def taken(scores: list[float]) -> int:
+        return pick(torch.tensor(scores), Decoding(), 0, None, cast(Wording, Words()), ())[0].id
+
+    assert taken([0.0] * 5 + [3.0] * 2 + [0.0] * 30 + [3.0]) == 5
+    # one rounding step apart: alike as probabilities, but not as scores
+    assert taken([0.0, 1.0, float(np.nextafter(np.float32(1), np.float32(2))), 1.0]) == 2
+    assert taken([7.0]) == 0
 
 
 @pytest.mark.parametrize(

@@ -37,26 +37,29 @@ def pick(
         top: list[int] = best.indices.tolist()
         own: list[float] = best.values.tolist()
         ruled = chain(scores, decoding, before)
+        untouched = ruled is scores and decoding.strategy != "sample"
+        kept = chances if untouched else ruled.softmax(-1)
         if decoding.strategy == "sample":
-            kept = ruled.softmax(-1)
             token = choose.draw(kept, decoding.seed, index) if forced is None else forced
             after: list[float] = [*kept[best.indices].tolist(), float(kept[token])]
         else:
-            kept = ruled.softmax(-1)
-            winner = int(ruled.argmax())
+            # The first of the highest scores; where the two most probable tokens differ, that is known already.
+            winner = top[0] if untouched and own[0] > own[min(1, len(own) - 1)] else int(ruled.argmax())
             token = winner if forced is None else forced
             after = [float(i == winner) for i in (*top, token)]
         own.append(own[top.index(token)] if token in top else float(chances[token]))
-        spread = Spread(-float(logs[token]) / math.log(2), bits(chances), bits(kept), int((kept > 0).sum()))
+        entropy = bits(chances, logs)
+        kept_entropy = entropy if kept is chances else bits(kept)
+        spread = Spread(-float(logs[token]) / math.log(2), entropy, kept_entropy, int(kept.count_nonzero()))
     taken = Alternative(token, wording.token(token), own.pop(), after.pop())
     return taken, Alternatives(tuple(top), tuple(map(wording.token, top)), tuple(own), tuple(after)), spread
 
 
-def bits(chances: Tensor) -> float:
-    """The entropy of probabilities (V,) in bits; 0 log 0 is 0."""
-    import torch
-
-    return float(torch.special.entr(chances).sum()) / math.log(2)
+def bits(chances: Tensor, logs: Tensor | None = None) -> float:
+    """The entropy of probabilities (V,) in bits; 0 log 0 is 0. ``logs``: their natural logarithms, where known."""
+    # The logarithm of 0 becomes a number, and 0 times a number is 0. torch.special.entr takes three times as long.
+    logs = (chances.log() if logs is None else logs).clamp(min=-200)
+    return max(0.0, -float(chances @ logs)) / math.log(2)
 
 
 def why(token: int, text: str, decoding: Decoding, ends: Collection[int], otherwise: str) -> str:
