@@ -56,7 +56,7 @@ def test_the_page_opens_with_four_rules_on_one_beginning() -> None:
 
 
 def saved(at: AppTest) -> str:
-    """Keys of what can be taken away."""
+    """Keys of what can be downloaded."""
     return " ".join(str(button.key) for button in at.download_button)
 
 

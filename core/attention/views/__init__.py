@@ -1,1 +1,1 @@
-"""Attention to look at and to take away: pages, pictures, tables and recipes."""
+"""Attention to look at and to download: pages, pictures, tables and recipes."""
