@@ -8,7 +8,8 @@ leaves them out. Without a slug every decoder and encoder-decoder that is here a
 
 A model with a memory of states (Transformer-XL, in the library's XLNet class) is left out: ``generate`` asks that class
 for a hidden position behind the text, as XLNet was trained, and so computes another text than a model that was trained
-from left to right; with beams it ends in an error.
+from left to right; with beams it ends in an error. A Reformer reads the whole text at every step on both sides: with
+its cache of buckets, ``generate`` computes another text after a few tokens.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ def pair(checkpoint: Checkpoint, decoding: Decoding, settings: dict[str, Any]) -
     ids = checkpoint.tokenizer(PROMPT)["input_ids"]
     batch = torch.tensor([ids])
     model = checkpoint.model
+    if model.config.model_type == "reformer":
+        settings = settings | {"use_cache": False}
     rewriting = bool(model.config.is_encoder_decoder)
     start = [model.generation_config.decoder_start_token_id or 0] if rewriting else ids
 
