@@ -37,7 +37,7 @@ from core import checkpoints
 from core.attention import bertviz, capture
 from core.attention.architectures.recording import twin
 from core.attention.capture import MAX_TOKENS
-from core.attention.stitch import stitch
+from core.attention.generated import stitch
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views import grid

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 import streamlit as st
 
 if TYPE_CHECKING:
-    from core.attention.ablation.ablate import Ablation, HeadEffect
-    from core.attention.ablation.gates import Head
-    from core.attention.beside import WordLook
+    from core.attention.ablation.ablate import Ablation, Head, HeadEffect
     from core.attention.inside.block import Block, Side
-    from core.attention.inside.lens import Way
+    from core.attention.inside.lens import LensTrajectory
     from core.attention.trace import AttentionTrace, Floats
+    from core.attention.word_maps import WordLook
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
     from core.efficiency.compare import Comparison, LongText
     from core.efficiency.compare_windows import WindowComparison
@@ -143,7 +142,7 @@ def trace(
 @traces
 def continued_trace(slug: str, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:
     """Attention of a decoder over ``text`` and ``count`` tokens of its greedy continuation."""
-    from core.attention.written import continued
+    from core.attention.generated import continued
 
     return continued(checkpoint(slug), text, count, vectors=vectors)
 
@@ -153,7 +152,7 @@ def rewritten_trace(
     slug: str, text: str, task: str, *, like: str | None = None, vectors: bool = False
 ) -> AttentionTrace:
     """Attention of an encoder-decoder over ``text`` and its greedy answer to ``task``, or that to the text ``like``."""
-    from core.attention.written import rewritten
+    from core.attention.generated import rewritten
 
     return rewritten(checkpoint(slug), text, task, like=like, vectors=vectors)
 
@@ -161,7 +160,7 @@ def rewritten_trace(
 @st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
 def word_look(slug: str, text: str, task: str | None) -> WordLook:
     """How ``slug`` looks over ``text``, word by word; ``task`` is for an encoder-decoder, or adapters."""
-    from core.attention.beside import look
+    from core.attention.word_maps import look
 
     return look(checkpoint(slug), text, task)
 
@@ -169,7 +168,7 @@ def word_look(slug: str, text: str, task: str | None) -> WordLook:
 @st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
 def answer_words(slug: str, text: str, task: str) -> str:
     """What an encoder-decoder writes to ``text``, as a text."""
-    from core.attention.between import answer_of
+    from core.attention.word_maps import answer_of
 
     return answer_of(checkpoint(slug), text, task)
 
@@ -177,7 +176,7 @@ def answer_words(slug: str, text: str, task: str) -> str:
 @traces
 def trace_in_words(slug: str, text: str, task: str, answer: str) -> AttentionTrace:
     """Attention of an encoder-decoder over ``text`` and an ``answer`` that is given to it, word by word."""
-    from core.attention.between import over_words
+    from core.attention.word_maps import over_words
 
     return over_words(checkpoint(slug), text, task, answer)
 
@@ -210,12 +209,12 @@ def block(slug: str, text: str, layer: int, side: Side, task: str | None) -> Blo
 
 
 @st.cache_resource(max_entries=64, ttl=_HOUR, show_spinner=False)
-def way(slug: str, text: str, task: str | None) -> Way:
+def trajectory(slug: str, text: str, task: str | None) -> LensTrajectory:
     """What each layer of ``slug`` would already answer to ``text``."""
     from core.attention.ablation.question import Where
-    from core.attention.inside.lens import way
+    from core.attention.inside.lens import trajectory
 
-    return way(checkpoint(slug), text, Where(task=task))
+    return trajectory(checkpoint(slug), text, Where(task=task))
 
 
 @st.cache_resource(max_entries=256, ttl=_HOUR, show_spinner=False)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.attention.architectures import map_notes, shapes
+from core.attention.architectures import model_masks, shapes
 from core.attention.architectures.model_masks import agreeing, allowed, around, attention_layers_of, side
 from core.attention.attention_free import refuse
 from core.attention.tokens import labels
@@ -281,5 +281,5 @@ def _map(
         )
     weights = shapes.stacked(layers)
     return AttentionMap(
-        kind, queries, keys, weights, agreeing(seen, weights), note=map_notes.note(model, weights, kind)
+        kind, queries, keys, weights, agreeing(seen, weights), note=model_masks.note(model, weights, kind)
     )

@@ -16,6 +16,8 @@ A head that looks everywhere evenly scores 1/n for one token of n, and 1 for spr
 et al. 2022 (arXiv 2209.11895); core.attention.roles.induction measures them on tokens drawn at random. Scores describe
 weights; what the head contributes to the output also depends on its values, which weights do not show.
 
+How far back a layer reaches is counted in its map of weights, whatever the architecture promises.
+
 numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.
 """
 
@@ -27,6 +29,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from core.attention.trace import AttentionMap
@@ -216,3 +219,14 @@ def specials(tokens: Sequence[str]) -> tuple[int, ...]:
 def is_special(token: str) -> bool:
     """Whether a label is that of a special token: of a frame, or of a language."""
     return token in SPECIAL or _LANGUAGE.fullmatch(token) is not None
+
+
+def reach(weights: npt.NDArray[np.float32]) -> tuple[int, ...]:
+    """For each layer the largest i - j with a weight above zero in any head; 0 where all look at themselves alone.
+
+    :param weights: (L, H, n, n), rows are queries.
+    """
+    size = weights.shape[-1]
+    back = np.arange(size)[:, None] - np.arange(size)[None, :]
+    found = np.where(weights > 0, back, 0).max(axis=(1, 2, 3), initial=0)  # (L,)
+    return tuple(int(far) for far in found)

@@ -1,4 +1,4 @@
-"""Attention patterns: which query may look at which key, as predicates that can be combined.
+r"""Attention patterns: which query may look at which key, as predicates that can be combined.
 
 A pattern is a function of two integer arrays (query positions, key positions) that broadcast against each other; it
 returns True where a score is computed. From one predicate follow the mask (:func:`mask`), the exact number of scores
@@ -16,17 +16,46 @@ returns True where a score is computed. From one predicate follow the mask (:fun
     segments(s, m)  from m before the query's segment to the query   about (m + (s + 1) / 2) n
 
 numpy alone: pages that only read draw patterns too. Patterns of pictures and of Sparse Transformer stand in
-:mod:`core.attention.patterns_grid`, those of an order in :mod:`core.attention.patterns_order`.
+:mod:`core.attention.patterns`, those of an order in :mod:`core.attention.patterns`.
+
+Patterns of a factorisation order: XLNet's two streams as predicates (Yang et al. 2019, arXiv 1906.08237).
+
+The rule is that of :mod:`core.language.orders`, where it is explained: ranks say when a token is found (0: known from
+the start). The query stream, which has to find a token, sees what is known and what was found before; the content
+stream, which knows the token, sees itself, too.
+
+Patterns over rows of fixed length: Sparse Transformer's two, and the three masks that DALL-E lays over an image.
+
+With :math:`d = i - j` for a query i and a key j, all of them causal (:math:`d \ge 0`):
+
+    strided(l)        d ≤ l, or l divides d                                 Child et al. 2019, arXiv 1904.10509
+    fixed(l, c)       ⌊j / l⌋ = ⌊i / l⌋, or j mod l ≥ l − c
+    row(t, s)         d ≤ s                                                 Ramesh et al. 2021, arXiv 2102.12092,
+    column(t, s)      s divides d                                           appendix B.1 and the caption of figure 11
+    convolution(k)    |d − a s| ≤ h for an a from 0 to h = (k − 1) / 2
+
+The last three hold between image tokens, whose positions are counted from the end of t text tokens, row by row of s
+tokens. Text sees text causally; an image token sees all of the text, the text never the image.
+
+In the paper's words a row mask reaches to "the one in the same column of the previous row", s back, across the edge of
+the image; the convolution wraps around the edge likewise. The column mask is drawn there in two ways, one of them over
+the transposed image, so that its keys lie side by side; which pairs are allowed is what is written here: anything else
+would let a token look at one that comes later.
+
+Child et al. give their patterns as two heads each, the two parts that "or" joins above; a head that has both is their
+merged one. Whether the first part of ``strided`` ends at l (as in notes on the paper) or before it (as in the authors'
+code, openai/sparse_attention) changes nothing once both are joined: l divides l.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import OutOfRange
+from core.language import orders
 
 Positions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -237,3 +266,104 @@ def count(pattern: Pattern, n: int) -> int:
     return sum(
         int(pattern(positions[start : start + rows, None], positions[None, :]).sum()) for start in range(0, n, rows)
     )
+
+
+def query_stream(order: Sequence[int], n: int) -> Pattern:
+    """A token that is found sees the known ones and those found before it; never itself.
+
+    Args:
+        order: places in the order in which they are found; those of the ``n`` places that are not in it are known.
+    """
+    seen = ~orders.blind(orders.ranks(order, n))
+
+    def allows(query: Positions, key: Positions) -> Mask:
+        return np.asarray(seen[query, key])
+
+    return allows
+
+
+def content_stream(order: Sequence[int], n: int) -> Pattern:
+    """As :func:`query_stream`, and every token sees itself."""
+    return union(query_stream(order, n), window(0))
+
+
+def drawn(n: int, seed: int) -> tuple[int, ...]:
+    """An order of all ``n`` places; seed 0 is from left to right, the others are drawn with numpy's PCG64."""
+    if seed == 0:
+        return tuple(range(n))
+    return tuple(np.random.Generator(np.random.PCG64(seed)).permutation(n).tolist())
+
+
+_Near = Callable[[Positions], Mask]
+
+
+def strided(stride: int) -> Pattern:
+    """A query sees the ``stride`` keys before it, itself, and every ``stride``-th one before.
+
+    Raises:
+        OutOfRange: when the stride is not positive.
+    """
+    if stride < 1:
+        raise OutOfRange(f"A stride is 1 or more, not {stride}.")
+
+    def allows(query: Positions, key: Positions) -> Mask:
+        back = query - key
+        return np.asarray((back >= 0) & ((back <= stride) | (back % stride == 0)))
+
+    return allows
+
+
+def fixed(stride: int, summary: int) -> Pattern:
+    """A query sees its own block of ``stride`` up to itself, and the last ``summary`` keys of every block before.
+
+    Raises:
+        OutOfRange: when the stride is not positive, or the summary is none or longer than a block.
+    """
+    if stride < 1 or not 1 <= summary <= stride:
+        raise OutOfRange(f"A block of {stride} has from 1 to {max(stride, 1)} tokens that sum it up, not {summary}.")
+
+    def allows(query: Positions, key: Positions) -> Mask:
+        own = key // stride == query // stride
+        return np.asarray((key <= query) & (own | (key % stride >= stride - summary)))
+
+    return allows
+
+
+def row(text: int, side: int) -> Pattern:
+    """An image token sees the image back to its own place one row up."""
+    return _image(text, side, lambda back: back <= side)
+
+
+def column(text: int, side: int) -> Pattern:
+    """An image token sees its own place in all rows above."""
+    return _image(text, side, lambda back: back % side == 0)
+
+
+def convolution(text: int, side: int, kernel: int) -> Pattern:
+    """An image token sees a square of ``kernel`` x ``kernel`` around it, as far as it is written.
+
+    Raises:
+        OutOfRange: when the kernel has no middle.
+    """
+    if kernel < 1 or kernel % 2 == 0:
+        raise OutOfRange(f"A kernel has a middle: its side is an odd number, not {kernel}.")
+    half = kernel // 2
+
+    def near(back: Positions) -> Mask:
+        seen = np.zeros(back.shape, dtype=np.bool_)
+        for above in range(half + 1):
+            seen |= np.abs(back - above * side) <= half
+        return seen
+
+    return _image(text, side, near)
+
+
+def _image(text: int, side: int, near: _Near) -> Pattern:
+    """Causal between text tokens, all of the text for image tokens, ``near`` of the distance between image tokens."""
+    if text < 0 or side < 1:
+        raise OutOfRange(f"An image has a side of 1 or more after zero or more text tokens, not {side} after {text}.")
+
+    def allows(query: Positions, key: Positions) -> Mask:
+        return np.asarray(causal(query, key) & ((key < text) | near(query - key)))
+
+    return allows

@@ -1,14 +1,33 @@
 """Tokens as labels of rows and columns: readable, with the vocabulary's marks still visible.
 
 ``␣`` stands for a space before the token (``Ġ`` and ``▁`` in vocabularies); a WordPiece continuation keeps its ``##``.
+
+Attention from word to word, where a model's tokens are pieces of words.
+
+Clark et al. 2019 (arXiv 1906.04341, section 4.1): attention *to* a split word is the sum over its pieces, attention
+*from* a split word the mean over its pieces,
+
+    W[i, j] = 1/|i| Σ_{q in word i} Σ_{k in word j} A[q, k]
+
+so that a row still sums to one, or to less by what went to special tokens, which belong to no word.
+
+A token belongs to the word that it begins in. Where a tokeniser cuts otherwise than the treebank ("do" + "n't" against
+"don", "'", "t") a token's weight is thus counted once; a word in which no token begins has no weights.
+
+Legend: L layers, H heads, T tokens, n words.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from core.attention.roles.treebank import Sentence
 from core.language.tokens import describe, visible
 from core.language.types import Token
 
@@ -42,3 +61,33 @@ def short(token: str, most: int) -> str:
         if room < (at + 1 < len(shown)):  # the last column is kept for the sign that something is left out
             return shown[:at] + "…"
     return shown
+
+
+Membership = NDArray[np.float32]  # (n, T)
+
+
+def align(sentence: Sentence, tokens: Sequence[Token]) -> Membership:
+    """(n, T), 1 where a token of ``sentence.text`` begins in a word; special tokens begin in none."""
+    return belonging([start for start, _ in sentence.spans], tokens)
+
+
+def belonging(starts: Sequence[int], tokens: Sequence[Token]) -> Membership:
+    """As :func:`align`, for words of any text that begin at ``starts``; a token before the first belongs to none."""
+    found = np.zeros((len(starts), len(tokens)), dtype=np.float32)
+    for index, token in enumerate(tokens):
+        if starts and token.start >= starts[0] and not token.special:
+            found[bisect_right(starts, token.start) - 1, index] = 1
+    return found
+
+
+def word_weights(
+    weights: NDArray[np.float32], belongs: Membership, looked_at: Membership | None = None
+) -> NDArray[np.float32]:
+    """(L, H, n, n) from ``weights`` of shape (L, H, T, T); rows of words without a token are zero.
+
+    ``looked_at`` is the membership of the keys where they are of another text: (L, H, n, m) from (L, H, T, S).
+    """
+    pieces = belongs.sum(1, keepdims=True)
+    keys = belongs if looked_at is None else looked_at
+    found: NDArray[np.float32] = (belongs / np.maximum(pieces, 1)) @ weights @ keys.T
+    return found

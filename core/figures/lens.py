@@ -17,7 +17,7 @@ from core.figures.lay_out import lay_out
 from core.figures.predictions import percent
 
 if TYPE_CHECKING:
-    from core.attention.inside.lens import Way
+    from core.attention.inside.lens import LensTrajectory
 
 _TEXT = {"light": "#1a1f24", "dark": "#e8ecf0"}
 _MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
@@ -28,18 +28,18 @@ def layer_names(count: int) -> list[str]:
     return ["embeddings", *(f"layer {i}" for i in range(1, count))]
 
 
-def answers(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
+def answers(trajectory: LensTrajectory, accent: str, theme: Theme = "light") -> go.Figure:
     """Layers down, their best answers across, the most probable first; the final answer is framed wherever it is."""
-    k = max(len(guess.tokens) for guess in way.guesses)
-    shown = np.full((len(way.guesses), k), np.nan, dtype=np.float32)
-    texts = [[""] * k for _ in way.guesses]
-    whole = [[""] * k for _ in way.guesses]
-    for row, guess in enumerate(way.guesses):
+    k = max(len(guess.tokens) for guess in trajectory.predictions)
+    shown = np.full((len(trajectory.predictions), k), np.nan, dtype=np.float32)
+    texts = [[""] * k for _ in trajectory.predictions]
+    whole = [[""] * k for _ in trajectory.predictions]
+    for row, guess in enumerate(trajectory.predictions):
         for column, (token, probability) in enumerate(zip(guess.tokens, guess.probabilities, strict=True)):
             shown[row, column] = probability
             texts[row][column] = f"{label(_short(token))}<br>{label(percent(probability).replace('< ', '<'))}"
             whole[row][column] = label(token)
-    rows = layer_names(len(way.guesses))
+    rows = layer_names(len(trajectory.predictions))
     figure = go.Figure(
         go.Heatmap(
             z=shown,
@@ -55,8 +55,8 @@ def answers(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
             hovertemplate="%{y}, answer %{x}: <b>%{customdata}</b><br>probability %{z:.3f}<extra></extra>",
         )
     )
-    final = way.guesses[-1].ids[0]
-    for row, guess in enumerate(way.guesses):
+    final = trajectory.predictions[-1].ids[0]
+    for row, guess in enumerate(trajectory.predictions):
         if final in guess.ids:
             column = guess.ids.index(final)
             figure.add_shape(
@@ -94,14 +94,14 @@ def answers(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
     return figure
 
 
-def path(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
+def path(trajectory: LensTrajectory, accent: str, theme: Theme = "light") -> go.Figure:
     """The final answer's probability and, below it, its place among all answers, over the layers."""
     figure = make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.12, row_heights=[0.55, 0.45])
-    layers = list(range(len(way.probabilities)))
+    layers = list(range(len(trajectory.probabilities)))
     line = {"mode": "lines+markers", "line": {"color": accent, "width": 2}, "showlegend": False, "cliponaxis": False}
     figure.add_scatter(
         x=layers,
-        y=way.probabilities,
+        y=trajectory.probabilities,
         marker={"size": 8, "color": accent},
         hovertemplate="after layer %{x}<br>probability %{y:.4f}<extra></extra>",
         row=1,
@@ -110,18 +110,18 @@ def path(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
     )
     figure.add_scatter(
         x=layers,
-        y=way.ranks,
+        y=trajectory.ranks,
         marker={"size": 8, "color": accent, "symbol": "square"},
-        hovertemplate="after layer %{x}<br>place %{y:,} of " + f"{way.answers:,}<extra></extra>",
+        hovertemplate="after layer %{x}<br>place %{y:,} of " + f"{trajectory.answers:,}<extra></extra>",
         row=2,
         col=1,
         **line,
     )
     ink = {"color": _TEXT[theme]}
-    ends = math.log10(max(way.ranks) * 1.5)
-    powers = [10**i for i in range(math.ceil(math.log10(max(way.answers, 2))) + 1)]
-    places = powers if way.answers > 9 else list(range(1, way.answers + 1))
-    top = max(0.1, *way.probabilities)
+    ends = math.log10(max(trajectory.ranks) * 1.5)
+    powers = [10**i for i in range(math.ceil(math.log10(max(trajectory.answers, 2))) + 1)]
+    places = powers if trajectory.answers > 9 else list(range(1, trajectory.answers + 1))
+    top = max(0.1, *trajectory.probabilities)
     figure.update_yaxes(
         title={"text": "probability", "font": ink}, range=[-0.04 * top, 1.06 * top], nticks=4, row=1, col=1
     )
@@ -143,16 +143,16 @@ def path(way: Way, accent: str, theme: Theme = "light") -> go.Figure:
     return figure
 
 
-def said(way: Way, names: Sequence[str]) -> str:
+def said(trajectory: LensTrajectory, names: Sequence[str]) -> str:
     """The path in a sentence: since when the final answer stands first."""
-    since = len(way.ranks)
-    while since and way.ranks[since - 1] == 1:
+    since = len(trajectory.ranks)
+    while since and trajectory.ranks[since - 1] == 1:
         since -= 1
     if since == 0:
         return "It stands first from the embeddings on."
     names = ["the embeddings" if name == "embeddings" else name for name in names]
-    worst = max(range(len(way.ranks)), key=way.ranks.__getitem__)
-    return f"It stands first from {names[since]} on; after {names[worst]} it was number {way.ranks[worst]:,}."
+    worst = max(range(len(trajectory.ranks)), key=trajectory.ranks.__getitem__)
+    return f"It stands first from {names[since]} on; after {names[worst]} it was number {trajectory.ranks[worst]:,}."
 
 
 def _short(token: str) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from core.attention.ablation.question import masked_question
-from core.attention.inside.lens import LayerGuess, by_layer
+from core.attention.inside.lens import LayerPrediction, by_layer
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.fill_mask import MaskedText
 
-__all__ = ["LayerGuess", "guesses_by_layer"]
+__all__ = ["LayerPrediction", "guesses_by_layer"]
 
 
-def guesses_by_layer(checkpoint: Checkpoint, masked: MaskedText, k: int = 3) -> tuple[LayerGuess, ...]:
+def guesses_by_layer(checkpoint: Checkpoint, masked: MaskedText, k: int = 3) -> tuple[LayerPrediction, ...]:
     """For the first mask of ``masked``, the ``k`` best guesses after each layer, embeddings first.
 
     :raises InputUnusable: no mask, or a head that cannot be put after each layer.

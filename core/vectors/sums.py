@@ -160,7 +160,7 @@ def sums(checkpoint: Checkpoint, first: str, second: str = "") -> Sums:
         InputEmpty, InputTooLong: nothing readable in the first, or more than `MAX_TOKENS` or the model's positions.
         NoAttentionMatrix: the architecture is not known here.
     """
-    from core.attention.inside.embedding import embedding_of
+    from core.attention.inside.states import embedding_of
 
     tokens, inputs = _inputs(checkpoint, first, second)
     if len(tokens) > MAX_TOKENS:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.attention.beside import look, strongest
+from core.attention.word_maps import look, strongest
 from core.errors import InputUnusable
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import NASTY, shown

@@ -10,7 +10,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, settings
-from core.attention.inside.parts import MOST, guesses_without, parts_of
+from core.attention.architectures.disentangled import MOST, guesses_without, parts_of
 from core.language.fill_mask import fill_mask
 from core.training.encoder_model import new_model
 from core.ui.demos.encoder_demos import demos_of

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.attention.ablation.ablate import switch_off
-from core.attention.ablation.gates import heads_of
+from core.attention.ablation.ablate import heads_of, switch_off
 from core.attention.architectures.layout import listed
 from core.attention.architectures.vectors import each, vectors
-from core.attention.beside import look
 from core.attention.capture import capture
 from core.attention.inside.block import block
 from core.attention.inside.lens import lens
+from core.attention.word_maps import look
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, NoAttentionMatrix
 from tests import tinyhosts as tiny

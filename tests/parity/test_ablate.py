@@ -12,8 +12,7 @@ import pytest
 import torch
 
 from core.attention import heads as on_maps
-from core.attention.ablation.ablate import lost, rank, sharpness, switch_off
-from core.attention.ablation.gates import Gates, Head, heads_of
+from core.attention.ablation.ablate import Gates, Head, heads_of, lost, rank, sharpness, switch_off
 from core.attention.ablation.question import Reader, Where, ask
 from core.attention.architectures.vectors import attention_layers
 from core.attention.capture import capture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.attention.capture import MAX_TOKENS, capture
-from core.attention.stitch import stitch, stitch_cross
+from core.attention.generated import stitch
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
 from core.language.types import Alternative, GenerationStep
@@ -199,7 +199,7 @@ def test_stitched_steps_equal_one_pass_over_the_whole_text(gpt2: Checkpoint) -> 
     _rows_sum_to_one(found.weights)
 
 
-def test_stitched_cross_rows_equal_one_pass(t5: Checkpoint) -> None:
+def test_stitched_steps_of_an_encoder_decoder_equal_one_pass(t5: Checkpoint) -> None:
     import torch
 
     encoded = t5.tokenizer(SENTENCE, return_tensors="pt")
@@ -209,20 +209,16 @@ def test_stitched_cross_rows_equal_one_pass(t5: Checkpoint) -> None:
         )
         direct = t5.model(**encoded, decoder_input_ids=out.sequences[:, :-1], output_attentions=True)
     steps = [
-        GenerationStep(
-            i, Alternative(0, f"t{i}", 1.0, 1.0), (), "", attention=_stack(rows), cross_attention=_stack(crossing)
-        )
-        for i, (rows, crossing) in enumerate(zip(out.decoder_attentions, out.cross_attentions, strict=True))
+        GenerationStep(i, Alternative(0, f"t{i}", 1.0, 1.0), (), "", attention=_stack(rows))
+        for i, rows in enumerate(out.decoder_attentions)
     ]
-    source = [str(i) for i in range(encoded["input_ids"].shape[1])]
-    np.testing.assert_allclose(stitch_cross(steps, source).weights, _stack(direct.cross_attentions), atol=1e-5)
     np.testing.assert_allclose(stitch(steps, ["<pad>"]).weights, _stack(direct.decoder_attentions), atol=1e-5)
 
 
 def test_continuation_is_one_pass_over_prompt_and_written_tokens(gpt2: Checkpoint) -> None:
     import torch
 
-    from core.attention.written import continued
+    from core.attention.generated import continued
 
     found = continued(gpt2, SENTENCE, 5).decoder
     prompt = gpt2.tokenizer(SENTENCE, return_tensors="pt")
@@ -238,7 +234,7 @@ def test_continuation_is_one_pass_over_prompt_and_written_tokens(gpt2: Checkpoin
 
 
 def test_answer_of_an_encoder_decoder_has_three_maps(t5: Checkpoint) -> None:
-    from core.attention.written import rewritten
+    from core.attention.generated import rewritten
     from core.language.tasks import tasks
 
     trace = rewritten(t5, SENTENCE, tasks(t5)[0].slug)

@@ -11,7 +11,7 @@ import pytest
 import transformers
 
 from core.attention import bertviz
-from core.attention.ablation.gates import heads_of
+from core.attention.ablation.ablate import heads_of
 from core.attention.architectures.hooks import NAME
 from core.attention.architectures.layout import listed
 from core.attention.architectures.vectors import attention_layers, each, vectors

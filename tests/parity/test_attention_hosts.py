@@ -14,8 +14,7 @@ import torch
 import transformers
 
 from core import checkpoints
-from core.attention.ablation.ablate import switch_off
-from core.attention.ablation.gates import Gates, Head, heads_of
+from core.attention.ablation.ablate import Gates, Head, heads_of, switch_off
 from core.attention.ablation.question import Reader, ask
 from core.attention.architectures import layout
 from core.attention.architectures.layout import ADAPTERS

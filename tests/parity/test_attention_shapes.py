@@ -12,8 +12,8 @@ import torch
 from core import checkpoints
 from core.attention.architectures.model_masks import allowed, windows
 from core.attention.capture import capture
+from core.attention.generated import continued, rewritten
 from core.attention.trace import AttentionMap
-from core.attention.written import continued, rewritten
 from core.checkpoints import available
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
 from core.efficiency import reformer

@@ -9,10 +9,10 @@ import pytest
 import torch
 import transformers
 
-from core.attention.beside import look
 from core.attention.capture import capture
+from core.attention.generated import continued
 from core.attention.trace import AttentionMap, AttentionTrace
-from core.attention.written import continued
+from core.attention.word_maps import look
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
 from core.errors import NoAttentionMatrix
 from tests import tinyfamilies

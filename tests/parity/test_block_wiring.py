@@ -11,7 +11,7 @@ import pytest
 from core.attention.architectures.vectors import attention_layers
 from core.attention.inside import blueprint
 from core.attention.inside.block import Block, block
-from core.attention.inside.told import told
+from core.attention.inside.step_texts import step_text
 from core.attention.inside.wiring import norm_first, wires
 from core.checkpoints.spec import Checkpoint
 from core.figures.flow import lane_of
@@ -80,7 +80,7 @@ def test_where_norms_stand_is_what_the_architecture_says(name: str) -> None:
 def test_every_letter_of_a_formula_is_named(name: str) -> None:
     for found in blocks(name):
         for step in found.steps:
-            words = told(step)
+            words = step_text(step)
             assert words.text.endswith(".")
             rest = step.formula
             for latex, meaning in sorted(words.symbols, key=lambda symbol: -len(symbol[0])):

@@ -11,7 +11,7 @@ import torch
 
 from core.attention.ablation.question import Reader, Where, ask
 from core.attention.architectures.vectors import attention_layers
-from core.attention.inside.lens import by_layer, lens, way
+from core.attention.inside.lens import by_layer, lens, trajectory
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.adapters import judge
@@ -112,12 +112,12 @@ def test_the_way_of_the_final_answer(name: str) -> None:
     """Its probability and its place after each layer, against all answers sorted."""
     checkpoint = tinyfamilies.make(name)
     text = text_for(checkpoint)
-    found, everything = way(checkpoint, text), lens(checkpoint, text, k=10_000)
+    found, everything = trajectory(checkpoint, text), lens(checkpoint, text, k=10_000)
     final = everything[-1].ids[0]
     assert found.answer == everything[-1].tokens[0]
     assert found.ranks[-1] == 1
     assert found.answers == len(everything[-1].ids)
-    assert [guess.ids for guess in found.guesses] == [guess.ids[:5] for guess in everything]
+    assert [guess.ids for guess in found.predictions] == [guess.ids[:5] for guess in everything]
     for rank, probability, guess in zip(found.ranks, found.probabilities, everything, strict=True):
         assert probability == pytest.approx(guess.probabilities[guess.ids.index(final)], rel=1e-4)
         assert guess.probabilities[rank - 1] == pytest.approx(probability, rel=1e-4)

@@ -24,8 +24,19 @@ from core.attention.masks.axes import numbered, one_text
 from core.attention.masks.board import lay
 from core.attention.masks.influence import levels, within
 from core.attention.masks.words import read
-from core.attention.patterns import Mask, Pattern, both, causal, full, mask, padding, segments, window
-from core.attention.patterns_order import content_stream, query_stream
+from core.attention.patterns import (
+    Mask,
+    Pattern,
+    both,
+    causal,
+    content_stream,
+    full,
+    mask,
+    padding,
+    query_stream,
+    segments,
+    window,
+)
 from core.language import orders
 
 N = 16

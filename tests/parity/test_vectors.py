@@ -14,7 +14,7 @@ from core.attention.architectures import vectors as module
 from core.attention.architectures.layout import ADAPTERS, TABLE
 from core.attention.architectures.vectors import scores, vectors, with_vectors
 from core.attention.capture import capture
-from core.attention.written import continued
+from core.attention.generated import continued
 from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.attention.capture import MAX_TOKENS
-from core.attention.stitch import stitch, stitch_cross
+from core.attention.generated import stitch
 from core.errors import InputTooLong, NoAttentionMatrix
 from core.language.types import Alternative, GenerationStep
 
@@ -39,17 +39,8 @@ def test_steps_without_attention_are_refused() -> None:
     for steps in ([], [_step(0, None)], [PROMPT, _step(1, None)]):
         with pytest.raises(NoAttentionMatrix):
             stitch(steps, ["a", "b"])
-        with pytest.raises(NoAttentionMatrix):
-            stitch_cross(steps, ["x"])
 
 
 def test_too_many_tokens_are_refused() -> None:
     with pytest.raises(InputTooLong, match=str(MAX_TOKENS)):
         stitch([PROMPT], ["a"] * (MAX_TOKENS + 1))
-
-
-def test_cross_rows_belong_to_the_produced_tokens() -> None:
-    steps = [_step(0, [[1.0]], [[0.9, 0.1]]), _step(1, [[0.5, 0.5]], [[0.2, 0.8]])]
-    found = stitch_cross(steps, ["x", "y"], ["X", "Y"])
-    assert found.query_tokens == ("X", "Y")
-    np.testing.assert_allclose(found.weights[0, 0], [[0.9, 0.1], [0.2, 0.8]])

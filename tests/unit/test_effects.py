@@ -9,9 +9,8 @@ from statistics import fmean
 import pytest
 
 from core import checkpoints
-from core.attention.ablation.ablate import rank
+from core.attention.ablation.ablate import Head, heads_of, rank
 from core.attention.ablation.effects import COLUMNS, GAP, STEP, cli_effects, measure, sentences, texts
-from core.attention.ablation.gates import Head, heads_of
 from core.attention.ablation.question import Where
 from core.attention.roles import rolefiles
 from core.checkpoints.registry import bundled_root

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.attention.masks import told
+from core.attention.masks import descriptions
 from core.attention.masks.kinds import KINDS
 from core.ui.generation.formulas import RULES
 from core.ui.masks.about import SYMBOLS
@@ -94,7 +94,7 @@ def test_a_rule_names_its_letters_and_where_it_is_from(rule: str) -> None:
 
 @pytest.mark.parametrize("key", KINDS)
 def test_a_mask_names_its_letters_and_has_a_paper(key: str) -> None:
-    words = told.told(key)
+    words = descriptions.describe(key)
     alone = re.compile(r"(?<!\w)([A-Za-z])(?!\w)")  # a letter among words, as in "the g global tokens"
     meant = " ".join(
         f"${latex}$ {' '.join(f'${letter}$' for letter in alone.findall(text))}" for latex, text in words.symbols

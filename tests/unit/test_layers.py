@@ -34,11 +34,12 @@ READS = {
         "for system in (one for one in catalogue.systems() if one.sizes):\n"
         "    shape_of(system.slug)"
     ),
-    "patterns": "import core.attention.patterns, core.attention.patterns_grid, core.attention.patterns_order",
+    "patterns": "import core.attention.patterns",
     "masks": (
-        "from core.attention.masks import board, influence, told, words\n"
+        "from core.attention.masks import board, influence, descriptions, words\n"
         "from core.attention.masks.axes import one_text\n"
-        "influence.levels(board.lay(words.read('bigbird'), one_text('abcdefgh')).allowed); told.told('full')"
+        "influence.levels(board.lay(words.read('bigbird'), one_text('abcdefgh')).allowed)\n"
+        "descriptions.describe('full')"
     ),
     "trace": "import core.attention.trace",
     "looking inside": (
@@ -60,7 +61,7 @@ READS = {
         "assert all(callable(call) for call in (*calls, attention.ablate.switch_off, attention.capture))"
     ),
     "recipes": "from core.attention.views import recipe; recipe.write('every', {}, None)",
-    "side by side": "import core.attention.beside",
+    "side by side": "import core.attention.word_maps",
     "objectives": (
         "import pkgutil, core.objectives, core.language.losses, core.language.sentences\n"
         "for found in pkgutil.iter_modules(core.objectives.__path__):\n"

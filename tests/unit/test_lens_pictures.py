@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from core.attention.inside.lens import LayerGuess, Way
+from core.attention.inside.lens import LayerPrediction, LensTrajectory
 from core.figures import lens as figures
 
-WAY = Way(
+WAY = LensTrajectory(
     (
-        LayerGuess(0, ("<b>a</b>", "b"), (0.75, 0.25), (7, 3)),
-        LayerGuess(1, ("c", "d"), (0.5, 0.3), (4, 5)),
-        LayerGuess(2, ("b", "a very long token"), (0.6, 0.00001), (3, 8)),
+        LayerPrediction(0, ("<b>a</b>", "b"), (0.75, 0.25), (7, 3)),
+        LayerPrediction(1, ("c", "d"), (0.5, 0.3), (4, 5)),
+        LayerPrediction(2, ("b", "a very long token"), (0.6, 0.00001), (3, 8)),
     ),
     "b",
     (0.25, 0.01, 0.6),
@@ -48,7 +48,7 @@ def test_the_way_is_two_lines() -> None:
 def test_the_way_in_a_sentence() -> None:
     names = figures.layer_names(3)
     assert figures.said(WAY, names) == "It stands first from layer 2 on; after layer 1 it was number 40."
-    first = Way(WAY.guesses, "b", (1, 1, 1), (1, 1, 1), 100, ("x",), 0)
+    first = LensTrajectory(WAY.predictions, "b", (1, 1, 1), (1, 1, 1), 100, ("x",), 0)
     assert figures.said(first, names) == "It stands first from the embeddings on."
-    early = Way(WAY.guesses, "b", (0.1, 1, 1), (90, 1, 1), 100, ("x",), 0)
+    early = LensTrajectory(WAY.predictions, "b", (0.1, 1, 1), (90, 1, 1), 100, ("x",), 0)
     assert figures.said(early, names) == "It stands first from layer 1 on; after the embeddings it was number 90."

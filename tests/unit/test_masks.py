@@ -11,12 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import catalogue
-from core.attention.masks import axes, influence, told
+from core.attention.masks import axes, descriptions, influence
 from core.attention.masks.board import MOST_EDITS, count, lay, mask_table, seen
 from core.attention.masks.kinds import KINDS
 from core.attention.masks.words import Choice, Term, read, usual, write
-from core.attention.patterns import both, causal, dilated, full, global_at, mask, padding, segments, union, window
-from core.attention.patterns_order import content_stream, drawn, query_stream
+from core.attention.patterns import (
+    both,
+    causal,
+    content_stream,
+    dilated,
+    drawn,
+    full,
+    global_at,
+    mask,
+    padding,
+    query_stream,
+    segments,
+    union,
+    window,
+)
 from core.errors import AtlasError, OutOfRange
 
 
@@ -43,7 +56,7 @@ def test_words_by_hand() -> None:
 def test_every_mask_has_words_and_can_be_written_and_read(key: str) -> None:
     choice = Choice((Term(key, usual(key)),))
     assert read(write(choice)) == choice
-    words = told.told(key)
+    words = descriptions.describe(key)
     assert all((words.purpose, words.formula, words.count, words.attempt, words.notice))
     for slug in (*words.systems, *words.papers):
         catalogue.get(slug)
@@ -180,7 +193,7 @@ def test_the_mask_as_a_table() -> None:
 
 
 def test_published_counts() -> None:
-    numbers = {(one.system, write(one.choice)): count(one.choice, one.axes()) for one in told.published()}
+    numbers = {(one.system, write(one.choice)): count(one.choice, one.axes()) for one in descriptions.published()}
     assert numbers["bert", "full"] == 512**2
     assert numbers["gpt-2", "causal"] == 1024 * 1025 // 2
     # a window of 255 before the token, itself included 256

@@ -10,20 +10,22 @@ from core.attention.patterns import (
     blocks,
     both,
     causal,
+    content_stream,
     count,
     dilated,
+    drawn,
     full,
     global_at,
     mask,
     padding,
     prefix,
+    query_stream,
     random,
     segments,
     union,
     window,
     without,
 )
-from core.attention.patterns_order import content_stream, drawn, query_stream
 from core.errors import OutOfRange
 
 

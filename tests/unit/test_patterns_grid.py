@@ -7,8 +7,20 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from core.attention.patterns import Pattern, both, causal, count, mask, union, window
-from core.attention.patterns_grid import column, convolution, fixed, row, strided
+from core.attention.patterns import (
+    Pattern,
+    both,
+    causal,
+    column,
+    convolution,
+    count,
+    fixed,
+    mask,
+    row,
+    strided,
+    union,
+    window,
+)
 from core.errors import OutOfRange
 
 

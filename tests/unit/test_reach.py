@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.attention.reach import reach
+from core.attention.heads import reach
 
 
 def test_reach_by_hand() -> None:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from core import checkpoints
-from core.attention.beside import ROLES
 from core.attention.roles.everyhead import SCORES
 from core.attention.views import recipe
 from core.attention.views.recipe import MOST_BYTES, RecipeRefused, differences, read, write
+from core.attention.word_maps import ROLES
 from core.checkpoints.digests import Weights, revision_of, weights_of
 from core.links import PAGES, Value
 

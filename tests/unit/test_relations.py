@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.attention.roles.relations import DIRECTIONS, LABELS, MEANING, RelationScores, Tally, links, references, wilson
 from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read
-from core.attention.roles.words import align, word_weights
+from core.attention.tokens import align, word_weights
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language.tokens import tokenise
 from core.language.types import Token

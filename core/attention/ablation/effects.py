@@ -33,8 +33,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from core.attention.ablation.ablate import rank
-from core.attention.ablation.gates import Head
+from core.attention.ablation.ablate import Head, rank
 from core.attention.ablation.question import Where
 from core.attention.roles.headroles import OUTPUT, Row, keep
 from core.attention.trace import MapKind

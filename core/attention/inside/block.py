@@ -20,10 +20,22 @@ from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn
 from core.attention.architectures.scores import attention_scores, record_layer
 from core.attention.architectures.vectors import attention_layers
-from core.attention.inside import adapter as adapters
 from core.attention.inside.blueprint import blueprint_of
-from core.attention.inside.embedding import embedding
-from core.attention.inside.steps import Part, Scene, Step, attention, exists, feed_forward, module_of, norm, step
+from core.attention.inside.states import embedding
+from core.attention.inside.steps import (
+    Part,
+    Scene,
+    Step,
+    adapter,
+    adapter_modules,
+    adapter_paths,
+    attention,
+    exists,
+    feed_forward,
+    module_of,
+    norm,
+    step,
+)
 from core.attention.tokens import labels
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
@@ -144,7 +156,7 @@ def _record_layer(scene: Scene, crossing: AttentionLayer | None) -> None:
     if plan.streams == 2 and attn.layer > 0:  # what the layer before handed on in its first stream
         paths.append(attn.stack.prefix + plan.subs[1][1].format(i=attn.layer - 1))
     if scene.task is not None:
-        paths += adapters.modules(scene.task, attn.layer)
+        paths += adapter_modules(scene.task, attn.layer)
     recorder.record(*(path for path in paths if exists(recorder.model, path)))
 
 
@@ -170,9 +182,9 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool, inputs:
         else:
             at = crossing if sub == "cross" and crossing is not None else attn
             yield from (made := tuple(attention(scene, part, at, attention_scores(scene.recorder, at, scene.count))))
-        own = adapters.paths(scene.task, attn.layer)[sub] if scene.task is not None else ""
+        own = adapter_paths(scene.task, attn.layer)[sub] if scene.task is not None else ""
         if own:
-            yield from (made := tuple(adapters.adapter(scene, part, own, path.rpartition(".")[0], _tensor(made[-1]))))
+            yield from (made := tuple(adapter(scene, part, own, path.rpartition(".")[0], _tensor(made[-1]))))
         stream = stream + _tensor(made[-1])
         yield step(part, "residual", "X + Y", stream, note="What came in goes past and is added.")
         if not plan.before:

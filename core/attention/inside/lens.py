@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class LayerGuess:
+class LayerPrediction:
     """The most probable answers after one layer."""
 
     layer: int
@@ -52,10 +52,10 @@ class LayerGuess:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class LensTrajectory:
     """How a model comes to its answer, layer by layer; entry 0 stands for the embeddings."""
 
-    guesses: tuple[LayerGuess, ...]
+    predictions: tuple[LayerPrediction, ...]
     answer: str
     """What the last layer holds most probable."""
     probabilities: tuple[float, ...]
@@ -70,7 +70,7 @@ class Way:
     """Where among them the answer is read."""
 
 
-def way(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int = 5) -> Way:
+def trajectory(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int = 5) -> LensTrajectory:
     """:func:`lens`, and what becomes of the model's own answer on the way to it.
 
     Raises:
@@ -78,12 +78,12 @@ def way(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int = 
     """
     question = ask(checkpoint, text, where)
     logs = Reader(question).answers_of(states(question))
-    guesses = _guesses(question, logs, k)
-    own = logs[:, guesses[-1].ids[0]]
+    predictions = _best(question, logs, k)
+    own = logs[:, predictions[-1].ids[0]]
     before = (logs > own[:, None]).sum(-1)
-    return Way(
-        guesses,
-        guesses[-1].tokens[0],
+    return LensTrajectory(
+        predictions,
+        predictions[-1].tokens[0],
         tuple(own.exp().tolist()),
         tuple(int(count) + 1 for count in before),
         logs.shape[-1],
@@ -92,7 +92,7 @@ def way(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int = 
     )
 
 
-def lens(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int = 5) -> tuple[LayerGuess, ...]:
+def lens(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int = 5) -> tuple[LayerPrediction, ...]:
     """The ``k`` best answers to ``text`` after each layer, embeddings first.
 
     Args:
@@ -105,14 +105,14 @@ def lens(checkpoint: Checkpoint, text: str, where: Where | None = None, k: int =
     return by_layer(ask(checkpoint, text, where), k)
 
 
-def by_layer(question: Question, k: int) -> tuple[LayerGuess, ...]:
+def by_layer(question: Question, k: int) -> tuple[LayerPrediction, ...]:
     """:func:`lens` for a question that is already asked."""
-    return _guesses(question, Reader(question).answers_of(states(question)), k)
+    return _best(question, Reader(question).answers_of(states(question)), k)
 
 
-def _guesses(question: Question, logs: Tensor, k: int) -> tuple[LayerGuess, ...]:
+def _best(question: Question, logs: Tensor, k: int) -> tuple[LayerPrediction, ...]:
     found = (best(question, row, k) for row in logs)
-    return tuple(LayerGuess(i, one.tokens, one.probabilities, one.ids) for i, one in enumerate(found))
+    return tuple(LayerPrediction(i, one.tokens, one.probabilities, one.ids) for i, one in enumerate(found))
 
 
 def states(question: Question) -> Tensor:

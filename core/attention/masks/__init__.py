@@ -2,5 +2,5 @@
 
 ``kinds`` names the patterns of :mod:`core.attention.patterns` and what can be set, ``words`` reads and writes a choice
 of them as one word of a link, ``axes`` says what stands at rows and columns, ``board`` makes the matrix, ``influence``
-follows it through layers, ``told`` has the words. numpy alone, everywhere here.
+follows it through layers, ``descriptions`` has the words. numpy alone, everywhere here.
 """

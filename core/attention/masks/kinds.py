@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.attention import patterns, patterns_grid, patterns_order
+from core.attention import patterns
 from core.attention.masks.axes import MOST, Axes, Layout
 from core.attention.patterns import Pattern
 from core.efficiency.layout import Sparsity
@@ -53,8 +53,8 @@ def _bigbird(axes: Axes, numbers: Numbers) -> Pattern:
 
 def _permutation(axes: Axes, numbers: Numbers) -> Pattern:
     n = len(axes.keys)
-    stream = patterns_order.query_stream if numbers[1] == QUERY else patterns_order.content_stream
-    return stream(patterns_order.drawn(n, numbers[0]), n)
+    stream = patterns.query_stream if numbers[1] == QUERY else patterns.content_stream
+    return stream(patterns.drawn(n, numbers[0]), n)
 
 
 _SEED = Setting("Seed", 1, 0, 9999, "The same seed draws the same")
@@ -132,30 +132,30 @@ KINDS: dict[str, Kind] = {
                 _SEED,
             ),
         ),
-        Kind("row", "Image rows", lambda axes, n: patterns_grid.row(axes.caption, axes.side), layout="image"),
+        Kind("row", "Image rows", lambda axes, n: patterns.row(axes.caption, axes.side), layout="image"),
         Kind(
             "column",
             "Image columns",
-            lambda axes, n: patterns_grid.column(axes.caption, axes.side),
+            lambda axes, n: patterns.column(axes.caption, axes.side),
             layout="image",
         ),
         Kind(
             "convolution",
             "Image convolution",
-            lambda axes, n: patterns_grid.convolution(axes.caption, axes.side, n[0]),
+            lambda axes, n: patterns.convolution(axes.caption, axes.side, n[0]),
             (Setting("Kernel", 3, 1, 11, "Side of the neighbourhood, an odd number", 2),),
             layout="image",
         ),
         Kind(
             "strided",
             "Strided",
-            lambda axes, n: patterns_grid.strided(n[0]),
+            lambda axes, n: patterns.strided(n[0]),
             (Setting("Stride", 4, 1, _LONG, "Near the root of the length in the paper"),),
         ),
         Kind(
             "fixed",
             "Fixed",
-            lambda axes, n: patterns_grid.fixed(n[0], n[1]),
+            lambda axes, n: patterns.fixed(n[0], n[1]),
             (Setting("Block, tokens", 4, 1, _LONG), Setting("Summary, tokens", 1, 1, _LONG, "Last ones of each block")),
         ),
     )

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from core.attention.ablation.ablate import Head
 from core.attention.ablation.effects import KINDS
-from core.attention.ablation.gates import Head
 from core.attention.heads import MEANING
 from core.attention.roles import rolefiles
 from core.attention.roles.relations import wilson

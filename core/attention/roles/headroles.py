@@ -30,7 +30,7 @@ from core.attention.heads import HeadScores, HeadSums
 from core.attention.roles import treebank as treebanks
 from core.attention.roles.relations import DIRECTIONS, LABELS, RelationScores, Tally
 from core.attention.roles.treebank import Sentence
-from core.attention.roles.words import Membership, align
+from core.attention.tokens import Membership, align
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix

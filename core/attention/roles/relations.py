@@ -1,7 +1,7 @@
 """How well each head follows grammar: does its strongest link join a word and its head?
 
 After Clark et al. 2019, "What Does BERT Look At?" (arXiv 1906.04341, sections 4.1 to 4.3) and the notebook that its
-authors released. W[i, j] is the attention from word i to word j (core.attention.roles.words). A word's link to itself
+authors released. W[i, j] is the attention from word i to word j (core.attention.tokens). A word's link to itself
 and links to special tokens do not count, as in that notebook. A relation joins a dependent d and its head h, and is
 judged in both directions:
 
@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.roles.treebank import ROOT, Sentence
-from core.attention.roles.words import Membership, word_weights
+from core.attention.tokens import Membership, word_weights
 
 REACH = 5
 """The farthest fixed distance that a baseline may be, in words."""

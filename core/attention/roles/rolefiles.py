@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from core.attention.ablation.ablate import Head
 from core.attention.ablation.effects import COLUMNS as EFFECT_COLUMNS
 from core.attention.ablation.effects import FOLDER as EFFECTS
 from core.attention.ablation.effects import KINDS
-from core.attention.ablation.gates import Head
 from core.attention.heads import MEANING
 from core.attention.roles.headroles import OUTPUT, RANDOM, RELATION_COLUMNS, ROLE_COLUMNS
 from core.attention.roles.relations import LABELS, wilson

@@ -12,9 +12,9 @@ import numpy as np
 import streamlit as st
 
 from core import links, session
-from core.attention.beside import MOST_WORDS, ROLES, WordLook, part_of, strongest, words_of
 from core.attention.heads import MEANING
 from core.attention.views.export import head_table
+from core.attention.word_maps import MOST_WORDS, ROLES, WordLook, part_of, strongest, words_of
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures

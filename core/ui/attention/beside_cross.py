@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.attention.beside import sharpest
 from core.attention.trace import AttentionMap
 from core.attention.views.export import head_table
+from core.attention.word_maps import sharpest
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
 from core.ui.export import chart_menu

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from core import anatomy, catalogue
 from core.attention.inside.modules import node_of, size_for
+from core.attention.inside.step_texts import step_text
 from core.attention.inside.steps import MAPS, Step
-from core.attention.inside.told import told
 from core.attention.inside.wiring import Wire
 from core.attention.tokens import short
 from core.attention.trace import Floats
@@ -66,7 +66,7 @@ def chosen_step(
         with st.container(horizontal=True, width="content", gap="small"):
             head, heads = _head(step, spec, state)
             _buttons(wires, at, slot, state)
-    words = told(step)
+    words = step_text(step)
     st.markdown(f":small[{words.text} {plain(step.note)}]")
     shown = _shown(found, step, head, heads, sparse)
     _picture(shown, spec, state)

@@ -9,9 +9,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import checkpoints
-from core.attention.beside import ROLES
 from core.attention.roles.everyhead import SCORES
 from core.attention.roles.relations import LABELS
+from core.attention.word_maps import ROLES
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.heads.panel import VIEWS, link_heads
 from core.ui.heads.text import text_trace

@@ -135,7 +135,7 @@ def _sentence_about(one: Counted) -> None:
 def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None:
     """The chosen relation in a sentence of the treebank: each link, and where the best head looks instead."""
     from core.attention.roles.headroles import attention_of
-    from core.attention.roles.words import word_weights
+    from core.attention.tokens import word_weights
 
     there = [sentence for sentence in _sentences() if _pairs(sentence, one.relation)]
     there = sorted(there, key=lambda sentence: -len(_pairs(sentence, one.relation)))[:OFFERED]

@@ -22,7 +22,7 @@ from core.ui.page import accent, plain
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
-    from core.attention.inside.lens import Way
+    from core.attention.inside.lens import LensTrajectory
     from core.ui.links import PageState
 
 _NEAR = 8
@@ -50,11 +50,11 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
         task = tasks(session.checkpoint(spec.slug))[0].slug
     text = text_part(spec, state, text, task=task or "", segment=True, name="asked-window", answered=True)
     with st.spinner("Reading every layer"):
-        found = session.way(spec.slug, text, task)
+        found = session.trajectory(spec.slug, text, task)
     read = f"the state of each layer at {_where(found)}"
     if spec.kind == "adapters":
         read = "the mean state of all tokens after each layer: the head of this task, with its adapters in the layers"
-    names = figures.layer_names(len(found.guesses))
+    names = figures.layer_names(len(found.predictions))
     st.markdown(
         f"{_question(spec, task)} After the last layer: **“{plain(found.answer)}”**, "
         f"{percent(found.probabilities[-1])}. {plain_terms(figures.said(found, names))} The model’s own head reads "
@@ -115,7 +115,7 @@ def _question(spec: CheckpointSpec, task: str | None) -> str:
     return question_of(spec, task) if spec.kind == "adapters" else f"{ASKED[spec.kind]}?"
 
 
-def _where(found: Way) -> str:
+def _where(found: LensTrajectory) -> str:
     """The token at which the answer is read, with those before it."""
     if len(found.tokens) == 1:
         return f"“{short(found.tokens[0], 30)}”"
@@ -123,16 +123,16 @@ def _where(found: Way) -> str:
     return f"token {found.place + 1}, “{before}”" if found.place else f"token 1, “{before}”"
 
 
-def _answers(found: Way, names: list[str]) -> Table:
+def _answers(found: LensTrajectory, names: list[str]) -> Table:
     rows = (
         (name, rank, token, float(probability))
-        for name, guess in zip(names, found.guesses, strict=True)
+        for name, guess in zip(names, found.predictions, strict=True)
         for rank, (token, probability) in enumerate(zip(guess.tokens, guess.probabilities, strict=True), start=1)
     )
     return Table(("after", "place", "answer", "probability"), tuple(rows))
 
 
-def _table(found: Way, names: list[str]) -> TextTable:
+def _table(found: LensTrajectory, names: list[str]) -> TextTable:
     rows = [
         (
             name,
@@ -140,7 +140,7 @@ def _table(found: Way, names: list[str]) -> TextTable:
             percent(chance),
             f"{rank:,} of {found.answers:,}",
         )
-        for name, guess, chance, rank in zip(names, found.guesses, found.probabilities, found.ranks, strict=True)
+        for name, guess, chance, rank in zip(names, found.predictions, found.probabilities, found.ranks, strict=True)
     ]
     return TextTable(
         ("After", "Best answers", "Final answer", "Its place"), rows, "Answers after each layer", (16, 48, 16, 20)

@@ -26,8 +26,7 @@ from core.ui.notices import warned
 from core.ui.page import accent, plain
 
 if TYPE_CHECKING:
-    from core.attention.ablation.ablate import Ablation, HeadEffect
-    from core.attention.ablation.gates import Head
+    from core.attention.ablation.ablate import Ablation, Head, HeadEffect
     from core.ui.links import PageState
 
 _LETTERS = {"e": "encoder", "d": "decoder", "c": "cross", "q": "query"}
@@ -298,7 +297,7 @@ def _code(head: Head) -> str:
 
 
 def _head(code: str) -> Head | None:
-    from core.attention.ablation.gates import Head
+    from core.attention.ablation.ablate import Head
 
     kind, (layer, _, head) = _LETTERS.get(code[:1]), code[1:].partition("-")
     if kind is None or not (layer.isascii() and layer.isdigit() and head.isascii() and head.isdigit()):

@@ -16,7 +16,7 @@ from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
 
 if TYPE_CHECKING:
-    from core.attention.inside.parts import Parts, Without
+    from core.attention.architectures.disentangled import Parts, Without
     from core.figures.attention import Theme
     from core.ui.links import PageState
 
@@ -210,13 +210,13 @@ def _teach() -> None:
 
 @st.cache_resource(max_entries=24, ttl=3600.0, show_spinner="Taking the scores apart")
 def _parts(slug: str, text: str) -> Parts:
-    from core.attention.inside.parts import parts_of
+    from core.attention.architectures.disentangled import parts_of
 
     return parts_of(session.checkpoint(slug), text)
 
 
 @st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Guessing without each part")
 def _guesses(slug: str, text: str) -> tuple[Without, ...]:
-    from core.attention.inside.parts import guesses_without
+    from core.attention.architectures.disentangled import guesses_without
 
     return guesses_without(session.checkpoint(slug), text)

@@ -15,7 +15,7 @@ from core.ui.glossary import told
 from core.ui.page import accent, sentences
 
 if TYPE_CHECKING:
-    from core.language.depth import LayerGuess
+    from core.language.depth import LayerPrediction
     from core.ui.links import PageState
 
 TEXT = "Once upon a [MASK] there was a little girl."
@@ -42,7 +42,7 @@ def shared_layer_demo(spec: CheckpointSpec, state: PageState) -> None:
             _table(passes)
 
 
-def _pictures(passes: tuple[LayerGuess, ...], state: PageState) -> None:
+def _pictures(passes: tuple[LayerPrediction, ...], state: PageState) -> None:
     """Bars after each pass, on one scale."""
     scale = max(guess.probabilities[0] for guess in passes)
     for column, guess in zip(st.columns(len(passes), gap="medium"), passes, strict=True):
@@ -90,7 +90,7 @@ def _savings(spec: CheckpointSpec) -> None:
     )
 
 
-def _table(passes: tuple[LayerGuess, ...]) -> None:
+def _table(passes: tuple[LayerPrediction, ...]) -> None:
     with st.expander("The guesses as a table"):
         st.dataframe(
             [
@@ -105,7 +105,7 @@ def _table(passes: tuple[LayerGuess, ...]) -> None:
 
 
 @st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Reading after each pass")
-def _answers(slug: str, text: str) -> tuple[LayerGuess, ...]:
+def _answers(slug: str, text: str) -> tuple[LayerPrediction, ...]:
     from core.language.depth import guesses_by_layer
     from core.language.fill_mask import prepare
 

@@ -6,10 +6,10 @@ import streamlit as st
 
 from core import session
 from core.attention.attention_free import refuse
-from core.attention.reach import reach
+from core.attention.generated import stitched
+from core.attention.heads import reach
 from core.attention.tokens import label
 from core.attention.trace import AttentionMap, AttentionTrace
-from core.attention.written import stitched
 from core.checkpoints.spec import CheckpointSpec
 from core.language.types import Decoding
 from core.ui.demos.decoding import STRATEGIES

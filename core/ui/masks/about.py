@@ -6,10 +6,10 @@ import streamlit as st
 
 from core import catalogue, links
 from core.attention.masks.board import Board
+from core.attention.masks.descriptions import Description, describe, lines
 from core.attention.masks.kinds import KINDS
-from core.attention.masks.told import Told, lines, told
 from core.attention.masks.words import Choice, Term
-from core.attention.patterns_order import drawn
+from core.attention.patterns import drawn
 from core.attention.tokens import short
 from core.ui.glossary import noted
 from core.ui.glossary import told as said
@@ -28,7 +28,7 @@ def about(choice: Choice, board: Board) -> None:
     )
     alone = len(choice.terms) == 1
     for number, term in enumerate(choice.terms, start=1):
-        words = told(term.kind)
+        words = describe(term.kind)
         said(words.purpose if alone else f"**{KINDS[term.kind].title}.** {words.purpose}")
         name = "M_{ij}" if alone else f"M^{{({number})}}_{{ij}}"
         st.latex(rf"{name} \iff {lines(words.formula)}")
@@ -46,7 +46,7 @@ def about(choice: Choice, board: Board) -> None:
             "is no number: code must keep such rows apart, or the model breaks."
         )
     kinds = dict.fromkeys(term.kind for term in choice.terms)
-    for line in dict.fromkeys(line for kind in kinds for line in papers(told(kind))):
+    for line in dict.fromkeys(line for kind in kinds for line in papers(describe(kind))):
         st.caption(line)
 
 
@@ -57,7 +57,7 @@ def link(slug: str) -> str:
     return f"[{plain(system.name)}]({href})"
 
 
-def papers(words: Told) -> list[str]:
+def papers(words: Description) -> list[str]:
     """The papers of a mask as lines of Markdown."""
     lines = []
     for slug in words.papers:

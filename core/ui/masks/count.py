@@ -10,8 +10,8 @@ from core import catalogue
 from core.attention.masks import board as boards
 from core.attention.masks.axes import Axes
 from core.attention.masks.board import Board
+from core.attention.masks.descriptions import describe, lines, published
 from core.attention.masks.kinds import KINDS
-from core.attention.masks.told import lines, published, told
 from core.attention.masks.words import Choice, read, write
 from core.table import Table
 from core.ui.export import download_csv
@@ -29,7 +29,7 @@ def count(choice: Choice, board: Board, state: PageState) -> None:
     for term in choice.terms:
         if len(choice.terms) > 1:
             st.markdown(f"**{KINDS[term.kind].title}**")
-        formula = told(term.kind).count
+        formula = describe(term.kind).count
         equals = "" if formula.startswith(r"\approx") else "="
         st.latex(rf"|M| {equals} {lines(formula)}")
     st.caption(

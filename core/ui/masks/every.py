@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core import catalogue, links
+from core.attention.masks.descriptions import Description, describe
 from core.attention.masks.kinds import KINDS
-from core.attention.masks.told import Told, told
 from core.ui.page import base_path
 from core.ui.text_table import Cell, Link, Rich, TextTable, text_table
 
@@ -21,7 +21,7 @@ EXAMPLES = (
 def every() -> None:
     """Draw the tables."""
     rows: list[tuple[Cell, ...]] = [
-        (_link(key, kind.title), told(key).purpose, _users(told(key))) for key, kind in KINDS.items()
+        (_link(key, kind.title), describe(key).purpose, _users(describe(key))) for key, kind in KINDS.items()
     ]
     text_table(TextTable(("Mask", "What it is for", "Used by"), rows, "Every mask", (22, 54, 24)))
     text_table(
@@ -38,7 +38,7 @@ def _link(word: str, title: str) -> Link:
     return Link(title, base_path() + links.url("objectives", {"tab": "masks", "pattern": word}))
 
 
-def _users(words: Told) -> Rich:
+def _users(words: Description) -> Rich:
     parts: list[str | Link] = []
     for slug in words.systems:
         system = catalogue.get(slug)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.attention.masks.axes import split
 from core.attention.masks.board import Board, lay, mask_table
-from core.attention.masks.told import told
+from core.attention.masks.descriptions import describe
 from core.attention.masks.words import Choice, write
 from core.language.text import clean
 from core.ui.export import download_csv
@@ -47,7 +47,7 @@ def masks(state: PageState) -> None:
 
 
 def _try(choice: Choice) -> None:
-    words = told(choice.terms[0].kind)
+    words = describe(choice.terms[0].kind)
     attempt, notice = words.attempt, words.notice
     if len(choice.terms) > 1:
         attempt = "Join the same masks by another word, and watch the number of pairs."

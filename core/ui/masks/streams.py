@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.attention.masks.words import Term
-from core.attention.patterns import mask
-from core.attention.patterns_order import content_stream, drawn, query_stream
+from core.attention.patterns import content_stream, drawn, mask, query_stream
 from core.figures.orders import masks, masks_alt
 from core.language import orders
 from core.ui.links import PageState

@@ -1,4 +1,4 @@
-"""What each mask is for, in words, and at which lengths it was published. Data: ``told.toml``."""
+"""What each mask is for, in words, and at which lengths it was published. Data: ``descriptions.toml``."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from core.attention.masks.axes import Axes
 from core.attention.masks.words import Choice, read
 
-TEXTS = Path(__file__).with_name("told.toml")
+TEXTS = Path(__file__).with_name("descriptions.toml")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Description:
     """One mask in words."""
 
     key: str
@@ -65,9 +65,9 @@ def lines(formula: str) -> str:
     return r"\begin{array}{l}" + formula + r"\end{array}" if r"\\" in formula else formula
 
 
-def told(key: str) -> Told:
+def describe(key: str) -> Description:
     """The words for a mask; every key of `core.attention.masks.kinds` has them."""
-    return _told()[key]
+    return _descriptions()[key]
 
 
 @lru_cache(maxsize=1)
@@ -87,9 +87,9 @@ def published() -> tuple[Published, ...]:
 
 
 @lru_cache(maxsize=1)
-def _told() -> dict[str, Told]:
+def _descriptions() -> dict[str, Description]:
     return {
-        entry["key"]: Told(
+        entry["key"]: Description(
             entry["key"],
             entry["purpose"],
             entry["formula"],

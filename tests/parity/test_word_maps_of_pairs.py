@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from core import checkpoints
-from core.attention.between import answer_of, over_words
+from core.attention.word_maps import answer_of, over_words
 from core.errors import InputUnusable
 from core.language.tasks import tasks
 from core.language.translate import prepare
@@ -92,6 +92,6 @@ def test_every_encoder_decoder_reads_the_answer_of_another() -> None:
 
 def test_an_empty_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = checkpoints.load("atlas-t5")
-    monkeypatch.setattr("core.attention.between.translate.rewrite", lambda *_: iter(()))
+    monkeypatch.setattr("core.attention.word_maps.translate.rewrite", lambda *_: iter(()))
     with pytest.raises(InputUnusable, match="writes no word here"):
         answer_of(checkpoint, TEXT, "en-fr")

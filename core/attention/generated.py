@@ -1,25 +1,33 @@
 """Attention over what a model writes on its own: a decoder's continuation, an encoder-decoder's answer to a task.
 
 Both write greedily, so the same text gives the same picture.
+
+Attention over generated text, put together from the rows that each step of generation computed.
+
+With a key-value cache the first step computes the rows of the whole prompt, shape (L, H, q, q), and every later step
+one row more, (L, H, 1, k). Written below each other they are the lower triangle of one (L, H, n, n) map, where n counts
+the prompt's tokens and all steps but the last, whose token was produced but not read and has no row yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from core.attention.architectures import map_notes
+import numpy as np
+
+from core.attention.architectures import model_masks
 from core.attention.architectures.model_masks import allowed
 from core.attention.architectures.shapes import reformer, remembered
 from core.attention.attention_free import refuse
 from core.attention.capture import MAX_NEW_TOKENS, MAX_TOKENS, capture, capture_pair
-from core.attention.stitch import stitch
+from core.attention.patterns import causal, mask
 from core.attention.tokens import labels
-from core.attention.trace import AttentionMap, AttentionTrace, Bools
+from core.attention.trace import AttentionMap, AttentionTrace, Bools, frozen
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputTooLong, OutOfRange
+from core.errors import InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.generate import generate, prompt_ids
 from core.language.segments import SEGMENT, longest_memory, remembers
 from core.language.translate import prepare, rewrite
@@ -70,10 +78,10 @@ def stitched(
         written: labels of what the steps chose, by default their texts.
 
     Raises:
-        InputTooLong, NoAttentionMatrix: as :func:`core.attention.stitch.stitch`.
+        InputTooLong, NoAttentionMatrix: as :func:`stitch`.
     """
     found = stitch(steps, prompt, written, partial(_seen, model, len(prompt)))
-    return replace(found, note=map_notes.note(model, found.weights))
+    return replace(found, note=model_masks.note(model, found.weights))
 
 
 def _with_vectors(
@@ -123,3 +131,59 @@ def rewritten(
     request = prepare(checkpoint, text, task)
     steps = list(rewrite(checkpoint, text if like is None else like, task, Decoding(max_new_tokens=MAX_NEW_TOKENS)))
     return capture_pair(checkpoint, request.source, request.prompt, [step.token.id for step in steps], vectors=vectors)
+
+
+_NO_ROWS = (
+    "These steps carry no attention: beam search rereads several texts at once, and some models give no rows step by "
+    "step. Choose greedy decoding or sampling, or a text without a continuation."
+)
+
+
+def stitch(
+    steps: Sequence[GenerationStep],
+    prompt_tokens: Sequence[str],
+    generated_tokens: Sequence[str] | None = None,
+    allowed: Callable[[int], Bools] | None = None,
+) -> AttentionMap:
+    """The decoder's self-attention over prompt and generated tokens, (L, H, n, n), zero above the diagonal.
+
+    ``prompt_tokens`` are the labels of what the decoder read before the first step (for an encoder-decoder the start
+    token alone); ``generated_tokens`` the labels of the chosen tokens, by default their texts.
+
+    Raises:
+        NoAttentionMatrix: a step carries no attention, or the rows have a gap.
+        InputTooLong: more than ``MAX_TOKENS`` tokens in all.
+    """
+    produced = _labels(steps, generated_tokens)
+    tokens = (*prompt_tokens, *produced[:-1])
+    rows = [step.attention for step in steps if step.attention is not None]
+    if not rows or len(rows) != len(steps):
+        raise NoAttentionMatrix(_NO_ROWS)
+    if len(tokens) > MAX_TOKENS:
+        raise InputTooLong(
+            f"Prompt and continuation have {len(tokens):,} tokens together; attention is drawn for up to {MAX_TOKENS}. "
+            "A shorter prompt or fewer new tokens work."
+        )
+    layers, heads = rows[0].shape[:2]
+    weights = np.zeros((layers, heads, len(tokens), len(tokens)), dtype=np.float32)
+    done = 0
+    for block in rows:
+        queries, keys = block.shape[2:]
+        first = keys - queries  # cached keys come before this step's own queries
+        if first > done or keys > len(tokens):
+            raise NoAttentionMatrix("The steps of this generation do not fit together, so their attention has gaps.")
+        weights[:, :, first:keys, :keys] = block
+        done = keys
+    if done != len(tokens):
+        raise NoAttentionMatrix("The steps of this generation do not cover its text, so their attention has gaps.")
+    n = len(tokens)
+    seen = mask(causal, n)[None, None] if allowed is None else allowed(n)
+    return AttentionMap("decoder", tokens, tokens, frozen(weights), seen)
+
+
+def _labels(steps: Sequence[GenerationStep], given: Sequence[str] | None) -> Sequence[str]:
+    if given is None:
+        return [step.token.text.replace(" ", "␣").replace("\n", "↵") for step in steps]
+    if len(given) != len(steps):
+        raise ValueError(f"{len(given)} labels for {len(steps)} generated tokens")
+    return given

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.attention import beside, capture
-from core.attention.beside import WordLook, look, sharpest, strongest, words_of, written_words
+from core.attention import capture, word_maps
 from core.attention.roles import rolefiles
-from core.attention.roles.words import belonging, word_weights
+from core.attention.tokens import belonging, word_weights
 from core.attention.trace import AttentionMap
+from core.attention.word_maps import WordLook, look, sharpest, strongest, words_of, written_words
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.figures.word_looks import Looks, word_looks
 from core.language.types import Token
@@ -56,7 +56,7 @@ def test_the_rest_and_what_was_never_computed() -> None:
     found = AttentionMap("decoder", ("<s>", "a", "b"), ("<s>", "a", "b"), weights, causal)
     checkpoint = SimpleNamespace(spec=SimpleNamespace(slug="x"))
     belongs = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=np.float32)  # no token begins in the third word
-    made = beside._look(checkpoint, found, words_of("a b c"), belongs)  # type: ignore[arg-type]
+    made = word_maps._look(checkpoint, found, words_of("a b c"), belongs)  # type: ignore[arg-type]
     assert made.found.weights[0, 0] == pytest.approx(np.array([[0.6, 0, 0], [0.2, 0.3, 0], [0, 0, 0]]))
     assert made.found.computed(0, 0).tolist() == [[True, False, False], [True, True, False], [False] * 3]
     assert made.rest[0, 0] == pytest.approx([0.4, 0.5, 0.0])

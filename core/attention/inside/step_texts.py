@@ -1,4 +1,4 @@
-"""What each step of a block is, in plain words, and what the letters of its formula stand for. Data: ``told.toml``."""
+"""Each step of a block in plain words, and what the letters of its formula stand for. Data: ``step_texts.toml``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from core.attention.inside.steps import Step
 
-TEXTS = Path(__file__).with_name("told.toml")
+TEXTS = Path(__file__).with_name("step_texts.toml")
 SHARED = {
     r"\mathrm{softmax}": "makes weights of a row of scores: none is negative, and together they are one",
     r"\odot": "number by number",
@@ -22,7 +22,7 @@ _COMMANDS = re.compile(r"\\[A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StepText:
     """One step in words."""
 
     text: str
@@ -30,7 +30,7 @@ class Told:
     """(LaTeX, meaning) of every letter of the step's own formula."""
 
 
-def told(step: Step) -> Told:
+def step_text(step: Step) -> StepText:
     """The words for a step; every name that `core.attention.inside.steps` gives has them."""
     entry = _entries()[step.name]
     rest, met = step.formula, []
@@ -38,7 +38,7 @@ def told(step: Step) -> Told:
         if stands(latex, rest):
             met.append((latex, meaning))
             rest = rest.replace(latex, " ") if len(latex) > 1 else rest
-    return Told(entry["text"], tuple(met))
+    return StepText(entry["text"], tuple(met))
 
 
 def stands(latex: str, formula: str) -> bool:
