@@ -64,7 +64,7 @@ def show() -> None:
         expanded=True,
     )
     st.set_page_config(page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas")
-    search_box()
+    search_box(page.url_path or "home")
     page.run()
     interpreter.settle()
 

@@ -52,7 +52,10 @@ class Visitor:
         self._link.rerun_script.page_name = page
         self._link.rerun_script.query_string = urlencode(query)
         self._boxes = {}
-        self._run(self._link)
+        message = BackMsg()
+        message.CopyFrom(self._link)
+        message.rerun_script.is_history_navigation = True
+        self._run(message)
 
     def type(self, text: str) -> None:
         """Type into the page's first text box that holds several words."""

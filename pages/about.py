@@ -2,12 +2,14 @@
 
 from core.catalogue.attribution import attribution
 from core.ui.about import add_models, citing, licence, versions, works
+from core.ui.links import close_page, open_page
 from core.ui.page import header
 
 header(
     "About",
     "Whose texts, weights and programs this atlas stands on, what is installed here, and how to cite it.",
 )
+state = open_page("about")
 
 used = attribution()
 works(
@@ -22,3 +24,4 @@ versions()
 add_models()
 citing()
 licence()
+close_page(state)

@@ -4,9 +4,11 @@ import streamlit as st
 
 from core import catalogue
 from core.ui.home import doors, family_list, family_picture, first_steps, what_runs
+from core.ui.links import close_page, open_page
 from core.ui.page import header
 
 header("Transformer Atlas", "See how the Transformer family grew, then run its members here.")
+state = open_page("home")
 
 picture, cards = st.columns([2.3, 1], gap="medium")
 with picture:
@@ -22,3 +24,4 @@ with cards:
 family_list(catalogue.systems())
 first_steps()
 what_runs()
+close_page(state)

@@ -14,7 +14,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.ui.facts import facts_panel
 from core.ui.glossary import plain_terms, terms
 from core.ui.heads.panel import VIEWS
-from core.ui.links import PageState, link_row, open_page, sections
+from core.ui.links import PageState, link_row, open_page, page_link, sections
 from core.ui.page import BRANCH_TITLES, header, plain, sentences
 from core.ui.picker import card_panel, checkpoint_picker, hub_panel
 from core.ui.tree.inside import inside_link
@@ -79,11 +79,11 @@ def _elsewhere(asked: str) -> None:
     """Lead to a system that a link looks for on the page of another branch."""
     system = next((one for one in catalogue.systems() if one.slug == asked), None)
     if system is not None and system.branch in BRANCH_TITLES:
-        st.page_link(
-            f"pages/{system.branch}.py",
-            label=f"{plain(system.name)} stands on the page {BRANCH_TITLES[system.branch]}",
+        page_link(
+            system.branch,
+            f"{plain(system.name)} stands on the page {BRANCH_TITLES[system.branch]}",
+            {"system": system.slug},
             icon=":material/arrow_forward:",
-            query_params={"system": system.slug},
         )
 
 
@@ -136,7 +136,7 @@ def no_model(view: BranchView) -> None:
         )
         query = {"system": view.system.slug} | ({} if view.section == "demo" else {"tab": view.section})
         label = f"Run {plain(home.name)} on the page {title}"
-        st.page_link(f"pages/{home.branch}.py", label=label, icon=":material/arrow_forward:", query_params=query)
+        page_link(home.branch, label, query, icon=":material/arrow_forward:")
         return
     st.info(
         terms(

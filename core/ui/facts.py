@@ -11,7 +11,7 @@ from core.catalogue import Citation, Size, System
 from core.catalogue.shape import shape
 from core.ui.costs import computed_panel
 from core.ui.glossary import linking, noted, plain_terms, rich_terms
-from core.ui.links import take_up
+from core.ui.links import page_link
 from core.ui.page import plain, sentences
 from core.ui.results.brief import results_brief
 from core.ui.text_table import Row, TextTable, text_table
@@ -68,12 +68,7 @@ def _change(system: System) -> None:
 
 def _parent_link(branch: str, name: str, slug: str) -> None:
     """The way to the parent's facts, on another page or on this one."""
-    label, icon, values = f"See {name}", ":material/north_west:", {"system": slug, "tab": "facts"}
-    if st.session_state.get("links.page") == branch:
-        # Streamlit leaves the address as it is when a link leads to the page where it stands
-        st.button(label, icon=icon, type="tertiary", on_click=take_up, args=(branch, values))
-    else:
-        st.page_link(f"pages/{branch}.py", label=label, icon=icon, query_params=values)
+    page_link(branch, f"See {name}", {"system": slug, "tab": "facts"}, icon=":material/north_west:")
 
 
 def _parent(system: System) -> tuple[str | None, str] | None:

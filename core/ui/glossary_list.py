@@ -10,7 +10,7 @@ from core import links, search
 from core.catalogue import glossary
 from core.catalogue.glossary import Place, Term
 from core.ui.glossary import href
-from core.ui.links import PageState, open_page, take_up
+from core.ui.links import PageState, open_page, page_link, take_up
 from core.ui.notices import informed
 from core.ui.page import base_path, header, plain
 from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
@@ -48,22 +48,12 @@ def _card(chosen: Term, state: PageState) -> None:
             if chosen.place and links.exists(chosen.place.page):
                 _try(chosen.place)
             for found in related:
-                st.page_link(
-                    "pages/glossary.py",
-                    label=plain(found.name),
-                    icon=":material/menu_book:",
-                    query_params={"term": found.slug},
-                )
+                page_link("glossary", plain(found.name), {"term": found.slug}, icon=":material/menu_book:")
             st.button("All terms", icon=":material/close:", key=state.key("close"), on_click=partial(_close, state))
 
 
 def _try(place: Place) -> None:
-    st.page_link(
-        f"pages/{place.page}.py",
-        label=f"**Try:** {plain(place.label)}",
-        icon=":material/play_arrow:",
-        query_params=dict(place.query),
-    )
+    page_link(place.page, f"**Try:** {plain(place.label)}", dict(place.query), icon=":material/play_arrow:")
 
 
 def _close(state: PageState) -> None:

@@ -11,6 +11,7 @@ from core import catalogue
 from core.catalogue import System
 from core.figures.lineage import family
 from core.ui.glossary import noted
+from core.ui.links import page_link
 from core.ui.page import BRANCH_ICONS, BRANCH_TITLES, plain
 from core.ui.timeline.picture import picture
 from core.ui.unbuilt import unbuilt
@@ -119,11 +120,7 @@ def family_list(systems: Sequence[System]) -> None:
                 st.markdown(f"**{title}**")
                 for system in systems:
                     if branch in system.branches:
-                        st.page_link(
-                            f"pages/{branch}.py",
-                            label=f"{plain(system.name)} ({system.year})",
-                            query_params={"system": system.slug},
-                        )
+                        page_link(branch, f"{plain(system.name)} ({system.year})", {"system": system.slug})
 
 
 def what_runs() -> None:
@@ -160,7 +157,7 @@ def _live_list(live: Sequence[CheckpointSpec]) -> None:
             for spec in own:
                 if branch in BRANCH_TITLES:
                     query = {"model": spec.slug} | ({"system": spec.system} if spec.system else {})
-                    st.page_link(f"pages/{branch}.py", label=plain(spec.name), query_params=query)
+                    page_link(branch, plain(spec.name), query)
                 else:  # a host's model of a branch that has no page
                     st.markdown(plain(spec.name))
     elsewhere = [f"{spec.name}: {spec.origin}" for spec in live if not spec.origin.startswith("trained here")]
@@ -176,7 +173,7 @@ def first_steps() -> None:
         row = _STEPS[start : start + 3]
         for column, (page, icon, label, query, sentence) in zip(st.columns(3), row, strict=True):
             with column, st.container(border=True, gap=None, height="stretch"):
-                st.page_link(f"pages/{page}.py", label=f"**{label}**", icon=icon, query_params=query)
+                page_link(page, f"**{label}**", query, icon=icon)
                 noted(sentence)
 
 

@@ -1,19 +1,30 @@
 """A page's state and its URL, kept equal in both directions.
 
-``open_page`` runs before any widget. When the URL is not the one this page wrote last (a link was opened, Back was
-pressed), the state is read anew from it and ``epoch`` goes up: widgets carry the epoch in their keys, so all of them
-start afresh from the state. ``close_page`` runs last and writes the state to the URL, which also makes the browser's
-history.
+``open_page`` runs before any widget and decides who speaks in this run: the address or the widgets. The address speaks
+where a page is come to by it: in a session's first run of the page, after Back or Forward, and by a link from another
+page. Then the state is read anew from it and ``epoch`` goes up: widgets carry the epoch in their keys, so all of them
+start afresh from the state. In every other run the visitor has used a widget of the page, and the address is not read
+at all. It may be an old one, because a click can leave the browser before the address that the click before it wrote
+has arrived there; the state is the session's. Streamlit says which of the two it is: a rerun that Back or Forward asks
+for is marked (``is_history_navigation``), so neither is ever taken for the other, however slow a browser or a server.
+
+Streamlit does not mark the rerun that a link asks for, and where the link leads to the page on which it stands, the
+browser does not take its address over either. So links of the app go through :func:`page_link`, which marks those.
+
+``close_page`` runs last. It tells the browser the state's address where the browser said another one when it asked for
+the run, or was told another one since; which also makes the history's steps. The browser passes over what it has.
 """
 
 from __future__ import annotations
 
-import time
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.state.common import user_key_from_element_id
 
 from core import links
 from core.links import Value
@@ -23,9 +34,26 @@ from core.ui.page import plain, through_page_table
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-_IN_FLIGHT_SECONDS = 0.4
-_UNSEEN_MOST = 8
-_PLAIN = (str, int, float, bool, list, tuple, dict, type(None))
+_PAGE = "links.page"
+_EPOCH = "links.epoch"
+_LINKED = "go"
+"""Marks the query of a link to the page on which it stands; no address of the app has it."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What the session keeps of a page from run to run."""
+
+    values: dict[str, Value]
+    epoch: int
+    link: dict[str, str]
+    """The query that stands for the state; a link's own words until something changes."""
+    told: dict[str, str]
+    """The query that the browser has, or will have when what it was told arrives there."""
+    said: dict[str, str] | None = None
+    """The shortest query for the same state; None until a run has come to its end, since a page makes choices, too."""
+    refused: tuple[str, ...] = ()
+    memory: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -77,58 +105,87 @@ class PageState:
 def open_page(page: str, choices: Mapping[str, Collection[str]] | None = None) -> PageState:
     """The page's state for this run; says in a sentence what a link asked for in vain."""
     through_page_table()
-    slot = f"links.{page}"
-    kept = st.session_state.get(slot)
-    if kept is not None and kept["said"] is None:
-        kept["said"] = kept["query"]  # the run that read the link did not come to its end
-    query = {name: st.query_params[name] for name in st.query_params}
-    # Streamlit empties the query when the sidebar changes the page: coming back that way finds the view that was left.
-    returned = not query and st.session_state.get("links.page") not in (None, page)
-    st.session_state["links.page"] = page
-    if kept is not None and returned:
-        kept["query"] = kept["said"] = query
-    elif kept is not None and query == kept["query"]:
-        kept["unseen"].clear()
-    if kept is None or (query != kept["query"] and not _stale(kept, query)):
+    query = st.query_params.to_dict()
+    linked = query.pop(_LINKED, None) is not None
+    kept: _Kept | None = st.session_state.get(_slot(page))
+    elsewhere = st.session_state.get(_PAGE) != page
+    if kept is not None and elsewhere:
+        kept.told = query
+    if kept is not None and kept.said is None:
+        kept.said = kept.link  # the run that read the link did not come to its end
+    # From the sidebar one comes without a query, and finds the view that was left.
+    addressed = linked or by_history() or (elsewhere and bool(query))
+    if kept is None or (addressed and query != kept.link):
         values, refused = links.read(page, query, choices)
-        kept = {
-            "page": page,
-            "values": values,
-            "epoch": st.session_state.get("links.epoch", 0) + 1,
-            "query": query,
-            "unseen": [],
-            "at": 0.0,
-            "widgets": {},
-            "memory": {},
-            "refused": tuple(refusal.sentence for refusal in refused),
-            "said": None,  # the shortest query for the state, once the page has run to its end
-        }
-        st.session_state["links.epoch"] = kept["epoch"]
-        st.session_state[slot] = kept
-    for sentence in kept["refused"]:
+        shown = None if _EPOCH in st.session_state else _epoch_shown(page)
+        kept = _Kept(
+            values,
+            epoch=shown or st.session_state.get(_EPOCH, 0) + 1,
+            link=query,
+            told=query if kept is None else kept.told,
+            # Where the browser shows the page already, its widgets may say more than its address.
+            said=None if shown is None else query,
+            refused=tuple(refusal.sentence for refusal in refused),
+        )
+        st.session_state[_EPOCH] = kept.epoch
+        st.session_state[_slot(page)] = kept
+    st.session_state[_PAGE] = page  # last: a run that ends before it has not come here
+    for sentence in kept.refused:
         # No links: what such a sentence names are a link's own words (tab, epoch, rotary), as they would be typed.
         st.warning(plain(f"{sentence} The page shows its usual choice instead."), icon=":material/link_off:")
-    return PageState(page, dict(kept["values"]), kept["epoch"], kept["memory"], st.container())
+    return PageState(page, dict(kept.values), kept.epoch, kept.memory, st.container())
 
 
 def close_page(state: PageState) -> None:
     """Write the state to the URL, where it differs from what stands there."""
-    slot = st.session_state[f"links.{state.page}"]
+    kept: _Kept = st.session_state[_slot(state.page)]
     query, too_long = links.write(state.page, state.values)
-    slot["values"] = dict(state.values)
+    kept.values = dict(state.values)
     if too_long:
         st.caption("This text is too long for a link even when packed, so a link to this page leaves it out.")
-    # A link may say the same in more words, with a default spelled out. Rewriting it would put a step into the history
-    # from which Back leads to the longer link, which would be rewritten again: nobody could get past it.
-    same = slot["said"] is None and not slot["refused"]
-    changed = not same and query != (slot["said"] if slot["said"] is not None else slot["query"])
-    slot["said"] = query
-    if changed and query != slot["query"]:
-        slot["unseen"] = [*slot["unseen"][1 - _UNSEEN_MOST :], slot["query"]]
-        slot["query"], slot["at"], slot["refused"] = query, time.monotonic(), ()
-        st.query_params.from_dict(query)
-    slot["widgets"] = _widgets(state.page, state.epoch)
+    # A link may say the same in more words, with a default spelled out. It stays as it is, since rewriting it would put
+    # a step into the history that shows nothing new.
+    if kept.said is None and not kept.refused:
+        kept.said = query
+    if kept.said != query:
+        kept.link, kept.said, kept.refused = query, query, ()
+    if not kept.link == kept.told == st.query_params.to_dict():
+        kept.told = kept.link
+        st.query_params.from_dict(kept.link)
     forget_older(state.page, state.epoch)
+
+
+def page_link(
+    page: str, label: str, query: Mapping[str, str], *, icon: str | None = None, here: str | None = None
+) -> None:
+    """A link to a view of the app, on another page or on this one; the session goes on.
+
+    ``here`` is the page on which it stands, where no :func:`open_page` has told that yet.
+    """
+    mark = {_LINKED: ""} if page == (here or st.session_state.get(_PAGE)) else {}
+    st.page_link(f"pages/{page}.py", label=label, icon=icon, query_params={**query, **mark})
+
+
+def by_history() -> bool:
+    """True in a run that the browser's Back or Forward asked for."""
+    run = get_script_run_ctx()
+    return run is not None and run.is_history_navigation
+
+
+def _slot(page: str) -> str:
+    return f"links.{page}"
+
+
+def _epoch_shown(page: str) -> int | None:
+    """The epoch of the widgets that the browser shows already, in the first run of a session; None where it shows none.
+
+    A browser outlives the session when the server is started anew, or when it was away for long. Its next message is a
+    click, which counts as long as the widgets keep their keys.
+    """
+    run = get_script_run_ctx()
+    keys = (user_key_from_element_id(one.id) or "" for one in (run.session_state.get_widget_states() if run else ()))
+    found = (re.match(rf"{re.escape(page)}\.(\d{{1,9}})\.", key) for key in keys)
+    return max((int(match[1]) for match in found if match), default=None)
 
 
 def instead(state: PageState, sentence: str) -> None:
@@ -165,43 +222,11 @@ def take_up(page: str, values: Mapping[str, Value], memory: Mapping[str, object]
 
     For what no link can carry, and for callbacks; the URL follows when the page has run. ``memory`` outlives the rerun.
     """
-    kept = st.session_state[f"links.{page}"]
-    st.session_state["links.epoch"] = kept["epoch"] = st.session_state.get("links.epoch", 0) + 1
-    kept["values"], kept["memory"], kept["refused"] = dict(values), dict(memory or {}), ()
-    if kept["said"] is None:
-        kept["said"] = kept["query"]
-
-
-def _stale(kept: Mapping[str, Any], query: dict[str, str]) -> bool:
-    """True when ``query`` is one that was replaced before the browser had seen its successor.
-
-    A browser that is slow, or whose visitor clicks fast, sends a click with the URL of the view before: then a widget
-    has changed since. Back sends that URL too, but with all widgets as they were. Within a moment after writing, it is
-    taken for a click all the same, since a rerun of the app's own carries the old URL, too.
-    """
-    if query not in kept["unseen"]:
-        return False
-    before: dict[str, str] = kept["widgets"]
-    touched = any(
-        before.get(key) != shown and not _at_rest(st.session_state[key])
-        for key, shown in _widgets(kept["page"], kept["epoch"]).items()
-    )
-    return touched or time.monotonic() - float(kept["at"]) < _IN_FLIGHT_SECONDS
-
-
-def _widgets(page: str, epoch: int) -> dict[str, str]:
-    """The plain values below this page's keys, in words that can be compared."""
-    start = f"{page}.{epoch}."
-    return {
-        str(key): repr(value)
-        for key, value in st.session_state.items()
-        if str(key).startswith(start) and isinstance(value, _PLAIN)
-    }
-
-
-def _at_rest(value: object) -> bool:
-    """True for what a button or a component's trigger falls back to by itself after the run that it started."""
-    return all(_at_rest(part) for part in value.values()) if isinstance(value, dict) else not value
+    kept: _Kept = st.session_state[_slot(page)]
+    st.session_state[_EPOCH] = kept.epoch = st.session_state.get(_EPOCH, 0) + 1
+    kept.values, kept.memory, kept.refused = dict(values), dict(memory or {}), ()
+    if kept.said is None:
+        kept.said = kept.link
 
 
 _COPY_JS = """
@@ -246,7 +271,7 @@ def link_row(state: PageState) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _copy(key=state.key("copy"))
         if st.button("Reset", key=state.key("reset"), help="Set this page back to its start"):
-            st.session_state.pop(f"links.{state.page}", None)
+            st.session_state.pop(_slot(state.page), None)
             for name in [str(key) for key in st.session_state if str(key).startswith(f"{state.page}.")]:
                 del st.session_state[name]  # also what outlives links and Back, such as guesses
             st.query_params.clear()

@@ -13,7 +13,7 @@ import streamlit as st
 
 from core.errors import AtlasError
 from core.search import MAX_QUERY, Hit, find
-from core.ui.links import PageState
+from core.ui.links import PageState, page_link
 from core.ui.notices import informed
 from core.ui.page import plain
 
@@ -50,15 +50,15 @@ _STYLE = """<style>
 </style>"""
 
 
-def search_box() -> None:
-    """The box in the sidebar; call it once for all pages, before the page runs."""
+def search_box(page: str) -> None:
+    """The box in the sidebar; call it once for all pages, before ``page`` runs."""
     with st.sidebar:
         st.html(_STYLE)
-        _box()
+        _box(page)
 
 
 @st.fragment
-def _box() -> None:
+def _box(page: str) -> None:
     query = st.text_input(
         "Search the atlas",
         key="atlas.search",
@@ -81,14 +81,10 @@ def _box() -> None:
         return
     with st.container(gap=None, key="atlas-hits"):
         for hit in hits[:MOST]:
-            _link(hit, f"{hit.kind} · {hit.line}")
+            _link(hit, f"{hit.kind} · {hit.line}", page)
         if len(hits) > MOST:
-            st.page_link(
-                "pages/search.py",
-                label="Everything that fits",
-                icon=":material/more_horiz:",
-                query_params={"q": query[:MAX_QUERY]},
-            )
+            rest = {"q": query[:MAX_QUERY]}
+            page_link("search", "Everything that fits", rest, icon=":material/more_horiz:", here=page)
 
 
 def search_page(state: PageState) -> None:
@@ -116,7 +112,7 @@ def search_page(state: PageState) -> None:
         for kind, group in by_kind(hits):
             st.subheader(_KINDS.get(kind, kind), anchor=False)
             for hit in group:
-                _link(hit, hit.line, 2 * _LINE)
+                _link(hit, hit.line, "search", 2 * _LINE)
 
 
 def by_kind(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
@@ -128,8 +124,8 @@ def by_kind(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
     return [(kind, list(group)) for kind, group in groupby(ranked, key=lambda hit: hit.kind)]
 
 
-def _link(hit: Hit, line: str, most: int = _LINE) -> None:
-    st.page_link(f"pages/{hit.page}.py", label=plain(_short(hit.title, 70)), query_params=dict(hit.query))
+def _link(hit: Hit, line: str, here: str, most: int = _LINE) -> None:
+    page_link(hit.page, plain(_short(hit.title, 70)), dict(hit.query), here=here)
     st.caption(plain(_short(line, most)))
 
 

@@ -12,6 +12,7 @@ from streamlit.runtime.state.common import WidgetMetadata
 from core import session
 from core.attention.trace import AttentionMap
 from core.attention.views.page import data_url
+from tests.app.history import back
 from tests.app.test_attention_page import page
 
 LINKS = 5
@@ -32,8 +33,7 @@ def test_maps_leave_with_the_cache(checkpoint_dir: Path, model: str, view: dict[
     session.traces.clear()
     of_one = alive(AttentionMap) - before
     for number in range(LINKS):
-        at.query_params["text"] = f"The cat sat {number}."
-        at.run()
+        back(at, **view, model=model, text=f"The cat sat {number}.")
         assert not at.exception
     session.traces.clear()
     assert alive(AttentionMap) - before <= of_one
@@ -57,7 +57,6 @@ def test_a_session_keeps_the_widgets_of_its_last_link(checkpoint_dir: Path) -> N
     at = page(tab="all", model="dir-tiny-bert", text="The cat sat.")
     sizes = []
     for number in range(LINKS):
-        at.query_params["text"] = f"The cat sat {number}."
-        at.run()
+        back(at, tab="all", model="dir-tiny-bert", text=f"The cat sat {number}.")
         sizes.append((alive(WidgetMetadata), len(at.session_state._state.filtered_state)))
     assert sizes[-1] == sizes[1]

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ui.objectives.entries import ENTRIES
+from tests.app.history import back
 from tests.words import unlinked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,14 +29,6 @@ NASTY = {
 def opened(**query: str) -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page("pages/objectives.py")
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
-
-
-def moved(at: AppTest, **query: str) -> AppTest:
-    """The same browser opens another link."""
-    at.query_params.clear()
     for name, value in query.items():
         at.query_params[name] = value
     return at.run()
@@ -75,7 +68,7 @@ def page() -> AppTest:
 
 @pytest.mark.parametrize("slug", ENTRIES)
 def test_every_objective_opens_from_its_link(page: AppTest, slug: str) -> None:
-    at = moved(page, objective=slug)
+    at = back(page, objective=slug)
     assert not at.exception
     assert not at.warning
     assert tokens_of(at)
@@ -100,7 +93,7 @@ def test_every_objective_opens_from_its_link(page: AppTest, slug: str) -> None:
 @pytest.mark.parametrize("what", NASTY)
 def test_anything_may_be_typed(page: AppTest, what: str) -> None:
     for slug in ("masked", "knowledge", "next-sentence", "replaced", "causal"):
-        at = moved(page, objective=slug)
+        at = back(page, objective=slug)
         at.text_area[0].set_value(NASTY[what]).run()
         assert not at.exception, (slug, what)
         assert "<script>" not in html_of(at)
@@ -112,18 +105,18 @@ def test_anything_may_be_typed(page: AppTest, what: str) -> None:
 
 
 def test_again_draws_the_next_seed(page: AppTest) -> None:
-    at = moved(page, objective="masked", seed="4")
+    at = back(page, objective="masked", seed="4")
     before = tokens_of(at)
     next(button for button in at.button if button.label == "Again").click().run()
     assert at.query_params["seed"] in ("5", ["5"])
     assert tokens_of(at) != before
     assert at.number_input[1].value == 5
-    again = tokens_of(moved(page, objective="masked", seed="5"))
+    again = tokens_of(back(page, objective="masked", seed="5"))
     assert again == tokens_of(at)
 
 
 def test_the_share_hides_more_and_less(page: AppTest) -> None:
-    few, many = (tokens_of(moved(page, objective="replaced", rate=rate)).count("[MASK]") for rate in ("5", "50"))
+    few, many = (tokens_of(back(page, objective="replaced", rate=rate)).count("[MASK]") for rate in ("5", "50"))
     assert few == 1
     assert many == 9  # of the eighteen tokens of the sentence
 
@@ -132,17 +125,17 @@ def test_bits_are_nats_over_log_two(page: AppTest) -> None:
     def numbers(at: AppTest) -> list[float]:
         return [float(value) for value in re.findall(r'class="n">(\d+\.\d\d)<', html_of(at))]
 
-    nats, bits = (numbers(moved(page, objective="causal", unit=unit)) for unit in ("nats", "bits"))
+    nats, bits = (numbers(back(page, objective="causal", unit=unit)) for unit in ("nats", "bits"))
     assert len(nats) == len(bits) > 5
     assert bits == pytest.approx([value * 1.4427 for value in nats], abs=0.0125)  # both are rounded
 
 
 def test_covered_answers_are_nowhere_on_the_page(page: AppTest) -> None:
-    at = moved(page, objective="replaced", cover="yes", text="The king gave his daughter a golden ring.")
+    at = back(page, objective="replaced", cover="yes", text="The king gave his daughter a golden ring.")
     assert "original" not in html_of(at)
     assert 'class="b"' not in html_of(at)
     assert not at.dataframe
-    covered = moved(page, objective="sentence-order", cover="yes", seed="0")
+    covered = back(page, objective="sentence-order", cover="yes", seed="0")
     assert "✓" not in html_of(covered)
     (group,) = [group for group in covered.button_group if group.label == "Sentence order?"]
     said_of = [str(m.value) for m in group.set_value(group.options[0]).run().markdown if "guessed" in m.value]
@@ -153,7 +146,7 @@ def test_covered_answers_are_nowhere_on_the_page(page: AppTest) -> None:
 
 @pytest.mark.parametrize("slug", ["causal", "prefix", "sentinels", "denoise", "gaps", "permutation"])
 def test_what_is_asked_cannot_be_read_off_a_neighbour_while_covered(page: AppTest, slug: str) -> None:
-    at = moved(page, objective=slug, cover="yes")
+    at = back(page, objective=slug, cover="yes")
     asked = [box for box in at.expander if box.label.startswith("Your ")]
     assert asked
     assert not asked[0].proto.expanded
@@ -169,19 +162,19 @@ def test_what_is_asked_cannot_be_read_off_a_neighbour_while_covered(page: AppTes
 
 def test_a_phrase_is_marked_by_typing_it(page: AppTest) -> None:
     text = "the old shoemaker found a golden ring"
-    at = moved(page, objective="knowledge", level="phrase", units="golden ring", text=text, seed="0")
+    at = back(page, objective="knowledge", level="phrase", units="golden ring", text=text, seed="0")
     asked = re.findall(r'<span class="a">(.*?)</span>', html_of(at))
     assert asked == ["golden", "ring"]
-    at = moved(page, objective="knowledge", units="silver ring", text=text)
+    at = back(page, objective="knowledge", units="silver ring", text=text)
     assert "stand nowhere" in at.warning[0].value
-    at = moved(page, objective="knowledge", text=text)
+    at = back(page, objective="knowledge", text=text)
     assert "finds no entity" in at.warning[0].value
 
 
 def test_static_masks_repeat_after_ten_epochs(page: AppTest) -> None:
-    third, thirteenth = (tokens_of(moved(page, objective="epochs", epoch=epoch)) for epoch in ("3", "13"))
+    third, thirteenth = (tokens_of(back(page, objective="epochs", epoch=epoch)) for epoch in ("3", "13"))
     assert third == thirteenth
-    anew = tokens_of(moved(page, objective="epochs", epoch="13", masking="dynamic"))
+    anew = tokens_of(back(page, objective="epochs", epoch="13", masking="dynamic"))
     assert anew != third
 
 
@@ -189,14 +182,14 @@ def test_static_masks_repeat_after_ten_epochs(page: AppTest) -> None:
     ("name", "value"), [("objective", "nonsense"), ("rate", "900"), ("seed", "-3"), ("model", "gpt"), ("epoch", "x")]
 )
 def test_nonsense_in_the_link_gets_a_sentence(page: AppTest, name: str, value: str) -> None:
-    at = moved(page, **{name: value})
+    at = back(page, **{name: value})
     assert not at.exception
     assert "usual choice instead" in at.warning[0].value
     assert tokens_of(at)
 
 
 def test_ones_own_text_stays_when_the_objective_changes(page: AppTest) -> None:
-    at = moved(page, objective="masked", text="My own little sentence is short.")
+    at = back(page, objective="masked", text="My own little sentence is short.")
     at.selectbox[0].set_value("causal").run()
     assert at.text_area[0].value == "My own little sentence is short."
     assert at.query_params["text"] in ("My own little sentence is short.", ["My own little sentence is short."])

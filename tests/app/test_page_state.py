@@ -1,9 +1,12 @@
 """A page's state and its URL: links are taken over, written back, and set anew."""
 
-import pytest
+import re
+from pathlib import Path
+from unittest.mock import patch
+
 from streamlit.testing.v1 import AppTest
 
-from core.ui import links
+from tests.app.history import back
 
 
 def page() -> None:
@@ -40,48 +43,123 @@ def test_widgets_write_the_link() -> None:
     assert at.query_params == {"beams": ["6"]} or at.query_params == {"beams": "6"}
 
 
-def test_another_query_sets_the_widgets_anew() -> None:
-    """What Back does: the same session, an earlier query."""
-    at = fresh(beams="3")
-    at.slider[0].set_value(6).run()
-    at.query_params["beams"] = "2"
-    at.run()
-    assert at.slider[0].value == 2
+def address(at: AppTest) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
 
 
-def test_a_click_that_carries_the_url_of_the_view_before_is_not_taken_for_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slow browser: the second click leaves before the URL that the first one wrote has arrived."""
-    monkeypatch.setattr(links, "_IN_FLIGHT_SECONDS", 0.0)
-    at = fresh(beams="3")
-    at.slider[0].set_value(6).run()
-    at.query_params["beams"] = "3"
-    at.text_input[0].set_value("Later").run()
-    assert (at.slider[0].value, at.text_input[0].value) == (6, "Later")
+def late(at: AppTest, **query: str) -> AppTest:
+    """A browser that has another address than the session, when it sends its next message."""
     at.query_params.clear()
-    at.query_params["beams"] = "6"
-    at.slider[0].set_value(7).run()
-    assert (at.slider[0].value, at.text_input[0].value) == (7, "Later")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at
 
 
-def test_back_to_the_view_before_is_taken_for_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same URL as above, with every widget as it was."""
-    monkeypatch.setattr(links, "_IN_FLIGHT_SECONDS", 0.0)
+def test_back_sets_the_widgets_anew() -> None:
     at = fresh(beams="3")
     at.slider[0].set_value(6).run()
-    at.query_params["beams"] = "3"
-    at.run()
-    assert at.slider[0].value == 3
+    assert back(at, beams="2").slider[0].value == 2
+    assert back(at, beams="6").slider[0].value == 6
+    assert back(at).slider[0].value == 4
 
 
-def test_back_right_after_a_button_is_taken_for_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A button falls back to rest by itself, which is no click."""
-    monkeypatch.setattr(links, "_IN_FLIGHT_SECONDS", 0.0)
+def test_a_click_that_carries_the_url_of_the_view_before_is_not_taken_for_back() -> None:
+    """A slow browser: the second click leaves before the URL that the first one wrote has arrived."""
     at = fresh(beams="3")
+    at.slider[0].set_value(6).run()
+    late(at, beams="3").text_input[0].set_value("Later").run()
+    assert (at.slider[0].value, at.text_input[0].value) == (6, "Later")
+    assert address(at) == {"beams": "6", "text": "Later"}
+    late(at, beams="6").slider[0].set_value(7).run()
+    assert (at.slider[0].value, at.text_input[0].value) == (7, "Later")
+    assert address(at) == {"beams": "7", "text": "Later"}
+
+
+def test_a_click_that_undoes_the_one_before_is_written_where_the_browser_has_the_old_url() -> None:
+    """Else the URL that is on its way would stay."""
+    at = fresh(beams="3")
+    at.slider[0].set_value(6).run()
+    with patch("streamlit.runtime.state.QueryParamsProxy.from_dict") as told:
+        late(at, beams="3").slider[0].set_value(3).run()
+        assert told.call_args.args == ({"beams": "3"},)
+        told.reset_mock()
+        late(at, beams="3").run()
+        assert not told.called
+
+
+def test_a_rerun_of_the_apps_own_is_not_taken_for_back() -> None:
+    at = fresh(beams="3")
+    at.slider[0].set_value(6).run()
+    late(at, beams="3").run()
+    assert at.slider[0].value == 6
+    assert address(at) == {"beams": "6"}
+
+
+def test_back_to_the_view_before_is_taken_for_back_at_once() -> None:
+    """The same URL as above; nothing but Streamlit's mark tells that it is Back."""
+    at = fresh(beams="3")
+    at.slider[0].set_value(6).run()
+    assert back(at, beams="3").slider[0].value == 3
+    assert address(at) == {"beams": "3"}
+    at.slider[0].set_value(5).run()
     next(button for button in at.button if button.label == "six").click().run()
-    assert at.query_params["beams"] in ("6", ["6"])
+    assert address(at) == {"beams": "6"}
+    assert back(at, beams="5").slider[0].value == 5
+
+
+def test_a_browser_that_outlived_its_session_goes_on_where_it_was() -> None:
+    """The server was started anew: the first click finds a session that knows nothing."""
+    at = fresh(beams="3")
+    back(at, beams="2")
+    at.slider[0].set_value(6)
+    for name in ("links.decoder", "links.page", "links.epoch"):
+        del at.session_state[name]
+    at.run()
+    assert at.slider[0].value == 6
+    assert address(at) == {"beams": "6"}
+    assert back(at, beams="3").slider[0].value == 3
+
+
+def linking() -> None:
+    import streamlit as st
+
+    from core.ui.links import close_page, open_page
+
+    state = open_page("decoder")
+    state.set(beams=st.slider("beams", 1, 8, state.number("beams", 4), key=state.key("beams")))
+    close_page(state)
+    state = open_page("glossary")
+    close_page(state)
+
+
+def test_a_link_from_another_page_is_read_and_the_sidebar_finds_the_view_that_was_left() -> None:
+    at = AppTest.from_function(linking, default_timeout=20)
     at.query_params["beams"] = "3"
     at.run()
-    assert at.slider[0].value == 3
+    late(at, beams="5").run()
+    assert at.slider[0].value == 5
+    at.slider[0].set_value(6)
+    late(at).run()
+    assert at.slider[0].value == 6
+    late(at).run()
+    assert at.slider[0].value == 6
+
+
+def test_a_link_to_the_page_where_it_stands_is_read_and_leaves_no_mark() -> None:
+    at = fresh(beams="3")
+    at.slider[0].set_value(6).run()
+    late(at, beams="2", go="").run()
+    assert at.slider[0].value == 2
+    assert address(at) == {"beams": "2"}
+    assert not at.warning
+
+
+def test_links_of_the_app_go_through_one_function() -> None:
+    """Only that one marks a link to the page where it stands, without which it would be taken for a click."""
+    root = Path(__file__).parents[2]
+    files = [root / "app.py", *(root / "pages").glob("*.py"), *(root / "core").rglob("*.py")]
+    calls = re.compile(r"\b(page_link|switch_page)\([^)]*query_params", re.DOTALL)
+    assert [file.name for file in files if calls.search(file.read_text(encoding="utf-8"))] == ["links.py"]
 
 
 def test_a_refused_value_gets_a_sentence_shown_as_typed() -> None:

@@ -5,7 +5,8 @@ what it waits for, and has most of a minute because the machine may be slow.
 
 To load a page costs Chromium a second or more, to go to another view of a page that is loaded a third of that. So
 journeys share a tab, and none may rest on what another left: :meth:`Visitor.open` goes on in the open session where
-that reads the link afresh, and loads the page elsewhere. After a journey that failed, the tab is another.
+that reads the link afresh, and loads the page elsewhere. After a journey that failed, the tab is another. A journey
+through the history has a window of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +40,7 @@ from playwright.sync_api import (
     ViewportSize,
     WebError,
     WebSocket,
+    WebSocketRoute,
     expect,
     sync_playwright,
 )
@@ -136,15 +138,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("browser") is None)
 
 
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 @contextmanager
-def running_app(checkpoints: Path, folder: Path) -> Iterator[str]:
-    """The address of an app that has just started, offline, with the bundled models and a folder of others.
+def app_process(checkpoints: Path, folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """An app that has just started, offline, with the bundled models and a folder of others.
 
     Ends with a failure when the app wrote a traceback to its log.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS_", "STREAMLIT_"))}
     environment |= {"ATLAS_CHECKPOINT_DIR": str(checkpoints), "NO_COLOR": "1"}
     log = folder / "log.txt"
@@ -154,10 +160,9 @@ def running_app(checkpoints: Path, folder: Path) -> Iterator[str]:
         process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
         )
-    address = f"http://127.0.0.1:{port}"
     try:
-        _wait_until_healthy(address, process, log)
-        yield address
+        _wait_until_healthy(f"http://127.0.0.1:{port}", process, log)
+        yield process
     finally:
         process.terminate()
         try:
@@ -166,6 +171,14 @@ def running_app(checkpoints: Path, folder: Path) -> Iterator[str]:
             process.kill()
             process.wait()
     assert "Traceback" not in log.read_text(), log.read_text()[-4000:]
+
+
+@contextmanager
+def running_app(checkpoints: Path, folder: Path) -> Iterator[str]:
+    """The address of an app as :func:`app_process` starts it."""
+    port = free_port()
+    with app_process(checkpoints, folder, port):
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture(scope="session")
@@ -439,6 +452,53 @@ def new_tab(context: BrowserContext) -> Iterator[Tab]:
         tab.page.close()
 
 
+@contextmanager
+def own_window(chromium: Browser) -> Iterator[Tab]:
+    """A tab in a window of its own, whose history holds nothing but what its visitor does."""
+    context = chromium.new_context(viewport=LAPTOP, reduced_motion="reduce")
+    context.set_default_timeout(WAIT_MS)
+    with new_tab(context) as tab:
+        yield tab
+    context.close()
+
+
+class Line:
+    """The line from the server to a page, on which messages can be held up; make it before the page is loaded."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._held: list[Callable[[], None]] | None = None
+        self._said = b""
+        page.route_web_socket(re.compile("/_stcore/stream"), self._connect)
+
+    def _connect(self, browser: WebSocketRoute) -> None:
+        browser.connect_to_server().on_message(lambda message: self._carry(browser, message))
+
+    def _carry(self, browser: WebSocketRoute, message: str | bytes) -> None:
+        if self._held is None:
+            browser.send(message)
+        else:
+            self._said += message if isinstance(message, bytes) else message.encode()
+            self._held.append(lambda: browser.send(message))
+
+    def hold(self) -> None:
+        """Let nothing through from here on."""
+        self._held, self._said = [], b""
+
+    def wait_for(self, words: bytes) -> None:
+        """Wait until the server has said ``words``, which the page has not heard."""
+        end = time.monotonic() + WAIT_MS / 1000
+        while words not in self._said:
+            assert time.monotonic() < end, f"the server did not say {words!r}"
+            self._page.wait_for_timeout(50)  # messages come in only while Playwright waits
+
+    def release(self) -> None:
+        """Let through what was held, in its order, and all that comes."""
+        held, self._held = self._held or [], None
+        for send in held:
+            send()
+
+
 @pytest.fixture(scope="session")
 def warm(window: BrowserContext, server: str) -> str:
     """The address of an app that has loaded torch, which no journey waits for: that may take long on a busy machine."""
@@ -485,6 +545,13 @@ def sharing(request: pytest.FixtureRequest, size: ViewportSize) -> Iterator[Visi
 def visitor(request: pytest.FixtureRequest) -> Iterator[Visitor]:
     """A visitor with a laptop, of the app that all journeys share."""
     with sharing(request, LAPTOP) as person:
+        yield person
+
+
+@pytest.fixture
+def traveller(chromium: Browser, warm: str) -> Iterator[Visitor]:
+    """A visitor of the same app with a window of their own: for journeys through the history."""
+    with own_window(chromium) as tab, visiting(tab, warm) as person:
         yield person
 
 

@@ -22,24 +22,6 @@ def test_link_restores_text_model_and_hidden_words(visitor: Visitor) -> None:
     expect(hidden(visitor)).to_have_text([re.compile("cat"), re.compile("mat")])
 
 
-def test_back_returns_to_the_view_that_was_left(visitor: Visitor) -> None:
-    page = visitor.open(f"/encoder?{urlencode({'model': 'dir-tiny-bert', 'text': TEXT, 'mask': '2'})}")
-    expect(hidden(visitor)).to_have_text([re.compile("cat")])
-    page.get_by_role("radio", name="Module tree").click()
-    expect(page.get_by_role("tree")).to_be_visible()
-    expect(page).to_have_url(re.compile("tab=tree"))
-    page.wait_for_timeout(600)  # a person's pace: what comes sooner after a change is taken for a click under way
-    page.go_back()
-    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(TEXT)
-    expect(hidden(visitor)).to_have_text([re.compile("cat")])
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="About").click()
-    expect(page).to_have_title(re.compile("About"))
-    page.go_back()
-    expect(page).to_have_title(re.compile("^Encoder ·"))
-    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(TEXT)
-    expect(hidden(visitor)).to_have_text([re.compile("cat")])
-
-
 def test_what_a_link_asks_for_in_vain_is_named(visitor: Visitor) -> None:
     query = {"model": "no-such-model", "system": "no-such-system", "layer": "9999", "unknown": "x", "text": "a [MASK]"}
     page = visitor.open(f"/encoder?{urlencode(query)}")

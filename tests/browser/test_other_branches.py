@@ -44,7 +44,7 @@ def test_sparse_against_full_attention(visitor: Visitor) -> None:
 
 def test_from_a_child_to_the_2017_transformer_and_into_its_tree(visitor: Visitor) -> None:
     page = visitor.open("/encoder-decoder?system=bart&tab=facts")
-    page.get_by_role("button", name="See the Transformer of 2017").click()
+    page.get_by_role("link", name="See the Transformer of 2017").click()
     expect(page).to_have_url(re.compile("system=transformer"))
     expect(page.get_by_text("63,045,632").first).to_be_visible()
     expect(page.get_by_text("computed here, Vaswani et al. 2017", exact=False)).to_be_visible()

@@ -22,6 +22,7 @@ from core.figures import block as figures
 from core.figures.attention import Theme
 from core.ui.attention.block_list import PARTS, made_of, shape
 from core.ui.export import chart_menu, download_csv
+from core.ui.links import page_link
 from core.ui.notices import warned
 from core.ui.page import accent, plain
 from core.ui.text_table import TextTable, text_table
@@ -236,17 +237,17 @@ def _tree_link(step: Step, found: Block, spec: CheckpointSpec) -> None:
     if node is None and step.path:
         st.caption(f"No module of {plain(system.name)} gives this: it is a table that is computed, not learned.")
     if node is not None:
-        st.page_link(
-            f"pages/{system.branch}.py",
-            label=plain(f"In the module tree of {system.name}: {node}"),
-            icon=":material/account_tree:",
-            query_params={
+        page_link(
+            system.branch,
+            plain(f"In the module tree of {system.name}: {node}"),
+            {
                 "system": system.slug,
                 "tab": "tree",
                 "node": node,
                 "layer": str(found.layer + 1),
                 **({} if size is None else {"size": size}),
             },
+            icon=":material/account_tree:",
         )
 
 

@@ -13,7 +13,7 @@ from core.figures.butterfly import bars_table, butterfly
 from core.figures.numbers import in_words, short
 from core.ui.compare.aligned import aligned_html, words
 from core.ui.glossary import noted, plain_terms
-from core.ui.links import PageState
+from core.ui.links import PageState, page_link
 from core.ui.notices import informed
 from core.ui.page import plain
 
@@ -162,11 +162,11 @@ def _records(left: System, right: System) -> None:
         with column:
             st.markdown(f"**{plain(system.name)}** changed this{_against(system)}: {plain_terms(system.change)}")
             st.markdown(plain_terms(system.why))
-            st.page_link(
-                f"pages/{system.branch}.py",
-                label=f"{plain(system.name)}: its tree",
+            page_link(
+                system.branch,
+                f"{plain(system.name)}: its tree",
+                {"system": system.slug, "tab": "tree"},
                 icon=":material/account_tree:",
-                query_params={"system": system.slug, "tab": "tree"},
             )
 
 

@@ -13,7 +13,7 @@ from core.catalogue import Citation
 from core.catalogue.corrections import Found, Sum, corrections, documents
 from core.errors import AtlasError
 from core.ui.glossary import Linker, kept, plain_terms, told
-from core.ui.links import PageState, take_up
+from core.ui.links import PageState, page_link, take_up
 from core.ui.notices import informed
 from core.ui.page import base_path, plain
 from core.ui.sources.frame import ALL_KINDS, SourcesView, number
@@ -159,12 +159,7 @@ def _way(slug: str, name: str) -> None:
         system = catalogue.get(slug)
     except AtlasError:
         return
-    st.page_link(
-        f"pages/{system.branch}.py",
-        label=f"Facts of {plain(name)}",
-        icon=":material/north_east:",
-        query_params={"system": slug, "tab": "facts"},
-    )
+    page_link(system.branch, f"Facts of {plain(name)}", {"system": slug, "tab": "facts"}, icon=":material/north_east:")
 
 
 def _back(state: PageState) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from core import checkpoints
 from core.attention.inside.modules import step_of
 from core.catalogue.schema import System
 from core.checkpoints.spec import CheckpointSpec
+from core.ui.links import page_link
 from core.ui.page import plain
 
 
@@ -27,12 +26,7 @@ def inside_link(system: System, layer: int | None, size: str, node: str) -> None
     if shown.layer is not None:
         query["layer"] = str(shown.layer + 1)
     where = "the last layer" if shown.layer is None else f"layer {shown.layer + 1}"
-    st.page_link(
-        "pages/attention.py",
-        label=plain(f"See it at work: {where} of {spec.name}"),
-        icon=":material/play_circle:",
-        query_params=query,
-    )
+    page_link("attention", plain(f"See it at work: {where} of {spec.name}"), query, icon=":material/play_circle:")
 
 
 def _live(system: System) -> CheckpointSpec | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from core import catalogue
 from core.catalogue.schema import System
+from core.ui.links import page_link
 from core.ui.notices import informed
 from core.ui.page import plain
 
@@ -18,9 +17,9 @@ def no_tree(system: System) -> None:
     while forebear is not None and not forebear.sizes:
         forebear = known.get(forebear.parent or "")
     if forebear is not None:
-        st.page_link(
-            f"pages/{forebear.branch}.py",
-            label=f"The nearest of its line whose tree is known: {plain(forebear.name)}",
+        page_link(
+            forebear.branch,
+            f"The nearest of its line whose tree is known: {plain(forebear.name)}",
+            {"system": forebear.slug, "tab": "tree"},
             icon=":material/account_tree:",
-            query_params={"system": forebear.slug, "tab": "tree"},
         )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from core import catalogue
 from core.catalogue.schema import System
+from core.ui.links import page_link
 from core.ui.page import plain
 
 
@@ -21,9 +20,9 @@ def parent_link(system: System, size: str | None) -> None:
     query = {"tab": "trees", "left": parent.slug, "right": system.slug}
     if size is not None:
         query["right-size"] = size
-    st.page_link(
-        "pages/compare.py",
-        label=plain(f"Beside {parent.name}, part by part: what is the same, new and gone"),
+    page_link(
+        "compare",
+        plain(f"Beside {parent.name}, part by part: what is the same, new and gone"),
+        query,
         icon=":material/compare:",
-        query_params=query,
     )

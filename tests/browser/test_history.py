@@ -1,0 +1,158 @@
+"""Back, Forward, fast clicks and restarts: the view and the address agree, whoever was first."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Line, Visitor, app_process, free_port, own_window, visiting
+
+TEXT = "the cat sat on the mat"
+
+
+def letter(page: Page, name: str) -> None:
+    page.get_by_role("radio", name=name, exact=True).click()
+
+
+def shows(page: Page, name: str) -> None:
+    """The letter is chosen, and the address says so."""
+    expect(page.get_by_role("radio", checked=True)).to_have_text([name])
+    says = expect(page)
+    if name == "All":
+        says.not_to_have_url(re.compile("letter="))
+    else:
+        says.to_have_url(re.compile(f"letter={name}"))
+
+
+def asks(page: Page, text: str) -> None:
+    """The box holds ``text``, and the one of the view before is gone."""
+    box = "input[aria-label='Find a term']"
+    expect(page.locator(f"{box}[value='{text}']")).to_have_count(1)
+    expect(page.locator(box)).to_have_count(1)
+
+
+def test_back_returns_to_the_view_that_was_left(traveller: Visitor) -> None:
+    page = traveller.arrive(f"/encoder?{urlencode({'model': 'dir-tiny-bert', 'text': TEXT, 'mask': '2'})}")
+    sentence = page.get_by_role("textbox", name="Sentence")
+    hidden = page.get_by_role("group", name="Tokens of the sentence").locator("[aria-pressed=true]")
+    expect(hidden).to_have_text([re.compile("cat")])
+    page.get_by_role("radio", name="Module tree").click()
+    expect(page.get_by_role("tree")).to_be_visible()
+    expect(page).to_have_url(re.compile("tab=tree"))
+    page.go_back()
+    expect(sentence).to_have_value(TEXT)
+    expect(hidden).to_have_text([re.compile("cat")])
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="About").click()
+    expect(page).to_have_url(re.compile("/about$"))  # its title stands before that: Back would pass over the encoder
+    page.go_back()
+    expect(page).to_have_title(re.compile("^Encoder ·"))
+    expect(sentence).to_have_value(TEXT)
+    expect(hidden).to_have_text([re.compile("cat")])
+
+
+def test_back_right_after_a_click(traveller: Visitor) -> None:
+    page = traveller.arrive("/glossary?letter=A")
+    for name in "BCD":
+        letter(page, name)
+        expect(page).to_have_url(re.compile(f"letter={name}"))
+    for name in "CBA":
+        page.go_back()
+        shows(page, name)
+    page.go_forward()
+    shows(page, "B")
+
+
+def test_clicks_that_are_faster_than_the_server(traveller: Visitor) -> None:
+    """The second leaves with the address from before the first."""
+    line = Line(traveller.page)
+    page = traveller.arrive("/glossary")
+    line.hold()
+    letter(page, "B")
+    line.wait_for(b"letter=B")
+    page.get_by_role("textbox", name="Find a term").fill("bert")
+    page.keyboard.press("Enter")
+    line.wait_for(b"q=bert")
+    line.release()
+    expect(page).to_have_url(re.compile("q=bert&letter=B|letter=B&q=bert"))
+    shows(page, "B")
+    page.go_back()
+    asks(page, "")
+    shows(page, "B")
+    page.go_back()
+    shows(page, "All")
+
+
+def test_a_click_that_undoes_another_before_the_address_has_come(traveller: Visitor) -> None:
+    line = Line(traveller.page)
+    page = traveller.arrive("/glossary?letter=A")
+    line.hold()
+    letter(page, "B")
+    line.wait_for(b"letter=B")
+    letter(page, "A")
+    line.wait_for(b"letter=A")
+    line.release()
+    traveller.settle()
+    shows(page, "A")
+
+
+def test_back_while_the_address_of_a_click_is_on_its_way(traveller: Visitor) -> None:
+    """Letters with few terms: what is long, Streamlit's client may have thrown away before it is told to take it up."""
+    line = Line(traveller.page)
+    page = traveller.arrive("/glossary?letter=Z")
+    letter(page, "K")
+    shows(page, "K")
+    line.hold()
+    letter(page, "O")
+    line.wait_for(b"letter=O")
+    page.evaluate("history.back()")
+    page.wait_for_url(re.compile("letter=Z"))
+    line.release()
+    traveller.settle()
+    shows(page, "Z")
+
+
+def test_a_link_to_the_page_where_it_stands(traveller: Visitor) -> None:
+    page = traveller.arrive("/glossary?term=sentence-order-prediction")
+    card = page.locator(".st-key-atlas-term")
+    first = card.get_by_role("heading").inner_text()
+    card.get_by_role("link").last.click()
+    expect(page).not_to_have_url(re.compile("sentence-order-prediction"))
+    expect(card.get_by_role("heading")).not_to_have_text(first)
+    second, address = card.get_by_role("heading").inner_text(), page.url
+    assert "go=" not in address
+    letter(page, "B")  # a click keeps what the link has set
+    expect(page).to_have_url(re.compile("letter=B"))
+    expect(card.get_by_role("heading")).to_have_text(second)
+    page.go_back()
+    expect(page).to_have_url(address)
+    page.go_back()
+    expect(card.get_by_role("heading")).to_have_text(first)
+
+
+@pytest.mark.parametrize("backs", [0, 1])
+def test_the_first_click_after_the_server_was_killed(
+    chromium: Browser, models: Path, tmp_path: Path, backs: int
+) -> None:
+    port = free_port()
+    with own_window(chromium) as tab, visiting(tab, f"http://127.0.0.1:{port}") as person:
+        with app_process(models, tmp_path, port) as process:
+            page = person.arrive("/glossary?q=bert")
+            letter(page, "B")
+            shows(page, "B")
+            for _ in range(backs):
+                page.go_back()
+                shows(page, "All")
+            process.kill()
+            process.wait()
+        with app_process(models, tmp_path, port):
+            letter(page, "D")
+            person.settle()
+            shows(page, "D")
+            person.forgive("")  # all that the browser said while there was no server
+            asks(page, "bert")
+            page.go_back()
+            shows(page, "All" if backs else "B")
