@@ -114,9 +114,9 @@ def vocabulary(
     corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
 ) -> None:
     """Learn the vocabulary of plain BPE that stands beside those of the models."""
-    from core.training.plain_bpe import write
+    from core.training.tokenizers import write_plain_bpe
 
-    print(write(corpus))
+    print(write_plain_bpe(corpus))
 
 
 @app.command()

@@ -308,20 +308,46 @@ def tiny_longformer(
     return _save(LongformerForMaskedLM(config), tokenizer, folder)
 
 
+REFORMER = {
+    "type": "reformer",
+    "attn_layers": ["local", "lsh"],
+    "hidden_size": 16,
+    "num_attention_heads": 2,
+    "attention_head_size": 8,
+    "feed_forward_size": 32,
+    "num_hashes": 1,
+    "axial_pos_embds_dim": [8, 8],
+    "axial_norm_std": 0.02,
+    "chunk_size_feed_forward": 0,
+    "hidden_act": "gelu",
+}
+
+
+def sized(axial: tuple[int, int], chunk: int, buckets: int) -> dict[str, Any]:
+    """How a Reformer cuts its texts."""
+    both = {"lsh_attn_chunk_length": chunk, "local_attn_chunk_length": chunk}
+    return {"axial_pos_shape": list(axial), "num_buckets": buckets, **both}
+
+
 def tiny_reformer(folder: Path, *, axial: tuple[int, int] = (16, 16), chunk: int = 16, buckets: int = 8) -> Path:
     """A random ReformerModelWithLMHead over bytes: a local layer and a hashing one."""
     import torch
 
-    from core.training.objectives.hashed import END, PAD, byte_tokenizer, new_reformer
-    from core.training.shipping import ship_tokenizer
+    from core.training.objectives.hashed import PAD, HashedModel
+    from core.training.tokenizers import END, ship_tokenizer, single_bytes
 
     torch.manual_seed(0)
-    settings = {"layers": ["local", "lsh"], "width": 16, "heads": 2, "inner": 32, "hashes": 1}
-    model = new_reformer(settings | {"axial": axial, "chunk": chunk, "buckets": buckets})
+    model = HashedModel(REFORMER | sized(axial, chunk, buckets)).full
     model.config.hash_seed = 0
     model.eval().save_pretrained(folder)
     ship_tokenizer(
-        byte_tokenizer(), folder, axial[0] * axial[1], pad_token=PAD, bos_token=END, eos_token=END, unk_token=END
+        single_bytes((PAD, END)),
+        folder,
+        axial[0] * axial[1],
+        pad_token=PAD,
+        bos_token=END,
+        eos_token=END,
+        unk_token=END,
     )
     return folder
 

@@ -42,7 +42,10 @@ def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]]) -> None:
     (folder / f"parallel.{name}.tsv").write_text(text, encoding="utf-8")
 
 
-SMALL = {"layers": 1, "width": 16, "heads": 2, "inner": 32}
+SMALL = {"d_model": 16, "emb_dim": 16, "n_layers": 1, "n_heads": 2}
+SMALL |= {f"{half}_layers": 1 for half in ("encoder", "decoder")}
+SMALL |= {f"{half}_attention_heads": 2 for half in ("encoder", "decoder")}
+SMALL |= {f"{half}_ffn_dim": 32 for half in ("encoder", "decoder")}
 
 
 def recipe(name: str, **data: Any) -> Recipe:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from core.objectives import example
 from core.objectives.example import Cell, Example
@@ -26,6 +27,8 @@ FATES = (0.8, 0.1)
 """Shares of the chosen tokens that become the mask token, and a random one; the rest stays as it was."""
 
 Fate = Literal["masked", "random", "unchanged"]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
 def budget(tokens: int, rate: float, rng: np.random.Generator) -> int:
@@ -37,6 +40,37 @@ def fate(rng: np.random.Generator, fates: tuple[float, float] = FATES) -> Fate:
     """What becomes of one chosen token, or of a group that shares its lot."""
     drawn = rng.random()
     return "masked" if drawn < fates[0] else "random" if drawn < sum(fates) else "unchanged"
+
+
+def damage(
+    ids: Ints,
+    special: Bools,
+    mask: int,
+    rng: np.random.Generator,
+    *,
+    rate: float = RATE,
+    fates: tuple[float, float] = FATES,
+) -> tuple[Ints, Bools]:
+    """What the models here learned with: each token of an array is chosen with probability ``rate``.
+
+    Args:
+        ids: any shape; token ids.
+        special: (vocabulary,) True for tokens that are neither chosen nor drawn.
+        mask: the mask token.
+
+    Returns:
+        The damaged ids and where tokens were chosen, both of the shape of ``ids``. A text with an ordinary token
+        has at least one chosen.
+    """
+    free = ~special[ids]
+    chosen = free & (rng.random(ids.shape) < rate)
+    if not chosen.any() and free.any():
+        chosen.flat[rng.choice(np.flatnonzero(free))] = True
+    met = rng.random(ids.shape)
+    drawn = np.flatnonzero(~special)[rng.integers((~special).sum(), size=ids.shape)]
+    damaged = np.where(chosen & (met < fates[0]), mask, ids)
+    damaged = np.where(chosen & (met >= 1 - fates[1]), drawn, damaged)
+    return np.asarray(damaged, dtype=np.int64), np.asarray(chosen, dtype=np.bool_)
 
 
 def ordinary(count: int, fixed: Collection[int]) -> tuple[int, ...]:

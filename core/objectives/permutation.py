@@ -17,6 +17,7 @@ import numpy as np
 
 from core.errors import InputUnusable, OutOfRange
 from core.language import orders
+from core.language.orders import Ints
 from core.objectives.example import Cell, Example, Visible
 
 K = 6.0
@@ -26,6 +27,12 @@ K = 6.0
 def asked(length: int, k: float = K) -> int:
     """How many of ``length`` tokens are asked: one in ``k``, rounded, at least one and at most all."""
     return min(length, max(1, int(length / k + 0.5)))
+
+
+def last(places: Ints, k: float, rng: np.random.Generator) -> Ints:
+    """The asked end of a random order of the places, in that order; none where there is no place."""
+    drawn = rng.permutation(places)
+    return np.asarray(drawn[len(drawn) - asked(len(drawn), k) :], dtype=np.int64)
 
 
 def corrupt(
@@ -55,10 +62,12 @@ def corrupt(
     ordinary = [place for place in range(len(original)) if place not in special]
     if not ordinary:
         raise InputUnusable("There is no token to find. Type a sentence of a few words.")
-    drawn = rng.permutation(ordinary).tolist() if order is None else list(order)
-    if sorted(drawn) != ordinary:
+    if order is None:
+        found = tuple(last(np.array(ordinary), k, rng).tolist())
+    elif sorted(order) == ordinary:
+        found = tuple(int(place) for place in order[len(order) - asked(len(order), k) :])
+    else:
         raise OutOfRange(f"An order of this text names each of its {len(ordinary)} tokens once.")
-    found = tuple(int(place) for place in drawn[len(drawn) - asked(len(drawn), k) :])
     query = ~orders.blind(orders.ranks(found, len(original)))
     content = query | np.eye(len(original), dtype=np.bool_)
     cells = tuple(

@@ -39,7 +39,7 @@ _MODELS: dict[str, Family] = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram":
 _LONG = 24
 """Characters of a name that stands in a row of others."""
 PLAIN_BPE = Path(__file__).resolve().parents[2] / "assets" / "tokenizers" / "bpe" / "tokenizer.json"
-"""Plain BPE, which no model here reads through (`core.training.plain_bpe`)."""
+"""Plain BPE, which no model here reads through (`core.training.tokenizers`)."""
 _WORDS_FROM = "minilm"
 """Whose whole words make the closed list."""
 

@@ -1,4 +1,4 @@
-"""Tokens in memory-mapped arrays, and the plan of batches: a pure function of seed and epoch.
+"""The plan of batches: a pure function of seed and epoch.
 
 Items of one batch share a key (their length, or the padded lengths of a pair), so next to no position is padding and a
 short item never waits for a long one.
@@ -6,130 +6,14 @@ short item never waits for a long one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from core.training.arrays import Ints, map_numbers
-from core.training.files import to_disk
+from core.training.tokens import Ints
 
-__all__ = ["Epochs", "Ints", "Ragged", "RaggedWriter", "draw", "mix", "plan"]
-
-_ROWS = 1 << 16
-"""Rows that are counted together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ragged:
-    """Rows of different length, end to end: row i is ``flat[offsets[i]:offsets[i + 1]]``."""
-
-    flat: npt.NDArray[np.uint16]
-    offsets: Ints
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def lengths(self) -> Ints:
-        """(rows,) tokens of each row."""
-        return np.diff(self.offsets)
-
-    def length(self, row: int) -> int:
-        """Tokens of one row."""
-        return int(self.offsets[row + 1] - self.offsets[row])
-
-    def row(self, item: int) -> list[int]:
-        """The tokens of one row."""
-        found: list[int] = self.flat[self.offsets[item] : self.offsets[item + 1]].tolist()
-        return found
-
-    def rows(self, index: Ints, width: int, fill: int) -> Ints:
-        """The chosen rows as one (len(index), width) array; short rows end in ``fill``, long ones are cut."""
-        out = np.full((len(index), width), fill, dtype=np.int64)
-        for row, item in enumerate(index):
-            piece = self.flat[self.offsets[item] : self.offsets[item + 1]][:width]
-            out[row, : len(piece)] = piece
-        return out
-
-    def count(self, wanted: npt.NDArray[np.bool_]) -> Ints:
-        """How many tokens of each row are among the ``wanted`` (vocabulary,) ones."""
-        out = np.zeros(len(self), dtype=np.int64)
-        for first in range(0, len(self), _ROWS):
-            at = np.asarray(self.offsets[first : first + _ROWS + 1])
-            total = np.concatenate([[0], np.cumsum(wanted[self.flat[at[0] : at[-1]]], dtype=np.int64)])
-            out[first : first + len(at) - 1] = np.diff(total[at - at[0]])
-        return out
-
-    def save(self, stem: Path) -> None:
-        """Writes the rows for `load`."""
-        with RaggedWriter(stem) as out:
-            out.add(self.flat, self.lengths)
-
-    @classmethod
-    def load(cls, stem: Path) -> Ragged:
-        """Maps what `save` or a `RaggedWriter` wrote; raises FileNotFoundError where it is missing."""
-        return cls(
-            map_numbers(stem.with_suffix(".tokens"), np.uint16), map_numbers(stem.with_suffix(".offsets"), np.int64)
-        )
-
-    @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:
-        """Packs rows of token ids below 65,536."""
-        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in rows], out=offsets[1:])
-        flat = np.fromiter((token for row in rows for token in row), dtype=np.uint16, count=int(offsets[-1]))
-        return cls(flat, offsets)
-
-
-class RaggedWriter:
-    """Appends rows to the two files that `Ragged.load` maps, so that no more than one piece is ever held.
-
-    The offsets begin with the 0 of an empty `Ragged`. What is complete carries its name only on leaving the ``with``
-    block; a block that fails leaves nothing.
-    """
-
-    def __init__(self, stem: Path) -> None:
-        self.stem = stem
-        self.count = 0
-        self._end = 0
-
-    def __enter__(self) -> RaggedWriter:
-        self.stem.parent.mkdir(parents=True, exist_ok=True)
-        self._files = [self.stem.with_suffix(f"{kind}.new").open("wb") for kind in (".tokens", ".offsets")]
-        np.zeros(1, np.int64).tofile(self._files[1])
-        return self
-
-    def add(self, flat: Sequence[int] | npt.NDArray[Any], lengths: Sequence[int] | Ints) -> None:
-        """Appends rows of these lengths, end to end in ``flat``; ids below 65,536."""
-        np.asarray(flat, dtype=np.uint16).tofile(self._files[0])
-        ends = self._end + np.cumsum(lengths, dtype=np.int64)
-        ends.tofile(self._files[1])
-        self._end = int(ends[-1]) if len(ends) else self._end
-        self.count += len(ends)
-
-    def extend(self, rows: Sequence[Sequence[int]]) -> None:
-        """Appends rows of token ids."""
-        self.add([token for row in rows for token in row], [len(row) for row in rows])
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        paths = [Path(file.name) for file in self._files]
-        try:
-            if kind is None:
-                for file in self._files:
-                    to_disk(file)
-                for path in paths:
-                    path.replace(path.with_suffix(""))
-        finally:
-            for file in self._files:
-                with suppress(OSError):  # what a full disk did not take is of no use
-                    file.close()
-            for path in paths:
-                path.unlink(missing_ok=True)
+MEASURED_TOKENS = 4096
+"""Positions of a batch that is measured."""
 
 
 def round_up(lengths: Ints, multiple: int = 4) -> Ints:
@@ -142,6 +26,12 @@ def draw(count: int, passes: float, rng: np.random.Generator) -> Ints:
     whole = int(passes)
     extra = rng.permutation(count)[: round((passes - whole) * count)]
     return np.concatenate([np.tile(np.arange(count), whole), extra]).astype(np.int64)
+
+
+def mix(origin: Ints, passes: Sequence[float], rng: np.random.Generator) -> Ints:
+    """Item numbers of one epoch over several sources: ``origin[i]`` is the source of item i, drawn as `draw` says."""
+    members = [np.flatnonzero(np.asarray(origin) == number) for number in range(len(passes))]
+    return np.concatenate([own[draw(len(own), count, rng)] for own, count in zip(members, passes, strict=True)])
 
 
 def plan(
@@ -166,13 +56,15 @@ def plan(
     return [batches[i] for i in rng.permutation(len(batches))]
 
 
-def mix(origin: Ints, passes: Sequence[float], rng: np.random.Generator) -> Ints:
-    """Item numbers of one epoch over several sources: ``origin[i]`` is the source of item i, drawn as `draw` says."""
-    parts = []
-    for number, count in enumerate(passes):
-        members = np.flatnonzero(origin == number)
-        parts.append(members[draw(len(members), count, rng)])
-    return np.concatenate(parts)
+def measured(items: Ints, keys: Ints, cost: Ints | None = None) -> Iterator[tuple[Ints, list[np.random.Generator]]]:
+    """All items in batches, the same each time, each item with a generator of its own."""
+    found = plan(items, keys, keys if cost is None else cost, MEASURED_TOKENS, np.random.default_rng(0), least=0.0)
+    return ((index, [np.random.default_rng([0, 3, int(item)]) for item in index]) for index in found)
+
+
+def some(count: int, most: int) -> Ints:
+    """About ``most`` of ``count`` items, evenly spread."""
+    return np.arange(0, count, max(1, count // most), dtype=np.int64)
 
 
 class Epochs:

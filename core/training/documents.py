@@ -1,57 +1,45 @@
-"""Text as documents of sentences: tokenised once, kept on disk, read through memory maps.
+"""Text as documents of sentences, and the rows that encoders are trained on.
 
-Sentences are written end to end in the order of the corpus. A *chunk* is a run of sentences of one document that fits
-into its target: half of the targets are the whole width, the others spread evenly below it, so that a model sees
-short texts too. Lines of a source that does not cut its paragraphs do not belong together; they are joined a few
-at a time.
+Sentences stand end to end in the order of the corpus. A *chunk* is a run of sentences of one document that fits into
+its target: half of the targets are the whole width, the others spread evenly below it, so that a model sees short texts
+too. Lines of a source that does not cut its paragraphs do not belong together; they are joined a few at a time.
+
+Two segments of a chunk can ask a question:
+
+``next``   Does B follow A? In half of the pairs B comes from another document of the same source (Devlin et al., 2019).
+``order``  Which came first? In half of the pairs A and B change places (Lan et al., 2020).
+
+A and B are runs of whole sentences that together fit the chunk's target in both cases, so that neither length nor a
+cut word gives the answer away. A text of one sentence, or of lines that do not belong together, asks nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
-from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from core.training import corpus
-from core.training.batches import Ints, Ragged, RaggedWriter
+from core.objectives import masked, next_sentence
+from core.training import batches, corpus
 from core.training.corpus import Item
-from core.training.recipe import SourceFile
+from core.training.losses import IGNORE
+from core.training.recipe import Recipe, SourceFile
+from core.training.tokenizers import BERT, ENCODERS
+from core.training.tokens import Ints, Ragged, batched, encoded, kept, saved_tokenizer
 
 SHORTEST = 12
 """Smallest target of a chunk, in tokens."""
-SPECIAL = {
-    "pad_token": "[PAD]",
-    "unk_token": "[UNK]",
-    "cls_token": "[CLS]",
-    "sep_token": "[SEP]",
-    "mask_token": "[MASK]",
-}
-"""BERT's special tokens by the names that transformers gives them; the ids follow this order."""
-BART_SPECIAL = {
-    "bos_token": "<s>",
-    "pad_token": "<pad>",
-    "eos_token": "</s>",
-    "unk_token": "<unk>",
-    "mask_token": "<mask>",
-}
-"""BART's and RoBERTa's, likewise."""
-AT_ONCE = 4096
-"""Texts that are tokenised together."""
-
-T = TypeVar("T")
-
-
-def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Lists of ``size`` items, the last one shorter."""
-    rest = iter(items)
-    while part := list(islice(rest, size)):
-        yield part
+ROUND = 8
+"""Rows are padded to a multiple of this many tokens."""
+MEASURED = 2000
+"""About as many held-out chunks are measured."""
+NO_LABEL = IGNORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,170 +72,204 @@ class Documents:
         """Token ids of one chunk."""
         return self.text(int(self.bounds[index, 0]), int(self.bounds[index, 1]))
 
+    def save(self, stem: Path) -> None:
+        """Writes them for `load`."""
+        self.sentences.save(stem)
+        np.save(f"{stem}.chunks.npy", np.column_stack([self.bounds, self.source, self.document]))
+
     @classmethod
     def load(cls, stem: Path) -> Documents:
-        """Maps what `write` wrote; raises FileNotFoundError where it is missing."""
-        arrays = (np.load(stem.with_suffix(f".{name}.npy")) for name in ("bounds", "source", "document"))
-        return cls(Ragged.load(stem), *arrays)
-
-
-class DocumentsWriter:
-    """Writes one side of the split, sentence by sentence."""
-
-    def __init__(self, stem: Path, room: int, seed: int) -> None:
-        self.stem, self.room = stem, room
-        self.rows = RaggedWriter(stem)
-        self._rng = np.random.default_rng(seed)
-        # eight bytes a number: six numbers a chunk are all that stays in memory
-        self._bounds, self._source, self._document = array("q"), array("q"), array("q")
-        self._sentences = self._documents = 0
-
-    def __enter__(self) -> DocumentsWriter:
-        self.rows.__enter__()
-        return self
-
-    def add(self, sentences: list[list[int]], source: int, together: bool, group: int) -> None:
-        """Appends a document, or lines that do not belong together; a sentence is cut to the room of a chunk."""
-        kept = [ids[: self.room] for ids in sentences if ids]
-        self.rows.add([token for ids in kept for token in ids], [len(ids) for ids in kept])
-        begin, end = self._sentences, self._sentences + len(kept)
-        self._sentences = end
-        at = 0
-        while at < len(kept):
-            whole = not together or self._rng.random() < 0.5
-            target = self.room if whole else int(self._rng.integers(SHORTEST, self.room))
-            size, stop = len(kept[at]), at + 1
-            most = len(kept) if together else min(len(kept), at + group)
-            while stop < most and size + len(kept[stop]) <= target:
-                size += len(kept[stop])
-                stop += 1
-            ended = stop == len(kept) or not together
-            self._bounds.extend((begin + at, begin + stop, end, size if ended else max(target, size)))
-            self._source.append(source)
-            self._document.append(self._documents if together else -1)
-            at = stop
-        self._documents += 1
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        self.rows.__exit__(kind, *rest)
-        if kind is None:
-            for name, values in (
-                ("bounds", np.asarray(self._bounds).reshape(-1, 4)),
-                ("source", np.asarray(self._source)),
-                ("document", np.asarray(self._document)),
-            ):
-                np.save(self.stem.with_suffix(f".{name}.npy"), values)
+        """Maps what `save` wrote."""
+        chunks = np.load(f"{stem}.chunks.npy")
+        return cls(Ragged.load(stem), chunks[:, :4], chunks[:, 4], chunks[:, 5])
 
 
 def pieces(folder: Path, source: SourceFile, *, every: int) -> Iterator[list[Item]]:
     """Documents of a source, at most some thousand sentences at a time; lines that are not cut come so, too."""
     items = corpus.read(folder, source, every=every)
     for _, document in groupby(items, key=lambda item: (item.held_out, item.document or source.sentences * item.line)):
-        yield from batched(document, AT_ONCE)
+        yield from batched(document)
 
 
-def wordpiece(texts: Iterable[str], size: int) -> Any:
-    """An uncased WordPiece tokeniser (Schuster & Nakajima, 2012) with BERT's rules and special tokens."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-
-    tokenizer: Any = Tokenizer(models.WordPiece(unk_token=SPECIAL["unk_token"]))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=size, special_tokens=special, limit_alphabet=200, show_progress=False
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    return tokenizer
-
-
-def byte_bpe(texts: Iterable[str], size: int) -> Any:
-    """A byte-level BPE tokeniser (Radford et al., 2019) with BART's special tokens, a space before every text."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-
-    tokenizer: Any = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    tokenizer.decoder = decoders.ByteLevel()
-    special = list(BART_SPECIAL.values())
-    trainer = trainers.BpeTrainer(
-        vocab_size=size,
-        special_tokens=special,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
-    )
-    return tokenizer
+def tokenized(
+    folder: Path, sources: Sequence[SourceFile], tokenizer: Any, *, every: int, width: int, held_out: bool
+) -> Documents:
+    """One side of the split, in chunks; a sentence is cut to the room of a chunk, which leaves three special tokens."""
+    room, rng = width - 3, np.random.default_rng(int(held_out))
+    rows: list[list[int]] = []
+    chunks: list[tuple[int, ...]] = []
+    number = 0
+    for origin, source in enumerate(sources):
+        for document in pieces(folder, source, every=every):
+            if document[0].held_out != held_out:
+                continue
+            texts = (item.text for item in document)
+            own = [ids[:room] for ids in encoded(tokenizer, texts, special=False) if ids]
+            begin, end, at = len(rows), len(rows) + len(own), 0
+            rows += own
+            while at < len(own):
+                whole = not source.sentences or rng.random() < 0.5
+                target = room if whole else int(rng.integers(SHORTEST, room))
+                size, stop = len(own[at]), at + 1
+                most = len(own) if source.sentences else min(len(own), at + source.group)
+                while stop < most and size + len(own[stop]) <= target:
+                    size += len(own[stop])
+                    stop += 1
+                ended = stop == len(own) or not source.sentences
+                chunk = (begin + at, begin + stop, end, size if ended else max(target, size))
+                chunks.append((*chunk, origin, number if source.sentences else -1))
+                at = stop
+            number += 1
+    corpus.require(len(rows), "measuring" if held_out else "training", sources)
+    table = np.array(chunks, dtype=np.int64)
+    return Documents(Ragged.of(rows), table[:, :4], table[:, 4], table[:, 5])
 
 
-TOKENIZERS: dict[str, Callable[[Iterable[str], int], Any]] = {"wordpiece": wordpiece, "byte-bpe": byte_bpe}
-
-
-def write(
-    folder: Path,
-    sources: tuple[SourceFile, ...],
-    tokenizer: Any,
-    stem: Path,
-    *,
-    every: int,
-    width: int,
-    held_out: bool,
-) -> None:
-    """Tokenises one side of the split into the files that `Documents.load` maps; arguments as for `prepare`."""
-    with DocumentsWriter(stem, width - 3, int(held_out)) as out:
-        for number, source in enumerate(sources):
-            for document in pieces(folder, source, every=every):
-                if document[0].held_out == held_out:
-                    made = tokenizer.encode_batch_fast([item.text for item in document], add_special_tokens=False)
-                    out.add([encoding.ids for encoding in made], number, source.sentences, source.group)
-        corpus.require(out.rows.count, "measuring" if held_out else "training", sources)
-
-
-def prepare(
-    folder: Path,
-    sources: tuple[SourceFile, ...],
-    root: Path,
-    *,
-    every: int,
-    vocabulary: int,
-    width: int,
-    kind: str = "wordpiece",
-) -> tuple[Any, Documents, Documents]:
-    """The tokeniser, the training side and the held-out side; taken from ``root`` where they were made before.
+def prepare(recipe: Recipe, folder: Path, stages: Path, kind: str = "wordpiece") -> tuple[Any, Documents, Documents]:
+    """The tokenizer, the training side and the held-out side; recipes that read the same share them.
 
     Args:
+        recipe: sources, and in its data ``hold_out_every``, ``vocabulary`` and ``width``.
         folder: the corpus.
-        sources: what is read; recipes that read the same share the result.
-        root: where results are kept.
-        every: one document in so many is held out (`core.training.corpus.held_out`).
-        vocabulary: pieces of the tokeniser.
-        width: positions of the model; a chunk leaves room for ``[CLS]`` and two ``[SEP]``.
-        kind: of the tokeniser, one of `TOKENIZERS`.
+        stages: the folder of all training states.
+        kind: of the tokenizer (`core.training.tokenizers.ENCODERS`).
     """
-    from tokenizers import Tokenizer
+    every, vocabulary, width = (int(recipe.data[name]) for name in ("hold_out_every", "vocabulary", "width"))
+    sources = recipe.sources
 
-    spread = repr([(s.file, s.first, s.last, s.sentences, s.group) for s in sources])
-    what = (spread, every, vocabulary, width, *([] if kind == "wordpiece" else [kind]))
-    key = hashlib.blake2b(repr(what).encode(), digest_size=6).hexdigest()
-    stem = root / key
-    if not (stem / "done").is_file():
-        stem.mkdir(parents=True, exist_ok=True)
-        tokenizer = TOKENIZERS[kind](
-            (item.text for source in sources for item in corpus.read(folder, source, every=every) if not item.held_out),
-            vocabulary,
-        )
-        tokenizer.save(str(stem / "tokenizer.json"))
+    def make(place: Path) -> None:
+        items = (item for source in sources for item in corpus.read(folder, source, every=every))
+        tokenizer = ENCODERS[kind]((item.text for item in items if not item.held_out), vocabulary)
+        tokenizer.save(str(place / "tokenizer.json"))
         for side in ("train", "test"):
-            write(folder, sources, tokenizer, stem / side, every=every, width=width, held_out=side == "test")
-        (stem / "done").touch()
-    return (
-        Tokenizer.from_file(str(stem / "tokenizer.json")),
-        Documents.load(stem / "train"),
-        Documents.load(stem / "test"),
-    )
+            held_out = side == "test"
+            made = tokenized(folder, sources, tokenizer, every=every, width=width, held_out=held_out)
+            made.save(place / side)
+
+    spread = [(s.file, s.first, s.last, s.sentences, s.group) for s in sources]
+    place = kept(stages / "text", (spread, every, vocabulary, width, kind), make)
+    return saved_tokenizer(place), Documents.load(place / "train"), Documents.load(place / "test")
+
+
+class Pair(NamedTuple):
+    """Token ids of the segments; ``label`` is 0 for the text's own order, 1 for the other case, or `NO_LABEL`."""
+
+    a: Ints
+    b: Ints | None
+    label: int
+
+
+class Pairs:
+    """Draws segments from documents.
+
+    Args:
+        documents: the text.
+        question: ``"next"``, ``"order"`` or ``""`` for single texts.
+    """
+
+    def __init__(self, documents: Documents, question: str) -> None:
+        self.documents, self.question = documents, question
+        count = documents.bounds[:, 1] - documents.bounds[:, 0]
+        self.asked = (documents.document >= 0) & (count > 1) & bool(question)
+        self._of_source = {int(s): np.flatnonzero(self.asked & (documents.source == s)) for s in set(documents.source)}
+
+    def draw(self, chunk: int, rng: np.random.Generator) -> Pair:
+        """The segments of one chunk."""
+        text = self.documents
+        if not self.asked[chunk]:
+            return Pair(text.chunk(chunk), None, NO_LABEL)
+        first, last, _, target = text.bounds[chunk].tolist()
+        cut = int(rng.integers(first + 1, last))
+        a, b = text.text(first, cut), text.text(cut, last)
+        if rng.random() < next_sentence.SHARE:
+            return Pair(a, b, 0)
+        return Pair(b, a, 1) if self.question == "order" else Pair(a, self._foreign(chunk, target - len(a), rng), 1)
+
+    def _foreign(self, chunk: int, room: int, rng: np.random.Generator) -> Ints:
+        """Sentences of another document that fit into ``room`` tokens; one alone is cut where none fits."""
+        text = self.documents
+        offsets = text.sentences.offsets
+        pool = self._of_source[int(text.source[chunk])]
+        start = stop = 0
+        for _ in range(8):
+            other = int(pool[rng.integers(len(pool))])
+            if text.document[other] == text.document[chunk]:
+                continue
+            first, last, end, _ = text.bounds[other].tolist()
+            start = int(rng.integers(first, last))
+            stop = min(end, int(np.searchsorted(offsets, offsets[start] + room, side="right")) - 1)
+            if stop > start:
+                break
+        return text.text(start, max(stop, start + 1))[:room]
+
+
+class Vocabulary:
+    """The special tokens of a BERT tokenizer by name, which ids they are, and which pieces continue a word."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        vocab: dict[str, int] = tokenizer.get_vocab()
+        self.pad, _, self.begin, self.end, self.mask = ids = [vocab[name] for name in BERT.values()]
+        self.special = np.zeros(len(vocab), dtype=bool)
+        self.special[ids] = True
+        self.continues = np.zeros(len(vocab), dtype=bool)
+        self.continues[[index for piece, index in vocab.items() if piece.startswith("##")]] = True
+
+
+class Examples:
+    """Damaged rows made of one side of the split.
+
+    Args:
+        text: the side.
+        tokenizer: of the ``tokenizers`` library, with BERT's special tokens.
+        question: about pairs, or ``""``.
+        fates: shares of the chosen tokens that become the mask token, and a random one.
+    """
+
+    def __init__(
+        self, text: Documents, tokenizer: Any, question: str = "", fates: tuple[float, float] = masked.FATES
+    ) -> None:
+        self.text = text
+        self.words = Vocabulary(tokenizer)
+        self.pairs = Pairs(text, question)
+        self.fates = fates
+        self.sizes = batches.round_up(np.where(self.pairs.asked, text.bounds[:, 3] + 3, text.lengths + 2), ROUND)
+        """(chunks,) length of each chunk's row, special tokens and padding included."""
+
+    def rows(self, index: Ints, draws: Sequence[np.random.Generator]) -> dict[str, Tensor]:
+        """Rows of chunks of one size, each damaged with its own generator.
+
+        Returns:
+            ``ids`` (rows, width) damaged; ``types`` segments; ``real`` 1 where there is a token; ``chosen`` where one
+            is to be guessed; ``labels`` (chosen,) what stood there; ``answers`` (rows,) about the pairs.
+        """
+        width = int(self.sizes[index[0]])
+        ids = np.full((len(index), width), self.words.pad, dtype=np.int64)
+        types = np.zeros_like(ids)
+        chosen = np.zeros(ids.shape, dtype=bool)
+        answers = np.full(len(index), NO_LABEL, dtype=np.int64)
+        labels: list[Ints] = []
+        begin, end = np.array([self.words.begin]), np.array([self.words.end])
+        for row, (chunk, rng) in enumerate(zip(index.tolist(), draws, strict=True)):
+            a, b, answers[row] = self.pairs.draw(chunk, rng)
+            whole = np.concatenate([begin, a, end] if b is None else [begin, a, end, b, end])
+            here = slice(0, len(whole))
+            types[row, len(a) + 2 : len(whole)] = 1
+            ids[row, here], chosen[row, here] = masked.damage(
+                whole, self.words.special, self.words.mask, rng, fates=self.fates
+            )
+            labels.append(whole[chosen[row, here]])
+        arrays = {
+            "ids": ids,
+            "types": types,
+            "real": (ids != self.words.pad).astype(np.int64),
+            "chosen": chosen,
+            "labels": np.concatenate(labels),
+            "answers": answers,
+        }
+        return {name: torch.from_numpy(value) for name, value in arrays.items()}
+
+    def measured(self, device: torch.device | str = "cpu") -> Iterator[dict[str, Tensor]]:
+        """Batches over about `MEASURED` chunks, with the same damage each time."""
+        some = batches.some(len(self.text), MEASURED)
+        for index, draws in batches.measured(some, self.sizes[some]):
+            yield {name: value.to(device) for name, value in self.rows(index, draws).items()}

@@ -29,7 +29,7 @@ from core.training import (
 )
 from core.training import recipe as recipes
 from core.training.corpus import held_out_books
-from core.training.objectives.tasks import damaged, prefix
+from core.training.parallel import damaged, prefix
 
 PAIRS = 400
 """Held-out sentences of the corpus that are measured, for each direction or task."""
@@ -112,14 +112,14 @@ def seq2seq(checkpoint: Checkpoint, corpus: Path | None) -> list[Measure]:
         return out
     every = int(recipes.load(checkpoint.spec.slug).data["hold_out_every"])
     names = ("en-fr", "en-de")
-    split = parallel.split({name: parallel.read(corpus, name) for name in names}, every=every)
+    split = parallel.splits(corpus, every)
     for name in names:
-        pairs = split[name].test
+        pairs = list(split[name].test())
         on = f"{PAIRS} sentences of the corpus held out from training, all their translations as references"
         out += _translate(checkpoint, name, _some(parallel.references(pairs)), on)
         back = parallel.references((other, english) for english, other in pairs)
         out += _translate(checkpoint, f"{name[3:]}-en", _some(back), on)
-    clean = list(dict.fromkeys(english for english, _ in split["en-fr"].test))[:PAIRS]
+    clean = list(dict.fromkeys(english for english, _ in split["en-fr"].test()))[:PAIRS]
     return out + _repair(checkpoint, clean, f"{PAIRS} English sentences of the corpus held out from training")
 
 

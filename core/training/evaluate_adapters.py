@@ -15,8 +15,8 @@ from core.language.adapters import tasks
 from core.training import measures, task_texts
 from core.training import recipe as recipes
 from core.training.evaluate_encoders import Found
+from core.training.models import trunk_folder, trunk_tokenizer
 from core.training.objectives.adapters import measured
-from core.training.objectives.trunk import trunk_folder, trunk_tokenizer
 
 TEXTS = measures.ROOT / "assets" / "heldout" / "adapters.tsv"
 MOST = 1000

@@ -12,7 +12,7 @@ from core.language.codes import codes_of
 from core.training import measures
 from core.training import recipe as recipes
 from core.training.evaluate_encoders import Found
-from core.training.passages import LENGTH, bits_per_byte, passages, right_codes, spread
+from core.training.objectives.codes import LENGTH, bits_per_byte, passages, right_codes, spread
 
 PASSAGES = 100
 """Passages that are measured at most, for each code."""

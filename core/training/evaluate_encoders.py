@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,11 +11,12 @@ from torch import Tensor
 
 from core.attention.architectures.disentangled import PARTS, read
 from core.checkpoints.spec import Checkpoint
+from core.objectives import masked
 from core.training import corpus as corpora
-from core.training import documents, masking, measures
+from core.training import documents, measures
 from core.training import recipe as recipes
-from core.training.documents import Documents
-from core.training.examples import Examples
+from core.training.documents import Documents, Examples
+from core.training.tokens import Ragged
 
 Found = dict[str, dict[str, float]]
 """Numbers by what they were measured on."""
@@ -32,8 +32,7 @@ def encoder(checkpoint: Checkpoint, corpus: Path | None) -> Found:
     if corpus is not None:
         from transformers import AutoModelForPreTraining
 
-        from core.training.encoder_model import EncoderModel
-        from core.training.objectives.encoder import masked_tokens
+        from core.training.objectives.encoder import EncoderModel, masked_tokens
 
         full = AutoModelForPreTraining.from_pretrained(
             checkpoint.spec.location, attn_implementation="eager", dtype=model.dtype, local_files_only=True
@@ -74,8 +73,6 @@ def story_chunks(tokenizer: Any, room: int = 126) -> list[str]:
 
 def story_examples(checkpoint: Checkpoint) -> Examples:
     """The story as damaged rows, one a chunk."""
-    from core.training.batches import Ragged
-
     ids = [
         checkpoint.tokenizer(text, add_special_tokens=False)["input_ids"] for text in story_chunks(checkpoint.tokenizer)
     ]
@@ -89,25 +86,15 @@ def held_out(checkpoint: Checkpoint, corpus: Path) -> Examples:
     """The held-out side of the checkpoint's recipe, tokenised with its own tokeniser."""
     recipe = recipes.load(checkpoint.spec.slug)
     data = recipe.data
-    with TemporaryDirectory() as folder:
-        stem = Path(folder) / "test"
-        backend = checkpoint.tokenizer.backend_tokenizer  # type: ignore[attr-defined]
-        documents.write(
-            corpus,
-            recipe.sources,
-            backend,
-            stem,
-            every=int(data["hold_out_every"]),
-            width=int(data["width"]),
-            held_out=True,
-        )
-        text = Documents.load(stem)  # the maps outlive the folder's entry
+    backend = checkpoint.tokenizer.backend_tokenizer  # type: ignore[attr-defined]
+    every, width = int(data["hold_out_every"]), int(data["width"])
+    text = documents.tokenized(corpus, recipe.sources, backend, every=every, width=width, held_out=True)
     return Examples(text, backend, str(data.get("pairs", "")), _fates(checkpoint))
 
 
 def _fates(checkpoint: Checkpoint) -> tuple[float, float]:
-    masked, drawn = recipes.load(checkpoint.spec.slug).data.get("fates", masking.FATES)
-    return float(masked), float(drawn)
+    hidden, drawn = recipes.load(checkpoint.spec.slug).data.get("fates", masked.FATES)
+    return float(hidden), float(drawn)
 
 
 def deberta(checkpoint: Checkpoint, corpus: Path | None) -> Found:

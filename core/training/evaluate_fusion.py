@@ -21,7 +21,7 @@ def fusion(checkpoint: Checkpoint, path: Path | None) -> Found:
     rows = [Fusion(*row) for row in measures.read_table(SENTENCES)]
     found = {f"{len(rows)} sentences written for this project": fused(checkpoint, rows)}
     if path is not None:
-        from core.training.objectives.joined import made
+        from core.training.objectives.pairs import made
 
         every = list(made(path, recipes.load(checkpoint.spec.slug), held_out=True))
         some = every[:: max(1, len(every) // TEXTS)][:TEXTS]

@@ -43,11 +43,9 @@ def _recipe(checkpoint: Checkpoint) -> recipes.Recipe:
 
 def _held_out(corpus: Path, every: int) -> dict[str, dict[str, list[str]]]:
     """For each direction the sources and their translations; no sentence of them, nor a bridge, was trained on."""
-    from core.training.objectives.many import splits, unseen
-
-    split = splits(corpus, every)
+    split = parallel.splits(corpus, every)
     found: dict[str, dict[str, list[str]]] = {}
-    for name, pairs in (*((name, split[name].test) for name in split), ("fr-de", unseen(corpus, split).test)):
+    for name, pairs in (*((name, split[name].test) for name in split), ("fr-de", parallel.unseen(corpus, split).test)):
         one, other = name.split("-")
         found[name] = _some(parallel.references(pairs()))
         found[f"{other}-{one}"] = _some(parallel.references((right, left) for left, right in pairs()))

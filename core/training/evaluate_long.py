@@ -14,8 +14,8 @@ from core.checkpoints.spec import Checkpoint
 from core.efficiency import hashing, reformer
 from core.efficiency.longformer import forward, states
 from core.training import measures
-from core.training.batches import Ints
 from core.training.evaluate_encoders import STORY, Found
+from core.training.tokens import Ints
 
 BOOKS = "{} books of the corpus held out from training"
 LENGTHS = (512, 1024, 2048)

@@ -64,8 +64,7 @@ def permuted_measures(checkpoint: Checkpoint, corpus: Path | None) -> Found:
     chunks = story_chunks(tokenizer)
     found = {STORY: permuted_words(model, tokenizer, chunks) | cost_of_orders(model, tokenizer, chunks)}
     if corpus is not None:
-        from core.training.objectives.permutation import PermutationModel, found_tokens
-        from core.training.permutations import Orders
+        from core.training.objectives.permutation import Orders, PermutationModel, found_tokens
 
         k = float(recipes.load(checkpoint.spec.slug).data["k"])
         side = Orders(held_out(checkpoint, corpus).text, tokenizer.backend_tokenizer, k)  # type: ignore[attr-defined]

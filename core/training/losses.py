@@ -22,3 +22,24 @@ def linear_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor, bias: T
     """
     loss: Tensor = functional.linear_cross_entropy(hidden, weight, labels, linear_bias=bias, options=CHUNKED)
     return loss.float()
+
+
+class Hits:
+    """Loss, and right guesses in percent, over batches."""
+
+    def __init__(self) -> None:
+        self.nats = 0.0
+        self.first = self.near = self.total = 0
+
+    def add(self, scores: Tensor, labels: Tensor) -> None:
+        """Counts (n, V) scores against (n,) labels."""
+        best = scores.topk(5).indices == labels[:, None]
+        self.nats += float(functional.cross_entropy(scores.float(), labels, reduction="sum"))
+        self.first += int(best[:, 0].sum())
+        self.near += int(best.any(dim=1).sum())
+        self.total += len(labels)
+
+    def shares(self) -> dict[str, float]:
+        """``loss`` in nats, ``top-1`` and ``top-5`` in percent."""
+        loss, first, near = self.nats / self.total, 100 * self.first / self.total, 100 * self.near / self.total
+        return {"loss": loss, "top-1": first, "top-5": near}

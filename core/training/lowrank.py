@@ -2,16 +2,37 @@ r"""Low-rank updates of frozen matrices: :math:`W = W_0 + BA` (Hu et al., 2021, 
 
 :math:`A` starts random and :math:`B` at zero, so training starts at the base model. The sum is formed once a step and
 the tokens see one matrix: with many more tokens than ranks this costs less than running them through the factors.
+
+A free model can be cut down to updates: each layer to the same rank by SVD, or where the loss would miss least, with as
+many numbers in all. A linear layer :math:`y = W x` turns an error :math:`E` of its weights into an error of its
+outputs. To second order, and with the Kronecker-factored curvature of Martens and Grosse (2015), that costs the loss
+
+.. math::
+
+    \tfrac{1}{2} \operatorname{tr}(G E A E^\top), \qquad A = \mathbb{E}[x x^\top], \quad G = \mathbb{E}[g g^\top],
+
+where :math:`g` is the slope of the loss at :math:`y` for labels drawn from the model's own distribution. With the
+singular values of :math:`G^{1/2}\, \Delta W A^{1/2} = U S V^\top`, the cheapest update of rank :math:`r` is
+:math:`G^{-1/2} U_r S_r V_r^\top A^{-1/2}`, and a value :math:`s` that is left out costs :math:`s^2 / 2`. Each direction
+that is kept takes (out + in) numbers, so a budget of numbers goes to the directions with the largest
+:math:`s^2 / (\text{out} + \text{in})`, whichever layer they belong to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils import parametrize
+
+_DAMPING = 0.03
+"""Share of the mean eigenvalue that is added to all: few batches do not know the small ones."""
+
+Moments = tuple[Tensor, Tensor]
+"""A (in, in) and G (out, out) of a layer."""
 
 
 def factors(update: Tensor, rank: int) -> tuple[Tensor, Tensor]:
@@ -83,3 +104,219 @@ def add_updates(module: nn.Module, rank: int | Mapping[str, int]) -> None:
         own = rank if isinstance(rank, int) else rank[name]
         update = LowRank(child.out_features, child.in_features, own)
         parametrize.register_parametrization(child, "weight", update, unsafe=True)
+
+
+def moments(layers: Mapping[str, nn.Linear], losses: Iterable[Callable[[], Tensor]]) -> dict[str, Moments]:
+    """A and G of each layer, summed over the positions of all batches.
+
+    Args:
+        layers: by name; their weights must take slopes.
+        losses: each makes the summed loss of one batch, for labels drawn from the model.
+    """
+    found: dict[str, Moments] = {}
+
+    def watch(name: str) -> Callable[[nn.Module, Any, Tensor], None]:
+        def see(_: nn.Module, inputs: Any, output: Tensor) -> None:
+            x = inputs[0].detach().flatten(0, -2).float()
+
+            def slope(gradient: Tensor) -> None:
+                g = gradient.flatten(0, -2).float()
+                before = found.get(name, (0.0, 0.0))
+                found[name] = (before[0] + x.T @ x, before[1] + g.T @ g)
+
+            output.register_hook(slope)  # type: ignore[no-untyped-call]
+
+        return see
+
+    handles = [layer.register_forward_hook(watch(name)) for name, layer in layers.items()]
+    for loss in losses:
+        loss().backward()  # type: ignore[no-untyped-call]
+    for handle in handles:
+        handle.remove()
+    for layer in layers.values():
+        layer.zero_grad(set_to_none=True)
+    return found
+
+
+def _roots(moment: Tensor) -> tuple[Tensor, Tensor]:
+    """Square root of a damped moment, and its inverse."""
+    values, vectors = torch.linalg.eigh(moment.double())
+    root = (values.clamp(min=0) + _DAMPING * values.mean()).sqrt()
+    return ((vectors * root) @ vectors.T).float(), ((vectors / root) @ vectors.T).float()
+
+
+def directions(update: Tensor, moment: Moments) -> tuple[Tensor, Tensor, Tensor]:
+    """(out, k), (k,), (k, in): directions of an (out, in) update by falling worth, and the values s.
+
+    The product ``left @ right`` of all of them is the update. Both vectors of a direction have the same length: an
+    optimiser that takes equal steps in both would tear apart what is large on one side and small on the other.
+    """
+    root_in, back_in = _roots(moment[0])
+    root_out, back_out = _roots(moment[1])
+    u, values, v = torch.linalg.svd(root_out @ update.float() @ root_in, full_matrices=False)
+    left, right = back_out @ u * values, v @ back_in
+    even = (right.norm(dim=1) / left.norm(dim=0).clamp(min=1e-12)).sqrt()
+    return left * even, values, right / even.clamp(min=1e-12)[:, None]
+
+
+def allot(values: Mapping[str, Tensor], costs: Mapping[str, int], budget: int) -> dict[str, int]:
+    """Directions to keep of each layer, at least one: the most worth for ``budget`` numbers.
+
+    Args:
+        values: falling values s of each layer.
+        costs: numbers that one direction of the layer takes.
+        budget: numbers in all.
+    """
+    ranks = dict.fromkeys(values, 1)
+    left = budget - sum(costs.values())
+    queue = sorted(
+        (-(float(s) ** 2) / costs[name], place, name)
+        for name, all_of in values.items()
+        for place, s in enumerate(all_of)
+    )
+    for _, place, name in queue:
+        if place == 0:
+            continue
+        left -= costs[name]
+        if left < 0:
+            break
+        ranks[name] += 1
+    return ranks
+
+
+class MaskedModel(nn.Module):
+    """BERT's encoder and masked-token head; only masked positions meet the vocabulary.
+
+    Args:
+        config: the architecture; dropout is off in training.
+        state: weights to start from, named as in BertForMaskedLM; a head that is missing starts as the identity.
+        rank: rank of the updates of the encoder's matrices; 0 trains the matrices themselves.
+        embedding_rank: rank of the update of the word vectors, which also score the words.
+        start: weights, named alike, that training starts from instead; updates start as what they add to ``state``,
+            cut down to their ranks.
+        cut: factors for the layers of the encoder, from `MaskedModel.cut`; they have ranks of their own.
+        rows: words whose vectors the update reaches; all where none are given.
+    """
+
+    def __init__(
+        self,
+        config: Any,
+        state: dict[str, Tensor],
+        rank: int,
+        embedding_rank: int,
+        start: dict[str, Tensor] | None = None,
+        cut: dict[str, Tensor] | None = None,
+        rows: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        from transformers import BertForMaskedLM
+
+        config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
+        config._attn_implementation = "eager"  # on short rows faster than the fused kernel
+        full = BertForMaskedLM(config)
+        nn.init.eye_(full.cls.predictions.transform.dense.weight)
+        nn.init.zeros_(full.cls.predictions.bias)
+        full.load_state_dict(state, strict=False)
+        self.bert: Any = full.bert
+        self.transform: Any = full.cls.predictions.transform
+        self.bias = nn.Parameter(full.cls.predictions.bias.detach().clone())
+        if rank:
+            ranks = {name.removesuffix(".lora_A"): len(a) for name, a in (cut or {}).items() if name.endswith("A")}
+            add_updates(self.bert.encoder, ranks or rank)
+        tables = self.bert.embeddings
+        self.words = LowRankEmbedding(tables.word_embeddings, embedding_rank, rows)
+        tables.word_embeddings = self.words
+        tables.position_embeddings.weight.requires_grad_(False)
+        tables.token_type_embeddings.weight.requires_grad_(False)
+        self.config = config
+        if start is not None:
+            self._start(state, start, cut or {})
+
+    @torch.no_grad()
+    def _start(self, state: dict[str, Tensor], start: dict[str, Tensor], cut: dict[str, Tensor]) -> None:
+        """Sets what is trained so that the model equals ``start`` as nearly as the ranks allow."""
+        own = dict(self.named_parameters())
+        for name, value in start.items():
+            here = name.removeprefix("cls.predictions.")
+            stem, _, last = here.rpartition(".")
+            if here == "bert.embeddings.word_embeddings.weight":
+                update, low = value.float() - state[name], f"{stem}."
+                update = update if self.words.rows is None else update[self.words.rows]
+            elif f"{stem}.parametrizations.weight.0.lora_A" in own and last == "weight":
+                update, low = value.float() - state[name], f"{stem}.parametrizations.weight.0."
+            else:
+                if here in own and own[here].requires_grad:
+                    own[here].copy_(value)
+                continue
+            layer = stem.removeprefix("bert.encoder.")
+            if f"{layer}.lora_A" in cut:
+                left, right = cut[f"{layer}.lora_B"], cut[f"{layer}.lora_A"]
+            else:
+                left, right = factors(update, len(own[f"{low}lora_A"]))
+            own[f"{low}lora_B"].copy_(left)
+            own[f"{low}lora_A"].copy_(right)
+
+    def whole(self) -> dict[str, Tensor]:
+        """All weights, updates added, under the names of BertForMaskedLM."""
+        out: dict[str, Tensor] = {"bert.embeddings.word_embeddings.weight": self.words.whole()}
+        for name, child in self.named_modules():
+            stem = f"cls.predictions.{name}" if name.startswith("transform") else name
+            if isinstance(child, (nn.Linear, nn.LayerNorm)):
+                out[f"{stem}.weight"], out[f"{stem}.bias"] = child.weight, child.bias
+            elif isinstance(child, nn.Embedding):
+                out[f"{stem}.weight"] = child.weight
+        out["cls.predictions.bias"] = self.bias
+        return {name: value.detach().clone() for name, value in out.items()}
+
+    def cut(self, trunk: dict[str, Tensor], rank: int, losses: Iterable[Callable[[], Tensor]]) -> dict[str, Tensor]:
+        """What this free model adds to the encoder's matrices, as factors "<layer>.lora_A" and "<layer>.lora_B".
+
+        Args:
+            trunk: the base weights, named as in BertForMaskedLM.
+            rank: the factors take as many numbers as this rank in every layer would.
+            losses: summed losses of this model that tell which directions matter (`moments`).
+        """
+        layers = linears(self.bert.encoder)
+        seen = moments(layers, losses)
+        parts: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
+        costs: dict[str, int] = {}
+        for name, layer in layers.items():
+            update = layer.weight.detach() - trunk[f"bert.encoder.{name}.weight"]
+            parts[name] = directions(update, seen[name])
+            costs[name] = sum(update.shape)
+        values = {name: part[1] for name, part in parts.items()}
+        ranks = allot(values, costs, rank * sum(costs.values()))
+        out: dict[str, Tensor] = {}
+        for name, (left, _, right) in parts.items():
+            out[f"{name}.lora_B"] = left[:, : ranks[name]].contiguous()
+            out[f"{name}.lora_A"] = right[: ranks[name]].contiguous()
+        return out
+
+    def forward(self, ids: Tensor, mask: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """(rows, length) ids and masked positions to (masked, vocabulary) scores.
+
+        ``allowed`` (length, length) restricts which position sees which.
+        """
+        bias = None
+        if allowed is not None:
+            bias = torch.zeros(allowed.shape, device=ids.device).masked_fill(~allowed, -1e4)[None, None]
+        hidden = self.bert(input_ids=ids, attention_mask=bias).last_hidden_state
+        scores: Tensor = self.words.logits(self.transform(hidden[mask])) + self.bias
+        return scores
+
+    def difference(self) -> dict[str, Tensor]:
+        """Shipped tensors under the names of BertForMaskedLM (`core.checkpoints.difference`)."""
+        out: dict[str, Tensor] = {}
+        for name, value in self.named_parameters():
+            if not value.requires_grad:
+                continue
+            name = name.replace(".parametrizations.weight.0.lora_", ".weight.lora_")
+            name = name.replace("word_embeddings.lora_", "word_embeddings.weight.lora_")
+            if name.startswith("transform."):
+                name = f"cls.predictions.{name}"
+            elif name == "bias":
+                name = "cls.predictions.bias"
+            out[name] = value
+        if self.words.rows is not None:
+            out["bert.embeddings.word_embeddings.weight.lora_rows"] = self.words.rows.to(torch.int32)
+        return out

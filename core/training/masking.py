@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
-from core.objectives import masked as published
-from core.training.batches import Ints
+from core.training.documents import Vocabulary
+from core.training.tokens import Ints
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -77,37 +79,25 @@ def choose(
     return np.asarray(mask, dtype=np.bool_)
 
 
-FATES = published.FATES
-"""BERT's shares of the chosen tokens that become the mask token, and a random one."""
-
-
-def bert(
+def hide(
+    words: Vocabulary,
     ids: Ints,
-    special: Bools,
-    mask: int,
+    weight: Floats,
+    rate: float,
     rng: np.random.Generator,
-    *,
-    rate: float = published.RATE,
-    fates: tuple[float, float] = FATES,
-) -> tuple[Ints, Bools]:
-    """BERT's corruption (Devlin et al., 2019, section 3.1): each token is chosen with probability ``rate``.
+    rare: Bools | None = None,
+) -> dict[str, Tensor]:
+    """Rows (rows, length) with words masked by `choose`, where, and what stood there.
 
-    Of the chosen tokens 80 % become ``mask``, 10 % a random ordinary token (``fates``), the rest stays.
-
-    Args:
-        ids: any shape; token ids.
-        special: (vocabulary,) True for tokens that are neither chosen nor drawn.
-
-    Returns:
-        The damaged ids and where tokens were chosen, both of the shape of ``ids``. A text with an ordinary token
-        has at least one chosen.
+    With ``rare`` (vocabulary,) such words are masked together; ``context`` has those that are left, -1 elsewhere.
     """
-    ordinary = ~special[ids]
-    chosen = ordinary & (rng.random(ids.shape) < rate)
-    if not chosen.any() and ordinary.any():
-        chosen.flat[rng.choice(np.flatnonzero(ordinary))] = True
-    fate = rng.random(ids.shape)
-    drawn = np.flatnonzero(~special)[rng.integers((~special).sum(), size=ids.shape)]
-    damaged = np.where(chosen & (fate < fates[0]), mask, ids)
-    damaged = np.where(chosen & (fate >= 1 - fates[1]), drawn, damaged)
-    return np.asarray(damaged, dtype=np.int64), np.asarray(chosen, dtype=np.bool_)
+    mask = choose(ids, weight, words.continues, words.special, rate, rng, together=rare)
+    batch = {
+        "ids": torch.from_numpy(np.where(mask, words.mask, ids)),
+        "mask": torch.from_numpy(mask),
+        "labels": torch.from_numpy(ids[mask]),
+    }
+    if rare is not None:
+        left = rare[ids] & ~mask & ~words.special[ids]
+        batch["context"] = torch.from_numpy(np.where(left, ids, -1))
+    return batch

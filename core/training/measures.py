@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from core.training import masking
-from core.training.batches import Ints
+from core.training.tokens import Ints
 
 ROOT = Path(__file__).resolve().parents[2]
 CLOZE = {

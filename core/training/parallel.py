@@ -3,27 +3,24 @@
 English sentences are held out by their hash (`core.training.corpus.held_out`). Every French or German sentence that
 translates one of them is then held out too, and a pair is trained on only where neither side is held out. A pair is
 evaluated on where its English side is held out. Sentences that differ in case or punctuation alone count as equal.
+
+Two languages that never met in training are measured on the pairs whose English sentences are all held out (`Bridged`).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from random import Random
 
 from core.training.corpus import held_out, lines, normal
 
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Pairs of one language pair; ``train`` and ``test`` share no sentence on either side."""
-
-    train: list[Pair]
-    test: list[Pair]
+LANGUAGES = {"en": "English", "fr": "French", "de": "German"}
 
 
 def digest(sentence: str) -> bytes:
@@ -57,17 +54,6 @@ class Split:
                 yield english, other
 
 
-def split(files: dict[str, list[Pair]], *, every: int) -> dict[str, Pairs]:
-    """Splits English-first pairs of several language pairs at once, in memory.
-
-    Args:
-        files: language pair ("en-fr") to its (English, other) pairs.
-        every: about one English sentence in ``every`` is held out.
-    """
-    sides = {name: Split(partial(iter, pairs), every) for name, pairs in files.items()}
-    return {name: Pairs(list(side.train()), list(side.test())) for name, side in sides.items()}
-
-
 def references(pairs: Iterable[Pair]) -> dict[str, list[str]]:
     """Groups pairs by source: each source sentence with all of its translations, in order of appearance."""
     grouped: dict[str, list[str]] = {}
@@ -86,6 +72,91 @@ def rows(corpus: Path, name: str) -> Iterator[Pair]:
             yield first, second
 
 
-def read(corpus: Path, name: str) -> list[Pair]:
-    """All of `rows`."""
-    return list(rows(corpus, name))
+def splits(corpus: Path, every: int) -> dict[str, Split]:
+    """The two files of pairs with English, each with its held-out side."""
+    return {name: Split(partial(rows, corpus, name), every) for name in ("en-fr", "en-de")}
+
+
+def unseen(corpus: Path, split: dict[str, Split]) -> Bridged:
+    """The pairs of French and German that are measured on."""
+    return Bridged(split["en-fr"], split["en-de"], partial(rows, corpus, "fr-de"))
+
+
+class Bridged:
+    """Held-out pairs of two languages that only English joins; read anew whenever they are walked through.
+
+    A French and a German sentence are a pair because some English sentence has both as translations: their *bridge*.
+    Such a pair is measured on where every bridge between the two is held out. Then neither sentence was trained on,
+    since translations of held-out sentences are held out with them; and the bridge was not trained on either, in any
+    language pair, since it is its words alone that hold it out.
+
+    Held in memory are digests of the translations of held-out sentences and of their English sides, never the pairs.
+
+    Args:
+        first, second: the splits of (English, first) and (English, second) pairs, made with the same ``every``.
+        pairs: makes an iterator over the (first, second) pairs; called once for each pass.
+    """
+
+    def __init__(self, first: Split, second: Split, pairs: Callable[[], Iterable[Pair]]) -> None:
+        self.pairs = pairs
+        self._held: set[bytes] = set()
+        self._bridges = (self._english(first), self._english(second))
+
+    def _english(self, side: Split) -> dict[bytes, set[bytes]]:
+        """The English sides, held out or not, of every sentence that translates a held-out one."""
+        found: dict[bytes, set[bytes]] = {digest(normal(other)): set() for _, other in side.test()}
+        for english, other in side.pairs():
+            bridges = found.get(digest(normal(other)))
+            if bridges is not None:
+                bridge = digest(normal(english))
+                bridges.add(bridge)
+                if held_out(english, side.every):
+                    self._held.add(bridge)
+        return found
+
+    def test(self) -> Iterator[Pair]:
+        """Pairs joined by held-out English sentences alone."""
+        first, second = self._bridges
+        for pair in self.pairs():
+            bridges = first.get(digest(normal(pair[0])), set()) & second.get(digest(normal(pair[1])), set())
+            if bridges and bridges <= self._held:
+                yield pair
+
+
+def prefix(task: str) -> str:
+    """Text that asks for a task: ``en-fr`` becomes "translate English to French: ", ``repair`` "repair: "."""
+    if task.startswith("repair"):
+        return "repair: "
+    source, target = task.split("-")
+    return f"translate {LANGUAGES[source]} to {LANGUAGES[target]}: "
+
+
+def damaged(text: str, index: int) -> str:
+    """The ``index``-th damage of a text: kind and rate drawn from the index alone.
+
+    The kind is drawn evenly among those of `core.language.damage`, the rate evenly from 0 to twice the kind's default.
+    """
+    from core.language.damage import DEFAULT_RATE, KINDS, damage
+
+    random = Random(index)
+    kind = KINDS[random.randrange(len(KINDS))]
+    rate = min(1.0, random.uniform(0.0, 2.0) * DEFAULT_RATE[kind])
+    return damage(text, kind, rate, index)
+
+
+def examples(task: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """(input without prefix, output) of a task from (English, other) pairs; repair takes the side its name tells.
+
+    Repair shows each text once: of those seen it keeps the digests (`digest`).
+    """
+    if task.startswith("repair"):
+        side = 0 if task.endswith("en") else 1
+        seen: set[bytes] = set()
+        for pair in pairs:
+            key = digest(pair[side])
+            if key not in seen:
+                yield damaged(pair[side], len(seen)), pair[side]
+                seen.add(key)
+    else:
+        for english, other in pairs:
+            yield (english, other) if task.startswith("en-") else (other, english)

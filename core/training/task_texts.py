@@ -11,13 +11,12 @@
 Which words are exchanged is drawn when a text is shown, anew in each epoch, in half of all cases. Two words can change
 places where both are made of letters, differ, and touch neither an apostrophe nor a hyphen.
 
-Texts are tokenised in a stream, kept on the disk and read through memory maps. Held out are whole books, other lines
+Held out are whole books, other lines
 one by one; of a labelled line its text decides, not its label.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,11 +27,9 @@ import numpy as np
 
 from core.errors import AtlasError
 from core.training import batches, corpus
-from core.training.arrays import ArrayWriter
-from core.training.batches import Ints, Ragged, RaggedWriter
-from core.training.documents import AT_ONCE, batched
-from core.training.objectives.pieces import WordPieces
+from core.training.documents import Vocabulary
 from core.training.recipe import Recipe, SourceFile
+from core.training.tokens import Ints, Ragged, encoded, kept
 
 _JOINERS = ("'", "’", "-", "‘", "`")
 
@@ -61,12 +58,6 @@ class Texts:
     def lengths(self) -> Ints:
         """(n,) tokens as the encoder reads them, ``[CLS]`` and ``[SEP]`` included."""
         return self.tokens.lengths + 2
-
-    @classmethod
-    def load(cls, stem: Path) -> Texts:
-        """Maps what `write` wrote; raises FileNotFoundError where it is missing."""
-        numbers = [np.load(stem.with_suffix(f".{name}.npy"), mmap_mode="r") for name in ("answers", "source")]
-        return cls(Ragged.load(stem), *numbers)
 
 
 def sources_of(recipe: Recipe, task: str) -> tuple[SourceFile, ...]:
@@ -106,50 +97,32 @@ def _without_marks(sentences: Iterator[str]) -> Iterator[Text]:
         yield Text(text, answer)
 
 
-def write(folder: Path, recipe: Recipe, task: str, tokenizer: Any, stem: Path, *, held_out: bool) -> None:
-    """Tokenises one side of the split of a task into the files that `Texts.load` maps.
-
-    Texts outside ``shortest`` .. ``longest`` tokens are left out.
-    """
-    form, answers = str(recipe.model["tasks"][task]["form"]), list(recipe.model["tasks"][task]["answers"])
-    every = int(recipe.data["hold_out_every"])
-    shortest, longest = int(recipe.data["shortest"]), int(recipe.data["longest"])
-    sources = sources_of(recipe, task)
-    with (
-        RaggedWriter(stem) as tokens,
-        ArrayWriter(stem.with_suffix(".answers.npy"), np.int64) as answer,
-        ArrayWriter(stem.with_suffix(".source.npy"), np.int64) as origin,
-    ):
-        for number, source in enumerate(sources):
-            texts = read(folder, source, form, answers, every=every, held_out=held_out)
-            for part in batched(texts, AT_ONCE):
-                encoded = tokenizer.encode_batch_fast([text.text for text in part], add_special_tokens=False)
-                kept = [
-                    (made.ids, text.answer)
-                    for made, text in zip(encoded, part, strict=True)
-                    if shortest <= len(made.ids) <= longest
-                ]
-                tokens.extend([ids for ids, _ in kept])
-                answer.add([number for _, number in kept])
-                origin.add([number] * len(kept))
-        corpus.require(tokens.count, "measuring" if held_out else "training", sources)
-
-
 def prepare(recipe: Recipe, task: str, tokenizer: Any, folder: Path, cache: Path, *, held_out: bool) -> Texts:
     """One side of a task's split, from ``cache`` where it was made before.
 
-    Raises `CorpusError` where no text is left.
+    Texts outside ``shortest`` .. ``longest`` tokens are left out. Raises `CorpusError` where no text is left.
     """
     told = recipe.model["tasks"][task]
-    what = (sources_of(recipe, task), recipe.data, told["form"], told["answers"])
-    stem = cache / f"{task}-{hashlib.blake2b(repr(what).encode(), digest_size=6).hexdigest()}"
-    stem = stem / ("test" if held_out else "train")
-    try:
-        return Texts.load(stem)
-    except FileNotFoundError:
-        stem.parent.mkdir(parents=True, exist_ok=True)
-        write(folder, recipe, task, tokenizer, stem, held_out=held_out)
-        return Texts.load(stem)
+    every, shortest, longest = (int(recipe.data[name]) for name in ("hold_out_every", "shortest", "longest"))
+    sources = sources_of(recipe, task)
+
+    def make(place: Path) -> None:
+        rows: list[list[int]] = []
+        marks: list[tuple[int, int]] = []
+        for number, source in enumerate(sources):
+            form, answers = str(told["form"]), list(told["answers"])
+            texts = list(read(folder, source, form, answers, every=every, held_out=held_out))
+            for text, ids in zip(texts, encoded(tokenizer, (t.text for t in texts), special=False), strict=True):
+                if shortest <= len(ids) <= longest:
+                    rows.append(ids)
+                    marks.append((text.answer, number))
+        corpus.require(len(rows), "measuring" if held_out else "training", sources)
+        Ragged.of(rows).save(place / "texts")
+        np.save(place / "marks.npy", np.array(marks))
+
+    place = kept(cache, (task, sources, recipe.data, told["form"], told["answers"], held_out), make)
+    marks = np.load(place / "marks.npy", mmap_mode="r")
+    return Texts(Ragged.load(place / "texts"), marks[:, 0], marks[:, 1])
 
 
 def evenly(texts: Texts, most: int) -> Ints:
@@ -171,7 +144,7 @@ class Rows:
     """
 
     def __init__(self, tokenizer: Any) -> None:
-        self.pieces = WordPieces(tokenizer)
+        self.pieces = Vocabulary(tokenizer)
         vocab: Mapping[str, int] = tokenizer.get_vocab()
         self.pad = vocab["[PAD]"]
         self.letters = np.zeros(len(vocab), dtype=bool)

@@ -34,7 +34,8 @@ from core.training import card, corpus, optimizers, state
 from core.training import recipe as recipes
 from core.training.evaluate import cli_evaluate
 from core.training.files import StorageError, replacing_folder, room_for, write_file
-from core.training.objectives import Objective, build
+from core.training.objective import Objective
+from core.training.objectives import build
 from core.training.recipe import Recipe
 
 STATE = Path(__file__).resolve().parents[2] / "var" / "training"

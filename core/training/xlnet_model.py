@@ -22,6 +22,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
+from core.training import models
+
 UNSEEN = -1e30
 """Added to the score of a key that a query cannot see."""
 MATRICES = ("q", "k", "v", "o", "r")
@@ -31,33 +33,25 @@ def new_xlnet(settings: dict[str, Any], vocabulary: int, **special: int) -> Any:
     """transformers' class with random weights, dropout off; what neither model uses is zero and stays so.
 
     Args:
-        settings: ``width``, ``layers``, ``heads``, ``inner``; ``memory``, tokens that a Transformer-XL remembers. With
-            it the model is one, without it an XLNet.
+        settings: a recipe's ``[model]``; with ``mem_len``, the tokens that it remembers, the model is a Transformer-XL.
         vocabulary: tokens.
         special: ids of special tokens by the configuration's names.
     """
-    from transformers import XLNetConfig, XLNetLMHeadModel
-
-    memory = settings.get("memory")
-    config = XLNetConfig(
+    remembers = "mem_len" in settings
+    made = models.new_model(
+        settings,
+        "CausalLM",
         vocab_size=vocabulary,
-        d_model=settings["width"],
-        n_layer=settings["layers"],
-        n_head=settings["heads"],
-        d_inner=settings["inner"],
-        attn_type="bi" if memory is None else "uni",
-        mem_len=memory,
-        use_mems_train=memory is not None,
-        use_mems_eval=memory is not None,
-        dropout=0.0,
-        summary_last_dropout=0.0,
+        attn_type="uni" if remembers else "bi",
+        mem_len=settings.get("mem_len"),
+        use_mems_train=remembers,
+        use_mems_eval=remembers,
         **special,
     )
-    made = XLNetLMHeadModel(config)
     unused = [
         value for layer in made.transformer.layer for value in (layer.rel_attn.seg_embed, layer.rel_attn.r_s_bias)
     ]
-    if memory is not None:
+    if remembers:
         unused.append(made.transformer.mask_emb)
     for value in unused:
         nn.init.zeros_(value.requires_grad_(False))

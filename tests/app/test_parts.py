@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints, settings
 from core.attention.architectures.disentangled import MOST, guesses_without, parts_of
 from core.language.fill_mask import fill_mask
-from core.training.encoder_model import new_model
+from core.training.objectives.encoder import new_encoder as new_model
 from core.ui.demos.encoder_demos import demos_of
 from tests import tiny
 from tests.app.test_branches import NASTY, opened, shown

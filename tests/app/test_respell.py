@@ -15,16 +15,26 @@ from core.language.noise import noisy
 from core.language.tasks import tasks
 from core.language.translate import prepare, rewrite
 from core.language.types import Decoding
-from core.training.objectives.respell import byte_tokenizer, to_ids
-from core.training.objectives.seq2seq import Seq2SeqModel
-from core.training.shipping import ship_model, ship_tokenizer
+from core.training.models import ship_model
+from core.training.objectives.pairs import EncoderDecoder
+from core.training.objectives.respell import to_ids
+from core.training.tokenizers import T5, ship_tokenizer, single_bytes
 from core.ui.demos.rewrite import rewrite_demo  # reads its own assets when it is imported
 from tests import tiny
 from tests.app.test_branches import NASTY, opened, shown
 from tests.app.test_decoder_demos import CARD
 
 assert rewrite_demo
-SIZES = {"width": 16, "layers": 2, "decoder_layers": 1, "heads": 2, "inner": 24, "activation": "gated-gelu"}
+SIZES = {
+    "type": "t5",
+    "d_model": 16,
+    "num_layers": 2,
+    "num_decoder_layers": 1,
+    "num_heads": 2,
+    "d_kv": 8,
+    "d_ff": 24,
+    "feed_forward_proj": "gated-gelu",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -32,10 +42,10 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tiny ByT5 and a tiny BERT as the only models that are bundled."""
     torch.manual_seed(0)
     folder = tmp_path / "checkpoints" / "atlas-byt5"
-    model = Seq2SeqModel(SIZES, 259)
-    ship_model(model.t5, folder, ("dropout_rate",))
+    model = EncoderDecoder(SIZES, vocab_size=259, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)
+    ship_model(model.full, folder)
     named = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    ship_tokenizer(byte_tokenizer(), folder, 256, **named)
+    ship_tokenizer(single_bytes(tuple(T5.values()), "</s>"), folder, 256, **named)
     card = CARD.format(name="ByT5") + '\n[extra]\nmax_positions = 256\n[extra.tasks]\nrespell = ""\n'
     (folder / "card.toml").write_text(card, encoding="utf-8")
     bert = tiny.tiny_bert(tmp_path / "checkpoints" / "atlas-bert")

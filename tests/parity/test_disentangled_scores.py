@@ -9,7 +9,7 @@ import torch
 from transformers import DebertaV2Config, DebertaV2ForMaskedLM
 
 from core.attention.architectures.disentangled import PARTS, read
-from core.training.disentangled import hasten
+from core.training.objectives.encoder import hasten
 
 
 def library(span: int, shared: bool, **more: Any) -> DebertaV2ForMaskedLM:

@@ -10,7 +10,7 @@ import torch
 
 from core.attention.architectures.disentangled import PARTS, by_distance, position_scores, read, supported
 from core.errors import NoAttentionMatrix
-from core.training.encoder_model import new_model
+from core.training.objectives.encoder import new_encoder as new_model
 
 SHAPE = {
     "type": "deberta-v2",

@@ -10,15 +10,16 @@ import torch
 
 from core.efficiency import hashing, reformer
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+from tests import tiny
 
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    from core.training.objectives.hashed import new_reformer
+    from core.training.objectives.hashed import HashedModel
 
     torch.manual_seed(0)
-    settings = {"layers": ["local", "lsh", "lsh"], "width": 16, "heads": 2, "inner": 32, "chunk": 8, "buckets": 4}
-    made = new_reformer(settings | {"hashes": 2, "axial": [8, 8]}).eval()
+    more = {"attn_layers": ["local", "lsh", "lsh"], "num_hashes": 2}
+    made = HashedModel(tiny.REFORMER | tiny.sized((8, 8), 8, 4) | more).full.eval()
     made.config.hash_seed = reformer.SEED
     for layer in made.reformer.encoder.layers[1:]:
         layer.attention.self_attention.hash_seed = reformer.SEED

@@ -22,7 +22,7 @@ from core.tokenizers.lost import Lost, lost
 from core.tokenizers.samples import SAMPLES
 from core.tokenizers.share import counted, shares
 from core.tokenizers.text import MOST, whole
-from core.training import plain_bpe
+from core.training import tokenizers as plain_bpe
 
 HERE = {one.slug: one for one in known()}
 FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"
@@ -102,7 +102,7 @@ def test_plain_bpe_is_as_large_as_the_encoders_vocabulary_and_its_card_says_what
 
 def test_its_joins_are_learnt_by_count_and_end_at_words() -> None:
     """Of “ab ab abc”, ab</w> has two and ab before c one: a b</w> is joined first, then a b, then ab c</w>."""
-    tokenizer = plain_bpe.train(lambda: ["ab ab abc"], 20)
+    tokenizer = plain_bpe.plain_bpe(lambda: ["ab ab abc"], 20)
     merges = json.loads(tokenizer.to_str())["model"]["merges"]
     assert [tuple(pair) for pair in merges] == [("a", "b</w>"), ("a", "b"), ("ab", "c</w>")]
     assert tokenizer.encode("abc ab").tokens == ["abc</w>", "ab</w>"]

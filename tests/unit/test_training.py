@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from core.training import batches, corpus, masking, optimizers, parallel, recipe
-from core.training.objectives import tasks
+from core.training.tokens import Ragged
 
 
 def test_schedule_warms_up_holds_and_ends_at_zero() -> None:
@@ -61,11 +62,11 @@ def test_no_sentence_is_on_both_sides_of_the_pairs() -> None:
     free = [f"S{i}" for i in range(1000) if not corpus.held_out(f"S{i}", 10)][:3]
     french = [(held, "Un."), (held, "Deux."), (free[0], "un"), (free[1], "Trois.")]
     german = [(held, "Eins."), (free[0], "Zwei."), (free[2], "Eins !")]
-    found = parallel.split({"en-fr": french, "en-de": german}, every=10)
-    assert found["en-fr"].test == french[:2]
-    assert found["en-fr"].train == [(free[1], "Trois.")]  # "un" translates a held-out sentence too
-    assert found["en-de"].test == german[:1]
-    assert found["en-de"].train == [(free[0], "Zwei.")]
+    one, other = (parallel.Split(partial(iter, pairs), 10) for pairs in (french, german))
+    assert list(one.test()) == french[:2]
+    assert list(one.train()) == [(free[1], "Trois.")]  # "un" translates a held-out sentence too
+    assert list(other.test()) == german[:1]
+    assert list(other.train()) == [(free[0], "Zwei.")]
 
 
 def test_references_are_grouped_by_source() -> None:
@@ -74,24 +75,11 @@ def test_references_are_grouped_by_source() -> None:
 
 
 def test_ragged_rows_come_back_padded_and_cut(tmp_path: Path) -> None:
-    packed = batches.Ragged.of([[1, 2, 3], [], [4]])
+    packed = Ragged.of([[1, 2, 3], [], [4]])
     packed.save(tmp_path / "rows")
-    loaded = batches.Ragged.load(tmp_path / "rows")
+    loaded = Ragged.load(tmp_path / "rows")
     assert loaded.lengths.tolist() == [3, 0, 1]
     assert loaded.rows(np.array([2, 0]), 2, 9).tolist() == [[4, 9], [1, 2]]
-
-
-def test_rows_can_be_written_piece_by_piece_and_a_failed_writer_leaves_nothing(tmp_path: Path) -> None:
-    with batches.RaggedWriter(tmp_path / "rows") as out:
-        out.add([7, 8, 9], [1, 2])
-        out.add([], [0])
-        out.add([5], [1])
-    loaded = batches.Ragged.load(tmp_path / "rows")
-    assert loaded.flat.tolist() == [7, 8, 9, 5]
-    assert loaded.offsets.tolist() == [0, 1, 3, 3, 4]
-    with pytest.raises(OverflowError), batches.RaggedWriter(tmp_path / "other") as out:
-        out.add([70_000], [1])  # an id that sixteen bits do not hold
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.offsets", "rows.tokens"]
 
 
 def test_draw_repeats_whole_passes_and_samples_the_rest() -> None:
@@ -123,7 +111,7 @@ def test_a_band_of_frequencies_is_masked_most() -> None:
 
 
 def test_rows_count_the_tokens_that_are_wanted() -> None:
-    rows = batches.Ragged.of([[1, 2, 2], [], [3], [2, 1]])
+    rows = Ragged.of([[1, 2, 2], [], [3], [2, 1]])
     assert rows.count(np.array([False, False, True, True])).tolist() == [2, 0, 1, 1]
 
 
@@ -169,19 +157,19 @@ def test_weight_decides_which_word_is_masked() -> None:
 
 
 def test_tasks_have_prefixes_and_pairs() -> None:
-    assert tasks.prefix("fr-en") == "translate French to English: "
-    assert tasks.prefix("repair-de") == tasks.prefix("repair") == "repair: "
+    assert parallel.prefix("fr-en") == "translate French to English: "
+    assert parallel.prefix("repair-de") == parallel.prefix("repair") == "repair: "
     pairs = [("Hello.", "Bonjour."), ("Hello.", "Salut.")]
-    assert list(tasks.examples("en-fr", pairs)) == pairs
-    assert list(tasks.examples("fr-en", pairs)) == [("Bonjour.", "Hello."), ("Salut.", "Hello.")]
-    assert [clean for _, clean in tasks.examples("repair-en", pairs)] == ["Hello."]
-    assert [clean for _, clean in tasks.examples("repair-fr", pairs)] == ["Bonjour.", "Salut."]
+    assert list(parallel.examples("en-fr", pairs)) == pairs
+    assert list(parallel.examples("fr-en", pairs)) == [("Bonjour.", "Hello."), ("Salut.", "Hello.")]
+    assert [clean for _, clean in parallel.examples("repair-en", pairs)] == ["Hello."]
+    assert [clean for _, clean in parallel.examples("repair-fr", pairs)] == ["Bonjour.", "Salut."]
 
 
 def test_damage_is_a_function_of_text_and_index() -> None:
     text = "The quick brown fox jumps over the lazy dog, and nobody minds."
-    first = [tasks.damaged(text, index) for index in range(40)]
-    assert first == [tasks.damaged(text, index) for index in range(40)]
+    first = [parallel.damaged(text, index) for index in range(40)]
+    assert first == [parallel.damaged(text, index) for index in range(40)]
     assert len(set(first)) > 25
 
 

@@ -15,14 +15,13 @@ from safetensors.torch import load_file
 from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.read_adapters import read_adapters
 from core.errors import AtlasError, CheckpointRefused
-from core.training import corpus, task_texts
+from core.training import corpus, models, task_texts, tokens
 from core.training import recipe as recipes
-from core.training.batches import Ragged
 from core.training.corpus import Item
-from core.training.objectives import adapters
 from core.training.objectives.adapters import AdaptersObjective
 from core.training.recipe import SourceFile
 from core.training.task_texts import Rows, Texts
+from core.training.tokens import Ragged
 from core.training.train import Trainer
 from tests import tinyadapters
 
@@ -31,7 +30,7 @@ from tests import tinyadapters
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The tiny encoder in the place of the published one."""
     folder = tinyadapters.trunk(tmp_path / "package")
-    monkeypatch.setattr(adapters, "trunk_folder", lambda _: folder)
+    monkeypatch.setattr(models, "trunk_folder", lambda _: folder)
     return folder
 
 
@@ -121,9 +120,9 @@ def test_the_last_mark_is_taken_away_and_both_kinds_are_as_frequent(tmp_path: Pa
 
 
 def test_streamed_texts_are_those_of_one_list(tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_texts, "AT_ONCE", 16)
+    monkeypatch.setattr(tokens, "AT_ONCE", 16)
     folder = tinyadapters.corpus(tmp_path / "corpus")
-    recipe, tokenizer = tinyadapters.recipe(), adapters.trunk_tokenizer(package)
+    recipe, tokenizer = tinyadapters.recipe(), models.trunk_tokenizer(package)
     for held in (False, True):
         wanted: list[tuple[list[int], int]] = []
         for number, source in enumerate(task_texts.sources_of(recipe, "words")):

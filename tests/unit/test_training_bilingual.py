@@ -16,11 +16,11 @@ from core.errors import InputUnusable, OutOfRange
 from core.language import bilingual
 from core.language.fill_mask import fill_mask
 from core.training import evaluate_languages, parallel
-from core.training.batches import Ragged
 from core.training.corpus import held_out, normal
 from core.training.objectives import build
 from core.training.objectives.bilingual import END, MASK, PAD, TASKS, BilingualModel, Sides, rows
 from core.training.recipe import RecipeError, load
+from core.training.tokens import Ragged
 from core.training.train import Trainer
 from tests import tinypairs
 
@@ -79,7 +79,7 @@ def test_hidden_tokens_are_the_labels() -> None:
 
 
 def test_every_task_is_drawn_as_often_as_the_recipe_says(objective: Any) -> None:
-    index = np.concatenate(objective._epoch(np.random.default_rng(0)))
+    index = np.concatenate(objective.epoch(np.random.default_rng(0)))
     shares = np.bincount(index // len(objective.train), minlength=3) / len(objective.train)
     assert shares == pytest.approx([1.0, 0.5, 0.5], abs=0.15)  # what does not fill half a batch waits
     batch = objective.batch(0)

@@ -17,8 +17,16 @@ from core.training import corpus, evaluate, evaluate_codes
 from core.training import recipe as recipes
 from core.training.objectives import build
 from core.training.objectives.causal import CausalModel
-from core.training.objectives.codes import CodesObjective, at_lines, code_token, texts
-from core.training.passages import bits_per_byte, passages, right_codes, spread
+from core.training.objectives.codes import (
+    CodesObjective,
+    at_lines,
+    bits_per_byte,
+    code_token,
+    passages,
+    right_codes,
+    spread,
+    texts,
+)
 from core.training.recipe import Recipe, SourceFile
 from core.training.train import Trainer
 from tests import tiny as tiny_models
@@ -38,8 +46,8 @@ WIDTH = 64
 
 def tiny() -> Recipe:
     found = recipes.load("atlas-ctrl")
-    model = {key: SMALL.get(key, value) for key, value in found.model.items()} | {"positions": WIDTH}
-    data = found.data | {"vocabulary": 300, "hold_out_every": 5}
+    model = found.model | SMALL["ctrl"] | {"n_positions": WIDTH}
+    data = found.data | {"vocabulary": 300, "hold_out_every": 5, "window": WIDTH}
     return dataclasses.replace(found, model=model, data=data, sources=SOURCES, step_tokens=256, tokens=0)
 
 
@@ -88,7 +96,7 @@ def test_batches_are_a_function_of_the_seed(objective: CodesObjective, folder: P
 
 
 def test_an_epoch_passes_over_the_sources_as_often_as_the_recipe_says(objective: CodesObjective) -> None:
-    index = np.concatenate(objective._epoch(np.random.default_rng(0)))
+    index = np.concatenate(objective.epoch(np.random.default_rng(0)))
     for number, (source, text) in enumerate(zip(SOURCES, objective.train, strict=True)):
         windows = int((index[:, 0] == number).sum())
         assert windows == pytest.approx(source.passes * len(text.flat) / WIDTH, abs=5)  # 4 rows are left over at most

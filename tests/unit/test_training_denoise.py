@@ -12,23 +12,28 @@ import torch
 
 from core.language.denoise import CORRUPTIONS
 from core.training import recipe as recipes
-from core.training.batches import Ragged
 from core.training.documents import Documents
-from core.training.encoder_decoder import shifted, tokens
 from core.training.objectives import build
 from core.training.objectives.denoise import BEGIN, END, MASK, PAD, rows
+from core.training.objectives.pairs import shifted, shown
 from core.training.recipe import SourceFile
+from core.training.tokens import Ragged
 from core.training.train import Trainer
 from tests import tinycorpus
 
 SOURCES = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=2))
 
 
+def halves(d_model: int, **sizes: int) -> dict[str, int]:
+    """An encoder and a decoder of these sizes."""
+    return {"d_model": d_model} | {f"{half}_{k}": v for half in ("encoder", "decoder") for k, v in sizes.items()}
+
+
 @pytest.fixture(scope="module")
 def objective(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tinycorpus.write(tmp_path_factory.mktemp("corpus"))
     found = recipes.load("atlas-bart")
-    model = found.model | {"width": 16, "layers": 1, "heads": 2, "inner": 32}
+    model = found.model | halves(d_model=16, layers=1, attention_heads=2, ffn_dim=32)
     data = found.data | {"vocabulary": 320, "width": 48, "hold_out_every": 10}
     recipe = dataclasses.replace(
         found,
@@ -53,7 +58,7 @@ def test_a_turned_text_and_its_target_by_hand() -> None:
     assert made["real"].tolist() == [[1] * 7, [1, 1, 1, 1, 0, 0, 0]]
     assert made["labels"].tolist() == [[7, 8, 9, 10, 11, END], [12, 13, END, -100, -100, -100]]
     assert made["given"].tolist() == [[END, 7, 8, 9, 10, 11], [END, 12, 13, END, PAD, PAD]]
-    assert tokens(made) == 11 + 9
+    assert shown(made) == 11 + 9
 
 
 def test_every_corruption_is_drawn_but_none_that_changes_nothing() -> None:
@@ -78,12 +83,12 @@ def test_a_damaged_text_is_cut_to_the_positions() -> None:
 
 
 def test_a_short_target_ends_in_what_is_ignored() -> None:
-    made = shifted(np.array([[5, 6]]), np.array([[7, -100]]), pad=0, start=9)
+    made = shifted(Ragged.of([[5, 6]]), Ragged.of([[7]]), pad=0, start=9)
     assert {name: value.tolist() for name, value in made.items()} == {
         "ids": [[5, 6]],
         "real": [[1, 1]],
-        "given": [[9, 7]],
-        "labels": [[7, -100]],
+        "given": [[9]],
+        "labels": [[7]],
     }
 
 

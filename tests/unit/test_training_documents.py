@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.training import documents, masking
-from core.training.documents import Documents
-from core.training.pairs import NO_LABEL, Pairs
-from core.training.recipe import SourceFile
+from core.objectives import masked
+from core.training import documents
+from core.training.documents import NO_LABEL, Documents, Pairs
+from core.training.recipe import Recipe, SourceFile
 from tests import tinycorpus
 
 
@@ -23,7 +23,8 @@ SOURCES = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", gr
 
 
 def prepared(corpus: Path) -> tuple[object, Documents, Documents]:
-    return documents.prepare(corpus, SOURCES, corpus / "kept", every=10, vocabulary=200, width=32)
+    data = {"hold_out_every": 10, "vocabulary": 200, "width": 32}
+    return documents.prepare(Recipe("toy", "encoder", 7, 1.0, 64, SOURCES, data=data), corpus, corpus / "kept")
 
 
 def test_chunks_cover_every_sentence_once_and_stay_within_a_document(corpus: Path) -> None:
@@ -99,7 +100,7 @@ def test_berts_damage_has_its_published_shares() -> None:
     special = np.array([True] * 5 + [False] * 995)
     ids = np.random.default_rng(1).integers(5, 1000, size=200_000)
     ids[::10] = 2
-    damaged, chosen = masking.bert(ids, special, 4, np.random.default_rng(0))
+    damaged, chosen = masked.damage(ids, special, 4, np.random.default_rng(0))
     assert not chosen[::10].any()
     assert chosen.mean() == pytest.approx(0.15 * 0.9, abs=0.003)
     masks, same = (damaged == 4)[chosen], (damaged == ids)[chosen]
@@ -112,6 +113,6 @@ def test_berts_damage_has_its_published_shares() -> None:
 def test_a_short_text_has_at_least_one_chosen_token() -> None:
     special = np.array([True, True, True, False, False])
     for seed in range(30):
-        _, chosen = masking.bert(np.array([0, 3, 1]), special, 2, np.random.default_rng(seed))
+        _, chosen = masked.damage(np.array([0, 3, 1]), special, 2, np.random.default_rng(seed))
         assert chosen.tolist() == [False, True, False]
-    assert not masking.bert(np.array([0, 1]), special, 2, np.random.default_rng(0))[1].any()
+    assert not masked.damage(np.array([0, 1]), special, 2, np.random.default_rng(0))[1].any()

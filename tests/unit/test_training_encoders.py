@@ -13,10 +13,10 @@ from safetensors.torch import load_file
 from torch.nn import functional
 
 from core.training import recipe as recipes
-from core.training.encoder_model import EncoderModel, new_model
-from core.training.examples import Examples
-from core.training.objectives import build, distil, electra
-from core.training.objectives.encoder import EncoderObjective, masked_tokens
+from core.training.documents import Examples
+from core.training.objectives import build, electra, encoder
+from core.training.objectives.encoder import EncoderModel, EncoderObjective, masked_tokens
+from core.training.objectives.encoder import new_encoder as new_model
 from core.training.recipe import Recipe, SourceFile
 from core.training.train import Trainer
 from tests import tinycorpus
@@ -89,9 +89,9 @@ def test_only_chosen_places_meet_the_vocabulary_and_say_the_same(folder: Path) -
 
 def test_static_masks_belong_to_the_text_and_dynamic_ones_do_not(folder: Path) -> None:
     bert, roberta = made("atlas-bert", folder), made("atlas-roberta", folder)
-    index = bert._epochs[0][:4]
+    index = bert.epochs[0][:4]
     for objective, same in ((bert, True), (roberta, False)):
-        objective._epochs = [index, index]
+        objective.epochs = [index, index]
         first, second = objective.batch(0), objective.batch(1)
         assert torch.equal(first["ids"], second["ids"]) is same
     assert bert.train.pairs.asked.any()
@@ -182,7 +182,7 @@ def test_the_student_starts_as_every_second_layer_of_its_teacher() -> None:
         for name, value in module.named_parameters(recurse=False):
             if value.ndim == 1:
                 torch.nn.init.normal_(value, 1.0 if "LayerNorm" in type(module).__name__ and name == "weight" else 0.0)
-    distil.every_second_layer(student, teacher)
+    encoder.every_second_layer(student, teacher)
     ids = torch.arange(5, 15)[None]
     with torch.no_grad():
         first = teacher.bert(input_ids=ids, output_hidden_states=True).hidden_states[1]
@@ -227,8 +227,8 @@ def test_divergence_by_hand() -> None:
     teacher = torch.tensor([[0.5, 0.25, 0.25]]).log()
     scores = 2.0 * torch.tensor([[0.25, 0.25, 0.5]]).log()  # at temperature 2 these are the probabilities themselves
     expected = 0.5 * math.log(0.5 / 0.25) + 0.25 * math.log(0.25 / 0.5)
-    assert float(distil.divergence(teacher, scores)) == pytest.approx(expected, rel=1e-5)
-    assert float(distil.divergence(teacher, 2.0 * teacher)) == pytest.approx(0.0, abs=1e-6)
+    assert float(encoder.divergence(teacher, scores)) == pytest.approx(expected, rel=1e-5)
+    assert float(encoder.divergence(teacher, 2.0 * teacher)) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_held_out_chunks_are_all_measured_with_the_same_damage(folder: Path) -> None:

@@ -13,22 +13,15 @@ from torch.nn import functional
 
 from core.training import optimizers
 from core.training import recipe as recipes
+from core.training.corpus import held_out
 from core.training.objectives import build
-from core.training.objectives.hashed import HashedModel, byte_tokenizer, in_bytes
+from core.training.objectives.hashed import PAD, HashedModel, in_bytes
 from core.training.recipe import Recipe, SourceFile
+from core.training.tokenizers import END, single_bytes
 from core.training.train import Trainer
-from tests import tinycorpus
+from tests import tiny, tinycorpus
 
-SMALL: dict[str, Any] = {
-    "layers": ["local", "lsh"],
-    "width": 16,
-    "heads": 2,
-    "inner": 32,
-    "chunk": 8,
-    "buckets": 4,
-    "hashes": 2,
-    "axial": [8, 8],
-}
+SMALL: dict[str, Any] = tiny.REFORMER | tiny.sized((8, 8), 8, 4) | {"num_hashes": 2}
 
 
 def tiny_recipe() -> Recipe:
@@ -58,7 +51,7 @@ def model_of() -> HashedModel:
 
 
 def test_a_byte_is_a_token() -> None:
-    tokenizer = byte_tokenizer()
+    tokenizer = single_bytes((PAD, END))
     assert tokenizer.get_vocab_size() == 258
     assert tokenizer.encode("Aé\n").ids == [2 + 65, 2 + 0xC3, 2 + 0xA9, 2 + 10] == in_bytes("Aé\n")
     assert tokenizer.decode(in_bytes("naïve 12\t€")) == "naïve 12\t€"
@@ -148,8 +141,8 @@ def test_a_step_follows_from_its_number_alone(folder: Path, tmp_path: Path) -> N
 def test_books_end_to_end_and_whole_books_held_out(folder: Path) -> None:
     objective = objective_of(folder)
     text = (folder / "stories.txt").read_text(encoding="utf-8")
-    held = next((folder / "states").rglob("held-out-books.txt")).read_text(encoding="utf-8").splitlines()
     books = {book.split("\n", 1)[0]: book.split("\n", 1)[1] for book in text.split("=== ")[1:]}
+    held = [name for name in books if held_out(name, 25)]
     assert 0 < len(held) < len(books)
     for stream, inside in ((objective.train, False), (objective.test, True)):
         whole = [token for name, lines in books.items() if (name in held) == inside for token in [1, *in_bytes(lines)]]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from core.checkpoints.bundled import both_halves
 from core.checkpoints.difference import apply
-from core.training.batches import Ragged
-from core.training.encoder_model import new_model
-from core.training.objectives.joined import LEARNT, JoinedModel, JoinedObjective, join, rows
+from core.training.objectives.encoder import new_encoder as new_model
+from core.training.objectives.pairs import LEARNED, JoinedModel, JoinedObjective, join, shifted
+from core.training.tokens import Ragged
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ def base() -> Any:
 def batch() -> dict[str, torch.Tensor]:
     inputs = Ragged.of([[2, 7, 8, 9, 3], [2, 10, 3]])
     outputs = Ragged.of([[11, 12, 3], [13, 3]])
-    return rows(inputs, outputs, np.array([0, 1]))
+    return shifted(inputs, outputs, pad=0, start=2)
 
 
 def test_rows_are_shifted_and_padded() -> None:
@@ -53,7 +52,7 @@ def test_both_halves_are_the_base_and_only_the_decoders_layers_learn(base: Any) 
         if name in ours:
             assert torch.equal(ours[name], value), name
     learning = {name for name, p in model.full.named_parameters() if p.requires_grad}
-    assert learning == {name for name, _ in model.full.named_parameters() if name.startswith(LEARNT)}
+    assert learning == {name for name, _ in model.full.named_parameters() if name.startswith(LEARNED)}
     assert any("crossattention" in name for name in learning)
     assert not [
         n for n in ours if n not in both_halves(state) and "crossattention" not in n and "position_ids" not in n
@@ -81,7 +80,7 @@ def test_base_and_difference_make_the_joined_model(base: Any, tmp_path: Any) -> 
 
     objective = JoinedObjective.__new__(JoinedObjective)
     objective.model = JoinedModel(join(base)).eval()
-    objective.tokenizer = tiny.wordpiece_tokenizer()
+    objective.full_tokenizer = tiny.wordpiece_tokenizer()
     objective.export(tmp_path)
     state = apply(both_halves(base.state_dict()), load_file(tmp_path / "difference.safetensors"))
     loaded = AutoModelForSeq2SeqLM.from_config(EncoderDecoderConfig.from_pretrained(tmp_path))

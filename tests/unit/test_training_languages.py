@@ -15,13 +15,14 @@ from core.language import pivot, tasks, translate
 from core.training import measures, parallel
 from core.training import recipe as recipes
 from core.training.corpus import held_out, normal
-from core.training.encoder_decoder import IGNORE, shifted
 from core.training.evaluate_languages import translate as translate_all
+from core.training.losses import IGNORE
 from core.training.objectives import build
-from core.training.objectives.many import END, LANGUAGES, PAD, encode, new_model, pair_of, splits, token, unseen
+from core.training.objectives.pairs import EncoderDecoder, shifted, token
+from core.training.parallel import LANGUAGES, Bridged, splits, unseen
 from core.training.recipe import RecipeError
+from core.training.tokens import Ragged
 from core.training.train import Trainer
-from core.training.zeroshot import Bridged
 from tests import tinypairs
 
 
@@ -51,17 +52,13 @@ def test_the_layout_by_hand(objective: Any) -> None:
     en, fr, de = (tokenizer.token_to_id(token(language)) for language in LANGUAGES)
     assert [tokenizer.token_to_id(name) for name in ("<s>", "<pad>", "</s>", "<unk>")] == [0, 1, 2, 3]
     the, saw = (tokenizer.encode(word, add_special_tokens=False).ids for word in ("the cat", "seé"))
-    given, wanted = encode(tokenizer, "en-fr", [("the cat", "seé"), ("the cat the cat", "seé seé")])
+    made = objective.both(tokenizer, "en-fr", [("the cat", "seé"), ("the cat the cat", "seé seé")])
+    given, wanted = map(list, zip(*made, strict=True))
     assert given == [[en, *the, 2], [en, *the, *the, 2]]
     assert wanted == [[fr, *saw, 2], [fr, *saw, *saw, 2]]
-    assert encode(tokenizer, "de-en", [("seé", "the cat")]) == ([[de, *saw, 2]], [[en, *the, 2]])
+    assert list(objective.both(tokenizer, "de-en", [("seé", "the cat")])) == [([de, *saw, 2], [en, *the, 2])]
     a, b = len(the), len(saw)
-    batch = shifted(
-        torch.tensor([[*given[0], *[1] * a], given[1]]).numpy(),
-        torch.tensor([[*wanted[0], *[IGNORE] * b], wanted[1]]).numpy(),
-        PAD,
-        END,
-    )
+    batch = shifted(Ragged.of(given), Ragged.of(wanted), objective.pad, objective.start)
     assert batch["real"].tolist() == [[1] * (a + 2) + [0] * a, [1] * (2 * a + 2)]
     assert batch["given"].tolist() == [[2, fr, *saw, 2, *[1] * (b - 1)], [2, fr, *saw, *saw]]
 
@@ -81,7 +78,7 @@ def test_two_languages_without_english_never_meet(folder: Path, objective: Any) 
     assert trained == {(en, fr), (fr, en), (en, de), (de, en)}
     for task in ("fr-de", "de-fr", "en-es", "en", "en-en"):
         with pytest.raises(RecipeError):
-            pair_of(task)
+            objective.file_of(task, "")
     split = splits(folder, 5)
     seen = {normal(text) for side in split.values() for pair in side.train() for text in pair}
     measured = list(unseen(folder, split).test())
@@ -182,7 +179,7 @@ def test_through_english_is_two_translations(shipped: Checkpoint) -> None:
 def test_the_recipes_model_fits_into_its_megabytes() -> None:
     recipe = recipes.load("atlas-m2m-100")
     with torch.device("meta"):
-        model = new_model(recipe.model, recipe.data["vocabulary"])
+        model = EncoderDecoder(recipe.model, vocab_size=recipe.data["vocabulary"])
     assert 2 * sum(parameter.numel() for parameter in model.parameters()) < 12_000_000
 
 

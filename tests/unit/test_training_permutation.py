@@ -13,7 +13,8 @@ from torch.nn import functional
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import orders
-from core.training import evaluate_xlnet, optimizers, permutations, xlnet_model
+from core.objectives.permutation import last
+from core.training import evaluate_xlnet, optimizers, xlnet_model
 from core.training import recipe as recipes
 from core.training.objectives import build
 from core.training.objectives.permutation import PermutationModel, PermutationObjective, found_tokens
@@ -21,7 +22,7 @@ from core.training.recipe import Recipe, SourceFile
 from core.training.train import Trainer
 from tests import tinycorpus
 
-SMALL = {"width": 24, "layers": 2, "heads": 3, "inner": 48}
+SMALL = {"type": "xlnet", "d_model": 24, "n_layer": 2, "n_head": 3, "d_inner": 48}
 SOURCES = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=2))
 
 
@@ -153,14 +154,13 @@ def test_scores_depend_on_distances_alone_and_know_left_from_right() -> None:
 
 
 def test_the_last_of_a_random_order() -> None:
-    special = np.arange(60) < 5
-    ids = np.array([2, *range(10, 22), 3])
-    draws = [permutations.last(ids, special, 1 / 6, np.random.default_rng(n)) for n in range(200)]
+    places = np.arange(1, 13)
+    draws = [last(places, 6, np.random.default_rng(n)) for n in range(200)]
     assert {len(found) for found in draws} == {2}  # a sixth of twelve
     assert {int(place) for found in draws for place in found} == set(range(1, 13))
-    assert sorted(permutations.last(ids, special, 1.0, np.random.default_rng(0))) == list(range(1, 13))
-    assert len(permutations.last(np.array([2, 9, 3]), special, 1 / 6, np.random.default_rng(0))) == 1
-    assert len(permutations.last(np.array([2, 3]), special, 1 / 6, np.random.default_rng(0))) == 0
+    assert sorted(last(places, 1.0, np.random.default_rng(0))) == list(range(1, 13))
+    assert len(last(places[:1], 6, np.random.default_rng(0))) == 1
+    assert len(last(places[:0], 6, np.random.default_rng(0))) == 0
 
 
 def test_rows_hide_nothing_in_the_text_and_name_their_targets(objective: PermutationObjective) -> None:
@@ -181,7 +181,7 @@ def test_rows_hide_nothing_in_the_text_and_name_their_targets(objective: Permuta
 
 
 def test_wide_steps_find_more(objective: PermutationObjective) -> None:
-    index = objective._epochs[0]
+    index = objective.epochs[0]
     draws = [[np.random.default_rng(n) for n in range(len(index))] for _ in range(2)]
     few, many = (objective.train.rows(index, d, wide)["labels"] for d, wide in zip(draws, (False, True), strict=True))
     assert len(many) > 1.5 * len(few)

@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from core.training import recipe as recipes
-from core.training.encoder_decoder import IGNORE
+from core.training.losses import IGNORE
 from core.training.objectives import build
-from core.training.objectives.respell import byte_tokenizer, rows, to_ids, to_text
+from core.training.objectives.respell import rows, to_ids, to_text
 from core.training.recipe import SourceFile
+from core.training.tokenizers import T5, single_bytes
 from core.training.train import Trainer
 from tests import tinycorpus
 
@@ -25,7 +26,14 @@ STRANGE = ("The cat sat.", "café — Straße", "日本 🦉", "  two  spaces ",
 def objective(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tinycorpus.write(tmp_path_factory.mktemp("corpus"))
     found = recipes.load("atlas-byt5")
-    model = found.model | {"width": 16, "layers": 2, "decoder_layers": 1, "heads": 2, "inner": 24}
+    model = found.model | {
+        "d_model": 16,
+        "num_layers": 2,
+        "num_decoder_layers": 1,
+        "num_heads": 2,
+        "d_kv": 8,
+        "d_ff": 24,
+    }
     sources = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt"))
     data = found.data | {"hold_out_every": 10}
     recipe = dataclasses.replace(
@@ -44,7 +52,7 @@ def objective(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_the_numbers_of_the_bytes_are_those_of_the_published_tokeniser(text: str) -> None:
     from transformers import ByT5Tokenizer
 
-    ours, theirs = byte_tokenizer(), ByT5Tokenizer()
+    ours, theirs = single_bytes(tuple(T5.values()), "</s>"), ByT5Tokenizer()
     ids = ours.encode(text).ids
     assert ids == to_ids(text) == theirs(text)["input_ids"]
     assert ours.decode(ids) == to_text(ids) == text
@@ -53,7 +61,7 @@ def test_the_numbers_of_the_bytes_are_those_of_the_published_tokeniser(text: str
 
 def test_half_a_character_and_wrong_bytes_are_no_exception() -> None:
     owl = to_ids("🦉")
-    tokenizer = byte_tokenizer()
+    tokenizer = single_bytes(tuple(T5.values()), "</s>")
     assert tokenizer.decode(owl[:2]).strip("\ufffd") == ""
     assert tokenizer.decode([0xFF + 3, *to_ids("a")]) == "\ufffda"
 
@@ -61,7 +69,7 @@ def test_half_a_character_and_wrong_bytes_are_no_exception() -> None:
 def test_rows_by_hand() -> None:
     made = rows([("ab", "é"), ("a", "abc")])
     assert made["ids"].tolist() == [[100, 101, 1], [100, 1, 0]]
-    assert made["mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
+    assert made["real"].tolist() == [[1, 1, 1], [1, 1, 0]]
     assert made["labels"].tolist() == [[0xC3 + 3, 0xA9 + 3, 1, IGNORE], [100, 101, 102, 1]]
 
 
@@ -88,7 +96,7 @@ def test_a_batch_is_a_function_of_its_number_and_draws_anew(objective: Any) -> N
 
 def test_the_loss_is_the_librarys(objective: Any) -> None:
     batch = objective.batch(0)
-    expected = objective.model.t5(input_ids=batch["ids"], attention_mask=batch["mask"], labels=batch["labels"]).loss
+    expected = objective.model.full(input_ids=batch["ids"], attention_mask=batch["real"], labels=batch["labels"]).loss
     torch.testing.assert_close(objective.loss(batch), expected)
     assert objective.size(batch) == int((batch["ids"] != 0).sum()) + int((batch["labels"] != IGNORE).sum())
 
@@ -110,7 +118,7 @@ def test_it_learns_and_ships_what_it_learnt(objective: Any, tmp_path: Path) -> N
     assert (config.num_layers, config.num_decoder_layers, config.feed_forward_proj) == (2, 1, "gated-gelu")
     batch = objective.batch(0)
     with torch.no_grad():
-        found = loaded(input_ids=batch["ids"], attention_mask=batch["mask"], labels=batch["labels"]).loss
+        found = loaded(input_ids=batch["ids"], attention_mask=batch["real"], labels=batch["labels"]).loss
         assert float(found) == pytest.approx(float(objective.loss(batch)), rel=0.02)  # shipped in float16
 
 
@@ -143,10 +151,10 @@ def test_held_out_sentences_are_short_and_not_trained_on(objective: Any, tmp_pat
 
 
 def test_heads_begin_beside_their_byte(objective: Any) -> None:
+    from core.training.objectives.pairs import EncoderDecoder
     from core.training.objectives.respell import NEAR, look_near
-    from core.training.objectives.seq2seq import Seq2SeqModel
 
-    t5 = Seq2SeqModel(objective.recipe.model | {"width": 20, "heads": 5}, 259).t5
+    t5 = EncoderDecoder(objective.recipe.model | {"d_model": 20, "num_heads": 5}, vocab_size=259).full
     look_near(t5)
     found = {}
     for name, half in (("encoder", t5.encoder), ("decoder", t5.decoder)):

@@ -15,19 +15,19 @@ from torch.nn import functional
 from core.training import recipe as recipes
 from core.training import xlnet_model
 from core.training.objectives import build
-from core.training.objectives.segments import SegmentModel, SegmentsObjective
+from core.training.objectives.causal import SegmentModel, SegmentsObjective
 from core.training.recipe import Recipe, RecipeError, SourceFile
 from core.training.train import Trainer
 from tests import tinycorpus
 
-SMALL = {"width": 24, "layers": 2, "heads": 3, "inner": 48, "segment": 8, "memory": 24, "positions": 32}
+SMALL = {"type": "xlnet", "d_model": 24, "n_layer": 2, "n_head": 3, "d_inner": 48, "mem_len": 24}
 
 
-def tiny(**model: int) -> Recipe:
+def tiny(segment: int = 8) -> Recipe:
     found = recipes.load("atlas-transformer-xl")
-    data = found.data | {"vocabulary": 300, "hold_out_every": 5}
+    data = found.data | {"vocabulary": 300, "hold_out_every": 5, "window": 32, "segment": segment}
     sources = (SourceFile("stories.txt"),)
-    return dataclasses.replace(found, sources=sources, model=SMALL | model, data=data, step_tokens=256, tokens=0)
+    return dataclasses.replace(found, sources=sources, model=SMALL, data=data, step_tokens=256, tokens=0)
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +41,9 @@ def objective(folder: Path) -> SegmentsObjective:
     return made
 
 
-def random_model(**more: int) -> SegmentModel:
+def random_model(segment: int = 8, **more: int) -> SegmentModel:
     torch.manual_seed(0)
-    made = SegmentModel(SMALL | more, 60, 0).eval()
+    made = SegmentModel(SMALL | more, 60, 0, segment).eval()
     for name, parameter in made.named_parameters():
         if parameter.requires_grad and parameter.ndim > 1:
             torch.nn.init.normal_(parameter, std=0.3 if "embedding" not in name else 1.0)
@@ -56,19 +56,19 @@ IDS = torch.randint(1, 60, (2, 32), generator=torch.Generator().manual_seed(1))
 def test_segments_with_full_memory_equal_one_pass() -> None:
     model = random_model()
     with torch.no_grad():
-        whole, _ = xlnet_model.content(model.gpt, IDS)
+        whole, _ = xlnet_model.content(model.full, IDS)
         torch.testing.assert_close(model(IDS), whole, atol=1e-5, rtol=1e-4)
         uneven = random_model(segment=5)  # 5, 5, ..., 2: the length of a segment does not matter
         torch.testing.assert_close(uneven(IDS[:, :24]), whole[:, :24], atol=1e-5, rtol=1e-4)
 
 
 def test_a_short_memory_loses_what_lies_further_back_than_it_reaches() -> None:
-    full, short = random_model(), random_model(memory=4)
+    full, short = random_model(), random_model(mem_len=4)
     changed = IDS.clone()
     changed[:, 0] = 59
     with torch.no_grad():
         moved = [(m(changed) - m(IDS)).abs().amax((0, 2)) > 1e-6 for m in (full, short)]
-        one = random_model(memory=4, layers=1)
+        one = random_model(mem_len=4, n_layer=1)
         moved.append((one(changed) - one(IDS)).abs().amax((0, 2)) > 1e-6)
     assert moved[0].all()
     # the first layer mixes token 0 into the last 4 states of its segment, which the second layer remembers: once
@@ -100,22 +100,22 @@ def test_without_memory_every_segment_is_a_text_of_its_own() -> None:
 
 
 def test_the_library_reads_segments_the_same() -> None:
-    model = random_model(memory=12)
-    library = xlnet_model.whole(model.gpt).eval()
+    model = random_model(mem_len=12)
+    library = xlnet_model.whole(model.full).eval()
     memory, found = None, []
     with torch.no_grad():
         for part in IDS.split(8, dim=1):
             out = library(part, mems=memory)
             memory = out.mems
             found.append(out.logits)
-        torch.testing.assert_close(model.gpt.lm_loss(model(IDS)), torch.cat(found, 1), atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(model.full.lm_loss(model(IDS)), torch.cat(found, 1), atol=1e-4, rtol=1e-4)
     assert memory[0].shape == (12, 2, 24)
 
 
 def test_the_memory_takes_no_slope() -> None:
     model = random_model()
-    embedded = torch.nn.Parameter(model.gpt.transformer.word_embedding.weight.detach().clone())
-    model.gpt.transformer.word_embedding.weight = embedded
+    embedded = torch.nn.Parameter(model.full.transformer.word_embedding.weight.detach().clone())
+    model.full.transformer.word_embedding.weight = embedded
     ids = torch.arange(1, 17)[None]  # every word once, in two segments
     # Weighed: the plain sum of normalised states is always 0, and its slope is rounding.
     weights = torch.randn(24, generator=torch.Generator().manual_seed(0))
@@ -130,7 +130,7 @@ def test_the_next_token_is_the_label(objective: SegmentsObjective) -> None:
     assert torch.equal(batch["ids"][:, 1:], batch["labels"][:, :-1])
     assert batch["ids"].shape == (8, 32)
     with torch.no_grad():
-        scores = objective.model.gpt.lm_loss(objective.model(batch["ids"]))
+        scores = objective.model.full.lm_loss(objective.model(batch["ids"]))
         by_segment = [
             functional.cross_entropy(s.flatten(0, 1), y.flatten())
             for s, y in zip(scores.split(8, dim=1), batch["labels"].split(8, dim=1), strict=True)
@@ -140,11 +140,9 @@ def test_the_next_token_is_the_label(objective: SegmentsObjective) -> None:
 
 def test_the_windows_are_those_of_gpt_2(folder: Path, objective: SegmentsObjective) -> None:
     found = recipes.load("atlas-gpt-2")
-    assert (found.sources, found.data) == (
-        recipes.load("atlas-transformer-xl").sources,
-        recipes.load("atlas-transformer-xl").data,
-    )
-    model = {"layers": 1, "width": 24, "heads": 3, "positions": 32}
+    own = recipes.load("atlas-transformer-xl")
+    assert (found.sources, found.data | {"segment": 64}) == (own.sources, own.data)
+    model = {"type": "gpt2", "n_layer": 1, "n_embd": 24, "n_head": 3, "n_positions": 32}
     other = dataclasses.replace(tiny(), kind="causal-lm", model=model)
     gpt: Any = build(other, folder, folder / "states" / "gpt" / "data")
     assert torch.equal(gpt.batch(1)["ids"], objective.batch(1)["ids"])
@@ -186,7 +184,7 @@ def test_learns_and_ships_what_it_learnt(folder: Path, tmp_path: Path) -> None:
     assert (config.attn_type, config.mem_len, config.use_mems_eval, config.clamp_len) == ("uni", 24, True, -1)
     ids = objective.batch(0)["ids"]
     with torch.no_grad():
-        expected = objective.model.gpt.lm_loss(objective.model.eval()(ids))
+        expected = objective.model.full.lm_loss(objective.model.eval()(ids))
         torch.testing.assert_close(loaded.eval()(ids).logits, expected, atol=0.05, rtol=0.03)  # shipped in float16
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
     assert tokenizer("The cat sat.")["input_ids"] == objective.tokenizer.encode("The cat sat.").ids
@@ -199,7 +197,7 @@ def test_windows_have_to_be_segments(folder: Path) -> None:
 
 def test_the_size_is_what_the_card_states() -> None:
     recipe = recipes.load("atlas-transformer-xl")
-    model = SegmentModel(recipe.model, int(recipe.data["vocabulary"]), 0)
+    model = SegmentModel(recipe.model, int(recipe.data["vocabulary"]), 0, 64)
     count = sum(p.numel() for p in model.parameters())
     assert f"{count / 1e6:.1f} million parameters" in recipe.card["summary"]
     assert 2 * count <= 6_600_000

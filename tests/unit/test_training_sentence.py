@@ -16,10 +16,9 @@ from transformers import BertConfig, BertForMaskedLM, BertModel
 from core.checkpoints.difference import apply
 from core.checkpoints.sentence_head import READER, SentenceBert, SentenceHead
 from core.errors import AtlasError
-from core.training.masked_model import MaskedModel
-from core.training.objectives import sentence
-from core.training.objectives import trunk as trunks
-from core.training.objectives.sentence import SentenceModel, SentenceObjective, linear_map
+from core.training import models
+from core.training.lowrank import MaskedModel
+from core.training.objectives.masked import SentenceModel, SentenceObjective, linear_map
 
 MASK = 4
 State = dict[str, Tensor]
@@ -100,18 +99,18 @@ def test_what_is_shipped_is_the_model_that_was_trained(
     model, _, trunk, whole = tiny
     stage = tmp_path / "first" / "out"
     stage.mkdir(parents=True)
-    save_file(whole, stage / trunks.DIFFERENCE)  # every tensor whole is a difference, too
+    save_file(whole, stage / models.DIFFERENCE)  # every tensor whole is a difference, too
     objective: Any = object.__new__(SentenceObjective)
     objective.model, objective.stages, objective.folder = model, tmp_path, None
     objective.recipe = SimpleNamespace(model={"start": "first"})
     objective.pieces = SimpleNamespace(mask=MASK)
-    monkeypatch.setattr(sentence, "ship_with_tokenizer", lambda made, trunk, folder: made.save_pretrained(folder))
+    monkeypatch.setattr(models, "ship_trunk", lambda made, trunk, folder: made.save_pretrained(folder))
     objective.export(tmp_path / "out")
 
     shipped = BertConfig.from_pretrained(tmp_path / "out")
     assert shipped.sentence_head
     theirs = SentenceBert(shipped).eval()
-    state = apply(trunk, load_file(tmp_path / "out" / trunks.DIFFERENCE))
+    state = apply(trunk, load_file(tmp_path / "out" / models.DIFFERENCE))
     report = theirs.load_state_dict(state | {name.replace("bert.", READER, 1): v for name, v in trunk.items()}, False)
     assert not report.unexpected_keys
     theirs.tie_weights()
@@ -122,4 +121,4 @@ def test_what_is_shipped_is_the_model_that_was_trained(
 
 def test_a_stage_that_was_not_trained_is_named(tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match="no-such-stage"):
-        trunks.difference_file("no-such-stage", tmp_path)
+        models.finished("no-such-stage", tmp_path, models.DIFFERENCE)

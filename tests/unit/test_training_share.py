@@ -4,8 +4,9 @@ import pytest
 import torch
 from transformers import BertConfig, BertForPreTraining
 
-from core.training.encoder_model import new_model
-from core.training.share import factorise, share
+from core.training.objectives.encoder import factorize as factorise
+from core.training.objectives.encoder import new_encoder as new_model
+from core.training.objectives.encoder import share
 
 
 def test_factors_of_a_table_worked_out_by_hand() -> None:

@@ -17,17 +17,17 @@ from transformers import BertConfig, BertForMaskedLM, BertModel
 
 from core.checkpoints.difference import apply
 from core.checkpoints.spec import Measure
-from core.training import batches, card, curvature, measures, optimizers
+from core.training import batches, card, lowrank, masking, measures, optimizers
+from core.training.documents import Vocabulary
 from core.training.losses import linear_cross_entropy
-from core.training.lowrank import LowRankEmbedding, add_updates, factors, linears
-from core.training.masked_model import MaskedModel
-from core.training.nearness import Nearness, together
-from core.training.objectives.causal import END, CausalModel, byte_lengths, train_tokenizer
+from core.training.lowrank import LowRankEmbedding, MaskedModel, add_updates, factors, linears
+from core.training.objectives.causal import CausalModel, window_starts
 from core.training.objectives.long import TiledPositions, allowed_pairs, waves
-from core.training.objectives.masked import MaskedObjective, WordPieces, unlikelihood
-from core.training.objectives.seq2seq import Seq2SeqModel
-from core.training.objectives.windows import window_starts
+from core.training.objectives.masked import MaskedObjective, Nearness, together, unlikelihood
+from core.training.objectives.pairs import EncoderDecoder, shifted
 from core.training.recipe import Recipe
+from core.training.tokenizers import END, byte_bpe, byte_lengths
+from core.training.tokens import Ragged
 from core.training.train import Trainer
 from tests.runs import Line, toy
 
@@ -152,20 +152,20 @@ def test_updates_of_full_rank_go_on_where_a_free_stage_stopped(rows: list[int] |
 def test_directions_of_no_curvature_are_cut_first() -> None:
     update = torch.diag(torch.tensor([1.0, 2.0, 3.0]))
     inputs = torch.diag(torch.tensor([100.0, 1.0, 0.0]))  # the third input is always zero
-    left, values, right = curvature.directions(update, (inputs, torch.eye(3)))
+    left, values, right = lowrank.directions(update, (inputs, torch.eye(3)))
     torch.testing.assert_close(left @ right, update, atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(left.norm(dim=0), right.norm(dim=1), atol=1e-4, rtol=1e-4)
     assert values.tolist() == sorted(values.tolist(), reverse=True)
     torch.testing.assert_close(left[:, :1] @ right[:1], torch.diag(torch.tensor([1.0, 0.0, 0.0])), atol=1e-4, rtol=1e-4)
     # the same where the third output does not matter to the loss
-    left, _, right = curvature.directions(update, (torch.eye(3), inputs))
+    left, _, right = lowrank.directions(update, (torch.eye(3), inputs))
     torch.testing.assert_close(left[:, :1] @ right[:1], torch.diag(torch.tensor([1.0, 0.0, 0.0])), atol=1e-4, rtol=1e-4)
 
 
 def test_moments_are_sums_of_squares_of_inputs_and_slopes() -> None:
     layer = nn.Linear(2, 1, bias=False)
     x = torch.tensor([[[1.0, 2.0], [0.0, 3.0]]])
-    found = curvature.moments({"layer": layer}, [lambda: (layer(x) * torch.tensor([2.0, 5.0])[:, None]).sum()] * 2)
+    found = lowrank.moments({"layer": layer}, [lambda: (layer(x) * torch.tensor([2.0, 5.0])[:, None]).sum()] * 2)
     inputs, slopes = found["layer"]
     assert inputs.tolist() == [[2.0, 4.0], [4.0, 26.0]]  # twice [1 2]ᵀ[1 2] + [0 3]ᵀ[0 3]
     assert slopes.tolist() == [[58.0]]  # twice 4 + 25
@@ -174,9 +174,9 @@ def test_moments_are_sums_of_squares_of_inputs_and_slopes() -> None:
 
 def test_ranks_go_where_a_number_saves_most() -> None:
     values = {"big": torch.tensor([5.0, 4.0, 0.1]), "small": torch.tensor([3.0, 0.2]), "flat": torch.tensor([0.1, 0.1])}
-    assert curvature.allot(values, {"big": 4, "small": 1, "flat": 1}, 10) == {"big": 2, "small": 1, "flat": 1}
-    assert curvature.allot(values, {"big": 4, "small": 1, "flat": 1}, 6) == {"big": 1, "small": 1, "flat": 1}
-    assert curvature.allot(values, {"big": 4, "small": 1, "flat": 1}, 100) == {"big": 3, "small": 2, "flat": 2}
+    assert lowrank.allot(values, {"big": 4, "small": 1, "flat": 1}, 10) == {"big": 2, "small": 1, "flat": 1}
+    assert lowrank.allot(values, {"big": 4, "small": 1, "flat": 1}, 6) == {"big": 1, "small": 1, "flat": 1}
+    assert lowrank.allot(values, {"big": 4, "small": 1, "flat": 1}, 100) == {"big": 3, "small": 2, "flat": 2}
 
 
 def test_a_cut_of_every_direction_changes_nothing_and_a_smaller_one_keeps_its_budget() -> None:
@@ -277,10 +277,10 @@ def test_unlikelihood_is_the_cost_of_what_should_not_be_guessed() -> None:
 
 def test_what_is_left_of_the_rare_words_is_the_context() -> None:
     names = ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", "the", "cat", "dog", "##s"]
-    pieces = WordPieces(SimpleNamespace(get_vocab=lambda: {name: index for index, name in enumerate(names)}))
+    pieces = Vocabulary(SimpleNamespace(get_vocab=lambda: {name: index for index, name in enumerate(names)}))
     rare = np.arange(len(names)) != 5
     ids = [0, 5, 6, 7, 8, 1]
-    batch = pieces.hide(np.array([ids]), np.ones(len(names)), 0.3, np.random.default_rng(3), rare)
+    batch = masking.hide(pieces, np.array([ids]), np.ones(len(names)), 0.3, np.random.default_rng(3), rare)
     hidden = batch["mask"][0]
     assert hidden[1:5].any()
     assert not hidden[1:5].all()
@@ -333,16 +333,19 @@ def test_cross_entropy_and_its_slopes_are_torchs(autocast: bool) -> None:
 
 def test_training_scores_are_those_of_the_library() -> None:
     torch.manual_seed(2)
-    seq = Seq2SeqModel({"width": 16, "heads": 2, "inner": 24, "layers": 2}, 40).eval()
-    ids, labels = torch.randint(2, 40, (3, 7)), torch.randint(2, 40, (3, 5))
-    mask = torch.ones_like(ids)
-    mask[0, 4:] = 0
-    labels[1, 3:] = -100
-    theirs = seq.t5(input_ids=ids, attention_mask=mask, labels=labels)
-    torch.testing.assert_close(seq.t5.lm_head(seq(ids, mask, labels)), theirs.logits)
-    causal = CausalModel({"width": 16, "heads": 2, "layers": 1, "positions": 8}, 40, 0).eval()
+    settings = {"type": "t5", "d_model": 16, "num_heads": 2, "d_kv": 8, "d_ff": 24, "num_layers": 2}
+    seq = EncoderDecoder(settings, vocab_size=40, decoder_start_token_id=0).eval()
+    left, right = (
+        Ragged.of([torch.randint(2, 40, (n,)).tolist() for n in lengths]) for lengths in ((4, 7, 7), (5, 3, 5))
+    )
+    batch = shifted(left, right, 0, 0)
+    theirs = seq.full(input_ids=batch["ids"], attention_mask=batch["real"], labels=batch["labels"])
+    torch.testing.assert_close(seq.full.lm_head(seq(batch["ids"], batch["real"], batch["given"])), theirs.logits)
+    torch.testing.assert_close(seq.loss(batch), theirs.loss)
+    gpt = {"type": "gpt2", "n_embd": 16, "n_head": 2, "n_layer": 1, "n_positions": 8}
+    causal = CausalModel(gpt, 40, 0).eval()
     row = torch.randint(0, 40, (2, 8))
-    torch.testing.assert_close(causal.gpt.lm_head(causal(row)), causal.gpt(input_ids=row).logits)
+    torch.testing.assert_close(causal.full.lm_head(causal(row)), causal.full(input_ids=row).logits)
 
 
 @pytest.mark.parametrize("rows", [None, [1, 3, 4]], ids=["all words", "some words"])
@@ -368,7 +371,7 @@ def test_windows_share_no_input() -> None:
 
 
 def test_bytes_of_tokens_are_bytes_of_text() -> None:
-    tokenizer = train_tokenizer(["the cat sat on the mat, naïve café"] * 5, 300)
+    tokenizer = byte_bpe(["the cat sat on the mat, naïve café"] * 5, 300)
     text = "A café: the cat “sat”.\n"
     ids = tokenizer.encode(f"{END}{text}").ids
     assert byte_lengths(tokenizer)[ids].sum() == len(text.encode())

@@ -13,11 +13,11 @@ from safetensors.torch import load_file
 
 from core.checkpoints.difference import apply, long_names
 from core.training import recipe as recipes
-from core.training.batches import Ragged
-from core.training.encoder_model import new_model
 from core.training.objectives import build
+from core.training.objectives.encoder import new_encoder as new_model
 from core.training.objectives.window import LongModel, grown, stretches, tiled
 from core.training.recipe import Recipe, SourceFile
+from core.training.tokens import Ragged
 from core.training.train import Trainer
 from tests import tiny, tinycorpus
 

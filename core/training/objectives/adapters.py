@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.checkpoints.adapters import ARCHITECTURE, AdapterBert
-from core.training import batches, task_texts
-from core.training.batches import Epochs, Ints
-from core.training.objectives.trunk import trunk_folder, trunk_state, trunk_tokenizer
-from core.training.recipe import Recipe
+from core.training import batches, models, task_texts
+from core.training.batches import Epochs
+from core.training.objective import Batch, Objective
 from core.training.task_texts import Rows, Texts
+from core.training.tokens import Ints
 
 MEASURED = 160
 """Held-out texts of each task that a run is measured on."""
@@ -43,7 +44,7 @@ def encoder(folder: Path) -> Any:
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
     config._attn_implementation = "eager"  # on short rows faster than the fused kernel
     trunk = BertModel(config, add_pooling_layer=False)
-    trunk.load_state_dict({name.removeprefix("bert."): value for name, value in trunk_state(folder).items()})
+    trunk.load_state_dict({name.removeprefix("bert."): value for name, value in models.trunk_state(folder).items()})
     return trunk
 
 
@@ -64,48 +65,44 @@ class Tuned(nn.Module):
         return found
 
 
-class AdaptersObjective:
+class AdaptersObjective(Objective):
     """A batch of every task in each step; texts of about equal length together."""
 
-    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
-        self.recipe = recipe
-        self.folder = trunk_folder(str(recipe.model["package"]))
-        tokenizer = trunk_tokenizer(self.folder)
-        self.rows = Rows(tokenizer)
+    def read(self) -> None:
+        recipe = self.recipe
+        self.folder = models.trunk_folder(str(recipe.model["package"]))
+        self.tokenizer = models.trunk_tokenizer(self.folder)
+        self.rows = Rows(self.tokenizer)
         self.tasks: dict[str, dict[str, Any]] = recipe.model["tasks"]
+        self.train, self.test = (
+            {
+                task: task_texts.prepare(recipe, task, self.tokenizer, self.corpus, self.cache, held_out=held_out)
+                for task in self.tasks
+            }
+            for held_out in (False, True)
+        )
+        self._by_task = {task: Epochs(recipe.seed, partial(self._plan, task)) for task in self.tasks}
 
-        def side(task: str, *, held_out: bool) -> Texts:
-            return task_texts.prepare(recipe, task, tokenizer, corpus_folder, cache, held_out=held_out)
-
-        self.train = {task: side(task, held_out=False) for task in self.tasks}
-        self.test = {task: side(task, held_out=True) for task in self.tasks}
-        self._lengths = {task: batches.round_up(texts.lengths) for task, texts in self.train.items()}
-        torch.manual_seed(recipe.seed)
+    def new_model(self) -> Any:
         answers = {task: len(told["answers"]) for task, told in self.tasks.items()}
-        self.tuned = recipe.model.get("tune") == "all"
+        self.tuned = self.recipe.model.get("tune") == "all"
         trunk = encoder(self.folder)
-        size = int(recipe.model["size"])
-        self.model: Any = Tuned(trunk, answers) if self.tuned else AdapterBert(trunk, answers, size)
-        self._epochs = {task: Epochs(recipe.seed, self._planner(task)) for task in self.tasks}
+        return Tuned(trunk, answers) if self.tuned else AdapterBert(trunk, answers, int(self.recipe.model["size"]))
 
-    def _planner(self, task: str) -> Any:
+    def _plan(self, task: str, rng: np.random.Generator) -> list[Ints]:
         passes = [source.passes for source in task_texts.sources_of(self.recipe, task)]
         shares = {name: float(told.get("share", 1.0)) for name, told in self.tasks.items()}
         most = int(self.recipe.step_tokens * shares[task] / sum(shares.values()))
+        items = batches.mix(self.train[task].source, passes, rng)
+        length = batches.round_up(self.train[task].lengths)[items]
+        return batches.plan(items, length, length, most, rng)
 
-        def epoch(rng: np.random.Generator) -> list[Ints]:
-            items = batches.mix(np.asarray(self.train[task].source), passes, rng)
-            length = self._lengths[task][items]
-            return batches.plan(items, length, length, most, rng)
-
-        return epoch
-
-    def batch(self, step: int) -> dict[str, Tensor]:
+    def batch(self, step: int) -> Batch:
         """Tensors named ``<task>.<name>``."""
         found: dict[str, Tensor] = {}
         for number, task in enumerate(self.tasks):
             rng = np.random.default_rng([self.recipe.seed, 1, step, number])
-            index = self._epochs[task][step]
+            index = self._by_task[task][step]
             rows = self.rows.batch(self.train[task], index, str(self.tasks[task]["form"]), repeat(rng))
             found |= {f"{task}.{name}": torch.from_numpy(value) for name, value in rows.items()}
         return found
@@ -118,23 +115,22 @@ class AdaptersObjective:
         adapted = self.model.answer(inputs, task).logits.float()
         return {"adapters": adapted, "alone": self.model.answer_alone(inputs, task).float()}
 
-    def loss(self, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, batch: Batch) -> Tensor:
         total = []
         for task in self.tasks:
             own = {name: batch[f"{task}.{name}"] for name in _NAMES}
             total += [functional.cross_entropy(s, own["answers"]) for s in self.scores(own, task).values()]
         return torch.stack(total).sum() / len(self.tasks)
 
-    def size(self, batch: dict[str, Tensor]) -> int:
+    def size(self, batch: Batch) -> int:
         return sum(int(batch[f"{task}.attention_mask"].sum()) for task in self.tasks)
 
     def measure(self) -> dict[str, float]:
         """Right answers in percent for each task, on the same held-out texts each time."""
         found: dict[str, float] = {}
         for task, told in self.tasks.items():
-            device = next(self.model.parameters()).device
             right: dict[str, list[bool]] = {}
-            for batch in measured(self.rows, self.test[task], str(told["form"]), MEASURED, device):
+            for batch in measured(self.rows, self.test[task], str(told["form"]), MEASURED, self.device):
                 for name, scores in self.scores(batch, task).items():
                     right.setdefault(name, []).extend((scores.argmax(-1) == batch["answers"]).tolist())
             found |= {f"{task} {_SPOKEN[name]}": 100 * float(np.mean(hits)) for name, hits in right.items()}
@@ -142,15 +138,10 @@ class AdaptersObjective:
 
     def export(self, folder: Path) -> None:
         """Each task in a file of its own, float16; the encoder and its tokeniser stay in their package."""
-        from safetensors.torch import save_file
-
-        folder.mkdir(parents=True, exist_ok=True)
         if self.tuned:
             return
         for task, part in self.model.tasks.items():
-            own = part.named_parameters()
-            state = {name: value.detach().to(torch.float16).contiguous().cpu() for name, value in own}
-            save_file(state, folder / f"{task}.safetensors", metadata={"format": "pt"})
+            models.ship_tensors(dict(part.named_parameters()), folder / f"{task}.safetensors")
         config = copy.deepcopy(self.model.config)
         config.architectures = [ARCHITECTURE]
         config.hidden_dropout_prob = config.attention_probs_dropout_prob = DROPOUT

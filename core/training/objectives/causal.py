@@ -1,15 +1,20 @@
-r"""Next-token prediction (Radford et al., 2019) on whole books, for any of the small decoders.
+r"""Next-token prediction (Radford et al., 2019) on whole books, for any decoder; in segments with a memory.
 
 .. math:: L = -\frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t})
 
-The recipe's ``[model] type`` chooses the architecture (`core.training.decoder_models`).
+A Transformer-XL (Dai et al., 2019, arXiv 1901.02860) reads segments one after the other:
+
+.. math:: h^n_\tau = \mathrm{layer}_n\bigl(q = h^{n-1}_\tau,\ k, v = [\mathrm{sg}(m^{n-1}_\tau) ; h^{n-1}_\tau]\bigr)
+
+with :math:`\tau` the segment, sg no gradient, and the memory :math:`m^{n-1}_\tau` the last states that layer n - 1 gave
+before the segment. A row of a batch is a window of consecutive segments, read from an empty memory, so that a step
+needs nothing of the one before; the windows are those of the other decoders.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,40 +22,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.training import corpus
-from core.training.arrays import ArrayWriter
-from core.training.batches import Epochs, Ints
-from core.training.decoder_models import new_decoder
-from core.training.documents import AT_ONCE, batched
-from core.training.files import write_file
+from core.training import corpus, models, xlnet_model
 from core.training.losses import linear_cross_entropy
-from core.training.objectives.windows import Windows
-from core.training.recipe import Recipe
-from core.training.shipping import ship_model, ship_tokenizer
+from core.training.objective import Batch, Objective
+from core.training.recipe import Recipe, RecipeError, SourceFile
+from core.training.tokenizers import END, GPT, byte_bpe, byte_lengths, ship_tokenizer
+from core.training.tokens import Ints, encoded, kept, saved_tokenizer
 
-END = "<|endoftext|>"
-DROPOUT = ("resid_pdrop", "embd_pdrop", "attn_pdrop")
-
-
-def train_tokenizer(texts: Iterable[str], size: int, special: Sequence[str] = ()) -> Any:
-    """Byte-level byte-pair encoding with ``size`` tokens, among them `END` and further ``special`` ones."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-
-    tokenizer: Any = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size,
-        special_tokens=[END, *special],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    return tokenizer
+NO_LIMIT = 1_000_000
+"""Tokens that the tokenizer takes for the longest text: a Transformer-XL reads on while it is given segments."""
 
 
 def pieces(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Cuts books into short texts that tokenise, one after the other, as the whole would.
+    """Cuts books into short texts that tokenize, one after the other, as the whole would.
 
     A book is `END`, its lines joined by line breaks, and one more. It is cut after a line break between two characters
     that are no spaces: byte-level encoding makes such a break a word of its own, so no token reaches across it.
@@ -73,110 +57,173 @@ def pieces(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield text + "\n"
 
 
-def byte_lengths(tokenizer: Any, special: Sequence[str] = ()) -> Ints:
-    """Bytes of text that each token stands for; 0 for special ones. A byte-level token has one character a byte."""
-    lengths = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
-    for piece, index in tokenizer.get_vocab().items():
-        lengths[index] = 0 if piece == END or piece in special else len(piece)
-    return lengths
+def book_lines(recipe: Recipe, folder: Path, *, held_out: bool) -> Iterator[tuple[str, str]]:
+    """(book, line) of one side of the split; a file without books is one."""
+    for source in recipe.sources:
+        for item in corpus.read(folder, source, every=int(recipe.data["hold_out_every"])):
+            if item.held_out == held_out:
+                yield item.document or source.file, item.text
+
+
+def stream(rows: Iterable[list[int]], least: int, side: str, sources: tuple[SourceFile, ...]) -> Ints:
+    """The ids of all rows end to end, more than ``least`` of them."""
+    found = np.fromiter((token for row in rows for token in row), dtype=np.uint16)
+    corpus.require(max(0, len(found) - least), "training" if side == "train" else "measuring", sources)
+    return found  # type: ignore[return-value]
+
+
+def window_starts(count: int, width: int, rng: np.random.Generator) -> Ints:
+    """Starts of consecutive windows of ``width`` inputs and one more target, from a random offset, in random order."""
+    offset = int(rng.integers(width))
+    return rng.permutation(np.arange(offset, count - width, width, dtype=np.int64))
+
+
+class Windows(Objective):
+    """An objective whose training text is one stream, cut into windows without regard to where texts begin."""
+
+    width: int
+    train: Ints
+    test: Ints
+
+    def epoch(self, rng: np.random.Generator) -> list[Ints]:
+        rows = max(1, self.recipe.step_tokens // self.width)
+        starts = window_starts(len(self.train), self.width, rng)
+        return [starts[at : at + rows] for at in range(0, len(starts) - rows + 1, rows)]
+
+    def batch(self, step: int) -> Batch:
+        return self.windows(self.train, self.epochs[step])
+
+    def windows(self, tokens: Ints, starts: Ints) -> Batch:
+        ids = np.stack([tokens[s : s + self.width + 1] for s in starts]).astype(np.int64)
+        return {"ids": torch.from_numpy(ids[:, :-1]), "labels": torch.from_numpy(ids[:, 1:].copy())}
+
+    def measured(self, most: int, rows: int) -> Iterator[Batch]:
+        """Batches of held-out windows that share no token, about ``most`` of them."""
+        starts = np.arange(0, len(self.test) - self.width, self.width, dtype=np.int64)
+        chosen = starts[:: max(1, len(starts) // most)]
+        for at in range(0, len(chosen), rows):
+            yield self.here(self.windows(self.test, chosen[at : at + rows]))
 
 
 class CausalModel(nn.Module):
-    """A decoder with random weights; saved states know it as ``gpt``, whatever its architecture."""
+    """A decoder with random weights."""
 
     def __init__(self, settings: dict[str, Any], vocabulary: int, end: int) -> None:
         super().__init__()
-        self.gpt: Any = new_decoder(settings, vocabulary, end)
+        given = {"vocab_size": vocabulary, "bos_token_id": end, "eos_token_id": end}
+        self.full: Any = models.new_model(settings, "CausalLM", **given)
 
     def forward(self, ids: Tensor) -> Tensor:
         """(rows, length) ids to (rows, length, width) states that the output layer reads."""
-        hidden: Tensor = self.gpt.base_model(input_ids=ids, use_cache=False).last_hidden_state
+        hidden: Tensor = self.full.base_model(input_ids=ids, use_cache=False).last_hidden_state
         return hidden
 
 
-class NextToken:
+class NextToken(Objective):
     """What objectives that predict the next token share: the model, its loss, and how it is shipped."""
 
-    recipe: Recipe
     width: int
     """Tokens that the model sees at once."""
-    tokenizer: Any
-    model: CausalModel
     special: tuple[str, ...] = ()
     """Special tokens beside `END`."""
 
-    def new_model(self) -> CausalModel:
-        """The model with random weights from the recipe's seed."""
-        torch.manual_seed(self.recipe.seed)
+    def new_model(self) -> nn.Module:
         return CausalModel(self.recipe.model, self.tokenizer.get_vocab_size(), self.tokenizer.token_to_id(END))
 
-    def loss(self, batch: dict[str, Tensor]) -> Tensor:
-        hidden = self.model(batch["ids"]).flatten(0, 1)
-        head = self.model.gpt.get_output_embeddings()
-        return linear_cross_entropy(hidden, head.weight, batch["labels"].flatten(), head.bias)
+    def scored(self, hidden: Tensor, labels: Tensor) -> Tensor:
+        """Mean cross-entropy of the labels, given the states that the output layer reads."""
+        head = self.model.full.get_output_embeddings()
+        return linear_cross_entropy(hidden.flatten(0, 1), head.weight, labels.flatten(), head.bias)
 
-    def size(self, batch: dict[str, Tensor]) -> int:
-        return batch["ids"].numel()
+    def loss(self, batch: Batch) -> Tensor:
+        return self.scored(self.model(batch["ids"]), batch["labels"])
 
     def export(self, folder: Path) -> None:
-        ship_model(self.model.gpt, folder, DROPOUT)
+        models.ship_model(self.model.full, folder)
         more = {"extra_special_tokens": list(self.special)} if self.special else {}
-        ship_tokenizer(self.tokenizer, folder, self.width, bos_token=END, eos_token=END, unk_token=END, **more)
+        ship_tokenizer(self.tokenizer, folder, self.width, **GPT, **more)
 
 
-class CausalObjective(Windows, NextToken):
+class CausalObjective(NextToken, Windows):
     """Windows over the books end to end, books separated by `END`."""
 
-    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
-        self.recipe = recipe
-        self.width = int(recipe.model["positions"])
-        self.tokenizer, self.train, self.test = self._data(corpus_folder, cache)
+    def read(self) -> None:
+        recipe = self.recipe
+        self.width = int(recipe.data["window"])
+
+        def make(place: Path) -> None:
+            seen = (text for _, text in book_lines(recipe, self.corpus, held_out=False))
+            tokenizer = byte_bpe(seen, int(recipe.data["vocabulary"]))
+            tokenizer.save(str(place / "tokenizer.json"))
+            for side in ("train", "test"):
+                rows = encoded(tokenizer, pieces(book_lines(recipe, self.corpus, held_out=side == "test")))
+                np.save(place / f"{side}.npy", stream(rows, self.width, side, recipe.sources))
+
+        place = kept(self.cache, (recipe.sources, recipe.data), make)
+        self.tokenizer = saved_tokenizer(place)
+        self.train, self.test = (np.load(place / f"{side}.npy", mmap_mode="r") for side in ("train", "test"))
         self.bytes = byte_lengths(self.tokenizer)
-        self.model = self.new_model()
-        self._epochs = Epochs(recipe.seed, self._epoch)
-
-    def _data(self, folder: Path, cache: Path) -> tuple[Any, Ints, Ints]:
-        from tokenizers import Tokenizer
-
-        key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
-        stem = cache / key
-        if (stem / "test.npy").is_file():
-            return (
-                Tokenizer.from_file(str(stem / "tokenizer.json")),
-                np.load(stem / "train.npy", mmap_mode="r"),
-                np.load(stem / "test.npy", mmap_mode="r"),
-            )
-        stem.mkdir(parents=True, exist_ok=True)
-        sources, every = self.recipe.sources, int(self.recipe.data["hold_out_every"])
-
-        def side(held_out: bool) -> Iterator[tuple[str, str]]:
-            for source in sources:
-                for item in corpus.read(folder, source, every=every):
-                    if item.held_out == held_out:
-                        yield item.document or source.file, item.text
-
-        tokenizer = train_tokenizer((text for _, text in side(False)), int(self.recipe.data["vocabulary"]))
-        tokenizer.save(str(stem / "tokenizer.json"))
-        books: dict[str, None] = {}  # a set that keeps its order
-        held = ((books.setdefault(book) or book, text) for book, text in side(True))
-        # the test side is named last, when all else is complete
-        with ArrayWriter(stem / "test.npy", np.uint16) as test, ArrayWriter(stem / "train.npy", np.uint16) as train:
-            for writer, texts in ((test, held), (train, side(False))):
-                for part in batched(pieces(texts), AT_ONCE):
-                    writer.add([token for made in tokenizer.encode_batch_fast(part) for token in made.ids])
-            corpus.require(max(0, train.count - self.width), "training", sources)
-            corpus.require(max(0, test.count - self.width), "measuring", sources)
-            write_file(stem / "held-out-books.txt", "\n".join(books) + "\n")
-        return self._data(folder, cache)
 
     def measure(self) -> dict[str, float]:
-        """Bits per byte of held-out books in windows that share no token, up to 150 of them."""
-        starts = np.arange(0, len(self.test) - self.width, self.width, dtype=np.int64)
-        chosen = starts[:: max(1, len(starts) // 150)]
-        nats, size = 0.0, 0
-        device = self.model.gpt.device
-        for at in range(0, len(chosen), 16):
-            batch = {k: v.to(device) for k, v in self._windows(self.test, chosen[at : at + 16]).items()}
+        """Bits per byte of held-out books in about 150 windows."""
+        nats = size = 0.0
+        for batch in self.measured(150, 16):
             nats += float(self.loss(batch)) * batch["labels"].numel()
             size += int(self.bytes[batch["labels"].cpu().numpy()].sum())
         return {"bits per byte": nats / math.log(2) / size}
+
+
+class SegmentModel(nn.Module):
+    """A Transformer-XL that reads ``segment`` tokens at a time."""
+
+    def __init__(self, settings: dict[str, Any], vocabulary: int, end: int, segment: int) -> None:
+        super().__init__()
+        made = xlnet_model.new_xlnet(settings, vocabulary, bos_token_id=end, eos_token_id=end, pad_token_id=end)
+        self.full = xlnet_model.flatten(made)
+        self.segment = segment
+
+    def forward(self, ids: Tensor, remember: bool = True) -> Tensor:
+        """(rows, length) ids to (rows, length, width) states; without ``remember`` every segment begins anew."""
+        memory: list[Tensor] | None = None
+        states: list[Tensor] = []
+        for part in torch.split(ids, self.segment, dim=1):
+            found, kept_states = xlnet_model.content(self.full, part, memory)
+            memory = kept_states if remember else None
+            states.append(found)
+        return torch.cat(states, dim=1)
+
+
+class SegmentsObjective(CausalObjective):
+    """Windows over the books end to end, each read in segments."""
+
+    def read(self) -> None:
+        window, self.segment = (int(self.recipe.data[name]) for name in ("window", "segment"))
+        if window % self.segment or window == self.segment:
+            raise RecipeError(
+                f"The window of {window} in {self.recipe.slug!r} has to be some segments of {self.segment}."
+            )
+        super().read()
+
+    def new_model(self) -> SegmentModel:
+        end = self.tokenizer.token_to_id(END)
+        return SegmentModel(self.recipe.model, self.tokenizer.get_vocab_size(), end, self.segment)
+
+    def export(self, folder: Path) -> None:
+        models.ship_model(xlnet_model.whole(self.model.full), folder)
+        ship_tokenizer(self.tokenizer, folder, NO_LIMIT, **GPT)
+
+    def measure(self) -> dict[str, float]:
+        """Bits per byte of held-out windows: of all segments with the memory, and of all but the first, with the memory
+        and without.
+        """
+        first = self.segment
+        nats, sizes = np.zeros(3), np.zeros(3)
+        for batch in self.measured(150, 16):
+            with_memory, without = (self.model(batch["ids"], remember) for remember in (True, False))
+            read = ((with_memory, 0), (with_memory, first), (without, first))
+            for number, (states, begin) in enumerate(read):
+                labels = batch["labels"][:, begin:]
+                nats[number] += float(self.scored(states[:, begin:], labels)) * labels.numel()
+                sizes[number] += self.bytes[labels.cpu().numpy()].sum()
+        names = ("bits per byte", "later segments, bits per byte", "later segments without memory, bits per byte")
+        return dict(zip(names, (nats / math.log(2) / sizes).tolist(), strict=True))

@@ -5,31 +5,37 @@ r"""Next-token prediction after a control code (CTRL; Keskar et al., 2019).
 Each source of the recipe names its code :math:`c` as its task. Its text is a stream of its own; a window is the code,
 then a run of that stream, so that no window holds text of two sources. Of a line with a tab the part behind it is the
 text: the second side of a pair, the sentence behind its label.
+
+A held-out passage begins where a line begins and has a fixed number of tokens. Its code is right where
+:math:`\arg\max_c p(x \mid c)` is the code of its source; its bits per byte are :math:`-\log_2 p(x \mid c) /
+\text{bytes}` under that code.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor
 
+from core.language.codes import log_probabilities
 from core.training import corpus
-from core.training.batches import Epochs, Ints, Ragged, RaggedWriter
-from core.training.documents import AT_ONCE, batched
-from core.training.objectives.causal import NextToken, byte_lengths, pieces, train_tokenizer
-from core.training.objectives.windows import window_starts
-from core.training.passages import LENGTH, bits_per_byte, passages, right_codes, spread
-from core.training.recipe import Recipe, SourceFile
+from core.training.objective import Batch
+from core.training.objectives.causal import NextToken, pieces, window_starts
+from core.training.recipe import SourceFile
+from core.training.tokenizers import byte_bpe, byte_lengths
+from core.training.tokens import Ints, Ragged, encoded, kept, saved_tokenizer
 
+LENGTH = 40
+"""Tokens of a passage whose code is asked for."""
 MEASURED = 24
 """Held-out passages of each code that a run is measured on."""
+
+T = TypeVar("T")
 
 
 def code_token(label: str) -> str:
@@ -53,56 +59,39 @@ def at_lines(starts: Ints, offsets: Ints, most: int) -> Ints:
 class CodesObjective(NextToken):
     """Windows over the stream of each source, each with its code before it."""
 
-    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
-        self.recipe = recipe
-        self.width = int(recipe.model["positions"])
-        self.labels = tuple(dict.fromkeys(source.task for source in recipe.sources))
+    def read(self) -> None:
+        recipe, sources = self.recipe, self.recipe.sources
+        self.width = int(recipe.data["window"])
+        self.labels = tuple(dict.fromkeys(source.task for source in sources))
         self.special = tuple(code_token(label) for label in self.labels)
-        self.tokenizer, self.train, self.test = self._data(corpus_folder, cache)
-        self.code = np.array([self.tokenizer.token_to_id(code_token(source.task)) for source in recipe.sources])
-        self.bytes = byte_lengths(self.tokenizer, self.special)
-        self.model = self.new_model()
-        self._epochs = Epochs(recipe.seed, self._epoch)
 
-    def _data(self, folder: Path, cache: Path) -> tuple[Any, list[Ragged], list[Ragged]]:
-        """The tokeniser and, for each source, the lines of both sides of the split."""
-        from tokenizers import Tokenizer
+        def lines(source: SourceFile, held_out: bool) -> Iterator[tuple[str, str]]:
+            found = texts(self.corpus, source, every=int(recipe.data["hold_out_every"]))
+            return ((document, text) for document, text, held in found if held == held_out)
 
-        sources = self.recipe.sources
-        stem = cache / hashlib.blake2b(repr((sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
-        if not (stem / "done").is_file():
-            stem.mkdir(parents=True, exist_ok=True)
-            tokenizer = train_tokenizer(self._seen(folder), int(self.recipe.data["vocabulary"]), self.special)
-            tokenizer.save(str(stem / "tokenizer.json"))
+        def seen() -> Iterator[str]:  # of a source that an epoch passes over in part, every few lines
+            for source in sources:
+                own = (text for _, text in lines(source, False))
+                yield from islice(own, 0, None, max(1, round(1 / source.passes)))
+
+        def make(place: Path) -> None:
+            tokenizer = byte_bpe(seen(), int(recipe.data["vocabulary"]), self.special)
+            tokenizer.save(str(place / "tokenizer.json"))
             for number, source in enumerate(sources):
-                for held_out in (False, True):
-                    self._write(folder, source, tokenizer, stem / f"{'test' if held_out else 'train'}-{number}")
-            (stem / "done").touch()
-        train, test = ([Ragged.load(stem / f"{side}-{n}") for n in range(len(sources))] for side in ("train", "test"))
-        return Tokenizer.from_file(str(stem / "tokenizer.json")), train, test
+                for side, least in (("train", self.width), ("test", LENGTH)):
+                    found = Ragged.of(encoded(tokenizer, pieces(lines(source, side == "test"))))
+                    corpus.require(max(0, len(found.flat) - least), f"{side}ing".replace("test", "measur"), [source])
+                    found.save(place / f"{side}-{number}")
 
-    def _seen(self, folder: Path) -> Iterator[str]:
-        """What the tokeniser is trained on: of a source that an epoch passes over in part, every few lines."""
-        for source in self.recipe.sources:
-            lines = (text for _, text, held in self._texts(folder, source) if not held)
-            yield from islice(lines, 0, None, max(1, round(1 / source.passes)))
+        place = kept(self.cache, (sources, recipe.data), make)
+        self.tokenizer = saved_tokenizer(place)
+        self.train, self.test = (
+            [Ragged.load(place / f"{side}-{number}") for number in range(len(sources))] for side in ("train", "test")
+        )
+        self.code = np.array([self.tokenizer.token_to_id(code_token(source.task)) for source in sources])
+        self.bytes = byte_lengths(self.tokenizer, self.special)
 
-    def _texts(self, folder: Path, source: SourceFile) -> Iterator[tuple[str, str, bool]]:
-        return texts(folder, source, every=int(self.recipe.data["hold_out_every"]))
-
-    def _write(self, folder: Path, source: SourceFile, tokenizer: Any, stem: Path) -> None:
-        held_out = stem.name.startswith("test")
-        lines = ((document, text) for document, text, held in self._texts(folder, source) if held == held_out)
-        total = 0
-        with RaggedWriter(stem) as out:
-            for part in batched(pieces(lines), AT_ONCE):
-                rows = [made.ids for made in tokenizer.encode_batch_fast(part)]
-                out.extend(rows)
-                total += sum(map(len, rows))
-            least = LENGTH if held_out else self.width
-            corpus.require(max(0, total - least), "measuring" if held_out else "training", [source])
-
-    def _epoch(self, rng: np.random.Generator) -> list[Ints]:
+    def epoch(self, rng: np.random.Generator) -> list[Ints]:
         """Batches of (source, start), shape (rows, 2); another pass over a source begins at another place."""
         found: list[Ints] = []
         for number, (source, text) in enumerate(zip(self.recipe.sources, self.train, strict=True)):
@@ -115,8 +104,8 @@ class CodesObjective(NextToken):
         rows = max(1, self.recipe.step_tokens // self.width)
         return [index[at : at + rows] for at in range(0, len(index) - rows + 1, rows)]
 
-    def batch(self, step: int) -> dict[str, Tensor]:
-        index = self._epochs[step]
+    def batch(self, step: int) -> Batch:
+        index = self.epochs[step]
         labels = np.stack([self.train[n].flat[s : s + self.width] for n, s in index.tolist()]).astype(np.int64)
         ids = np.concatenate([self.code[index[:, 0], None], labels[:, :-1]], axis=1)
         return {"ids": torch.from_numpy(ids), "labels": torch.from_numpy(labels)}
@@ -125,7 +114,7 @@ class CodesObjective(NextToken):
         """Held-out text: bits per byte under the right code, and passages whose code is found in percent; the mean
         over the codes.
         """
-        model, codes = self.model.gpt, [self.tokenizer.token_to_id(token) for token in self.special]
+        model, codes = self.model.full, [self.tokenizer.token_to_id(token) for token in self.special]
         bits, right = [], []
         for label, code in zip(self.labels, codes, strict=True):
             some = {length: self._passages(label, length) for length in (LENGTH, self.width)}
@@ -139,3 +128,36 @@ class CodesObjective(NextToken):
         sides = zip(self.recipe.sources, self.test, strict=True)
         each = (passages((text.row(i) for i in range(len(text))), length) for s, text in sides if s.task == label)
         return spread(chain.from_iterable(each), MEASURED)
+
+
+def passages(rows: Iterable[Sequence[int]], length: int) -> Iterator[list[int]]:
+    """Runs of ``length`` tokens, each from the beginning of a row; what a run leaves of its last row is left out."""
+    held: list[int] = []
+    for row in rows:
+        held.extend(row)
+        if len(held) >= length:
+            yield held[:length]
+            held = []
+
+
+def spread(items: Iterable[T], most: int) -> list[T]:
+    """At most ``most`` of the items, evenly spread."""
+    kept_items: list[T] = []
+    every = 1
+    for number, item in enumerate(items):
+        if number % every == 0:
+            kept_items.append(item)
+        if len(kept_items) > most:
+            kept_items, every = kept_items[::2], 2 * every
+    return kept_items
+
+
+def right_codes(model: Any, found: Sequence[Sequence[int]], codes: Sequence[int], own: int) -> float:
+    """Percent of the texts whose most probable code is ``own``, one of ``codes``."""
+    best = log_probabilities(model, found, codes).argmax(axis=1)
+    return 100 * float(np.mean(np.asarray(codes)[best] == own))
+
+
+def bits_per_byte(model: Any, found: Sequence[Sequence[int]], code: int, size: int) -> float:
+    """Bits per byte of the texts, ``size`` bytes together, under ``code``."""
+    return -float(log_probabilities(model, found, [code]).sum()) / math.log(2) / size

@@ -22,10 +22,12 @@ from torch.nn import functional
 from core.checkpoints.loading import SHARED
 from core.checkpoints.registry import GENERATOR
 from core.objectives.replaced import WEIGHT
-from core.training.encoder_model import new_model
-from core.training.examples import Examples, Vocabulary
-from core.training.finished import finished
-from core.training.objectives.encoder import EncoderObjective
+from core.training import models
+from core.training.documents import Examples, Vocabulary
+from core.training.objective import Batch
+from core.training.objectives.encoder import EncoderObjective, new_encoder
+
+TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 
 
 class ElectraModel(nn.Module):
@@ -36,10 +38,9 @@ class ElectraModel(nn.Module):
     def __init__(self, full: Any, generator: Any) -> None:
         super().__init__()
         self.full, self.generator = full, generator
-        for name in ("word", "position", "token_type"):
-            shared = getattr(self.full.electra.embeddings, f"{name}_embeddings")
-            setattr(self.generator.electra.embeddings, f"{name}_embeddings", shared)
-        self.generator.generator_lm_head.weight = shared_words(self.full)
+        for name in TABLES:
+            setattr(generator.electra.embeddings, name, getattr(full.electra.embeddings, name))
+        generator.generator_lm_head.weight = full.electra.embeddings.word_embeddings.weight
 
     def guess(self, ids: Tensor, types: Tensor, real: Tensor, chosen: Tensor) -> Tensor:
         """(chosen, vocabulary) scores of the generator."""
@@ -53,12 +54,6 @@ class ElectraModel(nn.Module):
         return scores
 
 
-def shared_words(full: Any) -> nn.Parameter:
-    """The table of word vectors."""
-    weight: nn.Parameter = full.electra.embeddings.word_embeddings.weight
-    return weight
-
-
 def start_from(electra: Any, folder: Path) -> None:
     """Gives an ElectraModel the embeddings and layers of a BERT of its size; the word vectors learn no further.
 
@@ -67,20 +62,15 @@ def start_from(electra: Any, folder: Path) -> None:
     """
     from safetensors.torch import load_file
 
-    trunk = {
-        name.removeprefix("bert."): value.float()
-        for name, value in load_file(folder / "model.safetensors").items()
-        if name.startswith("bert.") and "pooler" not in name
-    }
-    electra.load_state_dict(trunk)
-    for name in ("word", "position", "token_type"):
-        getattr(electra.embeddings, f"{name}_embeddings").requires_grad_(False)
+    state = load_file(folder / models.WHOLE)
+    own = {name: value.float() for name, value in state.items() if name.startswith("bert.") and "pooler" not in name}
+    electra.load_state_dict({name.removeprefix("bert."): value for name, value in own.items()})
+    for name in TABLES:
+        getattr(electra.embeddings, name).requires_grad_(False)
 
 
 class ElectraObjective(EncoderObjective):
     """Single texts, as the masked objective draws them; every chosen token becomes the mask token."""
-
-    model: Any
 
     def new_model(self) -> Any:
         from transformers import ElectraForMaskedLM
@@ -88,13 +78,13 @@ class ElectraObjective(EncoderObjective):
         settings, vocabulary = dict(self.recipe.model), self.tokenizer.get_vocab_size()
         start = settings.pop("start", None)
         smaller = {name: value for name, value in settings.items() if name != "generator"} | settings.pop("generator")
-        full = new_model(settings, vocabulary)
-        model = ElectraModel(full, ElectraForMaskedLM(new_model(smaller, vocabulary).config))
+        full = new_encoder(settings, vocabulary)
+        model = ElectraModel(full, ElectraForMaskedLM(new_encoder(smaller, vocabulary).config))
         if start is not None:
-            start_from(full.electra, finished(str(start), self.stages))
+            start_from(full.electra, models.finished(str(start), self.stages))
         return model
 
-    def loss(self, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, batch: Batch) -> Tensor:
         guess = self.model.guess(batch["ids"], batch["types"], batch["real"], batch["chosen"]).float()
         text, replaced, judged = replace(self.train.words, batch, guess)
         verdict = self.model(text, batch["types"], batch["real"]).float()
@@ -105,24 +95,18 @@ class ElectraObjective(EncoderObjective):
         return replaced_tokens(self.model, self.test)
 
     def export(self, folder: Path) -> None:
-        from safetensors.torch import save_file
-
         super().export(folder)
         small = self.model.generator
         small.config.hidden_dropout_prob = small.config.attention_probs_dropout_prob = 0.1
-        (folder / GENERATOR).mkdir(exist_ok=True)
         small.config.architectures = ["ElectraForMaskedLM"]
         small.config.save_pretrained(folder / GENERATOR)
-        own = {
-            name: value.detach().to(torch.float16).contiguous().cpu()
-            for name, value in small.state_dict().items()
-            if name not in (*SHARED, "generator_lm_head.weight")
-        }
-        save_file(own, folder / GENERATOR / "model.safetensors", metadata={"format": "pt"})
+        shared = (*SHARED, "generator_lm_head.weight")
+        own = {name: value for name, value in small.state_dict().items() if name not in shared}
+        models.ship_tensors(own, folder / GENERATOR / models.WHOLE)
 
 
 def replace(
-    words: Vocabulary, batch: dict[str, Tensor], scores: Tensor, generator: torch.Generator | None = None
+    words: Vocabulary, batch: Batch, scores: Tensor, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The text with the generator's samples, where it differs from the original, and where it is judged.
 

@@ -1,80 +1,133 @@
-"""Pretraining an encoder from nothing: masked tokens, and with pairs the question that binds two segments.
+r"""Pretraining an encoder: masked tokens, and with pairs the question that binds two segments; distillation.
 
-.. math:: L = -\\frac{1}{|M|} \\sum_{i \\in M} \\log p(x_i \\mid \\tilde x) - \\log p(y \\mid \\tilde x)
+.. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x) - \log p(y \mid \tilde x)
 
-with :math:`M` the chosen 15 % of the tokens (`core.training.masking.bert`), :math:`\\tilde x` the damaged text and
-:math:`y` the answer about the pair. Masks are drawn anew whenever a text comes (dynamic; Liu et al., 2019), or belong
-to the text for good (static; Devlin et al., 2019).
+with :math:`M` the chosen 15 % of the tokens (`core.objectives.masked`), :math:`\tilde x` the damaged text and :math:`y`
+the answer about the pair. Masks are drawn anew whenever a text comes (dynamic; Liu et al., 2019), or belong to the text
+for good (static; Devlin et al., 2019).
+
+A student of half the layers learns from its teacher's scores and states (Sanh et al., 2019):
+
+.. math:: L = 5 T^2 \, KL\big(p_T \,\|\, q_T\big) + 2 L_{MLM} + \big(1 - \cos(h, h')\big)
+
+with :math:`p_T, q_T` the distributions of teacher and student at temperature :math:`T = 2` over the chosen places, and
+:math:`h, h'` their last states at every token. It starts as every second layer of the teacher, and has neither segments
+nor pooler.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
+from types import MethodType
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
-from core.training import batches, documents, masking
-from core.training.batches import Epochs, Ints
-from core.training.encoder_model import EncoderModel, new_model
-from core.training.examples import Examples
-from core.training.finished import finished_bert
-from core.training.pairs import NO_LABEL
-from core.training.recipe import Recipe
-from core.training.share import share
-from core.training.shipping import ship_model, ship_tokenizer
-
-DROPOUT = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout")
+from core.attention.architectures.disentangled import position_scores, supported
+from core.errors import AtlasError
+from core.objectives import masked
+from core.objectives.distillation import HARD, SOFT, STATES, TEMPERATURE
+from core.training import documents, models
+from core.training.documents import NO_LABEL, Examples
+from core.training.losses import Hits
+from core.training.objective import Batch, Objective
+from core.training.tokenizers import BERT, ship_tokenizer
 
 
-class EncoderObjective:
+def new_encoder(settings: dict[str, Any], vocabulary: int) -> Any:
+    """transformers' pretraining class of ``settings["type"]`` with random weights; no dropout."""
+    return hasten(models.new_model(settings, "PreTraining", vocab_size=vocabulary, pad_token_id=0))
+
+
+def hasten(model: Any) -> Any:
+    """The model itself; a DeBERTa's position scores are read off as views: its look-up is slow on the way back."""
+    if supported(model):
+        for layer in model.base_model.encoder.layer:
+            own = layer.attention.self
+            own.disentangled_attention_bias = MethodType(_bias, own)
+    return model
+
+
+def _bias(own: Any, query: Tensor, key: Tensor, _: Tensor, table: Tensor, __: int) -> Tensor:
+    """(rows * H, n, n) sum of both position terms, for the library's (rows * H, n, d) queries and keys."""
+    shape = (-1, own.num_attention_heads, *query.shape[1:])
+    to_position, from_position = position_scores(query.view(shape), key.view(shape), own, table)
+    return (to_position + from_position).flatten(0, 1)
+
+
+class EncoderModel(nn.Module):
+    """An encoder with its heads; only chosen positions meet the vocabulary."""
+
+    def __init__(self, full: Any) -> None:
+        super().__init__()
+        self.full = full
+        self._words, self._pair = heads(full)
+        self.typed = getattr(full.config, "type_vocab_size", 0) > 1
+
+    def read(self, ids: Tensor, types: Tensor, real: Tensor) -> Any:
+        """What the encoder returns: ``last_hidden_state`` (rows, length, width), ``pooler_output`` where it has one."""
+        given = {"token_type_ids": types} if self.typed else {}
+        return self.full.base_model(input_ids=ids, attention_mask=real, **given)
+
+    def words(self, hidden: Tensor) -> Tensor:
+        """(n, width) states to (n, vocabulary) scores."""
+        scores: Tensor = self._words(hidden)
+        return scores
+
+    def forward(self, ids: Tensor, types: Tensor, real: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor | None]:
+        """(chosen, vocabulary) scores of words, and (rows, 2) scores of the pair where the model has such a head."""
+        out = self.read(ids, types, real)
+        return self.words(out.last_hidden_state[chosen]), None if self._pair is None else self._pair(out.pooler_output)
+
+
+def heads(full: Any) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor] | None]:
+    """The head for words of a pretraining class, and its head for pairs or None."""
+    kind = full.config.model_type
+    if kind == "bert":
+        return full.cls.predictions, full.cls.seq_relationship
+    if kind == "albert":
+        return full.predictions, full.sop_classifier
+    if kind == "roberta":
+        return full.lm_head, None
+    if kind == "deberta-v2":
+        return full.cls, None
+    if kind == "distilbert":
+        return lambda h: full.vocab_projector(full.vocab_layer_norm(full.activation(full.vocab_transform(h)))), None
+    raise AtlasError(f"No head is known for models of the type {kind!r}.")
+
+
+class EncoderObjective(Objective):
     """Chunks of documents of about equal length a batch."""
 
-    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
-        self.recipe = recipe
-        self.stages = cache.parents[1]
-        data = recipe.data
-        self.tokenizer, train, test = documents.prepare(
-            corpus_folder,
-            recipe.sources,
-            cache.parents[1] / "text",
-            every=int(data["hold_out_every"]),
-            vocabulary=int(data["vocabulary"]),
-            width=int(data["width"]),
-        )
-        question = str(data.get("pairs", ""))
-        masked, drawn = data.get("fates", masking.FATES)
-        self.train, self.test = (
-            Examples(side, self.tokenizer, question, (float(masked), float(drawn))) for side in (train, test)
-        )
-        self.static = bool(data.get("static", False))
-        torch.manual_seed(recipe.seed)
-        self.model: Any = self.new_model()
-        self._epochs = Epochs(recipe.seed, self._epoch)
+    def read(self) -> None:
+        data = self.recipe.data
+        self.tokenizer, train, test = documents.prepare(self.recipe, self.corpus, self.stages)
+        question, fates = str(data.get("pairs", "")), tuple(data.get("fates", masked.FATES))
+        self.train, self.test = (Examples(side, self.tokenizer, question, fates) for side in (train, test))
+        self.origin = train.source
+        self.keys = self.cost = self.train.sizes
 
     def new_model(self) -> Any:
-        """What is trained: random weights, or for an ALBERT with ``start`` what it takes from that BERT."""
+        """Random weights, or for an ALBERT with ``start`` what it takes from that BERT."""
         settings = dict(self.recipe.model)
         start, layer = settings.pop("start", None), int(settings.pop("start_layer", 0))
-        model = new_model(settings, self.tokenizer.get_vocab_size())
+        model = new_encoder(settings, self.tokenizer.get_vocab_size())
         if start is not None:
-            share(model, finished_bert(str(start), self.stages), layer)
+            share(model, models.finished_bert(str(start), self.stages), layer)
         return EncoderModel(model)
 
-    def _epoch(self, rng: np.random.Generator) -> list[Ints]:
-        items = batches.mix(self.train.text.source, [source.passes for source in self.recipe.sources], rng)
-        size = self.train.sizes[items]
-        return batches.plan(items, size, size, self.recipe.step_tokens, rng)
+    def batch(self, step: int) -> Batch:
+        index = self.epochs[step]
+        static = self.recipe.data.get("static", False)
+        own = [np.random.default_rng([self.recipe.seed, 2, int(chunk)]) for chunk in index]
+        return self.train.rows(index, own if static else self.draws(step, index))
 
-    def batch(self, step: int) -> dict[str, Tensor]:
-        index = self._epochs[step]
-        own = [self.recipe.seed, 2] if self.static else [self.recipe.seed, 1, step]
-        return self.train.rows(index, [np.random.default_rng([*own, int(chunk)]) for chunk in index])
-
-    def loss(self, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, batch: Batch) -> Tensor:
         words, pair = self.model(batch["ids"], batch["types"], batch["real"], batch["chosen"])
         loss = functional.cross_entropy(words.float(), batch["labels"])
         asked = batch["answers"] != NO_LABEL
@@ -82,33 +135,138 @@ class EncoderObjective:
             loss = loss + functional.cross_entropy(pair.float()[asked], batch["answers"][asked])
         return loss
 
-    def size(self, batch: dict[str, Tensor]) -> int:
+    def size(self, batch: Batch) -> int:
         return int(batch["real"].sum())
 
     def measure(self) -> dict[str, float]:
         return masked_tokens(self.model, self.test)
 
     def export(self, folder: Path) -> None:
-        ship_model(self.model.full, folder, DROPOUT)
+        models.ship_model(self.model.full, folder)
         inputs = ["input_ids", *["token_type_ids"] * self.model.typed, "attention_mask"]
         width = int(self.recipe.data["width"])
-        ship_tokenizer(self.tokenizer, folder, width, **documents.SPECIAL, model_input_names=inputs)
+        ship_tokenizer(self.tokenizer, folder, width, **BERT, model_input_names=inputs)
 
 
 @torch.no_grad()
 def masked_tokens(model: EncoderModel, held: Examples) -> dict[str, float]:
     """Loss (nats), top-1 and top-5 of the chosen tokens and right answers about pairs, both in percent."""
-    nats = total = hits = near = right = asked = 0.0
+    hits = Hits()
+    right = asked = 0
     for batch in held.measured(next(model.parameters()).device):
         words, pair = model(batch["ids"], batch["types"], batch["real"], batch["chosen"])
-        best = words.topk(5).indices == batch["labels"][:, None]
-        nats += float(functional.cross_entropy(words.float(), batch["labels"], reduction="sum"))
-        hits += int(best[:, 0].sum())
-        near += int(best.any(dim=1).sum())
-        total += len(best)
+        hits.add(words, batch["labels"])
         if pair is not None:
             known = batch["answers"] != NO_LABEL
             right += int((pair.argmax(1) == batch["answers"])[known].sum())
             asked += int(known.sum())
-    found = {"loss": nats / total, "top-1": 100 * hits / total, "top-5": 100 * near / total}
-    return found | ({"pairs": 100 * right / asked} if asked else {})
+    return hits.shares() | ({"pairs": 100 * right / asked} if asked else {})
+
+
+# One layer of a BERT, and its word vectors factorized, as the start of an ALBERT (Lan et al., 2020)
+
+
+def factorize(table: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """The nearest product of rank ``width`` to (n, H): (n, width) and (width, H) with orthonormal rows."""
+    left, values, right = torch.linalg.svd(table, full_matrices=False)
+    return left[:, :width] * values[:width], right[:width]
+
+
+def _copy(parts: Any) -> None:
+    for mine, theirs in parts:
+        mine.load_state_dict(theirs.state_dict())
+
+
+@torch.no_grad()
+def share(albert: Any, bert: Any, layer: int) -> None:
+    r"""Gives an AlbertForPreTraining the embeddings of a BertForPreTraining, and its layer of that number, from 0.
+
+    With BERT's table of words :math:`W = U S V^T` (n, H), the E largest singular values give ALBERT's table
+    :math:`U_E S_E` and the matrix that widens it, :math:`\sqrt{H / E}\; diag(\gamma) V_E`, with :math:`\gamma` the gain
+    of BERT's norm over the embeddings. ALBERT norms its vectors before they are widened, at a length of
+    :math:`\sqrt E` where BERT's have :math:`\sqrt H`: hence the root. The norm lies elsewhere and one layer does the
+    work of all, so the model begins near BERT's words, not at BERT's answers.
+    """
+    own, theirs = albert.albert.embeddings, bert.bert.embeddings
+    width, full = own.word_embeddings.embedding_dim, theirs.word_embeddings.embedding_dim
+    words, basis = factorize(theirs.word_embeddings.weight, width)
+    own.word_embeddings.weight.copy_(words)
+    for name in ("position_embeddings", "token_type_embeddings"):
+        getattr(own, name).weight.copy_(getattr(theirs, name).weight @ basis.T)
+    widen = albert.albert.encoder.embedding_hidden_mapping_in
+    widen.weight.copy_(math.sqrt(full / width) * theirs.LayerNorm.weight[:, None] * basis.T)
+    widen.bias.copy_(theirs.LayerNorm.bias)
+    shared, source = albert.albert.encoder.albert_layer_groups[0].albert_layers[0], bert.bert.encoder.layer[layer]
+    mine, given = shared.attention, source.attention
+    _copy((getattr(mine, name), getattr(given.self, name)) for name in ("query", "key", "value"))
+    _copy((getattr(mine, name), getattr(given.output, name)) for name in ("dense", "LayerNorm"))
+    _copy(
+        (
+            (shared.ffn, source.intermediate.dense),
+            (shared.ffn_output, source.output.dense),
+            (shared.full_layer_layer_norm, source.output.LayerNorm),
+        )
+    )
+    albert.predictions.bias.copy_(bert.cls.predictions.bias)
+
+
+@torch.no_grad()
+def every_second_layer(student: Any, teacher: Any) -> None:
+    """Copies into a DistilBertForMaskedLM what it shares with a BertForPreTraining of twice its layers."""
+    own, bert = student.distilbert, teacher.bert
+    names = ("word_embeddings", "position_embeddings", "LayerNorm")
+    _copy((getattr(own.embeddings, name), getattr(bert.embeddings, name)) for name in names)
+    own.embeddings.position_embeddings.weight += bert.embeddings.token_type_embeddings.weight[0]  # its only segment
+    for layer, source in zip(own.transformer.layer, bert.encoder.layer[::2], strict=True):
+        pairs = (("q_lin", "query"), ("k_lin", "key"), ("v_lin", "value"))
+        _copy((getattr(layer.attention, mine), getattr(source.attention.self, theirs)) for mine, theirs in pairs)
+        _copy(
+            (
+                (layer.attention.out_lin, source.attention.output.dense),
+                (layer.sa_layer_norm, source.attention.output.LayerNorm),
+                (layer.ffn.lin1, source.intermediate.dense),
+                (layer.ffn.lin2, source.output.dense),
+                (layer.output_layer_norm, source.output.LayerNorm),
+            )
+        )
+    head = teacher.cls.predictions
+    _copy(((student.vocab_transform, head.transform.dense), (student.vocab_layer_norm, head.transform.LayerNorm)))
+    student.vocab_projector.bias.copy_(head.decoder.bias)
+
+
+class DistilObjective(EncoderObjective):
+    """The masked objective with a teacher beside the student."""
+
+    def new_model(self) -> Any:
+        settings = dict(self.recipe.model)
+        full = models.finished_bert(str(settings.pop("teacher")), self.stages)
+        self.teacher = EncoderModel(full).eval().requires_grad_(False)
+        student = new_encoder(settings, self.tokenizer.get_vocab_size())
+        every_second_layer(student, full)
+        return EncoderModel(student)
+
+    def loss(self, batch: Batch) -> Tensor:
+        given = batch["ids"], batch["types"], batch["real"]
+        chosen, real = batch["chosen"], batch["real"].bool()
+        with torch.no_grad():
+            known = self.teacher.to(batch["ids"].device).read(*given).last_hidden_state
+            soft = (self.teacher.words(known[chosen]).float() / TEMPERATURE).log_softmax(-1)
+        states = self.model.read(*given).last_hidden_state
+        scores = self.model.words(states[chosen]).float()
+        likeness = functional.cosine_similarity(states[real].float(), known[real].float(), dim=-1)
+        return (
+            SOFT * TEMPERATURE**2 * divergence(soft, scores)
+            + HARD * functional.cross_entropy(scores, batch["labels"])
+            + STATES * (1 - likeness).mean()
+        )
+
+
+def divergence(teacher: Tensor, student: Tensor) -> Tensor:
+    """Mean over rows of KL(teacher, student) at `TEMPERATURE`, in nats.
+
+    Args:
+        teacher: (n, classes) log-probabilities at the temperature.
+        student: (n, classes) scores, not yet divided by it.
+    """
+    logs = (student / TEMPERATURE).log_softmax(-1)
+    return functional.kl_div(logs, teacher, reduction="batchmean", log_target=True)

@@ -11,7 +11,7 @@ others, so that the model serves both.
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,20 +19,29 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.training import corpus, masking
-from core.training.arrays import ArrayWriter, tally
-from core.training.batches import Ints
-from core.training.documents import AT_ONCE, batched
-from core.training.masked_model import MaskedModel
-from core.training.objectives.pieces import WordPieces
-from core.training.objectives.trunk import trunk_folder, trunk_state, trunk_tokenizer
-from core.training.recipe import Recipe
+from core.checkpoints.difference import apply
+from core.checkpoints.registry import bundled_root
+from core.training import corpus, masking, models
+from core.training.documents import Vocabulary
+from core.training.lowrank import MaskedModel
+from core.training.objective import Batch, Objective
+from core.training.objectives.causal import stream
+from core.training.tokens import Ints, encoded, kept
 
 POSITIONS = "bert.embeddings.position_embeddings.weight"
 COARSE = "bert.embeddings.position_embeddings.coarse"
-BASE = Path(__file__).resolve().parents[3] / "assets" / "checkpoints"
-
-
+SHAPE = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "hidden_act",
+    "max_position_embeddings",
+    "type_vocab_size",
+    "layer_norm_eps",
+)
+"""Fields of a configuration that a model for long texts takes from the short one."""
 WAVES = 8
 
 
@@ -66,127 +75,95 @@ def allowed_pairs(length: int, block: int, random_blocks: int, seed: int) -> tor
     return seen[:length, :length]
 
 
-class LongObjective:
+class LongObjective(Objective):
     """Windows of documents, of a length drawn for each step."""
 
-    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
+    def read(self) -> None:
+        recipe = self.recipe
+        self.folder = models.trunk_folder(str(recipe.model["package"]))
+        self.tokenizer = models.trunk_tokenizer(self.folder)
+        self.pieces = Vocabulary(self.tokenizer)
+
+        def texts(held_out: bool) -> Iterator[str]:
+            for source in recipe.sources:
+                for item in corpus.read(self.corpus, source, every=int(recipe.data["hold_out_every"])):
+                    if item.held_out == held_out:
+                        yield item.text
+
+        def make(place: Path) -> None:
+            for side in ("train", "test"):
+                rows = encoded(self.tokenizer, texts(side == "test"), special=False)
+                np.save(place / f"{side}.npy", stream(rows, 0, side, recipe.sources))
+
+        place = kept(self.cache, (recipe.sources, recipe.data), make)
+        self.train, self.test = (np.load(place / f"{side}.npy", mmap_mode="r") for side in ("train", "test"))
+        counts = np.bincount(self.train, minlength=len(self.pieces.special))
+        self.weight = masking.weights(counts, float(recipe.data["threshold"]))
+        self.lengths = [int(length) for length in recipe.data["lengths"]]
+
+    def new_model(self) -> MaskedModel:
         from safetensors.torch import load_file
         from transformers import BertConfig
 
-        from core.checkpoints.difference import apply
-
-        self.recipe = recipe
-        self.folder = trunk_folder(str(recipe.model["package"]))
-        self.tokenizer = trunk_tokenizer(self.folder)
-        self.pieces = WordPieces(self.tokenizer)
-        self.train, self.test = self._data(corpus_folder, cache)
-        self.weight = masking.weights(
-            tally(self.train, len(self.pieces.special)),
-            float(recipe.data["threshold"]),
-        )
-        self.lengths = [int(length) for length in recipe.data["lengths"]]
-        state = apply(trunk_state(self.folder), load_file(BASE / str(recipe.card["base"]) / "difference.safetensors"))
-        config = BertConfig.from_pretrained(self.folder)
+        settings = self.recipe.model
+        base = bundled_root() / str(self.recipe.card["base"]) / models.DIFFERENCE
+        state = apply(models.trunk_state(self.folder), load_file(base))
         table = state.pop(POSITIONS)
-        config.max_position_embeddings = int(recipe.model["positions"])
-        torch.manual_seed(recipe.seed)
-        self.model: MaskedModel = MaskedModel(
-            config, state, int(recipe.model["rank"]), int(recipe.model["embedding_rank"])
-        )
-        self.model.words.lora_A.requires_grad_(False)
-        self.model.words.lora_B.requires_grad_(False)
-        self.model.bert.config._attn_implementation = "sdpa"  # on long rows the fused kernel is faster
-        self.model.bert.embeddings.position_embeddings = TiledPositions(table)
+        config = BertConfig.from_pretrained(self.folder, max_position_embeddings=int(settings["positions"]))
+        model = MaskedModel(config, state, int(settings["rank"]), int(settings["embedding_rank"]))
+        model.words.lora_A.requires_grad_(False)
+        model.words.lora_B.requires_grad_(False)
+        model.bert.config._attn_implementation = "sdpa"  # on long rows the fused kernel is faster
+        model.bert.embeddings.position_embeddings = TiledPositions(table)
+        return model
 
-    def _data(self, folder: Path, cache: Path) -> tuple[Ints, Ints]:
-        key = hashlib.blake2b(repr((self.recipe.sources, self.recipe.data)).encode(), digest_size=6).hexdigest()
-        stem = cache / key
-        if not (stem / "test.npy").is_file():
-            every, sources = int(self.recipe.data["hold_out_every"]), self.recipe.sources
-            items = (item for source in sources for item in corpus.read(folder, source, every=every))
-            # the test side is named last, when the other one is complete
-            with ArrayWriter(stem / "test.npy", np.uint16) as test, ArrayWriter(stem / "train.npy", np.uint16) as train:
-                for part in batched(items, AT_ONCE):
-                    encoded = self.tokenizer.encode_batch_fast([item.text for item in part], add_special_tokens=False)
-                    for side, out in ((test, True), (train, False)):
-                        chosen = (e.ids for item, e in zip(part, encoded, strict=True) if item.held_out == out)
-                        side.add([token for ids in chosen for token in ids])
-                corpus.require(train.count, "training", sources)
-                corpus.require(test.count, "measuring", sources)
-        return np.load(stem / "train.npy", mmap_mode="r"), np.load(stem / "test.npy", mmap_mode="r")
+    def pattern(self, length: int, seed: int) -> Tensor:
+        """The recipe's pattern of sparse attention."""
+        settings = self.recipe.model
+        return allowed_pairs(length, int(settings["block"]), int(settings["random_blocks"]), seed)
 
-    def batch(self, step: int) -> dict[str, Tensor]:
+    def batch(self, step: int) -> Batch:
         rng = np.random.default_rng([self.recipe.seed, step])
         length = self.lengths[int(rng.integers(len(self.lengths)))]
         rows = max(1, self.recipe.step_tokens // length)
         sparse = rng.random() < float(self.recipe.data["sparse_share"])
         batch = self._windows(self.train, length, rows, rng)
         if sparse:
-            model = self.recipe.model
-            seed = int(rng.integers(2**31 - 1))
-            batch["allowed"] = allowed_pairs(length, int(model["block"]), int(model["random_blocks"]), seed)
+            batch["allowed"] = self.pattern(length, int(rng.integers(2**31 - 1)))
         return batch
 
-    def _windows(self, stream: Ints, length: int, rows: int, rng: np.random.Generator) -> dict[str, Tensor]:
-        starts = rng.integers(0, len(stream) - length, size=rows)
-        ids = np.stack([stream[s : s + length] for s in starts]).astype(np.int64)
+    def _windows(self, tokens: Ints, length: int, rows: int, rng: np.random.Generator) -> Batch:
+        starts = rng.integers(0, len(tokens) - length, size=rows)
+        ids = np.stack([tokens[s : s + length] for s in starts]).astype(np.int64)
         ids[:, 0], ids[:, -1] = self.pieces.begin, self.pieces.end
-        return self.pieces.hide(ids, self.weight, float(self.recipe.data["mask_rate"]), rng)
+        return masking.hide(self.pieces, ids, self.weight, float(self.recipe.data["mask_rate"]), rng)
 
-    def loss(self, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, batch: Batch) -> Tensor:
         scores = self.model(batch["ids"], batch["mask"], batch.get("allowed"))
         return functional.cross_entropy(scores.float(), batch["labels"])
 
-    def size(self, batch: dict[str, Tensor]) -> int:
-        return batch["ids"].numel()
-
     def measure(self) -> dict[str, float]:
         """Top-1 in percent on masked words of four held-out windows of 1,024 tokens, sparse and full, masks fixed."""
+        batch = self.here(self._windows(self.test, 1024, 4, np.random.default_rng(self.recipe.seed)))
         found: dict[str, float] = {}
-        device = self.model.bias.device
-        batch = self._windows(self.test, 1024, 4, np.random.default_rng(self.recipe.seed))
-        model = self.recipe.model
-        pattern = allowed_pairs(1024, int(model["block"]), int(model["random_blocks"]), 0)
-        for name, allowed in (("sparse", pattern), ("full", None)):
-            right = 0
-            for row in range(len(batch["ids"])):
-                given = {k: batch[k][row : row + 1].to(device) for k in ("ids", "mask")}
-                scores = self.model(given["ids"], given["mask"], None if allowed is None else allowed.to(device))
-                labels = batch["ids"].new_tensor([]) if not given["mask"].any() else self._labels(batch, row)
-                right += int((scores.argmax(-1).cpu() == labels).sum())
-            found[f"{name} top-1"] = 100 * right / len(batch["labels"])
+        for name, allowed in (("sparse", self.pattern(1024, 0).to(self.device)), ("full", None)):
+            each = [self.model(batch["ids"][[row]], batch["mask"][[row]], allowed).argmax(-1) for row in range(4)]
+            found[f"{name} top-1"] = 100 * float((torch.cat(each) == batch["labels"]).float().mean())
         return found
-
-    @staticmethod
-    def _labels(batch: dict[str, Tensor], row: int) -> Tensor:
-        counts = batch["mask"].sum(1)
-        start = int(counts[:row].sum())
-        return batch["labels"][start : start + int(counts[row])]
 
     def export(self, folder: Path) -> None:
         """Writes the difference to the short-text model, with the position rows that it lacks."""
-        from safetensors.torch import save_file
-        from transformers import AutoTokenizer, BigBirdConfig
+        from transformers import BigBirdConfig
 
-        folder.mkdir(parents=True, exist_ok=True)
         out = self.model.difference()
         del out[POSITIONS], out[COARSE]
-        every = torch.arange(int(self.recipe.model["positions"]), device=self.model.bias.device)
+        every = torch.arange(int(self.recipe.model["positions"]), device=self.device)
         with torch.no_grad():
-            table = self.model.bert.embeddings.position_embeddings(every)
-        out[f"{POSITIONS}.rows.0"] = table.to(torch.float16).contiguous().cpu()
-        save_file(out, folder / "difference.safetensors", metadata={"format": "pt"})
+            out[f"{POSITIONS}.rows.0"] = self.model.bert.embeddings.position_embeddings(every)
+        models.ship_tensors(out, folder / models.DIFFERENCE)
         short = self.model.config
         config = BigBirdConfig(
-            vocab_size=short.vocab_size,
-            hidden_size=short.hidden_size,
-            num_hidden_layers=short.num_hidden_layers,
-            num_attention_heads=short.num_attention_heads,
-            intermediate_size=short.intermediate_size,
-            hidden_act=short.hidden_act,
-            max_position_embeddings=short.max_position_embeddings,
-            type_vocab_size=short.type_vocab_size,
-            layer_norm_eps=short.layer_norm_eps,
+            **{name: getattr(short, name) for name in SHAPE},
             attention_type="block_sparse",
             block_size=int(self.recipe.model["block"]),
             num_random_blocks=int(self.recipe.model["random_blocks"]),
@@ -198,7 +175,4 @@ class LongObjective:
             sep_token_id=self.pieces.end,
             architectures=["BigBirdForMaskedLM"],
         )
-        config.save_pretrained(folder)
-        tokenizer = AutoTokenizer.from_pretrained(self.folder)
-        tokenizer.model_max_length = short.max_position_embeddings
-        tokenizer.save_pretrained(folder)
+        models.ship_trunk(config, self.folder, folder, short.max_position_embeddings)

@@ -1,30 +1,88 @@
-r"""Permutation language modelling (XLNet: Yang et al., 2019, arXiv 1906.08237): the last words of a random order.
+r"""Permutation language modeling (XLNet: Yang et al., 2019, arXiv 1906.08237): the last words of a random order.
 
 .. math:: L = -\frac{1}{|z_{>c}|} \sum_{t > c} \log p(x_{z_t} \mid x_{z_{<t}})
 
 with z a random order of the text's tokens, drawn anew whenever the text comes, and c where the last K-th of it begins
-(`core.training.permutations`). A share of the steps, the recipe's ``wide``, lets longer ends be found, up to the whole
-text, so that the model can be asked for any subset. Only the targets' query stream meets the vocabulary.
+(`core.objectives.permutation`). ``[CLS]`` and ``[SEP]`` are known. A share of the steps, the recipe's ``wide``, lets
+longer ends be found, up to the whole text, so that the model can be asked for any subset. Only the targets' query
+stream meets the vocabulary.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from core.training import batches, documents, xlnet_model
-from core.training.batches import Epochs, Ints
-from core.training.losses import linear_cross_entropy
-from core.training.permutations import Orders
-from core.training.recipe import Recipe
-from core.training.shipping import ship_model, ship_tokenizer
+from core.language import orders
+from core.objectives.permutation import last
+from core.training import batches, documents, models, xlnet_model
+from core.training.documents import MEASURED, ROUND, Documents, Vocabulary
+from core.training.losses import Hits, linear_cross_entropy
+from core.training.objective import Batch, Objective
+from core.training.tokenizers import BERT, ship_tokenizer
+from core.training.tokens import Ints
 
-DROPOUT = ("dropout", "summary_last_dropout")
+
+class Orders:
+    """Rows made of one side of the split.
+
+    Args:
+        text: the side.
+        tokenizer: of the ``tokenizers`` library, with BERT's special tokens.
+        k: one token in so many is a target.
+    """
+
+    def __init__(self, text: Documents, tokenizer: Any, k: float) -> None:
+        self.text, self.k = text, k
+        self.words = Vocabulary(tokenizer)
+        self.sizes = batches.round_up(text.lengths + 2, ROUND)
+        """(chunks,) length of each chunk's row, special tokens and padding included."""
+
+    def rows(self, index: Ints, draws: Sequence[np.random.Generator], wide: bool = False) -> Batch:
+        """Rows of chunks of one size, each with an order of its own.
+
+        Args:
+            draws: a generator for each row.
+            wide: the share of targets is not 1 / K but drawn for each row, evenly from 1 / K to 1.
+
+        Returns:
+            ``ids`` (rows, width); ``real`` True where there is a token; ``rank`` of each place
+            (`core.language.orders`); ``place`` (rows, most) of each target in the order in which they are found, 0 for
+            none; ``there`` (rows, most) True where there is a target; ``labels`` (targets,) what stands at them, row
+            by row.
+        """
+        ids = np.full((len(index), int(self.sizes[index[0]])), self.words.pad, dtype=np.int64)
+        rank = np.zeros_like(ids)
+        found: list[Ints] = []
+        for row, (chunk, rng) in enumerate(zip(index.tolist(), draws, strict=True)):
+            whole = np.concatenate([[self.words.begin], self.text.chunk(chunk), [self.words.end]])
+            ids[row, : len(whole)] = whole
+            share = rng.uniform(1 / self.k, 1.0) if wide else 1 / self.k
+            found.append(last(np.flatnonzero(~self.words.special[whole]), 1 / share, rng))
+            rank[row] = orders.ranks(found[-1].tolist(), ids.shape[1])
+        place = np.full((len(index), max(map(len, found))), -1, dtype=np.int64)
+        for row, order in enumerate(found):
+            place[row, : len(order)] = order
+        arrays = {
+            "ids": ids,
+            "real": ids != self.words.pad,
+            "rank": rank,
+            "place": np.maximum(place, 0),
+            "there": place >= 0,
+            "labels": np.concatenate([ids[row, order] for row, order in enumerate(found)]),
+        }
+        return {name: torch.from_numpy(value) for name, value in arrays.items()}
+
+    def measured(self, device: torch.device | str = "cpu") -> Iterator[Batch]:
+        """Batches over about `MEASURED` chunks, with the same orders each time and one target in K."""
+        some = batches.some(len(self.text), MEASURED)
+        for index, draws in batches.measured(some, self.sizes[some]):
+            yield {name: value.to(device) for name, value in self.rows(index, draws).items()}
 
 
 class PermutationModel(nn.Module):
@@ -34,7 +92,7 @@ class PermutationModel(nn.Module):
         super().__init__()
         self.full = full
 
-    def forward(self, batch: dict[str, Tensor]) -> Tensor:
+    def forward(self, batch: Batch) -> Tensor:
         """(targets, width) states of the targets that are there, row by row."""
         rank = batch["rank"]
         later = (rank[:, None, :] > 0) & (rank[:, None, :] >= rank[:, :, None])
@@ -42,69 +100,47 @@ class PermutationModel(nn.Module):
         return xlnet_model.targets(self.full, batch["ids"], unseen, batch["place"])[batch["there"]]
 
 
-class PermutationObjective:
+class PermutationObjective(Objective):
     """Chunks of documents of about equal length a batch."""
 
-    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
-        self.recipe = recipe
-        data = recipe.data
-        self.tokenizer, train, test = documents.prepare(
-            corpus_folder,
-            recipe.sources,
-            cache.parents[1] / "text",
-            every=int(data["hold_out_every"]),
-            vocabulary=int(data["vocabulary"]),
-            width=int(data["width"]),
-        )
-        self.train, self.test = (Orders(side, self.tokenizer, float(data["k"])) for side in (train, test))
+    def read(self) -> None:
+        self.tokenizer, train, test = documents.prepare(self.recipe, self.corpus, self.stages)
+        k = float(self.recipe.data["k"])
+        self.train, self.test = (Orders(side, self.tokenizer, k) for side in (train, test))
+        self.origin = train.source
+        self.keys = self.cost = self.train.sizes
+
+    def new_model(self) -> PermutationModel:
         words = self.train.words
-        torch.manual_seed(recipe.seed)
-        full = xlnet_model.new_xlnet(
-            recipe.model,
-            self.tokenizer.get_vocab_size(),
-            pad_token_id=words.pad,
-            bos_token_id=words.begin,
-            eos_token_id=words.end,
-        )
-        self.model = PermutationModel(xlnet_model.flatten(full))
-        self._epochs = Epochs(recipe.seed, self._epoch)
+        special = {"pad_token_id": words.pad, "bos_token_id": words.begin, "eos_token_id": words.end}
+        full = xlnet_model.new_xlnet(self.recipe.model, self.tokenizer.get_vocab_size(), **special)
+        return PermutationModel(xlnet_model.flatten(full))
 
-    def _epoch(self, rng: np.random.Generator) -> list[Ints]:
-        items = batches.mix(self.train.text.source, [source.passes for source in self.recipe.sources], rng)
-        size = self.train.sizes[items]
-        return batches.plan(items, size, size, self.recipe.step_tokens, rng)
+    def batch(self, step: int) -> Batch:
+        index = self.epochs[step]
+        chance = np.random.default_rng([self.recipe.seed, 5, step]).random()
+        return self.train.rows(index, self.draws(step, index), chance < float(self.recipe.data.get("wide", 0.0)))
 
-    def batch(self, step: int) -> dict[str, Tensor]:
-        index, seed = self._epochs[step], self.recipe.seed
-        wide = np.random.default_rng([seed, 5, step]).random() < float(self.recipe.data.get("wide", 0.0))
-        return self.train.rows(index, [np.random.default_rng([seed, 1, step, int(chunk)]) for chunk in index], wide)
-
-    def loss(self, batch: dict[str, Tensor]) -> Tensor:
+    def loss(self, batch: Batch) -> Tensor:
         head = self.model.full.lm_loss
         return linear_cross_entropy(self.model(batch), head.weight, batch["labels"], head.bias)
 
-    def size(self, batch: dict[str, Tensor]) -> int:
+    def size(self, batch: Batch) -> int:
         return int(batch["real"].sum())
 
     def measure(self) -> dict[str, float]:
         return found_tokens(self.model, self.test)
 
     def export(self, folder: Path) -> None:
-        ship_model(xlnet_model.whole(self.model.full), folder, DROPOUT)
-        width = int(self.recipe.data["width"])
+        models.ship_model(xlnet_model.whole(self.model.full), folder)
         inputs = ["input_ids", "attention_mask"]
-        ship_tokenizer(self.tokenizer, folder, width, **documents.SPECIAL, model_input_names=inputs)
+        ship_tokenizer(self.tokenizer, folder, int(self.recipe.data["width"]), **BERT, model_input_names=inputs)
 
 
 @torch.no_grad()
 def found_tokens(model: PermutationModel, held: Orders) -> dict[str, float]:
     """Loss (nats), top-1 and top-5 (percent) of the targets, each known what comes before it in the order."""
-    nats = total = hits = near = 0.0
+    hits = Hits()
     for batch in held.measured(next(model.parameters()).device):
-        scores = model.full.lm_loss(model(batch)).float()
-        best = scores.topk(5).indices == batch["labels"][:, None]
-        nats += float(functional.cross_entropy(scores, batch["labels"], reduction="sum"))
-        hits += int(best[:, 0].sum())
-        near += int(best.any(dim=1).sum())
-        total += len(best)
-    return {"loss": nats / total, "top-1": 100 * hits / total, "top-5": 100 * near / total}
+        hits.add(model.full.lm_loss(model(batch)).float(), batch["labels"])
+    return hits.shares()

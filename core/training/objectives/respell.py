@@ -15,16 +15,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from core.language.noise import NOISES, Noise, drawn, noisy
-from core.language.tokens import byte_alphabet
-from core.training import batches, lines
-from core.training.batches import Epochs, Ints, Ragged
-from core.training.losses import IGNORE, linear_cross_entropy
-from core.training.objectives.seq2seq import END, PAD, UNKNOWN, Seq2SeqModel
-from core.training.recipe import Recipe
-from core.training.shipping import ship_model, ship_tokenizer
+from core.training import batches, models
+from core.training.objective import Batch
+from core.training.objectives.pairs import EncoderDecoder, PairsObjective, mean_nats, shifted
+from core.training.tokenizers import T5, ship_tokenizer, single_bytes
+from core.training.tokens import Ragged, lines
 
 OFFSET = 3
 """Ids before the first byte."""
@@ -56,20 +53,6 @@ def look_near(t5: Any) -> None:
             bias[bucket, head] = NEAR
 
 
-def byte_tokenizer() -> Any:
-    """ByT5's numbering of bytes as a tokeniser of the ``tokenizers`` library; the end token closes each text."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
-
-    signs = sorted(byte_alphabet().items(), key=lambda pair: pair[1])
-    vocabulary = {PAD: 0, END: 1, UNKNOWN: 2} | {sign: byte + OFFSET for sign, byte in signs}
-    tokenizer: Any = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    tokenizer.add_special_tokens([PAD, END, UNKNOWN])
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.post_processor = processors.TemplateProcessing(single=f"$A {END}", special_tokens=[(END, 1)])
-    return tokenizer
-
-
 def to_ids(text: str) -> list[int]:
     """The ids of a text's bytes, and the end token."""
     return [byte + OFFSET for byte in text.encode()] + [1]
@@ -80,76 +63,56 @@ def to_text(ids: list[int]) -> str:
     return bytes(number - OFFSET for number in ids if number >= OFFSET).decode()
 
 
-class RespellObjective:
+class RespellObjective(PairsObjective):
     """Sentences of about equal length a batch."""
 
-    def __init__(self, recipe: Recipe, corpus_folder: Path, cache: Path) -> None:
-        self.recipe = recipe
-        self.tokenizer = byte_tokenizer()
-        self.train, self.source, self.test = lines.prepare(recipe, self.tokenizer, corpus_folder, cache)
-        self.sizes = batches.round_up(self.train.lengths)
-        torch.manual_seed(recipe.seed)
-        self.model = Seq2SeqModel(recipe.model, self.tokenizer.get_vocab_size())
-        look_near(self.model.t5)
-        self._epochs = Epochs(recipe.seed, self._epoch)
+    pad, start = 0, 0
 
-    def _epoch(self, rng: np.random.Generator) -> list[Ints]:
-        items = batches.mix(self.source, [source.passes for source in self.recipe.sources], rng)
-        size = self.sizes[items]
-        return batches.plan(items, size, 2 * size, self.recipe.step_tokens, rng)
+    def read(self) -> None:
+        self.tokenizer = single_bytes(tuple(T5.values()), "</s>")
+        self.train, self.origin, self.held = lines(self.recipe, self.tokenizer, self.corpus, self.cache)
+        self.keys = batches.round_up(self.train.lengths)
+        self.cost = 2 * self.keys
 
-    def batch(self, step: int) -> dict[str, Tensor]:
+    def new_model(self) -> EncoderDecoder:
+        ids = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
+        made = EncoderDecoder(self.recipe.model, vocab_size=self.tokenizer.get_vocab_size(), **ids)
+        look_near(made.full)
+        return made
+
+    def batch(self, step: int) -> Batch:
         """Antspeak has batches of its own: one row of it would double the length of all the others."""
-        index = self._epochs[step]
+        index = self.epochs[step]
         seed = self.recipe.seed
         kinds: tuple[Noise, ...] = SHORT
         if np.random.default_rng([seed, 5, step]).random() < 1 / len(NOISES):
             kinds = ("antspeak",)
         seeds = [int(np.random.SeedSequence([seed, 1, step, int(i)]).generate_state(1)[0]) for i in index]
         clean = [to_text(self.train.row(int(i))) for i in index]
-        pairs = [
-            (text if own % CLEAN == 0 else drawn(text, own, kinds=kinds)[0], text)
-            for text, own in zip(clean, seeds, strict=True)
-        ]
-        return rows(pairs)
-
-    def loss(self, batch: dict[str, Tensor]) -> Tensor:
-        hidden = self.model(batch["ids"], batch["mask"], batch["labels"])
-        real = batch["labels"] != IGNORE
-        return linear_cross_entropy(hidden[real], self.model.t5.lm_head.weight, batch["labels"][real])
-
-    def size(self, batch: dict[str, Tensor]) -> int:
-        return int(batch["mask"].sum()) + int((batch["labels"] != IGNORE).sum())
+        return rows(
+            [
+                (text if own % CLEAN == 0 else drawn(text, own, kinds=kinds)[0], text)
+                for text, own in zip(clean, seeds, strict=True)
+            ]
+        )
 
     @torch.no_grad()
     def measure(self) -> dict[str, float]:
         """Cross-entropy (nats per byte) of held-out sentences under each noise and without; their mean as ``loss``."""
-        texts = sorted((to_text(self.test.row(row)) for row in range(min(MEASURED, len(self.test)))), key=len)
+        texts = sorted((to_text(self.held.row(row)) for row in range(min(MEASURED, len(self.held)))), key=len)
         found: dict[str, float] = {}
         for kind in (*NOISES, None):
             pairs = [(noisy(text, kind, seed=seed) if kind else text, text) for seed, text in enumerate(texts)]
-            nats = count = 0.0
-            for start in range(0, len(pairs), 50):
-                batch = {name: v.to(self.model.t5.device) for name, v in rows(pairs[start : start + 50]).items()}
-                known = int((batch["labels"] != IGNORE).sum())
-                nats += float(self.loss(batch)) * known
-                count += known
-            found[f"loss {kind or 'clean'}"] = nats / count
+            parts = (rows(pairs[start : start + 50]) for start in range(0, len(pairs), 50))
+            found[f"loss {kind or 'clean'}"] = mean_nats(self, parts)
         return {"loss": sum(found.values()) / len(found), **found}
 
     def export(self, folder: Path) -> None:
-        ship_model(self.model.t5, folder, ("dropout_rate",))
-        named = {"pad_token": PAD, "eos_token": END, "unk_token": UNKNOWN}
-        ship_tokenizer(self.tokenizer, folder, int(self.recipe.data["room"]), **named)
+        models.ship_model(self.model.full, folder)
+        ship_tokenizer(self.tokenizer, folder, int(self.recipe.data["room"]), **T5)
 
 
-def rows(pairs: list[tuple[str, str]]) -> dict[str, Tensor]:
-    """Noisy and clean texts as padded bytes: ``ids`` and ``mask`` of the first, ``labels`` of the second."""
-    index = np.arange(len(pairs))
+def rows(pairs: list[tuple[str, str]]) -> Batch:
+    """Noisy and clean texts as a batch of bytes."""
     given, wanted = (Ragged.of([to_ids(pair[side]) for pair in pairs]) for side in (0, 1))
-    ids = given.rows(index, int(given.lengths.max()), 0)
-    return {
-        "ids": torch.from_numpy(ids),
-        "mask": torch.from_numpy((ids != 0).astype(np.int64)),
-        "labels": torch.from_numpy(wanted.rows(index, int(wanted.lengths.max()), IGNORE)),
-    }
+    return shifted(given, wanted, 0, 0)

@@ -1,0 +1,150 @@
+"""transformers' models from a recipe's ``[model]`` table, those that it starts from, and how they are shipped."""
+
+from __future__ import annotations
+
+import copy
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core.errors import AtlasError
+from core.training.recipe import RecipeError
+
+WHOLE = "model.safetensors"
+"""File of all weights."""
+DIFFERENCE = "difference.safetensors"
+"""File of what training added to a trunk (`core.checkpoints.difference`)."""
+
+
+def new_config(settings: dict[str, Any], **given: Any) -> Any:
+    """transformers' configuration of ``settings["type"]``, whose other entries are its fields; no dropout.
+
+    Raises:
+        RecipeError: there is no such type.
+    """
+    from transformers import AutoConfig
+
+    fields = {name: value for name, value in settings.items() if name not in ("type", "attn_implementation")}
+    try:
+        config = AutoConfig.for_model(settings["type"], **fields | given)
+    except ValueError as error:
+        raise RecipeError(f"There is no model of the type {settings['type']!r} in transformers.") from error
+    for name in _dropouts(config):
+        setattr(config, name, 0.0)
+    return config
+
+
+def _dropouts(config: Any) -> list[str]:
+    return [
+        name
+        for name, value in vars(config).items()
+        if ("dropout" in name or "pdrop" in name) and isinstance(value, float)
+    ]
+
+
+def new_model(settings: dict[str, Any], head: str, **given: Any) -> Any:
+    """A model with random weights by `new_config`, of transformers' class ``AutoModelFor<head>``.
+
+    Attention is eager, which on short rows is faster than the fused kernel, unless the recipe's
+    ``attn_implementation`` says otherwise.
+    """
+    import transformers
+
+    auto = getattr(transformers, f"AutoModelFor{head}")
+    config = new_config(settings, **given)
+    made = auto.from_config(config, attn_implementation=settings.get("attn_implementation", "eager"))
+    for module in made.modules():
+        if type(getattr(module, "act", None)).__name__ == "NewGELUActivation":
+            module.act = nn.GELU(approximate="tanh")  # the same function, in one kernel
+    return made
+
+
+def ship_model(model: Any, folder: Path) -> None:
+    """Saves a copy in float16 with the dropout of its architecture, so that the run's own weights are not rounded."""
+    shipped = copy.deepcopy(model)
+    usual = type(shipped.config)()
+    for name in _dropouts(shipped.config):
+        setattr(shipped.config, name, getattr(usual, name, 0.0))
+    shipped.to(torch.float16).save_pretrained(folder)
+
+
+def ship_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+    """Saves tensors in float16 (whole numbers as they are)."""
+    from safetensors.torch import save_file
+
+    made = {
+        name: (value.detach().to(torch.float16) if value.is_floating_point() else value).contiguous().cpu()
+        for name, value in tensors.items()
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file(made, path, metadata={"format": "pt"})
+
+
+def finished(name: str, stages: Path, file: str = WHOLE) -> Path:
+    """Folder of a finished model that holds ``file``: among the training states ``stages``, else the bundled ones."""
+    from core.checkpoints.registry import bundled_root
+
+    for folder in (stages / name / "out", bundled_root() / name):
+        if (folder / file).is_file():
+            return folder
+    raise AtlasError(f"Training starts from {name}, which has not been trained here: train that recipe first.")
+
+
+def finished_bert(name: str, stages: Path) -> Any:
+    """The BertForPreTraining of that name, in float32 and with the attention that trains fastest on short rows."""
+    from transformers import BertForPreTraining
+
+    return BertForPreTraining.from_pretrained(
+        finished(name, stages), attn_implementation="eager", dtype=torch.float32, local_files_only=True
+    )
+
+
+# The published encoder that masked language models grow on, its trunk
+
+
+def trunk_folder(package: str) -> Path:
+    """Folder of the trunk inside an installed package."""
+    return Path(str(files(package))) / "model"
+
+
+def trunk_state(folder: Path) -> dict[str, Tensor]:
+    """The trunk's weights under the names of BertForMaskedLM, without the pooler."""
+    from safetensors.torch import load_file
+
+    state = load_file(folder / WHOLE)
+    return {f"bert.{k}": v for k, v in state.items() if not k.startswith("pooler.") and "position_ids" not in k}
+
+
+def start_state(name: str, trunk: dict[str, Tensor], stages: Path) -> dict[str, Tensor]:
+    """Weights of the stage ``name`` among the training states, else of the bundled checkpoint of that name."""
+    from safetensors.torch import load_file
+
+    from core.checkpoints.difference import apply
+
+    whole = stages / name / "out" / WHOLE
+    if whole.is_file():
+        return load_file(whole)
+    return apply(trunk, load_file(finished(name, stages, DIFFERENCE) / DIFFERENCE))
+
+
+def trunk_tokenizer(folder: Path) -> Any:
+    """The trunk's WordPiece tokenizer, without cutting or padding."""
+    from tokenizers import Tokenizer
+
+    tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def ship_trunk(config: Any, trunk: Path, folder: Path, positions: int | None = None) -> None:
+    """Writes a configuration, and the trunk's tokenizer; the weights are a difference to it."""
+    from transformers import AutoTokenizer
+
+    config.save_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(trunk)
+    tokenizer.model_max_length = positions or tokenizer.model_max_length
+    tokenizer.save_pretrained(folder)

@@ -1,0 +1,382 @@
+r"""Text to text: the objectives that read one text and write another, and the encoder-decoders that they train.
+
+.. math:: L = -\frac{1}{n} \sum_{t=1}^{n} \log p(y_t \mid y_{<t}, x)
+
+The decoder is given the target shifted right by one behind its start token, and writes the target:
+
+    given   start  y_1 ... y_n          labels   y_1  ... y_n  end
+
+- T5 (Raffel et al., 2020): translation and repair, told apart by a prefix. Each prefix is one piece of the tokenizer,
+  so a task costs one position.
+- M2M-100 (Fan et al., 2020, arXiv 2010.11125): a text begins with the token of its language, the target too:
+  ``__en__ x </s>`` is read, ``__fr__ y </s>`` written. Every pair has English on one side. Two other languages never
+  meet in training, so that what the model does between them is measured without examples.
+- BERT2BERT (Rothe et al., 2020) makes one sentence of two: the encoder stays as it was pretrained, the decoder starts
+  as the same weights, sees only what it has written, and gains a cross-attention in every layer, drawn at random. Its
+  layers learn, word vectors and head stay shared and fixed: what was learned is a difference to the pretrained encoder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from core.training import batches, corpus, models, parallel
+from core.training.fusion import Fusion, fusions
+from core.training.losses import IGNORE, linear_cross_entropy
+from core.training.objective import Batch, Objective
+from core.training.parallel import LANGUAGES, Pair, examples, prefix
+from core.training.recipe import Recipe, RecipeError
+from core.training.tokenizers import M2M, T5, ship_tokenizer, unigram
+from core.training.tokens import Ints, Ragged, encoded, kept, saved_tokenizer
+
+MEASURED = 200
+"""Held-out pairs of each task that the learning curve is measured on."""
+FUSED = 500
+UNSEEN = "fr-de"
+"""The pair of languages that is measured and never trained."""
+LEARNED = "decoder.bert.encoder.layer."
+"""Where the names of BERT2BERT's shipped tensors begin."""
+
+
+def shifted(sources: Ragged, targets: Ragged, pad: int, start: int, index: Ints | None = None) -> Batch:
+    """A batch of the rows ``index``, padded as `batches.round_up` says; by default of all, padded to the longest.
+
+    Returns:
+        ``ids`` and ``real`` (1 where there is a token) of the source, ``given`` and ``labels`` (`IGNORE` for none) of
+        the target.
+    """
+    rows = np.arange(len(sources)) if index is None else index
+    widths = (int(side.lengths[rows].max()) for side in (sources, targets))
+    if index is not None:
+        widths = (int(batches.round_up(np.array(width))) for width in widths)
+    ids, labels = (
+        side.rows(rows, w, fill) for side, w, fill in zip((sources, targets), widths, (pad, IGNORE), strict=True)
+    )
+    begin = np.full((len(labels), 1), start, dtype=np.int64)
+    given = np.concatenate([begin, np.where(labels == IGNORE, pad, labels)[:, :-1]], axis=1)
+    real = (ids != pad).astype(np.int64)
+    arrays = {"ids": ids, "real": real, "given": given, "labels": labels}
+    return {name: torch.from_numpy(value) for name, value in arrays.items()}
+
+
+def shown(batch: Batch) -> int:
+    """Tokens that a batch of `shifted` shows to a model, on both sides, without padding."""
+    return int(batch["real"].sum()) + int((batch["labels"] != IGNORE).sum())
+
+
+def mean_nats(objective: Objective, made: Iterable[Batch]) -> float:
+    """Mean loss over the target's tokens of all batches."""
+    nats = count = 0.0
+    for batch in made:
+        known = int((batch["labels"] != IGNORE).sum())
+        nats += float(objective.loss(objective.here(batch))) * known
+        count += known
+    return nats / count
+
+
+class EncoderDecoder(nn.Module):
+    """An encoder-decoder of transformers with random weights: T5, BART, M2M-100.
+
+    Args:
+        settings: a recipe's ``[model]``.
+        given: fields of the configuration that follow from the data.
+    """
+
+    def __init__(self, settings: dict[str, Any], **given: Any) -> None:
+        super().__init__()
+        self.full: Any = models.new_model(settings, "Seq2SeqLM", **given)
+        # T5's tied output vectors are the size of embeddings: it scales what they read (Raffel et al., 2020)
+        self.scale = self.full.config.d_model**-0.5 if self.full.config.model_type == "t5" else 1.0
+
+    def forward(self, ids: Tensor, real: Tensor, given: Tensor) -> Tensor:
+        """(rows, target length, width) states that the output layer reads; arguments as `shifted` returns them."""
+        read = self.full.get_encoder()(input_ids=ids, attention_mask=real).last_hidden_state
+        hidden: Tensor = self.full.get_decoder()(
+            input_ids=given, encoder_hidden_states=read, encoder_attention_mask=real, use_cache=False
+        ).last_hidden_state
+        return hidden * self.scale if self.scale != 1.0 else hidden
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Mean cross-entropy in nats over the tokens of the target."""
+        hidden = self(batch["ids"], batch["real"], batch["given"])
+        known = batch["labels"] != IGNORE
+        return linear_cross_entropy(hidden[known], self.full.lm_head.weight, batch["labels"][known])
+
+
+class PairsObjective(Objective):
+    """Pairs of texts as tokens, grouped by their padded lengths."""
+
+    inputs: Ragged
+    outputs: Ragged
+    test: dict[str, list[list[str]]]
+    """Held-out pairs of texts by task."""
+    pad: int
+    start: int
+
+    def take(self, place: Path) -> None:
+        """Maps what was kept: ``inputs``, ``outputs``, ``task.npy``."""
+        self.inputs, self.outputs = Ragged.load(place / "inputs"), Ragged.load(place / "outputs")
+        self.origin = np.load(place / "task.npy", mmap_mode="r")
+        left, right = (batches.round_up(side.lengths) for side in (self.inputs, self.outputs))
+        self.keys, self.cost = left * 4096 + right, left + right
+
+    def batch(self, step: int) -> Batch:
+        return shifted(self.inputs, self.outputs, self.pad, self.start, self.epochs[step])
+
+    def loss(self, batch: Batch) -> Tensor:
+        return self.model.loss(batch)  # type: ignore[no-any-return]
+
+    def size(self, batch: Batch) -> int:
+        return shown(batch)
+
+
+class Seq2SeqObjective(PairsObjective):
+    """Translation and repair with a prefix, by a T5."""
+
+    pad, start = 0, 0
+    special = T5
+    files = ("en-fr", "en-de")
+
+    def read(self) -> None:
+        data, sources = self.recipe.data, self.recipe.sources
+        names = [self.file_of(source.task, source.file) for source in sources]
+        longest = int(data["longest"])
+
+        def make(place: Path) -> None:
+            split = parallel.splits(self.corpus, int(data["hold_out_every"]))
+            some = (p for side in split.values() for p in islice(side.train(), 0, None, int(data["tokenizer_every"])))
+            tokenizer = self.learned(text for pair in some for text in pair)
+            tokenizer.save(str(place / "tokenizer.json"))
+            rows: list[tuple[list[int], list[int]]] = []
+            task: list[int] = []
+            test: dict[str, list[Pair]] = {}
+            for number, (source, name) in enumerate(zip(sources, names, strict=True)):
+                made = list(examples(source.task, islice(split[name].train(), source.first - 1, source.last)))
+                own = [row for row in self.both(tokenizer, source.task, made) if max(map(len, row)) <= longest]
+                rows += own
+                task += [number] * len(own)
+                test[source.task] = list(islice(examples(source.task, split[name].test()), MEASURED))
+                corpus.require(len(test[source.task]), "measuring", sources)
+            corpus.require(len(rows), "training", sources)
+            Ragged.of(left for left, _ in rows).save(place / "inputs")
+            Ragged.of(right for _, right in rows).save(place / "outputs")
+            np.save(place / "task.npy", np.array(task))
+            (place / "test.json").write_text(json.dumps(test | self.unseen(split), ensure_ascii=False), "utf-8")
+
+        place = kept(self.cache, (sources, data), make)
+        self.tokenizer = saved_tokenizer(place)
+        self.test = json.loads((place / "test.json").read_text("utf-8"))
+        self.take(place)
+
+    def file_of(self, task: str, file: str) -> str:
+        """The file of pairs that a task reads, English first."""
+        return next(name for name in self.files if name[3:] in file.split(".")[1])
+
+    def learned(self, texts: Iterable[str]) -> Any:
+        """The tokenizer of the texts."""
+        prefixes = list(dict.fromkeys(prefix(source.task) for source in self.recipe.sources))
+        return unigram(texts, int(self.recipe.data["vocabulary"]), prefixes)
+
+    def both(self, tokenizer: Any, task: str, pairs: Sequence[Sequence[str]]) -> Iterator[tuple[list[int], list[int]]]:
+        """The two sides of pairs as tokens."""
+        given = encoded(tokenizer, (prefix(task) + left for left, _ in pairs))
+        return zip(given, encoded(tokenizer, (right for _, right in pairs)), strict=True)
+
+    def unseen(self, split: dict[str, parallel.Split]) -> dict[str, list[Pair]]:
+        """Held-out pairs of tasks that are not trained."""
+        return {}
+
+    def new_model(self) -> EncoderDecoder:
+        ids = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
+        return EncoderDecoder(self.recipe.model, vocab_size=self.tokenizer.get_vocab_size(), **ids)
+
+    def measure(self) -> dict[str, float]:
+        """Cross-entropy (nats per output token) on at most `MEASURED` held-out pairs of each task."""
+        found: dict[str, float] = {}
+        for task, pairs in self.test.items():
+            if pairs:
+                left, right = zip(*self.both(self.tokenizer, task, pairs), strict=True)
+                batch = shifted(Ragged.of(left), Ragged.of(right), self.pad, self.start)
+                found[f"loss {task}"] = float(self.loss(self.here(batch)))
+        return found
+
+    def export(self, folder: Path) -> None:
+        models.ship_model(self.model.full, folder)
+        ship_tokenizer(self.tokenizer, folder, 512, **T5)
+
+
+def token(language: str) -> str:
+    """M2M-100's token of a language."""
+    return f"__{language}__"
+
+
+class ManyObjective(Seq2SeqObjective):
+    """Translation between many languages with one model, by an M2M-100; the token of the language is learned, too."""
+
+    pad, start = 1, 2
+
+    def file_of(self, task: str, file: str) -> str:
+        """The file of pairs that a direction is trained on.
+
+        Raises:
+            RecipeError: the direction has no English side, or a language that is not among `LANGUAGES`.
+        """
+        languages = task.split("-")
+        others = [language for language in languages if language != "en"]
+        if len(languages) != 2 or len(others) != 1 or others[0] not in LANGUAGES:
+            raise RecipeError(
+                f"No pairs are trained on for {task!r}: French and German meet in measuring alone. "
+                "Use en-fr, fr-en, en-de or de-en."
+            )
+        return f"en-{others[0]}"
+
+    def learned(self, texts: Iterable[str]) -> Any:
+        marks = [token(language) for language in LANGUAGES]
+        return unigram(texts, int(self.recipe.data["vocabulary"]), marks, M2M, spoken=False)
+
+    def both(self, tokenizer: Any, task: str, pairs: Sequence[Sequence[str]]) -> Iterator[tuple[list[int], list[int]]]:
+        """Each side with its language first and ``</s>`` last."""
+        sides = []
+        for number, language in enumerate(task.split("-")):
+            first = tokenizer.token_to_id(token(language))
+            sides.append([[first, *ids] for ids in encoded(tokenizer, (pair[number] for pair in pairs))])
+        return zip(*sides, strict=True)
+
+    def unseen(self, split: dict[str, parallel.Split]) -> dict[str, list[Pair]]:
+        met = list(islice(parallel.unseen(self.corpus, split).test(), MEASURED))
+        return {UNSEEN: met, "de-fr": [(german, french) for french, german in met]}
+
+    def read(self) -> None:
+        corpus.open_file(self.corpus, f"parallel.{UNSEEN}.tsv")
+        super().read()
+
+    def new_model(self) -> EncoderDecoder:
+        ids = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2}
+        return EncoderDecoder(self.recipe.model, vocab_size=self.tokenizer.get_vocab_size(), **ids)
+
+    def export(self, folder: Path) -> None:
+        models.ship_model(self.model.full, folder)
+        spoken = [token(language) for language in LANGUAGES]
+        positions = int(self.recipe.model["max_position_embeddings"])
+        ship_tokenizer(self.tokenizer, folder, positions, **M2M, extra_special_tokens=spoken)
+
+
+# BERT2BERT: two copies of one encoder joined into a model that writes
+
+
+def join(base: Any) -> Any:
+    """A transformers EncoderDecoderModel whose two halves are a BertForPreTraining's; cross-attention is random."""
+    from transformers import BertLMHeadModel, BertModel, EncoderDecoderConfig, EncoderDecoderModel
+
+    plain = base.config.to_dict() | {"architectures": None}
+    config = EncoderDecoderConfig.from_encoder_decoder_configs(
+        type(base.config)(**plain), type(base.config)(**plain | {"is_decoder": True, "add_cross_attention": True})
+    )
+    encoder, decoder = BertModel(config.encoder, add_pooling_layer=False), BertLMHeadModel(config.decoder)
+    state = base.state_dict()
+    own = {name.removeprefix("bert."): value for name, value in state.items() if name.startswith("bert.")}
+    encoder.load_state_dict(own, strict=False)
+    decoder.load_state_dict(state, strict=False)
+    model = EncoderDecoderModel(encoder=encoder, decoder=decoder)
+    config = model.config
+    config.decoder_start_token_id, config.eos_token_id, config.pad_token_id = 2, 3, 0  # [CLS], [SEP], [PAD]
+    config.tie_encoder_decoder = False
+    return model
+
+
+class JoinedModel(nn.Module):
+    """The joined model; only the layers of its decoder learn."""
+
+    def __init__(self, full: Any) -> None:
+        super().__init__()
+        self.full = full
+        for name, parameter in full.named_parameters():
+            parameter.requires_grad_(name.startswith(LEARNED))
+
+    def forward(self, ids: Tensor, real: Tensor, given: Tensor, known: Tensor) -> Tensor:
+        """(known, vocabulary) scores at the ``known`` places of the target, shifted right in ``given``."""
+        with torch.no_grad():
+            read = self.full.encoder(input_ids=ids, attention_mask=real).last_hidden_state
+        decoder = self.full.decoder
+        hidden = decoder.bert(
+            input_ids=given, encoder_hidden_states=read, encoder_attention_mask=real, use_cache=False
+        ).last_hidden_state
+        scores: Tensor = decoder.cls(hidden[known])
+        return scores
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Mean cross-entropy in nats over the tokens of the target."""
+        known = batch["labels"] != IGNORE
+        scores = self(batch["ids"], batch["real"], batch["given"], known)
+        return functional.cross_entropy(scores.float(), batch["labels"][known])
+
+
+class JoinedObjective(PairsObjective):
+    """Pairs of sentences, and the one that each was cut from; all of them in every epoch."""
+
+    pad, start = 0, 2
+
+    def read(self) -> None:
+        from transformers import PreTrainedTokenizerFast
+
+        self.base = str(self.recipe.model["base"])
+        folder = models.finished(self.base, self.stages)
+        self.full_tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+        self.tokenizer = self.full_tokenizer.backend_tokenizer
+        longest = int(self.recipe.data["longest"])
+
+        def make(place: Path) -> None:
+            for side in ("train", "test"):
+                some = list(made(self.corpus, self.recipe, held_out=side == "test"))
+                parts = encoded(self.tokenizer, (fusion.parts for fusion in some))
+                wholes = encoded(self.tokenizer, (fusion.whole for fusion in some))
+                rows = [(a, b) for a, b in zip(parts, wholes, strict=True) if max(len(a), len(b)) <= longest]
+                target = place if side == "train" else place / "test"
+                target.mkdir(exist_ok=True)
+                Ragged.of(part for part, _ in rows).save(target / "inputs")
+                Ragged.of(whole[1:] for _, whole in rows).save(target / "outputs")  # the decoder starts from [CLS]
+            np.save(place / "task.npy", np.zeros(len(Ragged.load(place / "inputs")), dtype=np.int64))
+
+        place = kept(self.cache, (self.recipe.sources, self.recipe.data), make)
+        self.take(place)
+        self.held = Ragged.load(place / "test" / "inputs"), Ragged.load(place / "test" / "outputs")
+
+    def new_model(self) -> JoinedModel:
+        base = models.finished_bert(self.base, self.stages)
+        torch.manual_seed(self.recipe.seed)
+        return JoinedModel(join(base))
+
+    def items(self, rng: np.random.Generator) -> Ints:
+        return np.arange(len(self.inputs), dtype=np.int64)
+
+    def measure(self) -> dict[str, float]:
+        """Loss (nats a token) of up to `FUSED` held-out fusions."""
+        some = np.arange(min(FUSED, len(self.held[0])), dtype=np.int64)
+        left, right = (batches.round_up(side.lengths[some]) for side in self.held)
+        every = batches.measured(some, left * 4096 + right, left + right)
+        return {"loss": mean_nats(self, (shifted(*self.held, self.pad, self.start, index) for index, _ in every))}
+
+    def export(self, folder: Path) -> None:
+        full = self.model.full
+        own = {name: value for name, value in full.state_dict().items() if name.startswith(LEARNED)}
+        models.ship_tensors(own, folder / models.DIFFERENCE)
+        full.config.architectures = ["EncoderDecoderModel"]
+        full.config.save_pretrained(folder)
+        self.full_tokenizer.save_pretrained(folder)
+
+
+def made(folder: Path, recipe: Recipe, *, held_out: bool) -> Iterator[Fusion]:
+    """The fusions of one side of the split, source after source."""
+    every = int(recipe.data["hold_out_every"])
+    for source in recipe.sources:
+        items = corpus.read(folder, source, every=every)
+        yield from fusions(item.text for item in items if item.held_out == held_out)

@@ -1,0 +1,235 @@
+"""How the models' tokenizers are learned, with the `tokenizers` library, and how they are shipped."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
+
+from core.tokenizers.known import PLAIN_BPE
+from core.training import corpus, recipe
+from core.training.tokens import Ints
+
+BERT = {
+    "pad_token": "[PAD]",
+    "unk_token": "[UNK]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
+"""Special tokens by the names that transformers gives them; the ids follow the order."""
+BART = {
+    "bos_token": "<s>",
+    "pad_token": "<pad>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "mask_token": "<mask>",
+}
+XLM = {
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "pad_token": "<pad>",
+    "unk_token": "<unk>",
+    "mask_token": "[MASK]",
+}
+T5 = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+M2M = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+END = "<|endoftext|>"
+"""Begins and ends a text for decoders."""
+GPT = {"bos_token": END, "eos_token": END, "unk_token": END}
+
+
+def _framed(tokenizer: Any, single: str, pair: str = "") -> Any:
+    """The tokenizer itself, which puts special tokens around a text, or two, as the template says."""
+    from tokenizers import processors
+
+    names = {part.partition(":")[0] for part in f"{single} {pair}".split() if not part.startswith("$")}
+    special = [(name, tokenizer.token_to_id(name)) for name in sorted(names)]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=single, special_tokens=special, **({"pair": pair} if pair else {})
+    )
+    return tokenizer
+
+
+def wordpiece(texts: Iterable[str], size: int, special: Mapping[str, str] = BERT, *, accents: bool = False) -> Any:
+    """Uncased WordPiece (Schuster & Nakajima, 2012) with BERT's rules, in BERT's frame or XLM's; accents may stay."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    tokenizer: Any = Tokenizer(models.WordPiece(unk_token=special["unk_token"]))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=False if accents else None)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=size, special_tokens=list(special.values()), limit_alphabet=200, show_progress=False
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    if "cls_token" in special:
+        return _framed(tokenizer, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1")
+    return _framed(tokenizer, "</s> $A </s>", "</s> $A </s> </s> $B </s>")
+
+
+def byte_bpe(texts: Iterable[str], size: int, special: Sequence[str] = (), *, bart: bool = False) -> Any:
+    """Byte-level BPE (Radford et al., 2019) with `END` and further ``special`` tokens; or BART's, with its frame."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    tokenizer: Any = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=bart)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=list(BART.values()) if bart else [END, *special],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return _framed(tokenizer, "<s> $A </s>", "<s> $A </s> </s> $B </s>") if bart else tokenizer
+
+
+def bart_bpe(texts: Iterable[str], size: int) -> Any:
+    """Byte-level BPE with BART's special tokens, a space before every text."""
+    return byte_bpe(texts, size, bart=True)
+
+
+ENCODERS: dict[str, Callable[[Iterable[str], int], Any]] = {"wordpiece": wordpiece, "byte-bpe": bart_bpe}
+"""By the names that recipes give them."""
+
+
+def byte_lengths(tokenizer: Any, special: Sequence[str] = ()) -> Ints:
+    """Bytes of text that each token stands for; 0 for special ones. A byte-level token has one character a byte."""
+    import numpy as np
+
+    lengths = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
+    for piece, index in tokenizer.get_vocab().items():
+        lengths[index] = 0 if piece == END or piece in special else len(piece)
+    return lengths
+
+
+def single_bytes(special: Sequence[str], close: str = "") -> Any:
+    """One token a byte, in the order of the bytes, after the ``special`` ones; ``close`` ends each text."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+    letters = bytes_to_unicode()
+    vocabulary = [*special, *(letters[byte] for byte in range(256))]
+    tokenizer: Any = Tokenizer(models.BPE(vocab={piece: i for i, piece in enumerate(vocabulary)}, merges=[]))
+    tokenizer.add_special_tokens(list(special))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return _framed(tokenizer, f"$A {close}") if close else tokenizer
+
+
+def unigram(
+    texts: Iterable[str], size: int, marks: Sequence[str], special: Mapping[str, str] = T5, *, spoken: bool = True
+) -> Any:
+    """Unigram pieces (Kudo, 2018) over ``texts``; every mark (a prefix, a language) is one; ``</s>`` ends each text.
+
+    Args:
+        spoken: whether decoding without special tokens keeps the marks.
+    """
+    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    tokenizer: Any = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
+    trainer = trainers.UnigramTrainer(
+        vocab_size=size - len(marks),
+        special_tokens=list(special.values()),
+        unk_token=special["unk_token"],
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.add_tokens([AddedToken(text, normalized=False, special=not spoken) for text in marks])
+    return _framed(tokenizer, "$A </s>")
+
+
+def ship_tokenizer(tokenizer: Any, folder: Path, positions: int, **named: Any) -> None:
+    """Saves a tokenizer for transformers; ``named`` are its special tokens by transformers' names."""
+    from transformers import PreTrainedTokenizerFast
+
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, model_max_length=positions, clean_up_tokenization_spaces=False, **named
+    ).save_pretrained(folder)
+
+
+# Plain BPE (Sennrich et al., 2016): no model here reads through it; it stands beside the other kinds of tokenizer. As
+# in the paper a word is its letters, the last of which carries ``</w>``, and the most frequent pair of neighbors
+# becomes one piece, again and again. What was no letter of the training text is unknown: byte-level BPE was made to
+# avoid that. Capitals stay; words end at blanks and marks, where the paper used the Moses tokenizer.
+
+WORD_END = "</w>"
+UNKNOWN = "<unk>"
+LETTERS = 200
+"""The most frequent characters of the text; the rest is unknown, as in the encoders' WordPiece vocabulary."""
+PLAIN_BPE_RECIPE = "atlas-bert"
+"""Whose text, held-out part and size plain BPE takes, so that it can be compared with the encoders' WordPiece."""
+
+
+def plain_bpe(texts: Callable[[], Iterable[str]], size: int) -> Any:
+    """A plain BPE tokenizer of at most ``size`` pieces.
+
+    Equal counts are told apart by the numbers of the pieces. The library numbers letters that end words as it meets
+    them, which is another order in every process; here they are numbered beforehand, so that a run can be repeated.
+
+    Args:
+        texts: gives all texts, anew each time it is called.
+    """
+    from tokenizers import models
+
+    counts = Counter(letter for text in texts() for letter in normalize("NFC", text) if not letter.isspace())
+    letters = sorted(counts, key=lambda letter: (-counts[letter], letter))[:LETTERS]
+    ends = sorted(piece for piece in _learn(texts(), 1, letters, ())["vocab"] if piece.endswith(WORD_END))
+    learned = _learn(texts(), size, letters, ends)
+    joins = [(str(left), str(right)) for left, right in learned["merges"]]
+    return _around(models.BPE(learned["vocab"], joins, unk_token=UNKNOWN, end_of_word_suffix=WORD_END))
+
+
+def _learn(texts: Iterable[str], size: int, letters: Sequence[str], ends: Sequence[str]) -> dict[str, Any]:
+    """``vocab`` and ``merges``; a size of 1 learns no join."""
+    from tokenizers import models, trainers
+
+    tokenizer = _around(models.BPE(unk_token=UNKNOWN, end_of_word_suffix=WORD_END))
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=[UNKNOWN, *ends],
+        initial_alphabet=list(letters),
+        limit_alphabet=len(letters),
+        end_of_word_suffix=WORD_END,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    learned: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
+    return learned
+
+
+def _around(model: Any) -> Any:
+    from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
+
+    tokenizer: Any = Tokenizer(model)
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.BPEDecoder(suffix=WORD_END)
+    return tokenizer
+
+
+def write_plain_bpe(folder: Path, output: Path = PLAIN_BPE) -> Path:
+    """Learns plain BPE from the corpus in ``folder`` and writes it to the file ``output``.
+
+    Raises:
+        CorpusError: the folder lacks a file of the text.
+    """
+    encoder = recipe.load(PLAIN_BPE_RECIPE)
+    corpus.check(folder, encoder.sources)
+    every = int(encoder.data["hold_out_every"])
+
+    def texts() -> Iterable[str]:
+        for source in encoder.sources:
+            yield from (item.text for item in corpus.read(folder, source, every=every) if not item.held_out)
+
+    tokenizer = plain_bpe(texts, int(encoder.data["vocabulary"]))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(output))
+    return output

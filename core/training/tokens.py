@@ -1,0 +1,153 @@
+"""The token store: texts are tokenized once, into numpy files in ``var/training`` that are read through memory maps."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from core.training import corpus
+from core.training.files import replacing_folder
+from core.training.recipe import Recipe
+
+Ints = npt.NDArray[np.int64]
+AT_ONCE = 4096
+"""Texts that are tokenized together."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Rows of different length, end to end: row i is ``flat[offsets[i]:offsets[i + 1]]``."""
+
+    flat: npt.NDArray[np.uint16]
+    offsets: Ints
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Ints:
+        """(rows,) tokens of each row."""
+        return np.diff(self.offsets)
+
+    def row(self, item: int) -> list[int]:
+        """The tokens of one row."""
+        found: list[int] = self.flat[self.offsets[item] : self.offsets[item + 1]].tolist()
+        return found
+
+    def rows(self, index: Ints, width: int, fill: int) -> Ints:
+        """The chosen rows as one (len(index), width) array; short rows end in ``fill``, long ones are cut."""
+        out = np.full((len(index), width), fill, dtype=np.int64)
+        for row, item in enumerate(index):
+            piece = self.flat[self.offsets[item] : self.offsets[item + 1]][:width]
+            out[row, : len(piece)] = piece
+        return out
+
+    def count(self, wanted: npt.NDArray[np.bool_]) -> Ints:
+        """How many tokens of each row are among the ``wanted`` (vocabulary,) ones."""
+        total = np.concatenate([[0], np.cumsum(wanted[self.flat], dtype=np.int64)])
+        return np.diff(total[self.offsets])
+
+    @classmethod
+    def of(cls, rows: Iterable[Sequence[int]]) -> Ragged:
+        """Packs rows of token ids; raises OverflowError for one that is not below 65,536."""
+        flat, ends = array("H"), array("q", [0])
+        for row in rows:
+            flat.extend(row)
+            ends.append(len(flat))
+        return cls(np.array(flat, dtype=np.uint16), np.array(ends, dtype=np.int64))
+
+    def save(self, stem: Path) -> None:
+        """Writes the rows for `load`."""
+        np.save(f"{stem}.tokens.npy", self.flat)
+        np.save(f"{stem}.offsets.npy", self.offsets)
+
+    @classmethod
+    def load(cls, stem: Path) -> Ragged:
+        """Maps what `save` wrote."""
+        return cls(np.load(f"{stem}.tokens.npy", mmap_mode="r"), np.load(f"{stem}.offsets.npy", mmap_mode="r"))
+
+
+def kept(root: Path, what: object, make: Callable[[Path], None]) -> Path:
+    """The folder that ``make`` filled for ``what`` (anything with a ``repr``), now or before; whole or not there."""
+    folder = root / hashlib.blake2b(repr(what).encode(), digest_size=6).hexdigest()
+    if not folder.is_dir():
+        with replacing_folder(folder) as new:
+            make(new)
+    return folder
+
+
+def batched(items: Iterable[T], size: int | None = None) -> Iterator[list[T]]:
+    """Lists of ``size`` items (`AT_ONCE`), the last one shorter."""
+    rest = iter(items)
+    while part := list(islice(rest, size or AT_ONCE)):
+        yield part
+
+
+def encoded(tokenizer: Any, texts: Iterable[str], *, special: bool = True) -> Iterator[list[int]]:
+    """The ids of each text, with the tokenizer's ``special`` tokens or without."""
+    for part in batched(texts):
+        yield from (made.ids for made in tokenizer.encode_batch_fast(part, add_special_tokens=special))
+
+
+def saved_tokenizer(folder: Path) -> Any:
+    """The tokenizer that ``folder`` holds."""
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+
+HELD = 4000
+"""Held-out texts of `lines` that are kept at most, drawn evenly."""
+
+
+def lines(recipe: Recipe, tokenizer: Any, folder: Path, cache: Path) -> tuple[Ragged, Ints, Ragged]:
+    """Short texts, each for itself: those of training, the number of the source of each, and held-out ones.
+
+    Args:
+        recipe: sources, and in its data ``hold_out_every``, ``shortest`` and ``longest``: texts with fewer or more
+            tokens are left out.
+        tokenizer: of the tokenizers library; adds the special tokens.
+        folder: the corpus.
+        cache: where results are kept.
+
+    Raises:
+        CorpusError: a file is missing or not text, or no text is left.
+    """
+    every, shortest, longest = (int(recipe.data[name]) for name in ("hold_out_every", "shortest", "longest"))
+
+    def make(place: Path) -> None:
+        origin: list[int] = []
+        held: list[list[int]] = []
+
+        def train() -> Iterator[list[int]]:
+            for number, source in enumerate(recipe.sources):
+                for items in batched(corpus.read(folder, source, every=every)):
+                    rows = encoded(tokenizer, (item.text for item in items))
+                    for item, ids in zip(items, rows, strict=True):
+                        if shortest <= len(ids) <= longest and item.held_out:
+                            held.append(ids)
+                        elif shortest <= len(ids) <= longest:
+                            origin.append(number)
+                            yield ids
+
+        found = Ragged.of(train())
+        corpus.require(len(found), "training", recipe.sources)
+        corpus.require(len(held), "measuring", recipe.sources)
+        found.save(place / "train")
+        order = np.arange(len(held))
+        np.random.default_rng(recipe.seed).shuffle(order)
+        Ragged.of(held[row] for row in order[:HELD]).save(place / "test")
+        np.save(place / "source.npy", np.array(origin))
+
+    place = kept(cache, (recipe.sources, recipe.data), make)
+    return Ragged.load(place / "train"), np.load(place / "source.npy", mmap_mode="r"), Ragged.load(place / "test")
