@@ -45,7 +45,7 @@ def show() -> None:
                 st.Page("pages/objectives.py", title="Objectives", icon=":material/quiz:"),
                 st.Page("pages/tokenizers.py", title="Tokenizers", icon=":material/content_cut:"),
                 st.Page("pages/generation.py", title="Generation", icon=":material/edit:"),
-                st.Page("pages/vectors.py", title="Vectors", icon=":material/scatter_plot:"),
+                st.Page("pages/vectors.py", title="Representations", icon=":material/scatter_plot:"),
                 st.Page("pages/zoo.py", title="The zoo", icon=":material/table_rows:"),
             ],
             "Catalogue": [

@@ -1,16 +1,15 @@
-"""Vectors: what a word is to a model, layer by layer; what it is the sum of, and how a model knows its place."""
+"""Representations: what a word is to a model, layer by layer; its input embeddings and its positions."""
 
-from core.ui.links import close_page, link_row
-from core.ui.page import sentences
-from core.ui.vectors.frame import show, vectors_frame
-from core.ui.zoo.frame import no_models
+from core.ui.section import Page
+from core.ui.vectors.common import MODEL
+from core.ui.vectors.layers import LAYERS
+from core.ui.vectors.mix import MIX
+from core.ui.vectors.positions import PLACES
+from core.ui.vectors.sum import SUM
+from core.ui.vectors.word import WORD_SECTION
+from core.ui.zoo.frame import nothing_runs
 
-view = vectors_frame()
+PAGE = Page("vectors", (WORD_SECTION, LAYERS, MIX, SUM, PLACES), unavailable=lambda: nothing_runs(MODEL.offered()))
 
-if view is None:
-    no_models()
-else:
-    with sentences():
-        show(view)
-    link_row(view.state)
-    close_page(view.state)
+if __name__ == "__main__":
+    PAGE.run()

@@ -189,12 +189,14 @@ class Model(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class Words(Param[tuple[str, ...]]):
-    """Any of a few, in the order in which they are offered; an empty choice is the default."""
+    """Any of a few, in the order in which they are offered."""
 
     default: tuple[str, ...] = ()
     options: Mapping[str, str]
     most: int = 24
     style: Literal["menu", "pills"] = "pills"
+    may_be_empty: bool = False
+    """Otherwise an empty choice stands for the default."""
 
     @property
     def carried(self) -> link.Words:
@@ -232,7 +234,8 @@ class Words(Param[tuple[str, ...]]):
                 help=self.help,
                 label_visibility=self._visibility,
             )
-        return tuple(word for word in options if word in chosen) or self.default
+        taken = tuple(word for word in options if word in chosen)
+        return taken if self.may_be_empty else taken or self.default
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,6 +296,15 @@ class Seed(Integer):
         chosen = super().widget(key, value)
         st.button(self.again, on_click=_next_seed, args=(key,), key=f"{key}.again", icon=":material/casino:")
         return chosen
+
+    def button(self, state: PageState) -> int:
+        """Draw the button alone; the seed."""
+        key = state.key(self.name)
+        st.session_state.setdefault(key, self.value(state))
+        st.button(self.again, on_click=_next_seed, args=(key,), key=f"{key}.again", icon=":material/casino:")
+        seed = int(st.session_state[key])
+        state.set(**{self.name: None if seed == self.default else seed})
+        return seed
 
 
 def _next_seed(key: str) -> None:
@@ -364,6 +376,8 @@ class Text(Param[str]):
     default: str = ""
     height: int | None = None
     """Of a box of several lines, in pixels; None for one line."""
+    most: int | None = None
+    """Characters that the box takes; None for as many as a page does."""
     samples: Mapping[str, str] | None = None
     """Texts that are one click away, by their titles."""
     placeholder: str | None = None
@@ -378,7 +392,7 @@ class Text(Param[str]):
     def widget(self, key: str, value: str) -> str:
         st.session_state.setdefault(key, value)
         shared: dict[str, Any] = {"key": key, "help": self.help, "width": self.width, "persist_state": "page"}
-        shared |= {"placeholder": self.placeholder, "label_visibility": self._visibility}
+        shared |= {"placeholder": self.placeholder, "label_visibility": self._visibility, "max_chars": self.most}
         if self.height is None:
             typed = st.text_input(self.label, **shared)
         else:

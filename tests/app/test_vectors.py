@@ -78,10 +78,10 @@ def test_what_stands_below(show: str, layer: str) -> None:
 
 def test_static_is_one_spot_and_tsne_is_another_map() -> None:
     at = page(layer="-1")
-    assert "one spot" in shown(at)
+    assert "on one point" in shown(at)
     at = page(map="neighbours", seed="3")
     assert "perplexity 3.7" in shown(at)
-    field(at.button, "Again").click().run()
+    field(at.button, "New seed").click().run()
     assert not at.exception
     assert at.query_params["seed"] in ("4", ["4"])
 
@@ -174,7 +174,7 @@ def test_no_model_and_a_word_of_one_sentence() -> None:
     at = page(tab="layers", models="")
     assert "No model is chosen" in shown(at)
     at = page(tab="layers", over="own", models="atlas-bert", text="Only one sentence.")
-    assert "No word stands in two of your sentences" in shown(at)
+    assert "No word occurs in two of your sentences" in shown(at)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -182,7 +182,7 @@ def test_the_sum_opens_filled(model: str) -> None:
     at = page(tab="sum", model=model)
     assert not at.warning
     assert charts(at) >= 2
-    assert "On average the sum is word" in shown(at)
+    assert "On average the sum is token" in shown(at)
 
 
 @pytest.mark.parametrize("what", ["nothing", "very long", "emoji", "right to left", "a script", "markdown and latex"])
@@ -256,7 +256,7 @@ def test_nonsense_for_a_passage_gets_a_sentence(kind: str) -> None:
         ({"tab": "sum", "part": "64"}, 0),  # no such token here: the usual one
         ({"tab": "places", "kind": "axial", "width": "3", "order": "none", "heads": "0"}, 4),
         ({"tab": "places", "kind": "rotary", "query": "200", "key": "256", "level": "9", "head": "99"}, 2),
-        ({"tab": "places", "kind": "relative", "asked": "minilm", "term": "c2p"}, 0),  # not of this kind: its first
+        ({"tab": "places", "kind": "relative", "asked": "minilm", "term": "c2p"}, 1),  # not of this kind: its first
         ({"tab": "places", "asked": "nobody"}, 1),
     ],
     ids=str,

@@ -11,12 +11,13 @@ import pytest
 
 from core.attention.masks import descriptions
 from core.attention.masks.kinds import KINDS
+from core.content import ROOT as CONTENT
+from core.content import content
 from core.ui.generation.formulas import RULES
 from core.ui.masks.about import SYMBOLS
 from core.ui.objectives.entries import ENTRIES
 from core.ui.objectives.points import TEXTS
 from core.ui.objectives.round_texts import _HOW
-from core.ui.vectors import places_scores
 
 ROOT = Path(__file__).resolve().parents[2]
 GREEK = (
@@ -109,10 +110,22 @@ def test_points_and_rounds_name_their_letters(texts: tuple[str, ...]) -> None:
     assert re.search(r"\d{4}", texts[2])
 
 
-@pytest.mark.parametrize("kind", places_scores.FORMULAS)
-def test_scores_with_distances_name_their_letters(kind: str) -> None:
-    assert not unnamed(places_scores.FORMULAS[kind], places_scores.TOLD[kind])
-    assert re.search(r"arXiv \d{4}\.\d{5}", places_scores.PAPERS[kind])
+FORMULAS = [
+    (path.parent.name, path.stem, name)
+    for path in sorted(CONTENT.rglob("*.md"))
+    for name, part in content(path.parent.name, path.stem).parts.items()
+    if "$$" in part.text
+]
+
+
+@pytest.mark.parametrize(("page", "section", "part"), FORMULAS, ids="/".join)
+def test_formulas_in_content_files_are_named_in_their_part_and_have_a_paper(page: str, section: str, part: str) -> None:
+    words = content(page, section)
+    text = words.parts[part].text
+    formulas = " ".join(re.findall(r"\$\$(.+?)\$\$", text, re.DOTALL))
+    assert not unnamed(formulas, re.sub(r"\$\$.+?\$\$", " ", text, flags=re.DOTALL))
+    papers = " ".join(one.text for one in words.parts.values())
+    assert re.search(r"arXiv \d{4}\.\d{5}|from memory", papers)
 
 
 @pytest.mark.parametrize("where", DRAWN)
@@ -123,4 +136,4 @@ def test_what_a_function_draws_it_names(where: str) -> None:
 def test_the_functions_are_found() -> None:
     assert len(DRAWN) > 20
     assert any("generation/cache.py" in name for name in DRAWN)
-    assert any("vectors/word_below.py" in name for name in DRAWN)
+    assert ("vectors", "word", "t-SNE: how") in FORMULAS

@@ -1,25 +1,28 @@
-"""ELMo's mix of layers on a live model: weights to move, what they do to the points, and what tasks have learned."""
+"""ELMo's scalar mix on a live model: weights to move, what they do to the points, and what tasks have learned."""
 
 from __future__ import annotations
 
 from math import log
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
+from core.attention.trace import Floats
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import strips
 from core.figures import vectors as pictures
+from core.links.parameters import Integers
 from core.table import Table
 from core.ui.export import download_csv
-from core.ui.glossary import terms, told
-from core.ui.heads.pictures import saved_as
-from core.ui.links import instead
+from core.ui.glossary import terms
+from core.ui.links import PageState, instead
+from core.ui.page import dark
+from core.ui.panel import Panel
+from core.ui.param import Carried, Real, Toggle
+from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
-from core.ui.vectors.frame import VectorsView, model_menu
-from core.ui.vectors.sentences import asked, found, sentences_box, word_box
-from core.ui.vectors.word import cut
+from core.ui.vectors.common import MODEL, TEXT, WORD, Query, model_of, text_for, word_box, word_vectors
+from core.ui.vectors.word import around_word
 from core.vectors import kept
 from core.vectors.contextual import strangers
 from core.vectors.learn import SPLITS, TASKS, Learned
@@ -28,49 +31,44 @@ from core.vectors.occurrences import WordVectors
 from core.vectors.plane import components
 from core.vectors.senses import apart
 
-if TYPE_CHECKING:
-    from core.ui.links import PageState
-
 REACH = 4.0
 STEP = 0.1
+WEIGHTS = Carried(name="weights", label="Weights", as_=Integers(high=80, most=64))
+"""Ten times each slider's value above its lower end: whole numbers, which a link carries in few characters."""
+GAMMA = Real(name="gamma", label="scale: $\\gamma$", default=1.0, low=0.1, high=4.0, step=0.1, format="%.1f")
+NORM = Toggle(
+    name="norm",
+    label="Normalize each layer first",
+    default=True,
+    help="Gives the vectors of every layer the same length, so that a share means a share",
+)
 
 
-def elmo_mix(view: VectorsView) -> None:
-    """Draw the whole section; reads and writes word, text, weights, gamma and norm.
+def scalar_mix(view: View) -> None:
+    """Draw the section.
 
     Raises:
         AtlasError: what was typed, or the model, does not allow it.
     """
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        spec = model_menu(view)
-        word_box(state)
-        _ready(spec, state)
+        spec = model_of(state)
+        word = word_box(state)
+        _presets(spec, state)
         with st.popover("Sentences"):
-            place = st.container()
-    sentences_box(state, place)
-    typed = asked(state)
-    made = found(spec, typed)
+            text = text_for(state).draw(state)
+    vectors = word_vectors(spec, Query(word, text))
     left, right = st.columns([1.4, 1], gap="large")
     with right:
-        raw = _sliders(spec, made.own.layers, state)
-        gamma, norm = _gamma(state)
+        raw = _sliders(spec, vectors.own.layers, state)
+        gamma, norm = GAMMA.draw(state), NORM.draw(state)
     with left:
-        _picture(spec, made, raw, gamma, norm, state)
-    told(
-        "**Try** all weight on the embeddings, then on the last layer, then the weights that a task has learned. "
-        "**Notice** that $\\gamma$ changes every distance and no angle, and that one bad layer can be weighed away "
-        "without touching the model."
-    )
-    st.info(
-        terms(
-            "ELMo's own layers cannot run here: it is made of LSTMs, and no model of that kind is bundled. What you "
-            "mix are the layers of the model above, by ELMo's equation."
-        ),
-        icon=":material/info:",
-    )
-    _formula()
-    _wanted(spec, state)
+        _points(spec, vectors, raw, gamma, norm, state)
+    view.try_and_notice()
+    st.info(terms(view.words.part("Not ELMo")), icon=":material/info:")
+    view.say("Formula")
+    view.note("Paper")
+    _learned(view, spec)
 
 
 def _slots(spec: CheckpointSpec, layers: int, state: PageState) -> list[str]:
@@ -80,68 +78,43 @@ def _slots(spec: CheckpointSpec, layers: int, state: PageState) -> list[str]:
 def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float, ...]:
     """w for each layer; the share that each has after the softmax stands in its label."""
     slots = _slots(spec, layers, state)
-    given = state.integers("weights")
-    if given and len(given) != layers + 1 and slots[0] not in st.session_state:
+    linked = state.integers("weights")
+    if linked and len(linked) != layers + 1 and slots[0] not in st.session_state:
         instead(
-            state, f"The link has {len(given)} weights, and {spec.name} {layers + 1} layers to mix. All begin at 0."
+            state, f"The link has {len(linked)} weights, and {spec.name} {layers + 1} layers to mix. All start at 0."
         )
-    start = [value / 10 - REACH for value in given] if len(given) == layers + 1 else [0.0] * (layers + 1)
+    start = [value / 10 - REACH for value in linked] if len(linked) == layers + 1 else [0.0] * (layers + 1)
     for slot, value in zip(slots, start, strict=True):
         st.session_state.setdefault(slot, round(min(REACH, max(-REACH, value)), 1))
     raw = tuple(float(st.session_state[slot]) for slot in slots)
     shares = weights(raw)
     for layer, slot in enumerate(slots):
         name = "embeddings" if layer == 0 else f"layer {layer}"
-        st.slider(
-            f"{name}: $w_{layer}$, share $s_{layer}$ = {shares[layer]:.2f}",
-            -REACH,
-            REACH,
-            key=slot,
-            persist_state="page",
-            step=STEP,
-            format="%.1f",
-        )
+        label = f"{name}: $w_{layer}$, share $s_{layer}$ = {shares[layer]:.2f}"
+        st.slider(label, -REACH, REACH, key=slot, persist_state="page", step=STEP, format="%.1f")
     even = len(set(raw)) == 1
     state.set(weights=() if even else tuple(round(10 * (value + REACH)) for value in raw))
     return raw
 
 
-def _gamma(state: PageState) -> tuple[float, bool]:
-    gamma = st.slider(
-        "length: $\\gamma$", 0.1, 4.0, state.real("gamma", 1.0), 0.1, key=state.key("gamma"), format="%.1f"
-    )
-    norm = st.toggle(
-        "normalise each layer first",
-        state.text("norm", "yes") == "yes",
-        key=state.key("norm"),
-        help="Gives every layer's vectors the same length, so that a share means a share",
-    )
-    state.set(gamma=None if gamma == 1.0 else gamma, norm=None if norm else "no")
-    return float(gamma), bool(norm)
-
-
-def _ready(spec: CheckpointSpec, state: PageState) -> None:
-    """Weights to begin with."""
+def _presets(spec: CheckpointSpec, state: PageState) -> None:
+    """Weights to start with."""
     layers = len(kept.layers(spec.slug)) - 1
-    with st.popover("Ready weights"):
+    with st.popover("Presets"):
         if layers < 0:
             st.caption("No task was learned with this model.")
             return
-        sets = {
+        presets = {
             "All layers alike": [0.0] * (layers + 1),
             "The embeddings alone": [REACH, *[-REACH] * layers],
             "The last layer alone": [*[-REACH] * layers, REACH],
         }
-        for task, one in kept.learned(spec.slug).items():
-            sets[f"Learned: {TASKS[task][0]}"] = as_raw(one.weights)
-        for number, (name, values) in enumerate(sets.items()):
-            st.button(
-                name,
-                key=state.key(f"ready.weights.{number}"),
-                on_click=_take,
-                width="stretch",
-                args=(_slots(spec, layers, state), values),
-            )
+        for task, learned in kept.learned(spec.slug).items():
+            presets[f"Learned: {TASKS[task][0]}"] = as_raw(learned.weights)
+        for number, (name, values) in enumerate(presets.items()):
+            key = state.key(f"preset.{number}")
+            slots = _slots(spec, layers, state)
+            st.button(name, key=key, on_click=_take, width="stretch", args=(slots, values))
 
 
 def as_raw(shares: tuple[float, ...]) -> list[float]:
@@ -156,137 +129,113 @@ def _take(slots: list[str], values: list[float]) -> None:
         st.session_state[slot] = value
 
 
-def _picture(
-    spec: CheckpointSpec, made: WordVectors, raw: tuple[float, ...], gamma: float, norm: bool, state: PageState
+def _points(
+    spec: CheckpointSpec, vectors: WordVectors, raw: tuple[float, ...], gamma: float, norm: bool, state: PageState
 ) -> None:
-    own = mixed(made.own.vectors, raw, gamma, norm=norm)
-    around = mixed(made.around.vectors, raw, gamma, norm=norm)
+    own = mixed(vectors.own.vectors, raw, gamma, norm=norm)
+    around = mixed(vectors.around.vectors, raw, gamma, norm=norm)
     plane = components(own)
     points = [
-        pictures.Point(float(x), float(y), one.name, one.line.sense, cut(one))
-        for one, (x, y) in zip(made.own.found, plane.points, strict=True)
+        pictures.Point(float(x), float(y), one.name, one.line.sense, around_word(one))
+        for one, (x, y) in zip(vectors.own.found, plane.points, strict=True)
     ]
     shares = plane.shares or (0.0, 0.0)
-    st.plotly_chart(
-        pictures.plane(
-            points,
-            (f"component 1: {100 * shares[0]:.0f} %", f"component 2: {100 * shares[1]:.0f} %"),
-            dark=st.context.theme.type == "dark",
-        ),
-        key=state.key("mix"),
-        config=saved_as(f"atlas-{spec.slug}-mix"),
-        alt="The mixed vectors of one word on a plane; the numbers below say how senses stand apart.",
-    )
-    senses = [one.line.sense for one in made.own.found]
-    now = apart(own, senses, strangers(around, made.around.lines))
-    each = [apart(layer, senses, None) for layer in (normed(made.own.vectors) if norm else made.own.vectors)]
+    titles = (f"component 1: {100 * shares[0]:.0f} %", f"component 2: {100 * shares[1]:.0f} %")
+    senses = [one.line.sense for one in vectors.own.found]
+    now = apart(own, senses, strangers(around, vectors.around.lines))
+    each = [apart(layer, senses, None) for layer in (normed(vectors.own.vectors) if norm else vectors.own.vectors)]
     hits = [(one.nearest, number) for number, one in enumerate(each) if one.nearest is not None]
-    lengths, gaps = np.linalg.norm(own, axis=1), _mean_distance(own)
-    said = [f"mean length {lengths.mean():.1f}", f"mean distance {gaps:.1f}" if gaps else ""]
+    parts = [f"mean length {np.linalg.norm(own, axis=1).mean():.1f}"]
+    if gap := _mean_distance(own):
+        parts.append(f"mean distance {gap:.1f}")
     if now.same is not None and now.other is not None:
-        said.append(f"cosine {now.same:.2f} within a sense, {now.other:.2f} across")
+        parts.append(f"cosine {now.same:.2f} within a sense, {now.other:.2f} across")
     if now.nearest is not None and hits:
         best, at = max(hits, key=lambda pair: (pair[0], -pair[1]))
         where = "the embeddings" if at == 0 else f"layer {at}"
-        said.append(
+        parts.append(
             f"{100 * now.nearest:.0f} % of occurrences are nearest to their own sense (best single layer, {where}: "
             f"{100 * best:.0f} %)"
         )
-    st.caption("; ".join(part for part in said if part) + ".")
+    Panel(
+        f"{spec.slug}-mixed",
+        "The mixed vectors on a plane",
+        pictures.plane(points, titles, dark=dark()),
+        "The mixed vectors of one word on a plane; the numbers below say how well the senses are separated.",
+        Table(
+            ("line", "sense", "sentence", "x", "y"),
+            tuple(
+                (one.name, one.line.sense, one.text, float(x), float(y))
+                for one, (x, y) in zip(vectors.own.found, plane.points, strict=True)
+            ),
+        ),
+        note="; ".join(parts) + ".",
+    ).draw(state)
 
 
-def _mean_distance(vectors: np.ndarray) -> float | None:  # type: ignore[type-arg]
+def _mean_distance(vectors: Floats) -> float | None:
     count = len(vectors)
     if count < 2:
         return None
-    apart_by = np.linalg.norm(vectors[:, None] - vectors[None], axis=-1)
-    return float(apart_by.sum() / (count * (count - 1)))
+    distances = np.linalg.norm(vectors[:, None] - vectors[None], axis=-1)
+    return float(distances.sum() / (count * (count - 1)))
 
 
-def _formula() -> None:
-    st.latex(r"E = \gamma \sum_{j=0}^{L} s_j\, h_j, \qquad s_j = \frac{e^{w_j}}{\sum_k e^{w_k}}")
-    st.latex(r"\mathrm{norm}(h) = \frac{h - \mu}{\sqrt{\sigma^2 + \epsilon}}")
-    told(
-        "$E$ is the mixed vector, $h_j$ a word's vector after layer $j$ of $L$ (0: what the first layer reads), $w_j$ "
-        "the weight of your "
-        "slider, $s_j$ its share among all $k$, $\\gamma$ the length that a task wants. ELMo has three such layers, "
-        "and each task "
-        "learns its own $w$ and $\\gamma$ while the language model stays as it is. $\\mu$ and $\\sigma^2$ are the mean "
-        "and the variance of the numbers of one vector, $\\epsilon$ is a small number that keeps the root from nought."
-    )
-    st.caption(
-        "Peters et al., Deep contextualized word representations (2018, "
-        "[arXiv 1802.05365](https://arxiv.org/abs/1802.05365)), equation 1. *Read: section 3, in a stored bilingual "
-        "copy.*"
-    )
-
-
-def _wanted(spec: CheckpointSpec, state: PageState) -> None:
-    st.markdown(f"**What tasks want of {spec.name}**")
+def _learned(view: View, spec: CheckpointSpec) -> None:
+    st.markdown(f"**Weights that tasks learn for {spec.name}**")
     tasks = kept.learned(spec.slug)
     if not tasks:
-        st.caption("No task was learned with this model; “python -m core vectors SLUG” does it in a minute.")
+        view.note("Nothing learned")
         return
     ticks = ["emb.", *(str(i) for i in range(1, len(next(iter(tasks.values())).weights)))]
     names = [TASKS[task][0] for task in tasks]
-    dark = st.context.theme.type == "dark"
-    left, right = st.columns(2, gap="large")
-    for column, title, values in (
-        (left, "Share of each layer in the mix", np.array([one.weights for one in tasks.values()])),
-        (right, "Right with this layer alone, in %", 100 * np.array([one.alone for one in tasks.values()])),
+    for column, slug, title, values in zip(
+        st.columns(2, gap="large"),
+        ("shares", "alone"),
+        ("Share of each layer in the mix", "Accuracy with this layer alone, %"),
+        (np.array([one.weights for one in tasks.values()]), 100 * np.array([one.alone for one in tasks.values()])),
+        strict=True,
     ):
+        most = "; ".join(
+            f"{name}: most for {ticks[int(row.argmax())]} ({row.max():.2f})"
+            for name, row in zip(names, values, strict=True)
+        )
         with column:
             st.caption(title)
-            st.plotly_chart(
-                strips.strips(values, names, ticks, digits=2 if values.max() <= 1 else 0, what="", dark=dark),
-                key=state.key(f"wanted.{title}"),
-                config=saved_as(f"atlas-{spec.slug}-wanted"),
-                alt=f"{title}: {_alt(names, ticks, values)}",
-            )
+            Panel(
+                f"{spec.slug}-{slug}",
+                title,
+                strips.strips(values, names, ticks, digits=2 if slug == "shares" else 0, what="", dark=dark()),
+                f"{title}: {most}",
+                Table(
+                    ("task", *ticks), tuple((name, *map(float, row)) for name, row in zip(names, values, strict=True))
+                ),
+            ).draw(view.state)
     rows = [_row(one) for one in tasks.values()]
-    text_table(
-        TextTable(
-            ("Task", "Mix", "Best layer", "Commonest answer"),
-            rows,
-            "How often each is right",
-            (40, 18, 22, 20),
-            (1, 2, 3),
-        )
-    )
-    one = next(iter(tasks.values()))
-    told(
-        f"Learned at the desk from {one.words:,} words of the Atlas's treebank: a softmax over the mix, a third of the "
-        f"sentences kept for the test, mean of {SPLITS} divisions. This is the equation in earnest and not ELMo's "
-        "experiment: other layers, four small tasks, few words. Shares differ between tasks as one would hope; a mix "
-        "is seldom much better than its best layer, and so few words can make it worse."
-    )
-    download_csv(
-        Table.from_records(
-            [
-                {"task": task, "layer": layer, "share": share, "alone": alone, "mix": one.accuracy, "gamma": one.gamma}
-                for task, one in tasks.items()
-                for layer, (share, alone) in enumerate(zip(one.weights, one.alone, strict=True))
-            ]
+    headings = ("Task", "Mix", "Best layer", "Most frequent class")
+    text_table(TextTable(headings, rows, "Accuracy of each", (40, 18, 22, 20), (1, 2, 3)))
+    view.say("Learned", words=f"{next(iter(tasks.values())).words:,}", splits=SPLITS)
+    table = Table(
+        ("task", "layer", "share", "alone", "mix", "gamma"),
+        tuple(
+            (task, layer, share, alone, one.accuracy, one.gamma)
+            for task, one in tasks.items()
+            for layer, (share, alone) in enumerate(zip(one.weights, one.alone, strict=True))
         ),
-        f"{spec.slug}-mix",
-        state.key(f"csv.{spec.slug}-mix"),
     )
+    download_csv(table, f"{spec.slug}-mix", view.state.key("csv.mix"))
 
 
 def _row(one: Learned) -> tuple[tuple[str, str], str, str, str]:
     best = max(range(len(one.alone)), key=one.alone.__getitem__)
     where = "emb." if best == 0 else f"layer {best}"
-    name, asks = TASKS[one.task]
+    name, question = TASKS[one.task]
     return (
-        (name, asks),
+        (name, question),
         f"{100 * one.accuracy:.0f} %",
         f"{100 * one.alone[best]:.0f} % ({where})",
         f"{100 * one.commonest:.0f} %",
     )
 
 
-def _alt(names: list[str], ticks: list[str], values: np.ndarray) -> str:  # type: ignore[type-arg]
-    return "; ".join(
-        f"{name}: most for {ticks[int(row.argmax())]} ({row.max():.2f})"
-        for name, row in zip(names, values, strict=True)
-    )
+MIX = Section("mix", scalar_mix, (MODEL, WORD, TEXT, WEIGHTS, GAMMA, NORM))

@@ -1,8 +1,6 @@
-"""What a token is before the first layer: the sum of its embeddings, taken apart token by token."""
+"""Input embeddings: the sum that is the input of the first layer, token by token and component by component."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -13,222 +11,179 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures import strips
 from core.table import Table
 from core.ui.chips import token_chips
-from core.ui.export import download_csv
-from core.ui.glossary import noted, told
-from core.ui.heads.pictures import saved_as
+from core.ui.glossary import terms
+from core.ui.page import dark
+from core.ui.panel import Panel
+from core.ui.param import Choice, Integer, Text
+from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
-from core.ui.vectors.frame import VectorsView, model_menu
-from core.vectors.sums import KINDS, Sums
+from core.ui.vectors.common import MODEL, model_of
+from core.vectors.sums import KINDS, MAX_TOKENS, Sums
 
-if TYPE_CHECKING:
-    from core.ui.links import PageState
-
-FIRST = ("The cat drank the milk.", "It was thirsty.")
-FRENCH = "Le chat a bu le lait."
-NAMES = {"token": "word", "position": "place", "segment": "segment", "language": "language"}
-SHOWN = {"share": "Share of the sum", "length": "Length", "cosine": "Cosine with the sum"}
-_MEANS = {
-    "share": "how much of the sum each part is; a row adds up to 1",
-    "length": "the length of each part's vector, and of the sum's",
-    "cosine": "how far each part points the way of the sum",
-}
+NAMES = {"token": "token", "position": "position", "segment": "segment", "language": "language"}
+FIRST = Text(name="first", label="First sentence", default="The cat drank the milk.", most=300, width=300)
+SECOND = Text(
+    name="second",
+    label="Second sentence",
+    default="It was thirsty.",
+    most=300,
+    width=240,
+    help="Read together with the first by models with segments or languages; others leave it out",
+)
+NUMBER = Choice(
+    name="number",
+    label="Show",
+    options={"share": "Share of the sum", "length": "Length", "cosine": "Cosine with the sum"},
+    style="row",
+)
+PART = Integer(name="part", label="Token", low=1, high=MAX_TOKENS)
+_FRENCH = "Le chat a bu le lait."
 _LABEL = 16
+_SYMBOLS = {
+    "token": "$E[w_t]$ the embedding of the token $w_t$ at position $t$",
+    "position": "$P[t]$ the embedding of the position",
+    "segment": "$G[s_t]$ the embedding of the segment $s_t$, first or second",
+    "language": "$L[\\ell_t]$ the embedding of the language $\\ell_t$",
+}
 
 
-def taken_apart(view: VectorsView) -> None:
-    """Draw the whole section; reads and writes first, second, number and part.
+def input_embeddings(view: View) -> None:
+    """Draw the section.
 
     Raises:
         AtlasError: what was typed, or the model, does not allow it.
     """
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        spec = model_menu(view, first="atlas-bert")
-        french = spec.slug == "atlas-xlm"
-        first, second = _texts(spec, (FIRST[0], FRENCH if french else FIRST[1]), state)
-        number = st.segmented_control(
-            "Show",
-            list(SHOWN),
-            format_func=SHOWN.__getitem__,
-            default=state.text("number", "share"),
-            required=True,
-            key=state.key("number"),
-        )
-    state.set(number=number)
+        spec = model_of(state, MODEL.with_(first="atlas-bert"))
+        first = FIRST.draw(state)
+        bilingual = spec.slug == "atlas-xlm"
+        second = SECOND.with_(default=_FRENCH if bilingual else SECOND.default).draw(state, tag=str(bilingual))
+        number = NUMBER.draw(state)
     with st.spinner("Running the model"):
-        found = session.sums(spec.slug, first, second)
+        sums = session.sums(spec.slug, first, second)
     left, right = st.columns([1, 1.25], gap="large")
     with left:
-        _grid(found, str(number), spec, state)
+        _grid(view, sums, number, spec)
     with right:
-        _one(found, spec, state)
-    told(
-        "**Try** *Length* with a sentence that has a word twice, then RoBERTa and GPT-2. **Notice** that such a word "
-        "has one vector, wherever it stands: its place, and the text of a pair, are all that tells the two apart "
-        "before the first layer. That is all a model knows of order."
+        _one_token(view, sums, spec)
+    view.try_and_notice()
+    _formula(view, sums)
+    st.markdown("**Input embeddings of other models**")
+    specs = MODEL.offered()
+    rows = [
+        (
+            ", ".join(_short_name(specs.get(slug), slug) for slug in kind.slugs),
+            " + ".join(NAMES[part] for part in kind.parts),
+            " + ".join(kind.after) or "nothing",
+            kind.told,
+        )
+        for kind in KINDS
+    ]
+    headings = ("Live models", "Sum", "Then", "")
+    text_table(TextTable(headings, rows, "The input embeddings of each model", (26, 18, 14, 42)))
+
+
+def _grid(view: View, sums: Sums, number: str, spec: CheckpointSpec) -> None:
+    columns = [NAMES[part] for part in sums.parts] + (["sum"] if number == "length" else [])
+    values = {"share": sums.shares, "length": sums.lengths, "cosine": sums.cosines}[number]
+    # a token may occur twice, so its number stands beside it
+    rows = [f"{short(label(token), _LABEL)} {i}" for i, token in enumerate(sums.tokens)]
+    means = ", ".join(
+        f"{NAMES[part]} {100 * share:.0f} %" for part, share in zip(sums.parts, sums.shares.mean(axis=1), strict=True)
     )
-    _formula(found)
-    _others(view)
-
-
-def _texts(spec: CheckpointSpec, usual: tuple[str, str], state: PageState) -> tuple[str, str]:
-    first = st.text_input(
-        "First sentence", state.text("first", usual[0]), max_chars=300, key=state.key("first"), width=300
-    )
-    second = st.text_input(
-        "Second sentence",
-        state.text("second", usual[1]),
-        max_chars=300,
-        key=state.key(f"second.{usual[1]}"),
-        width=240,
-        help="Read together with the first by models that tell two texts apart; others leave it out",
-    )
-    state.set(first=None if first == usual[0] else first, second=None if second == usual[1] else second)
-    return first, second
-
-
-def _labels(found: Sums) -> list[str]:
-    """Names of the rows: a token, with its number, since one may stand twice."""
-    return [f"{short(label(token), _LABEL)} {number}" for number, token in enumerate(found.tokens)]
-
-
-def _grid(found: Sums, number: str, spec: CheckpointSpec, state: PageState) -> None:
-    columns = [NAMES[part] for part in found.parts]
-    values = {"share": found.shares, "length": found.lengths, "cosine": found.cosines}[number]
-    if number == "length":
-        columns.append("sum")
-    st.plotly_chart(
+    records = []
+    for i, token in enumerate(sums.tokens):
+        record: dict[str, str | int | float] = {"position": i, "token": token.piece}
+        for p, name in enumerate(sums.parts):
+            record |= {
+                f"{name} length": float(sums.lengths[p, i]),
+                f"{name} share": float(sums.shares[p, i]),
+                f"{name} cosine": float(sums.cosines[p, i]),
+            }
+        records.append(record | {"sum length": float(sums.lengths[-1, i])})
+    Panel(
+        f"{spec.slug}-sum",
+        NUMBER.options[number],
         strips.strips(
             values.T,
-            _labels(found),
+            rows,
             columns,
             signed=number != "length",
             reach=1.0 if number != "length" else None,
-            what=SHOWN[number].lower(),
+            what=NUMBER.options[number].lower(),
             row_height=27,
-            dark=st.context.theme.type == "dark",
+            dark=dark(),
         ),
-        key=state.key("sum"),
-        config=saved_as(f"atlas-{spec.slug}-sum"),
-        alt=f"{SHOWN[number]} of each part, token by token. {_means(found)}",
-    )
-    st.caption(f"{SHOWN[number]}: {_MEANS[number]}. {_means(found)}")
-    download_csv(Table.from_records(_rows(found)), f"{spec.slug}-sum", state.key(f"csv.{spec.slug}-sum"))
+        f"{NUMBER.options[number]} of each component, token by token. On average the sum is {means}.",
+        Table.from_records(records),
+        note=f"{view.words.part(number)} On average the sum is {means}.",
+    ).draw(view.state)
 
 
-def _means(found: Sums) -> str:
-    said = [
-        f"{NAMES[part]} {100 * share:.0f} %" for part, share in zip(found.parts, found.shares.mean(axis=1), strict=True)
-    ]
-    return f"On average the sum is {', '.join(said)}."
-
-
-def _rows(found: Sums) -> list[dict[str, object]]:
-    names = list(found.parts)
-    rows = []
-    for i, token in enumerate(found.tokens):
-        row: dict[str, object] = {"token": i, "piece": token.piece}
-        for p, name in enumerate(names):
-            row |= {
-                f"{name} length": f"{found.lengths[p, i]:.5f}",
-                f"{name} share": f"{found.shares[p, i]:.5f}",
-                f"{name} cosine": f"{found.cosines[p, i]:.5f}",
-            }
-        rows.append({**row, "sum length": f"{found.lengths[-1, i]:.5f}"})
-    return rows
-
-
-def _one(found: Sums, spec: CheckpointSpec, state: PageState) -> None:
-    """One token as its numbers."""
-    wanted = state.number("part", 2) - 1
-    usual = min(1, len(found.tokens) - 1)
+def _one_token(view: View, sums: Sums, spec: CheckpointSpec) -> None:
+    """The components of one token, dimension by dimension."""
+    usual = min(1, len(sums.tokens) - 1)
+    wanted = view.state.number("part", usual + 1) - 1
     picked = token_chips(
-        found.tokens,
-        selected=(wanted if wanted < len(found.tokens) else usual,),
-        key=state.key(f"part.{spec.slug}"),
+        sums.tokens,
+        selected=(wanted if wanted < len(sums.tokens) else usual,),
+        key=view.state.key(f"part.{spec.slug}"),
         accent=spec.branch,
         label="Tokens",
         clearable=False,
     )
     at = picked[0] if picked else usual
-    state.set(part=None if at == usual else at + 1)
-    dark = st.context.theme.type == "dark"
-    width = found.total.shape[1]
-    ticks = [str(i + 1) for i in range(width)]
-    vectors = np.stack([*(part[at] for part in found.parts.values()), found.total[at]])
-    names = [*(NAMES[part] for part in found.parts), "sum"]
-    if len(found.parts) == 1:
+    view.state.set(part=None if at == usual else at + 1)
+    vectors = np.stack([*(part[at] for part in sums.parts.values()), sums.total[at]])
+    names = [*(NAMES[part] for part in sums.parts), "sum"]
+    if len(sums.parts) == 1:
         vectors, names = vectors[:1], names[:1]
-    st.plotly_chart(
-        strips.strips(
-            vectors,
-            names,
-            ticks,
-            signed=True,
-            digits=None,
-            what="",
-            row_height=34,
-            dark=dark,
-            across=f"the {width} numbers of token {at}",
-        ),
-        key=state.key("strip"),
-        config=saved_as(f"atlas-{spec.slug}-parts"),
-        alt=f"The {width} numbers of each part of token {at}, and their sum: blue above zero, orange below.",
-    )
-    for name, values in found.after.items():
-        said = "after the norm" if name == "norm" else f"after the projection to {values.shape[1]} numbers"
-        st.plotly_chart(
-            strips.strips(
-                values[at][None],
-                [name],
-                [str(i + 1) for i in range(values.shape[1])],
-                signed=True,
-                digits=None,
-                row_height=34,
-                dark=dark,
-                across=said,
-            ),
-            key=state.key(f"strip.{name}"),
-            config=saved_as(f"atlas-{spec.slug}-{name}"),
-            alt=f"The numbers of token {at} {said}.",
+    strips_of = [("components", f"the {vectors.shape[1]} dimensions of token {at}", names, vectors)] + [
+        (
+            name,
+            "after the norm" if name == "norm" else f"after the projection to {values.shape[1]} dimensions",
+            [name],
+            values[at][None],
         )
-    st.caption("Every number is a column: blue above zero, orange below, on one scale for all rows of a picture.")
+        for name, values in sums.after.items()
+    ]
+    for slug, title, rows, values in strips_of:
+        columns = [str(i + 1) for i in range(values.shape[1])]
+        Panel(
+            f"{spec.slug}-{slug}",
+            title,
+            strips.strips(
+                values, rows, columns, signed=True, digits=None, what="", row_height=34, dark=dark(), across=title
+            ),
+            f"Token {at}, {title}: blue above zero, orange below.",
+            Table(
+                ("component", *columns),
+                tuple((row, *map(float, line)) for row, line in zip(rows, values, strict=True)),
+            ),
+        ).draw(view.state)
+    view.note("Columns")
 
 
-def _formula(found: Sums) -> None:
-    total = " + ".join(found.formulas.values())
-    st.latex(rf"X_t = {total}")
-    if "norm" in found.after:
+def _formula(view: View, sums: Sums) -> None:
+    st.latex(rf"X_t = {' + '.join(sums.formulas.values())}")
+    symbols = "; ".join(_SYMBOLS[part] for part in sums.parts)
+    st.markdown(terms(f"$X_t$ is the sum; {symbols}."))
+    if "norm" in sums.after:
         st.latex(r"h^{(0)}_t = \beta + \gamma \odot \frac{X_t - \mu}{\sqrt{\sigma^2 + \epsilon}}")
-    st.latex(r"\mathrm{share}(A) = A \cdot X \,/\, \|X\|^2, \qquad \textstyle\sum_A \mathrm{share}(A) = 1")
-    letters = {
-        "token": "$E[w_t]$ the row of the vocabulary's entry at place $t$",
-        "position": "$P[t]$ the row of the place",
-        "segment": "$G[s_t]$ the row of the text $s_t$, first or second",
-        "language": "$L[\\ell_t]$ the row of the language",
-    }
-    told(
-        f"{'; '.join(letters[part] for part in found.parts)}. $\\mu$, $\\sigma^2$ are the mean and variance of the "
-        "numbers of $X_t$, $\\gamma$ and $\\beta$ what the norm has learned, $\\epsilon$ a small "
-        "number under its root, $h^{(0)}_t$ what the first layer reads, $A$ any of the parts. The share is the "
-        "length of a part's shadow on the sum. What is shown are the model's own numbers, taken from its modules."
-    )
-    noted(
-        "Devlin et al., BERT (2018, [arXiv 1810.04805](https://arxiv.org/abs/1810.04805)): the input is the sum of "
-        "token, segment and position embeddings. *Read: the paper's own text, in a stored copy.*"
-    )
+        st.markdown(
+            terms(
+                "$h^{(0)}_t$ is the input of the first layer at position $t$, $X_t$ the sum; $\\mu$, $\\sigma^2$ are "
+                "the mean and variance of its entries, $\\gamma$ and $\\beta$ the norm's learned parameters, "
+                "$\\epsilon$ a small constant."
+            )
+        )
+    view.say("Share")
+    view.note("Paper")
 
 
-def _others(view: VectorsView) -> None:
-    st.markdown("**What other models add up**")
-    rows = []
-    for kind in KINDS:
-        names = ", ".join(_name(view, slug) for slug in kind.slugs)
-        after = " + ".join(kind.after) or "nothing"
-        rows.append((names, " + ".join(NAMES[part] for part in kind.parts), after, kind.told))
-    text_table(TextTable(("Live models", "Sum", "Then", ""), rows, "What each model adds up", (26, 18, 14, 42)))
+def _short_name(spec: CheckpointSpec | None, slug: str) -> str:
+    return slug if spec is None else spec.name.removeprefix("Atlas ").partition(" with ")[0]
 
 
-def _name(view: VectorsView, slug: str) -> str:
-    known = view.specs.get(slug)
-    return slug if known is None else known.name.removeprefix("Atlas ").partition(" with ")[0]
+SUM = Section("sum", input_embeddings, (MODEL, FIRST, SECOND, NUMBER, PART))

@@ -1,57 +1,86 @@
-"""One word in many sentences: its vectors as points, layer by layer."""
+"""One word in many sentences: its vectors as points layer by layer, its neighbors, distances, and senses by layer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
+from core.figures import depth
 from core.figures import vectors as pictures
-from core.ui.glossary import noted, told
-from core.ui.heads.pictures import saved_as
+from core.table import Table
+from core.ui.export import download_csv
 from core.ui.links import within
-from core.ui.vectors.frame import VectorsView, model_menu
-from core.ui.vectors.sentences import asked, found, sentences_box, word_box
-from core.ui.vectors.word_below import below
+from core.ui.page import accent, dark
+from core.ui.panel import Panel
+from core.ui.param import Choice, Integer, Seed
+from core.ui.section import Section, View
+from core.ui.text_table import TextTable, text_table
+from core.ui.vectors.common import MODEL, TEXT, WORD, Query, model_of, text_for, word_box, word_vectors
+from core.vectors.contextual import strangers
+from core.vectors.nearest import between, in_sentences, in_vocabulary
 from core.vectors.occurrences import Occurrence, WordVectors
 from core.vectors.plane import FEWEST, PERPLEXITY, Plane, perplexity_for
-
-if TYPE_CHECKING:
-    from core.ui.links import PageState
+from core.vectors.senses import Apart, apart
 
 STATIC = -1
-MAPS = {"components": "Components", "neighbours": "t-SNE"}
+MAP = Choice(
+    name="map",
+    label="Projection",
+    options={"components": "Components", "neighbours": "t-SNE"},
+    style="row",
+    help="Principal components keep the directions of most variance; t-SNE keeps neighborhoods",
+)
+SEED = Seed(again="New seed")
+LAYER = Integer(name="layer", label="Layer", low=STATIC, high=200)
+SHOW = Choice(
+    name="show",
+    label="Details",
+    options={"near": "Nearest words", "distances": "Distances", "depth": "Senses by layer", "how": "How it works"},
+    style="row",
+    hide_label=True,
+)
+_BEFORE, _AFTER = 26, 22
+"""Characters of a sentence on both sides of its word in a table."""
 
 
-def one_word(view: VectorsView) -> None:
-    """Draw the whole section; reads and writes word, text, layer, map, seed and show.
+def one_word(view: View) -> None:
+    """Draw the section.
 
     Raises:
         AtlasError: what was typed, or the model, does not allow it.
     """
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        spec = model_menu(view)
-        word_box(state)
-        kind = _map_menu(state)
+        spec = model_of(state)
+        word = word_box(state)
+        projection = MAP.draw(state)
+        seed = SEED.button(state) if projection == "neighbours" else None
     left, right = st.columns([1.55, 1], gap="large")
-    sentences_box(state, right)
-    typed = asked(state)
+    with right:
+        text = text_for(state).draw(state)
     with left:
-        made = found(spec, typed)
-        seed = state.number("seed") if kind == "neighbours" else None
-        planes = session.planes(spec.slug, typed.word, typed.text, seed)
-        stop = _stop(made, state)
-        if kind == "neighbours" and len(made.own.found) < FEWEST:
-            noted(f"t-SNE needs {FEWEST} occurrences; these are principal components.")
-        _picture(made, planes[stop + 1], stop, spec, state)
-    told(
-        "**Try** moving the layer from *static* upwards, and a word of your own. **Notice** that one vector becomes "
-        "many: a static table has one for all senses, and each layer adds more of what stands around the word."
-    )
-    below(state, spec, made, typed, stop, planes)
+        vectors = word_vectors(spec, Query(word, text))
+        planes = session.planes(spec.slug, word, text, seed)
+        stop = _stop(view, vectors)
+        if projection == "neighbours" and len(vectors.own.found) < FEWEST:
+            view.note("Few points", fewest=FEWEST)
+        _points(view, vectors, planes, stop, spec)
+    view.try_and_notice()
+    show = SHOW.draw(state)
+    if show == "near":
+        _nearest(view, spec, vectors, stop)
+    elif show == "distances":
+        _distances(view, spec, vectors, stop)
+    elif show == "depth":
+        _senses_by_layer(view, spec, vectors)
+    else:
+        for part in ("How it works", "Components: how", "t-SNE: how"):
+            view.say(part)
+        view.note("Paper")
+        download_csv(partial(_vectors_table, vectors), "vectors", state.key("csv.vectors"), of="all vectors")
 
 
 def name_of(stop: int, layers: int) -> str:
@@ -61,15 +90,13 @@ def name_of(stop: int, layers: int) -> str:
     return "embeddings" if stop == 0 else f"layer {stop}" + (", the last" if stop == layers else "")
 
 
-def _stop(made: WordVectors, state: PageState) -> int:
-    """The stop of the slider, -1 for the table itself; by default the last layer."""
-    layers = made.own.layers
-    stops = list(range(STATIC, layers + 1))
-    wanted = within(state, "Layer", state.number("layer", layers), STATIC, layers)
+def _stop(view: View, vectors: WordVectors) -> int:
+    """The stop of the slider, -1 for the embedding matrix itself; by default the last layer."""
+    state, layers = view.state, vectors.own.layers
     stop = st.select_slider(
-        "Layer",
-        stops,
-        value=wanted,
+        LAYER.label,
+        list(range(STATIC, layers + 1)),
+        value=within(state, LAYER.label, state.number("layer", layers), STATIC, layers),
         format_func=lambda at: name_of(at, layers),
         key=state.key(f"layer.{layers}"),
     )
@@ -77,33 +104,11 @@ def _stop(made: WordVectors, state: PageState) -> int:
     return int(stop)
 
 
-def _map_menu(state: PageState) -> str:
-    kind = st.segmented_control(
-        "Plane",
-        list(MAPS),
-        format_func=MAPS.__getitem__,
-        default=state.text("map", "components"),
-        required=True,
-        key=state.key("map"),
-        help="Principal components keep what varies most; t-SNE keeps who is near whom",
-    )
-    state.set(map=kind)
-    slot = state.key("seed")
-    st.session_state.setdefault(slot, state.number("seed"))
-    if kind == "neighbours":
-        st.button("Again", key=state.key("again"), on_click=_again, args=(slot,), help="Another start of t-SNE")
-    state.set(seed=st.session_state[slot])
-    return str(kind)
-
-
-def _again(slot: str) -> None:
-    st.session_state[slot] = (st.session_state[slot] + 1) % 1000
-
-
-def _picture(made: WordVectors, plane: Plane, stop: int, spec: CheckpointSpec, state: PageState) -> None:
+def _points(view: View, vectors: WordVectors, planes: tuple[Plane, ...], stop: int, spec: CheckpointSpec) -> None:
+    plane = planes[stop + 1]
     points = [
-        pictures.Point(float(x), float(y), one.name, one.line.sense, cut(one))
-        for one, (x, y) in zip(made.own.found, plane.points, strict=True)
+        pictures.Point(float(x), float(y), one.name, one.line.sense, around_word(one))
+        for one, (x, y) in zip(vectors.own.found, plane.points, strict=True)
     ]
     titles = ("", "")
     if plane.shares is not None and sum(plane.shares) > 0:
@@ -111,42 +116,197 @@ def _picture(made: WordVectors, plane: Plane, stop: int, spec: CheckpointSpec, s
             f"component {i + 1}: {100 * share:.0f} % of the variance" for i, share in enumerate(plane.shares)
         )
         titles = (first, second)
-    st.plotly_chart(
-        pictures.plane(points, titles, dark=st.context.theme.type == "dark"),
-        key=state.key("plane"),
-        config=saved_as(f"atlas-{spec.slug}-vectors"),
-        alt=f"{len(points)} vectors of one word ({name_of(stop, made.own.layers)} of {spec.name}) on a plane; the "
-        "table of distances below says which are near each other.",
-    )
-    st.caption(_said(made, plane, stop, spec))
+    Panel(
+        f"{spec.slug}-points",
+        "Vectors of one word on a plane",
+        pictures.plane(points, titles, dark=dark()),
+        f"{len(points)} vectors of one word ({name_of(stop, vectors.own.layers)} of {spec.name}) on a plane; the table "
+        "of distances below says which are near each other.",
+        Table(
+            ("stop", "line", "sense", "sentence", "x", "y"),
+            tuple(
+                (number - 1, one.name, one.line.sense, one.text, float(x), float(y))
+                for number, plane in enumerate(planes)
+                for one, (x, y) in zip(vectors.own.found, plane.points, strict=True)
+            ),
+        ),
+        note=_points_note(view, vectors, plane, stop),
+    ).draw(view.state)
 
 
-def _said(made: WordVectors, plane: Plane, stop: int, spec: CheckpointSpec) -> str:
-    count = len(made.own.found)
+def _points_note(view: View, vectors: WordVectors, plane: Plane, stop: int) -> str:
+    count, part = len(vectors.own.found), view.words.part
     if stop == STATIC:
-        spots = len({one.ids for one in made.own.found})
-        if spots > 1:
-            return (
-                f"The table of {spec.name} has one vector for each piece, and this word is written in {spots} ways "
-                f"here (a capital, a space before it): {count} occurrences on {spots} spots. Numbers are lines."
-            )
-        return (
-            f"The table of {spec.name} has one vector for the word, so its {count} occurrences lie on one spot, "
-            "whatever their sentences say. Numbers are lines."
-        )
+        ways = len({one.ids for one in vectors.own.found})
+        return part("Static: several", ways=ways, count=count) if ways > 1 else part("Static", count=count)
     if count == 1:
-        return "One occurrence is one point. Add a sentence with the word to have something to compare it with."
+        return part("One occurrence")
     if plane.shares is not None:
-        return (
-            f"{count} occurrences, {made.own.vectors.shape[-1]} numbers each; the plane shows "
-            f"{100 * sum(plane.shares):.0f} % of what they differ by. Numbers are lines."
+        share = f"{100 * sum(plane.shares):.0f}"
+        return part("Components", count=count, dimension=vectors.own.vectors.shape[-1], share=share)
+    return part("t-SNE", count=count, perplexity=f"{perplexity_for(count, PERPLEXITY):.1f}")
+
+
+def around_word(one: Occurrence) -> tuple[str, str, str]:
+    """A sentence in three: before its word, the word, after it."""
+    return one.text[: one.start], one.text[one.start : one.end], one.text[one.end :]
+
+
+def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) -> None:
+    own, around = vectors.at(stop)
+    # the embedding matrix's own mean is that of its rows; a layer's is that of the words that were read
+    known = session.vocabulary(spec.slug)
+    mean = known.mean if stop < 0 else around.mean(axis=0)
+    vocabulary = in_vocabulary(session.checkpoint(spec.slug), known, own, mean, k=5)
+    sentences = in_sentences(own, around.mean(axis=0), around, vectors.itself, k=3)
+    rows = [
+        (
+            (f"{one.name} {one.line.sense}".strip(), _snippet(one)),
+            ", ".join(f"{word} {value:.2f}" for word, value in near),
+            ", ".join(f"{vectors.around.texts[i]} ({vectors.around.lines[i]}) {value:.2f}" for i, value in beside),
         )
-    return (
-        f"{count} occurrences, perplexity {perplexity_for(count, PERPLEXITY):.1f}. Only who is near whom means "
-        "something here: sizes of groups and distances between them do not, and another start draws another map."
+        for one, near, beside in zip(vectors.own.found, vocabulary, sentences, strict=True)
+    ]
+    text_table(
+        TextTable(
+            ("Occurrence", "Nearest in the vocabulary", "Nearest words of these sentences"),
+            rows,
+            "The nearest words of each occurrence, with their cosines",
+            (34, 36, 30),
+        )
+    )
+    view.say("Nearest")
+    table = Table(
+        ("stop", "line", "sense", "rank", "word", "cosine"),
+        tuple(
+            (stop, one.name, one.line.sense, rank, word, value)
+            for one, near in zip(vectors.own.found, vocabulary, strict=True)
+            for rank, (word, value) in enumerate(near, 1)
+        ),
+    )
+    download_csv(table, f"{spec.slug}-nearest-words", view.state.key("csv.nearest"))
+
+
+def _distances(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) -> None:
+    own, _ = vectors.at(stop)
+    matrix = between(own, own)
+    occurrences = vectors.own.found
+    names = [f"{one.name} {one.line.sense}".strip() for one in occurrences]
+    if len(names) < 2:
+        view.note("Two needed")
+        return
+    matrices = [between(layer, layer) for layer in vectors.stops]
+    every_pair = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))]
+    left, right = st.columns([1.55, 1], gap="large")
+    with left:
+        Panel(
+            f"{spec.slug}-cosines",
+            "Cosines between the occurrences",
+            pictures.cosines(matrix, names, dark=dark()),
+            "Cosines between the vectors of all occurrences; the pairs beside it are the nearest and the farthest.",
+            Table(
+                ("stop", "line", "sense", "other line", "other sense", "cosine"),
+                tuple(
+                    (
+                        number - 1,
+                        occurrences[i].name,
+                        occurrences[i].line.sense,
+                        occurrences[j].name,
+                        occurrences[j].line.sense,
+                        float(cosines[i, j]),
+                    )
+                    for number, cosines in enumerate(matrices)
+                    for i, j in every_pair
+                ),
+            ),
+        ).draw(view.state)
+    with right:
+        pairs = sorted(((float(matrix[i, j]), i, j) for i, j in every_pair), reverse=True)
+        shown = [*pairs[:4], *pairs[4:][-4:]]
+        rows = [(f"{names[i]} and {names[j]}", f"{value:.2f}", f"{1 - value:.2f}") for value, i, j in shown]
+        caption = "The nearest pairs, then the farthest"
+        text_table(TextTable(("Pair", "Cosine", "Distance"), rows, caption, (46, 26, 28), (1, 2)))
+        view.say("Pairs")
+
+
+def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> None:
+    senses = [one.line.sense for one in vectors.own.found]
+    layers = [
+        apart(vector, senses, strangers(vectors.at(number - 1)[1], vectors.around.lines))
+        for number, vector in enumerate(vectors.stops)
+    ]
+    names = ["static", "emb.", *(str(layer) for layer in range(1, vectors.own.layers + 1))]
+    lines = [
+        depth.Line(name, list(range(len(layers))), [getattr(one, key) for one in layers], color, dash)
+        for key, name, color, dash in (
+            ("same", "same sense", accent(spec.branch), "solid"),
+            ("other", "another sense", pictures.COLOURS[4], "dash"),
+            ("strangers", "any two words", pictures.COLOURS[6], "dot"),
+        )
+        if any(getattr(one, key) is not None for one in layers)
+    ]
+    left, right = st.columns([1.55, 1], gap="large")
+    with left:
+        Panel(
+            f"{spec.slug}-senses",
+            "Mean cosine by layer",
+            depth.curves(lines, "mean cosine", names, dark=dark()),
+            depth.alt(lines, "Mean cosine", names),
+            Table(
+                ("stop", "same sense", "another sense", "any two words", "nearest has the sense"),
+                tuple(
+                    (number - 1, one.same, one.other, one.strangers, one.nearest) for number, one in enumerate(layers)
+                ),
+            ),
+        ).draw(view.state)
+    with right:
+        rows = [
+            (name, *(_two(getattr(one, key)) for key in ("same", "other", "strangers", "nearest")))
+            for name, one in zip(names, layers, strict=True)
+        ]
+        headings = ("Layer", "same", "other", "any", "nearest")
+        text_table(TextTable(headings, rows, "Mean cosines by layer", (20, 20, 20, 20, 20), (1, 2, 3, 4)))
+        if verdict := _verdict(layers, senses):
+            st.markdown(verdict)
+        else:
+            view.say("Senses: none")
+        view.say("Senses")
+
+
+def _verdict(layers: list[Apart], senses: list[str]) -> str:
+    gaps = [(one.same - one.other, i) for i, one in enumerate(layers) if one.same is not None and one.other is not None]
+    if not gaps:
+        return ""
+    gap, at = max(gaps)
+    where = "in the embedding matrix" if at == 0 else "in the embeddings" if at == 1 else f"after layer {at - 1}"
+    alone = sum(1 for sense in senses if senses.count(sense) == 1 or not sense)
+    return f"Senses are most separated {where}: occurrences of one sense are {gap:.2f} closer than of two." + (
+        f" {alone} occurrences are alone with their sense." if alone else ""
     )
 
 
-def cut(one: Occurrence) -> tuple[str, str, str]:
-    """A sentence cut at its word."""
-    return one.text[: one.start], one.text[one.start : one.end], one.text[one.end :]
+def _vectors_table(vectors: WordVectors) -> Table:
+    """Every vector of the word."""
+    return Table(
+        ("stop", "line", *(f"n{i + 1}" for i in range(vectors.own.vectors.shape[-1]))),
+        tuple(
+            (number - 1, one.name, *row.tolist())
+            for number, layer in enumerate(vectors.stops)
+            for one, row in zip(vectors.own.found, layer, strict=True)
+        ),
+    )
+
+
+def _snippet(one: Occurrence) -> str:
+    """A part of the sentence around its word, which stands in brackets."""
+    before, word, after = around_word(one)
+    start = before if len(before) <= _BEFORE else "…" + before[-_BEFORE:].partition(" ")[2]
+    end = after if len(after) <= _AFTER else after[:_AFTER].rpartition(" ")[0] + "…"
+    return f"{start}[{word}]{end}"
+
+
+def _two(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+WORD_SECTION = Section("word", one_word, (MODEL, WORD, TEXT, MAP, SEED, LAYER, SHOW))

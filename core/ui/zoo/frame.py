@@ -49,6 +49,13 @@ def branches(models: Collection[Listed]) -> list[str]:
     return [*(branch for branch in BRANCH_TITLES if branch in found), *sorted(found - BRANCH_TITLES.keys())]
 
 
+def nothing_runs(models: Collection[object]) -> bool:
+    """Whether ``models`` is empty; then the page says so."""
+    if not models:
+        no_models()
+    return not models
+
+
 def no_models() -> None:
     """Say that nothing runs here, and what would change that."""
     informed(

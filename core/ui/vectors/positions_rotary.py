@@ -1,0 +1,164 @@
+"""Rotary positions: pairs of dimensions that are rotated, and scores that depend on distances only."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from core import session
+from core.checkpoints.spec import CheckpointSpec
+from core.figures import depth, strips
+from core.figures.vectors import COLOURS
+from core.table import Table
+from core.ui.page import accent, dark
+from core.ui.panel import Panel
+from core.ui.param import Integer
+from core.ui.section import View
+from core.ui.text_table import TextTable, text_table
+from core.ui.vectors.common import MODEL
+from core.ui.vectors.positions_in_scores import HEAD, LEVEL, PASSAGE
+from core.vectors.places import TURNED
+from core.vectors.positions import alike_after_turns, turned, turns
+
+BASE = Integer(name="base", label="Base", low=2, high=10**7)
+QUERY = Integer(name="query", label="Query", low=1, high=256)
+KEY = Integer(name="key", label="Key", low=1, high=256)
+SENTENCE = "The old king gave his daughter a golden ring."
+_WIDTHS, _WIDTH = (8, 16, 32, 64, 128), 32
+_BASES, _BASE = (100, 1_000, 10_000, 100_000, 500_000), 10_000
+_REACH = 64
+_SHIFTS = (0, 10, 100, 1000)
+
+
+def rotary(view: View) -> None:
+    """Draw the whole kind.
+
+    Raises:
+        AtlasError: what was typed does not allow it.
+    """
+    state = view.state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        width = st.select_slider(
+            "Head dimension",
+            _WIDTHS,
+            value=min(_WIDTHS, key=lambda one: abs(one - state.number("width", _WIDTH))),
+            key=state.key("rotary.width"),
+            width=260,
+        )
+        base = st.select_slider(
+            BASE.label,
+            _BASES,
+            value=min(_BASES, key=lambda one: abs(one - state.number("base", _BASE))),
+            key=state.key("base"),
+            format_func=lambda one: f"{one:,}",
+            width=260,
+            help="How slowly the slowest pair rotates: larger for longer texts",
+        )
+    state.set(width=None if width == _WIDTH else width, base=None if base == _BASE else base)
+    _angles_and_decay(view, int(width), float(base))
+    view.try_and_notice("rotary")
+    spec = next((spec for slug, spec in MODEL.offered().items() if slug in TURNED), None)
+    if spec is not None:
+        _live(view, spec)
+    view.say("How it works: rotary")
+
+
+def _angles_and_decay(view: View, width: int, base: float) -> None:
+    distances = np.arange(0, 257)
+    angles = turns(width, base)
+    left, right = st.columns(2, gap="large")
+    with left:
+        cosines = np.cos(np.arange(_REACH)[:, None] * angles)
+        periods = {"first": f"{2 * np.pi / angles[0]:.1f}", "last": f"{2 * np.pi / angles[-1]:,.0f}"}
+        Panel(
+            "rotations",
+            "Rotation of each pair by position",
+            strips.strips(
+                cosines,
+                [str(position) for position in range(_REACH)],
+                [str(k + 1) for k in range(len(angles))],
+                signed=True,
+                digits=None,
+                reach=1.0,
+                row_height=5,
+                down="position",
+                across="pair: cosine of its angle",
+                dark=dark(),
+            ),
+            f"The rotation of each of {len(angles)} pairs at {_REACH} positions: the first pairs rotate fast, the last "
+            "hardly.",
+            note=view.words.part("Periods", pairs=len(angles), **periods),
+        ).draw(view.state)
+    with right:
+        alike = alike_after_turns(distances, width, base)
+        line = depth.Line("mean cosine", distances.tolist(), alike.tolist(), COLOURS[1])
+        Panel(
+            "rotary",
+            "Cosine after rotation by distance",
+            depth.curves([line], "cosine", across="distance of query and key", dark=dark(), markers=False, height=390),
+            f"Cosine of a vector with itself rotated: {alike[1]:.2f} at 1, {alike[16]:.2f} at 16, {alike[256]:.2f} at "
+            "256.",
+            Table(("distance", "cosine"), tuple((int(d), float(c)) for d, c in zip(distances, alike, strict=True))),
+            note=view.words.part("Equal"),
+        ).draw(view.state)
+
+
+def _live(view: View, spec: CheckpointSpec) -> None:
+    """A real query and key at all distances."""
+    state = view.state
+    st.markdown(f"**A query and a key of {spec.name}, moved apart**")
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    with row:
+        passage = PASSAGE.with_(default=SENTENCE, help=None).draw(state, tag="rotary")
+    with st.spinner("Running the model"):
+        rotated = session.turned(spec.slug, passage)
+    layers, heads, count = rotated.queries.shape[:3]
+    with row:
+        layer = LEVEL.with_(high=layers, default=min(2, layers)).draw(state, tag="rotary") - 1
+        head = HEAD.with_(high=heads).draw(state, tag="rotary") - 1
+        names = {str(i): f"{i} {token}" for i, token in enumerate(rotated.tokens, 1)}
+        query = _token(view, QUERY, names, count)
+        key = _token(view, KEY, names, min(count, 3))
+    q, k = rotated.queries[layer, head, query], rotated.keys[layer, head, key]
+    distances = np.arange(-_REACH, 1)
+    scores = np.array([turned(q, 0, rotated.base) @ turned(k, float(d), rotated.base) for d in distances])
+    scores = scores * rotated.factor
+    best = str(int(distances[scores.argmax()])).replace("-", "−")
+    left, right = st.columns([1.4, 1], gap="large")
+    with left:
+        line = depth.Line("score", distances.tolist(), scores.tolist(), accent(spec.branch))
+        across = "distance: key position minus query position"
+        blocked = ", the key later, where a causal mask blocks it" if key > query else ""
+        Panel(
+            "rotary-score",
+            "Score of this query and key by distance",
+            depth.curves([line], "score", across=across, dark=dark(), markers=False, height=300),
+            f"The score of this query and key by distance, highest at {best}.",
+            Table(("distance", "score"), tuple((int(d), float(s)) for d, s in zip(distances, scores, strict=True))),
+            note=f"They are {abs(key - query)} apart in the text{blocked}. The score would be highest at distance "
+            f"{best}.",
+        ).draw(state)
+    with right:
+        rows = []
+        for shift in _SHIFTS:
+            moved = turned(q, query + shift, rotated.base) @ turned(k, key + shift, rotated.base)
+            rows.append((f"{query + shift}", f"{key + shift}", f"{moved * rotated.factor:.4f}".replace("-", "−")))
+        headings = ("Query at", "Key at", "Score")
+        text_table(TextTable(headings, rows, "Both moved by the same number", (34, 33, 33), (1, 2)))
+        view.note("Shifted")
+
+
+def _token(view: View, param: Integer, names: dict[str, str], usual: int) -> int:
+    """A menu of the tokens, counted from 1 in the link; returns the index."""
+    options = list(names)
+    wanted = min(view.state.number(param.name, usual), len(options))
+    chosen = st.selectbox(
+        param.label,
+        options,
+        index=wanted - 1,
+        format_func=names.__getitem__,
+        key=view.state.key(f"rotary.{param.name}.{len(options)}"),
+        width=130,
+    )
+    view.state.set(**{param.name: None if int(chosen) == usual else int(chosen)})
+    return int(chosen) - 1
