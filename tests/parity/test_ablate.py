@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from core.attention import heads as on_maps
-from core.attention.ablation.ablate import Gates, Head, heads_of, lost, rank, sharpness, switch_off
+from core.attention.ablation.ablate import Head, HeadMask, heads_of, lost, rank, sharpness, switch_off
 from core.attention.ablation.question import Reader, Where, ask
 from core.attention.architectures.vectors import attention_layers
 from core.attention.capture import capture
@@ -87,14 +87,14 @@ def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
     if name == "xlnet":
         off += [{Head("decoder", 0, 1)}, {Head("query", 1, 0)}, {Head("decoder", 0, 0), Head("query", 0, 1)}]
     reader = Reader(question)
-    gates = Gates(reader.model, checkpoint)
-    gates.shut(off)
+    mask = HeadMask(reader.model, checkpoint)
+    mask.ablate(off)
     found = reader.answers(len(off))
     for row, heads in enumerate(off):
         expected = answer_of(mutilated(checkpoint, heads), question)
         torch.testing.assert_close(found[row], expected, atol=2e-4, rtol=1e-4)
         assert row == 0 or not torch.allclose(found[row], found[0], atol=1e-4), "nothing was switched off"
-    gates.shut([()])
+    mask.ablate([()])
     torch.testing.assert_close(reader.answers()[0], answer_of(checkpoint.model, question), atol=1e-4, rtol=1e-4)
 
 
@@ -176,8 +176,8 @@ def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them
     every = heads_of(checkpoint)
     off = [set(), {every[1]}, {every[0], every[2]}, set(every)]
     reader = Reader(question)
-    gates = Gates(reader.model, checkpoint)
-    gates.shut(off)
+    mask = HeadMask(reader.model, checkpoint)
+    mask.ablate(off)
     found = reader.answers(len(off))
     text = PLAIN.rstrip(".") if task == "question" else PLAIN
     for row, heads in enumerate(off):

@@ -12,8 +12,9 @@ import transformers
 
 from core.attention import bertviz
 from core.attention.ablation.ablate import heads_of
-from core.attention.architectures.hooks import NAME
+from core.attention.architectures.hooks import NAME, register_attention_hook
 from core.attention.architectures.layout import listed
+from core.attention.architectures.recording import private_twin
 from core.attention.architectures.vectors import attention_layers, each, vectors
 from core.attention.capture import capture
 from core.attention.trace import AttentionMap
@@ -90,6 +91,17 @@ def test_the_shared_model_and_the_librarys_functions_stay_as_they_are() -> None:
         assert config is None or type(config._attn_implementation) is str
     assert {name: interface[name] for name in interface if name != NAME} == functions
     assert transformers.AttentionInterface().get_interface("eager", len) is len
+
+
+def test_a_hook_leaves_the_configurations_within_a_configuration_alone() -> None:
+    """Naming a function in a configuration names it in those of its parts, which are the shared model's."""
+    own: Any = private_twin(tinyhosts.make("decoder qwen3"))
+    module = own.model.layers[0].self_attn
+    whole = transformers.Gemma3Config(attn_implementation="eager")
+    module.config = whole
+    register_attention_hook(module, "here", lambda _: None)
+    assert module.config._attn_implementation == NAME
+    assert whole._attn_implementation == whole.text_config._attn_implementation == "eager"
 
 
 def test_places_are_found_out_once() -> None:

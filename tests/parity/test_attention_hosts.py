@@ -14,17 +14,23 @@ import torch
 import transformers
 
 from core import checkpoints
-from core.attention.ablation.ablate import Gates, Head, heads_of, switch_off
+from core.attention.ablation.ablate import Head, HeadMask, heads_of, switch_off
 from core.attention.ablation.question import Reader, ask
 from core.attention.architectures import layout
 from core.attention.architectures.layout import ADAPTERS
 from core.attention.architectures.vectors import attention_layers, scores
 from core.attention.capture import capture
+from core.attention.generated import continued
 from core.attention.inside import blueprint
 from core.attention.inside.block import block
+from core.attention.inside.lens import trajectory
 from core.attention.inside.wiring import wires
+from core.attention.word_maps import look
 from core.checkpoints.spec import Checkpoint
-from core.errors import NoAttentionMatrix
+from core.errors import AtlasError, NoAttentionMatrix
+from core.vectors import places as positions
+from core.vectors.nearest import table
+from core.vectors.reading import read
 from tests import tinyhosts
 from tests.parity.test_ablate import mutilated
 from tests.parity.test_block import _streams_add_up, of, states
@@ -102,7 +108,7 @@ def check_heads(checkpoint: Checkpoint) -> None:
     last = set().union(*(alike(checkpoint, head) for head in {head.kind: head for head in every}.values()))
     off = [set(), alike(checkpoint, every[1]), last, set(every)]
     reader = Reader(question)
-    Gates(reader.model, checkpoint).shut(off)
+    HeadMask(reader.model, checkpoint).ablate(off)
     found = reader.answers(len(off))
     for row, heads in enumerate(off):
         expected = answer_of(mutilated(checkpoint, heads), question)
@@ -157,13 +163,34 @@ def test_what_is_not_read_has_its_maps_and_a_sentence(name: str) -> None:
     target = "The dog sat." if checkpoint.spec.kind == "seq2seq-lm" else None
     for found in capture(checkpoint, PLAIN, target=target).maps:
         np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-4)
-    for look in (
+    for view in (
         lambda: capture(checkpoint, PLAIN, target=target, vectors=True),
         lambda: heads_of(checkpoint),
         lambda: block(checkpoint, text_for(checkpoint), 0),
     ):
         with pytest.raises(NoAttentionMatrix, match="queries, keys and heads cannot be read here"):
-            look()
+            view()
+
+
+@pytest.mark.parametrize("name", [*tinyhosts.HOOKED, *tinyhosts.UNREAD])
+def test_every_view_has_an_answer_or_a_sentence(name: str) -> None:
+    checkpoint = tinyhosts.make(name)
+    text = text_for(checkpoint)
+    views: list[Callable[[], object]] = [
+        lambda: trajectory(checkpoint, text),
+        lambda: look(checkpoint, PLAIN),
+        lambda: read(checkpoint, PLAIN),
+        lambda: positions.terms(checkpoint, PLAIN),
+        lambda: positions.table(checkpoint),
+        lambda: positions.turned(checkpoint, PLAIN),
+        lambda: table(checkpoint),
+        lambda: continued(checkpoint, PLAIN, 3) if checkpoint.spec.kind == "causal-lm" else None,
+    ]
+    for view in views:
+        try:
+            view()
+        except AtlasError as error:
+            assert str(error).endswith("."), error  # noqa: PT017
 
 
 def test_the_decoder_of_an_encoder_decoder_alone_shows_all_its_layers() -> None:

@@ -1,25 +1,25 @@
-r"""Heads switched off, and what that does to the model's answer.
+r"""Ablated heads, and what the model's answer loses without them.
 
-With p the model's probabilities of all answers and q those without some heads, what the switch does is told as the bits
-that are lost by who goes on to believe q where p is true:
+With p the model's probabilities of all answers and q those without some heads, the effect is the bits that are lost by
+coding with q where p is true:
 
 .. math:: \mathrm{KL}(p \,\|\, q) = \sum_y p(y) \log_2 \frac{p(y)}{q(y)}
 
-A map of attention says where a head looks; whether anything depends on it, the map does not say (Jain & Wallace 2019,
-arXiv 1902.10186). Beside its effect every head therefore has its sharpness, the mean over the rows of its map of
+A map of attention says what a head attends to; whether anything depends on it, the map does not say (Jain & Wallace
+2019, arXiv 1902.10186). Beside its effect every head therefore has its sharpness, the mean over the rows of its map of
 
 .. math:: 1 - \frac{-\sum_j A_{ij} \log A_{ij}}{\log n_i}
 
-with :math:`n_i` keys that row i may see: 1 where every row has one key, 0 where all keys are alike. A sharp head
+with :math:`n_i` keys that row i may attend to: 1 where every row has one key, 0 where all keys are alike. A sharp head
 without an effect is no contradiction.
 
-Heads switched off: a head's part of the joined heads is set to zero before the output's projection reads it.
+A head is ablated by its mask: its part of the joined heads is set to zero before the output's projection reads it.
 
 .. math:: \mathrm{out} = [\,g_1 o_1; \dots; g_H o_H\,]\, W_O + b_O, \qquad o_h = A_h V_h,\; g_h \in \{0, 1\}
 
 which is the same as zeros in the rows of :math:`W_O` that head h would meet (Michel et al. 2019, arXiv 1905.10650). Of
-a layer with all heads off the bias :math:`b_O` is left, and what goes past the attention. Every row of a batch has
-gates of its own, so that one pass tries as many choices as it has rows.
+a layer with all heads ablated the bias :math:`b_O` is left, and what goes past the attention. Every row of a batch has
+a mask of its own, so that one pass tries as many choices as it has rows.
 
 Of an architecture that stands in no table (`core.attention.architectures.hooks`) the zeros are put where the heads
 leave the attention: what a model does with them before it projects, a gate or a norm of all heads, meets zeros.
@@ -121,17 +121,17 @@ def switch_off(
     """
     question = ask(checkpoint, text, where)
     reader = Reader(question)
-    gates = Gates(reader.model, checkpoint)
+    mask = HeadMask(reader.model, checkpoint)
     every = heads_of(checkpoint)
     check({*off, *(keep or ())}, every)
     kept = set(every) if keep is None else together(checkpoint, keep)
-    shut = {*off, *(head for head in every if head not in kept)}
-    gates.shut([(), shut])
+    ablated = {*off, *(head for head in every if head not in kept)}
+    mask.ablate([(), ablated])
     before, after = reader.answers(2)
     first, second = best(question, before, k), best(question, after, k)
     ids = sorted({*first.ids, *second.ids}, key=lambda i: (-float(before[i]), i))
     return Ablation(
-        tuple(head for head in every if head in shut),
+        tuple(head for head in every if head in ablated),
         first,
         second,
         tuple(
@@ -151,7 +151,7 @@ def rank(
     """
     question = ask(checkpoint, text, where)
     reader = Reader(question)
-    gates = Gates(reader.model, checkpoint)
+    mask = HeadMask(reader.model, checkpoint)
     whole = reader.answers()[0]
     top = int(whole.argmax())
     every = heads_of(checkpoint)
@@ -160,7 +160,7 @@ def rank(
     found: list[HeadEffect] = []
     for start in range(0, len(every), rows):
         tried = every[start : start + rows]
-        gates.shut([(head,) for head in tried])
+        mask.ablate([(head,) for head in tried])
         logs = reader.answers(len(tried))
         answers = names(question, logs.argmax(-1).tolist())
         bits = lost(whole, logs)
@@ -286,13 +286,13 @@ def check(heads: Collection[Head], every: Collection[Head]) -> None:
             )
 
 
-class Gates:
-    """The heads of a model of one's own, all on at first."""
+class HeadMask:
+    """Ablates heads of a twin; at first none."""
 
     def __init__(self, model: Any, checkpoint: Checkpoint) -> None:
         every = attention_layers(checkpoint).values()
         self._heads = _counts(checkpoint)
-        self._shut: dict[tuple[MapKind, int], Tensor] = {}  # (R, H) ones and zeros
+        self._ablated: dict[tuple[MapKind, int], Tensor] = {}  # (R, H) ones and zeros
         self._calls: dict[str, int] = {}
         by_path: dict[str, list[AttentionLayer]] = {}
         for found in every:
@@ -322,7 +322,7 @@ class Gates:
 
         def gated(came: Tensor, mixed: Tensor, residual: bool = True) -> Tensor:
             for kind in {own.kind, "query" if came is asking[0] else "decoder"}:
-                if (gate := self._shut.get((kind, own.layer))) is not None:  # type: ignore[arg-type]
+                if (gate := self._ablated.get((kind, own.layer))) is not None:  # type: ignore[arg-type]
                     mixed = mixed * gate[None, :, :, None]
             after: Tensor = project(came, mixed, residual)
             return after
@@ -336,7 +336,7 @@ class Gates:
         return shared[number % len(shared)]
 
     def _gate(self, layer: AttentionLayer) -> Tensor | None:
-        return self._shut.get((layer.kind, layer.layer))
+        return self._ablated.get((layer.kind, layer.layer))
 
     def _gated(self, joined: Tensor, layer: AttentionLayer) -> Tensor:
         """(R, n, H d) with the parts of heads that are off set to zero."""
@@ -347,14 +347,14 @@ class Gates:
         through: Tensor = parts * gate.view(len(gate), *(1,) * (parts.dim() - 3), -1, 1)
         return through.flatten(-2)
 
-    def shut(self, off: Sequence[Collection[Head]]) -> None:
+    def ablate(self, off: Sequence[Collection[Head]]) -> None:
         """From now on row r of every batch runs without the heads ``off[r]``."""
         import torch
 
-        self._shut.clear()
+        self._ablated.clear()
         self._calls.clear()
         for row, heads in enumerate(off):
             for kind, layer, head in heads:
-                if (kind, layer) not in self._shut:
-                    self._shut[kind, layer] = torch.ones(len(off), self._heads[kind, layer])
-                self._shut[kind, layer][row, head] = 0
+                if (kind, layer) not in self._ablated:
+                    self._ablated[kind, layer] = torch.ones(len(off), self._heads[kind, layer])
+                self._ablated[kind, layer][row, head] = 0

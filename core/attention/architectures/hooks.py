@@ -143,7 +143,7 @@ def register_attention_hook(module: nn.Module, path: str, hook: Callable[[Attent
     if default is None:
         raise NoAttentionMatrix("This model's heads cannot be reached: its attention is computed in a way of its own.")
     AttentionInterface.register(NAME, _attend)
-    config: Any = copy.copy(module.config)
+    config: Any = copy.deepcopy(module.config)  # which may hold others, and a name is set in all of them
     config._attn_implementation = NAME
     vars(module).update({"config": config, _HOOK: (path, default, hook)})
 

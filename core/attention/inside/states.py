@@ -24,6 +24,7 @@ from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.blueprint import blueprint_of
 from core.attention.inside.steps import Scene, Step, exists, norm, step
 from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,6 +41,9 @@ def by_layer(
             ``input_ids`` and ``attention_mask``. With a ``target_mapping`` the states are those of XLNet's query
             stream, whose n is the number of targets.
         side: of an encoder-decoder, by default the decoder; other models have one.
+
+    Raises:
+        InputUnusable: states of different sizes, as some OPTs have them.
     """
     import torch
 
@@ -58,6 +62,11 @@ def by_layer(
             kept = run(model, inputs, output_hidden_states=True).decoder_hidden_states
         if "target_mapping" in inputs:  # XLNet gives both streams by turns
             kept = kept[1::2]
+        if len({state.shape[-1] for state in kept}) > 1:
+            raise InputUnusable(
+                f"{checkpoint.spec.name} projects its states to another size behind the last layer, so that layers "
+                "cannot be compared here. Models whose states have one size work, such as GPT-2."
+            )
         return torch.stack([state[0] for state in kept])
 
 

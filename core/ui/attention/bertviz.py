@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.attention import bertviz
-from core.attention.views.limits import View, carries
+from core.attention.bertviz import View, carries
 from core.attention.views.packed import Bits
 from core.attention.views.page import Theme
 from core.checkpoints.spec import CheckpointSpec

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from core.attention.bertviz import View
 from core.attention.trace import AttentionMap
-from core.attention.views.limits import View
 from core.attention.views.recipe import SHOWN
 from core.ui.attention.inside_frame import Numbers, chosen_inside
 from core.ui.notices import warned

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from core.attention.bertviz import View
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import MAX_TABLE_ROWS, map_table, scores_table, to_npz, vectors_table
-from core.attention.views.limits import View
 from core.ui.attention.bertviz_chosen import First
 from core.ui.export import download_csv, download_npz
 
