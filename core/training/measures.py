@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from core.training import masking
+from core.training.corpus import sentences
 from core.training.tokens import Ints
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,16 +30,36 @@ CLOZE = {
     "second cloze, 100 everyday sentences": ROOT / "assets" / "cloze" / "everyday-2.tsv",
 }
 """Sets of cloze sentences by the name that cards give them; the second was written after the first had been scored."""
-STORY = ROOT / "assets" / "heldout" / "story.txt"
 TRANSLATIONS = ROOT / "assets" / "heldout" / "translations.tsv"
 
 Numbers = dict[str, float]
+Found = dict[str, Numbers]
+"""Numbers by what they were measured on."""
+STORY = "a story written for this project"
+BOOKS = "{} books of the corpus held out from training"
 
 
 def read_table(path: Path) -> list[list[str]]:
     """Rows of a tab-separated file without its header."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return [line.split("\t") for line in lines[1:] if line]
+
+
+def story() -> str:
+    """The committed story."""
+    return (ROOT / "assets" / "heldout" / "story.txt").read_text(encoding="utf-8")
+
+
+def story_chunks(tokenizer: Any, room: int = 126) -> list[str]:
+    """The story in runs of whole sentences that fit ``room`` tokens together."""
+    out: list[str] = []
+    for sentence in sentences(story().replace("\n", " ")):
+        longer = f"{out[-1]} {sentence}" if out else sentence
+        if out and len(tokenizer(longer, add_special_tokens=False, verbose=False)["input_ids"]) <= room:
+            out[-1] = longer
+        else:
+            out.append(sentence)
+    return out
 
 
 @torch.inference_mode()

@@ -56,8 +56,13 @@ class Recipe:
     data: dict[str, Any] = field(default_factory=dict)
     optimizer: dict[str, Any] = field(default_factory=dict)
     card: dict[str, Any] = field(default_factory=dict)
-    text: str = ""
-    """The file itself, kept beside the training state."""
+    part_of: str = ""
+    """``checkpoint:part`` where the model is a part of another checkpoint's folder, as a draft is."""
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The bundled checkpoint that a run writes, and its part where it is one."""
+        return tuple((self.part_of or self.slug).split(":"))
 
 
 def available(folder: Path = RECIPES) -> list[str]:
@@ -70,12 +75,11 @@ def load(name: str, folder: Path = RECIPES) -> Recipe:
     path = folder / f"{name}.toml"
     if name not in available(folder):
         raise RecipeError(f"There is no recipe named {name!r}. Recipes: {', '.join(available(folder))}.")
-    text = path.read_text(encoding="utf-8")
-    raw = tomllib.loads(text)
+    raw = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
         listed = raw.pop("sources")
         if isinstance(listed, str):  # a list that several recipes share
             listed = tomllib.loads((folder / "sources" / f"{listed}.toml").read_text(encoding="utf-8"))["sources"]
-        return Recipe(sources=tuple(SourceFile(**source) for source in listed), text=text, **raw)
+        return Recipe(sources=tuple(SourceFile(**source) for source in listed), **raw)
     except (KeyError, TypeError, FileNotFoundError) as error:
         raise RecipeError(f"The recipe {name!r} lacks a field or has one too many: {error}.") from error

@@ -327,7 +327,7 @@ def train(
     place = state_folder or STATE / recipe
     if fresh and place.exists():
         shutil.rmtree(place)
-    bundled = bundled_root() / chosen.slug
+    bundled = bundled_root().joinpath(*chosen.place)
     try:
         with room_for(place):
             trainer = Trainer(chosen, build(chosen, folder, place / "data"), place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.training import measures
-from core.training.evaluate_fusion import SENTENCES, connective
+from core.training.evaluate_pairs import SENTENCES, connective
 from core.training.fusion import CONNECTIVES, Fusion, cut, fusions
 
 

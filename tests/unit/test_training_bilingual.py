@@ -15,7 +15,7 @@ from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputUnusable, OutOfRange
 from core.language import bilingual
 from core.language.fill_mask import fill_mask
-from core.training import evaluate_languages, parallel
+from core.training import evaluate_encoders, parallel
 from core.training.corpus import held_out, normal
 from core.training.objectives import build
 from core.training.objectives.bilingual import END, MASK, PAD, TASKS, BilingualModel, Sides, rows
@@ -221,8 +221,8 @@ def test_recovered_words_by_hand(shipped: Checkpoint, monkeypatch: pytest.Monkey
             out[number, :5] += torch.tensor([0.5, 0.5, 0.5, 0.5, 0.5])  # five others that are no words
         return out
 
-    monkeypatch.setattr(evaluate_languages, "scores", scores)
-    found = evaluate_languages.recovered(shipped, [(ENGLISH, FRENCH)])
+    monkeypatch.setattr(evaluate_encoders, "scores", scores)
+    found = evaluate_encoders.recovered(shipped, [(ENGLISH, FRENCH)])
     for name in ("English with French", "French with English"):
         assert found[f"{name} top-1"] == found[f"{name} top-5"] == 100.0
     for name in ("English alone", "French alone"):

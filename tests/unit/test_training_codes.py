@@ -13,7 +13,7 @@ import transformers
 
 from core.checkpoints.spec import Card, Checkpoint, CheckpointSpec
 from core.language.codes import codes_of
-from core.training import corpus, evaluate, evaluate_codes
+from core.training import corpus, evaluate, evaluate_decoders
 from core.training import recipe as recipes
 from core.training.objectives import build
 from core.training.objectives.causal import CausalModel
@@ -145,10 +145,10 @@ def test_it_learns_the_codes_and_ships_what_it_learnt(objective: CodesObjective,
     spec = CheckpointSpec("tiny", "Tiny", "ctrl", "decoder", "causal-lm", "bundled", "-", "-", True, card=card)
     checkpoint = Checkpoint(model, tokenizer, spec)
     assert list(codes_of(checkpoint).values()) == [1, 2, 3]
-    measured = evaluate_codes.measured(checkpoint, "French", lambda: ["Le chat voit deux chiens et court vite."] * 40)
+    measured = evaluate_decoders.of_code(checkpoint, "French", lambda: ["Le chat voit deux chiens et court vite."] * 40)
     assert measured["right code"] == 100.0
     text = "Le chat.\n"
-    assert evaluate_codes._bytes(tokenizer, [2, *tokenizer(text)["input_ids"]]) == len(text)
+    assert evaluate_decoders._bytes(tokenizer, [2, *tokenizer(text)["input_ids"]]) == len(text)
 
 
 def test_passages_begin_with_rows_and_are_spread() -> None:
@@ -192,7 +192,7 @@ def test_the_measures_of_a_card_on_committed_texts() -> None:
         parameter.data.zero_()  # every token is equally likely under every code
     card = Card("Tiny", "-", (), (), "-", 0, 0, 0, "-", extra={"codes": labels})
     spec = CheckpointSpec("tiny", "Tiny", "ctrl", "decoder", "causal-lm", "bundled", "-", "-", True, card=card)
-    found = evaluate.HOW["atlas-ctrl"](Checkpoint(model, tokenizer, spec), None)
+    found = evaluate.rows(evaluate_decoders.codes(Checkpoint(model, tokenizer, spec), None))
     assert [m.on.split(":")[0] for m in found] == [x for x in ("Story", "Dialogue", "French", "German") for _ in "ab"]
     assert {(m.name, m.unit) for m in found} == {("right code", "%"), ("bits per byte", "bits")}
     right = {m.on.split(":")[0]: m.value for m in found if m.name == "right code"}

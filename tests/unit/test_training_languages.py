@@ -15,7 +15,7 @@ from core.language import pivot, tasks, translate
 from core.training import measures, parallel
 from core.training import recipe as recipes
 from core.training.corpus import held_out, normal
-from core.training.evaluate_languages import translate as translate_all
+from core.training.evaluate_pairs import translate as translate_all
 from core.training.losses import IGNORE
 from core.training.objectives import build
 from core.training.objectives.pairs import EncoderDecoder, shifted, token
@@ -187,7 +187,7 @@ def test_measures_tell_the_two_ways_apart(
     objective: Any, shipped: Checkpoint, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A model that knows every pair with English and none without: only the way through English is right."""
-    from core.training import evaluate_languages as found
+    from core.training import evaluate_pairs as found
 
     rows = measures.read_table(measures.TRANSLATIONS)
     known = {(a, b): {row[x]: row[y] for row in rows} for x, a in enumerate(LANGUAGES) for y, b in enumerate(LANGUAGES)}
@@ -212,7 +212,7 @@ def test_measures_tell_the_two_ways_apart(
     assert numbers["de-fr BLEU"] < 1
     assert sorted(asked) == sorted(found.DIRECTIONS)  # the way through English needs nothing that was not made
 
-    held = found._held_out(folder, 5)
+    held = found.held_out_pairs(folder, 5, unseen=True)
     split = splits(folder, 5)
     assert held["fr-de"] == parallel.references(unseen(folder, split).test())
     assert held["de-en"] == parallel.references((german, english) for english, german in split["en-de"].test())

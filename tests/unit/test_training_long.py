@@ -12,7 +12,8 @@ import torch
 from core.checkpoints.loading import read
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.efficiency import reformer
-from core.training import evaluate, evaluate_long, measures
+from core.training import evaluate, evaluate_decoders, evaluate_encoders, measures
+from core.training import recipe as recipes
 from tests import tiny
 
 
@@ -34,13 +35,13 @@ def hashing(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
 def test_pairs_far_by_hand() -> None:
     ids = np.array([9, 5, 7, 5, 7, 7, 8, 9])
     rare = np.array([5, 7, 9])
-    assert evaluate_long.pairs_far(ids, rare, 2, 9) == [(0, 7), (1, 3)]
-    assert evaluate_long.pairs_far(ids, rare, 3, 9) == [(0, 7)]
-    assert evaluate_long.pairs_far(ids, np.array([7]), 1, 9) == []  # three times
+    assert evaluate_encoders.pairs_far(ids, rare, 2, 9) == [(0, 7), (1, 3)]
+    assert evaluate_encoders.pairs_far(ids, rare, 3, 9) == [(0, 7)]
+    assert evaluate_encoders.pairs_far(ids, np.array([7]), 1, 9) == []  # three times
 
 
 def test_words_of_the_story_are_measured(long: Checkpoint) -> None:
-    found = evaluate_long.windowed(long, None)
+    found = evaluate_encoders.windowed(long, None)
     (on,) = found
     assert on.startswith("a story written for this project, ")
     assert set(found[on]) == {"top-1", "top-5", "in pieces top-1", "in pieces top-5"}
@@ -58,27 +59,27 @@ def test_the_base_reads_pieces_and_the_windows_the_whole(long: Checkpoint, monke
             mask[:, 0] = 1
             return long.model(input_ids=ids, attention_mask=torch.ones_like(ids), global_attention_mask=mask)
 
-    monkeypatch.setattr(evaluate_long, "SHORT", 64)
-    found = evaluate_long._masked(long, Base, [ids])  # type: ignore[arg-type]
+    monkeypatch.setattr(evaluate_encoders, "SHORT", 64)
+    found = evaluate_encoders._masked(long, Base, [ids])  # type: ignore[arg-type]
     assert found["top-5"] == found["base in pieces top-5"] == found["in pieces top-5"]
 
 
 def test_far_words_are_asked_with_the_other_place_and_without(long: Checkpoint) -> None:
     books = [np.random.default_rng(1).permutation(np.repeat(np.arange(5, 5 + 100), 2)) for _ in range(2)]
-    found = evaluate_long.far_words(long, books, length=128)
+    found = evaluate_encoders.far_words(long, books, length=128)
     names = {
         f"rare word, {name} {low} to {high} tokens away, top-5"
         for name in ("told", "not told")
-        for low, high in evaluate_long.FAR
+        for low, high in evaluate_encoders.FAR
     }
     assert set(found) == names
     assert all(0 <= value <= 100 for value in found.values())
 
 
 def test_bits_of_the_story_are_the_librarys(hashing: Checkpoint) -> None:
-    found = evaluate_long.hashed(hashing, None)
+    found = evaluate_decoders.hashed(hashing, None)
     (on,) = found
-    text = measures.STORY.read_text(encoding="utf-8")
+    text = measures.story()
     theirs = measures.bits_per_byte(hashing.model, hashing.tokenizer, text)
     assert found[on]["bits per byte"] == pytest.approx(theirs, rel=1e-4)
     shares = [found[on][f"attention caught, {n} round{'s' * (n > 1)}"] for n in reformer.ROUNDS]
@@ -88,11 +89,11 @@ def test_bits_of_the_story_are_the_librarys(hashing: Checkpoint) -> None:
 
 def test_reading_is_measured_by_hand(hashing: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     book = np.random.default_rng(0).integers(2, 258, 2 * 256).tolist()
-    monkeypatch.setattr(evaluate_long, "ENDS", 32)
-    found = evaluate_long._by_reading(hashing.model, [book], 256)
+    monkeypatch.setattr(evaluate_decoders, "ENDS", 32)
+    found = evaluate_decoders._by_reading(hashing.model, [book], 256)
     bits = [reformer.surprises(hashing.model, book[at : at + 256]) for at in (0, 256)]
     assert found["bits per byte"] == pytest.approx(float(torch.cat(bits).mean()), rel=1e-5)
-    ends = torch.cat([part[-evaluate_long.ENDS :] for part in bits])
+    ends = torch.cat([part[-evaluate_decoders.ENDS :] for part in bits])
     assert found["bits per byte, 256 read"] == pytest.approx(float(ends.mean()), rel=1e-5)
     read = (
         reformer.surprises(hashing.model, book[-64:])[-32:].mean()
@@ -102,6 +103,10 @@ def test_reading_is_measured_by_hand(hashing: Checkpoint, monkeypatch: pytest.Mo
 
 
 def test_units() -> None:
-    rows = evaluate._named({"bits per byte, 4 rounds": 1.0, "attention caught, 1 round": 2.0, "told, top-5": 3.0}, "x")
-    assert [row.unit for row in rows] == ["bits", "%", "%"]
-    assert {"atlas-longformer", "atlas-reformer"} <= set(evaluate.HOW)
+    names = ("bits per byte, 4 rounds", "attention caught, 1 round", "told, top-5", "en-fr BLEU", "passes per token")
+    assert [evaluate.unit(name) for name in names] == ["bits", "%", "%", "", ""]
+
+
+def test_every_bundled_recipe_is_measured() -> None:
+    for name in evaluate.measured():
+        assert recipes.load(name).kind in evaluate.MEASURES

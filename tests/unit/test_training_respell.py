@@ -123,27 +123,27 @@ def test_it_learns_and_ships_what_it_learnt(objective: Any, tmp_path: Path) -> N
 
 
 def test_the_measures_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.training import evaluate_respell
+    from core.training import evaluate_pairs
 
     texts = ["the owl", "a cat"]
-    monkeypatch.setattr(evaluate_respell.measures, "rewrite", lambda *given, **_: [text.lower() for text in given[2]])
-    found = evaluate_respell.respelt(dataclasses.make_dataclass("C", ["model", "tokenizer"])(None, None), texts)
+    monkeypatch.setattr(evaluate_pairs.measures, "rewrite", lambda *given, **_: [text.lower() for text in given[2]])
+    found = evaluate_pairs.respelt(dataclasses.make_dataclass("C", ["model", "tokenizer"])(None, None), texts)
     assert (found["upper exact after"], found["upper CER after"], found["left untouched"]) == (100.0, 0.0, 100.0)
     assert found["upper CER before"] == pytest.approx(100 * 10 / 12)
     assert found["antspeak exact after"] == 0.0  # T H E O W L keeps its spaces
     assert found["antspeak CER after"] == pytest.approx(100 * (5 - 1 + 3 - 1) / 12)
     kinds = [name for name in found if name.endswith(" exact after")]
     assert found["exact after"] == pytest.approx(sum(found[name] for name in kinds) / 7)
-    from core.training.evaluate import _named
+    from core.training.evaluate import rows as card_rows
 
-    units = {measure.name: measure.unit for measure in _named(found, "two texts")}
+    units = {measure.name: measure.unit for measure in card_rows({"two texts": found})}
     assert set(units.values()) == {"%"}
 
 
 def test_held_out_sentences_are_short_and_not_trained_on(objective: Any, tmp_path: Path) -> None:
-    from core.training.evaluate_respell import held_out
+    from core.training.evaluate_pairs import held_out_short
 
-    found = held_out(objective.recipe, tinycorpus.write(tmp_path), 30)
+    found = held_out_short(objective.recipe, tinycorpus.write(tmp_path), 30)
     trained = {to_text(objective.train.row(row)) for row in range(len(objective.train))}
     assert len(found) > 10
     assert not set(found) & trained

@@ -336,7 +336,7 @@ class JoinedObjective(PairsObjective):
 
         def make(place: Path) -> None:
             for side in ("train", "test"):
-                some = list(made(self.corpus, self.recipe, held_out=side == "test"))
+                some = list(made_fusions(self.corpus, self.recipe, held_out=side == "test"))
                 parts = encoded(self.tokenizer, (fusion.parts for fusion in some))
                 wholes = encoded(self.tokenizer, (fusion.whole for fusion in some))
                 rows = [(a, b) for a, b in zip(parts, wholes, strict=True) if max(len(a), len(b)) <= longest]
@@ -374,7 +374,7 @@ class JoinedObjective(PairsObjective):
         self.full_tokenizer.save_pretrained(folder)
 
 
-def made(folder: Path, recipe: Recipe, *, held_out: bool) -> Iterator[Fusion]:
+def made_fusions(folder: Path, recipe: Recipe, *, held_out: bool) -> Iterator[Fusion]:
     """The fusions of one side of the split, source after source."""
     every = int(recipe.data["hold_out_every"])
     for source in recipe.sources:
