@@ -46,6 +46,11 @@ NO_CUDA = "scripts/no-cuda.txt"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 QUICK = ("--retries", "1", "--timeout", "20")
 DISK_GB = 3
+STREAMLIT = (
+    "import signal, sys; signal.signal(signal.SIGINT, lambda *_: sys.exit()); "
+    "from streamlit.web.cli import main; main(prog_name='streamlit')"
+)
+"""``python -m streamlit``, but Ctrl+C is no error: the server stops and raises the signal again, which would abort."""
 SIZES = "about 0.5 GB of Python packages (2 GB on disk); the largest are torch (0.2 GB) and the MiniLM weights (0.1 GB)"
 SIZES_DEV = f"{SIZES}, and 0.1 GB of test tools"
 
@@ -197,7 +202,7 @@ def run(port: int) -> None:
     """Start the app, bound to this machine alone by ``.streamlit/config.toml``."""
     say(f"Transformer Atlas: http://localhost:{port}   (Ctrl+C ends it)")
     os.chdir(ROOT)
-    command = [str(python()), "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    command = [str(python()), "-c", STREAMLIT, "run", "app.py", "--server.port", str(port)]
     if os.name == "nt":
         sys.exit(subprocess.run(command).returncode)
     os.execv(command[0], command)

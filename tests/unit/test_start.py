@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -231,6 +232,38 @@ def test_real_pip_says_when_there_is_no_index_refuses_cuda_and_takes_the_cpu_bui
     assert list(site.glob("torch-2.13.0+cpu*"))
     assert list(site.glob("small-1.0*"))
     assert not list(site.glob("nvidia*"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl+C is no signal there")
+def test_ctrl_c_ends_the_running_app_without_an_error(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("import streamlit as st\n\napp = st.App(__file__)\n")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    lines = (
+        "import runpy, sys, pathlib",
+        f"run = runpy.run_path({str(SCRIPT)!r})['run']",
+        f"run.__globals__.update(ROOT=pathlib.Path({str(tmp_path)!r}), VENV=pathlib.Path(sys.prefix))",
+        f"run({port})",
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", "\n".join(lines)],
+        env={**os.environ, "STREAMLIT_SERVER_HEADLESS": "true", "STREAMLIT_SERVER_ADDRESS": "127.0.0.1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as app:
+        until = time.monotonic() + 60
+        while app.poll() is None and time.monotonic() < until:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        app.send_signal(signal.SIGINT)
+        said, _ = app.communicate(timeout=60)
+    assert app.returncode == 0, said
+    assert f"http://localhost:{port}" in said
+    assert "Aborted" not in said
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the tools are shell scripts here")
