@@ -48,6 +48,7 @@ _STYLE = """<style>
 [data-testid="stButtonGroup"] [role="radiogroup"] { flex-wrap: wrap; }
 [data-testid="stColumn"]:has([data-testid="stMarkdownContainer"] table) { min-width: min(100%, 19rem); }
 [data-testid="stMarkdownContainer"]:has(> table) { overflow-x: auto; }
+[data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) { display: none; }
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 4rem 1rem 2rem; }
@@ -55,7 +56,8 @@ _STYLE = """<style>
 </style>"""
 """Beside the frame: small print and titles of axes with a contrast of 4.5 to 1 at least, dark letters on the light blue
 of the dark theme, and page links, formulas and rows of choices that break where the screen ends. A column that holds a
-table goes below the one before it rather than become narrower than the table."""
+table goes below the one before it rather than become narrower than the table. The file of a table's own
+toolbar is not offered: it keeps formulas, which that of :mod:`core.ui.data_table` makes text."""
 
 
 def accent(branch: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from core.table import Table
+from core.ui.data_table import data_table
 from core.ui.export import chart_menu
 from core.ui.glossary import terms
 from core.ui.links import PageState
@@ -51,4 +52,4 @@ def table_menu(table: Table, title: str, key: str) -> None:
     menu = st.popover("As a table", icon=":material/table:", type="tertiary", on_change="rerun", key=key)
     if menu.open:
         with menu:
-            st.dataframe(table.records(), hide_index=True, alt=title)
+            data_table(table, None, alt=title)

@@ -13,6 +13,7 @@ from core.checkpoints.curve import read_curve
 from core.checkpoints.spec import Card, CheckpointSpec
 from core.errors import AtlasError
 from core.figures.learning_curve import learning_curve
+from core.ui.data_table import data_table
 from core.ui.glossary import plain_terms
 from core.ui.notices import warned
 from core.ui.page import accent, plain
@@ -82,7 +83,7 @@ def _card(spec: CheckpointSpec, card: Card) -> None:
             {"measure": m.name, "value": f"{_digits(m.value)} {m.unit}".strip(), "measured on": m.on}
             for m in card.measures
         ]
-        st.dataframe(rows, hide_index=True, alt=f"Measured quality of {spec.name}")
+        data_table(rows, f"{spec.slug}-measures", alt=f"Measured quality of {spec.name}")
     if card.strengths:
         st.markdown("**Good at**")
         st.markdown("\n".join(f"- {plain_terms(strength)}" for strength in card.strengths))
@@ -120,12 +121,13 @@ def _curve(spec: CheckpointSpec, folder: Path) -> None:
             alt=f"{measure} of {spec.name} over training, from {_digits(first)} to {_digits(last)}",
         )
     with table:
-        st.dataframe(
+        data_table(
             [
                 {"million tokens": round(p.tokens / 1e6, 3), "minutes": p.minutes, "texts": p.split, measure: p.value}
                 for p in chosen
             ],
-            hide_index=True,
+            f"{spec.slug}-learning-curve",
+            alt=f"Every point of the learning curve of {spec.name}: {measure}",
             height=260,
         )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import quote
 
 from playwright.sync_api import expect
 
@@ -29,6 +31,21 @@ def test_a_text_typed_is_cut_at_once_and_travels_in_the_link(visitor: Visitor) -
     with page.expect_download() as saved:
         page.get_by_role("button", name="Download CSV").last.click()
     assert saved.value.suggested_filename.startswith("atlas-")
+
+
+def test_the_only_file_of_a_table_is_one_that_no_spreadsheet_runs(visitor: Visitor) -> None:
+    page = visitor.open(f"/tokenizers?tab=beside&below=pieces&text={quote('=HYPERLINK(1)')}")
+    expect(page.get_by_text("The ids decode to", exact=False)).to_be_visible()
+    page.get_by_test_id("stDataFrame").hover()
+    expect(page.get_by_role("button", name="Search")).to_be_visible()
+    expect(page.get_by_role("button", name="Fullscreen")).to_be_visible()
+    assert page.locator("[aria-label^='Download as CSV']").count() == 1, "Streamlit names it otherwise now"
+    expect(page.locator("[aria-label^='Download as CSV']")).to_be_hidden()
+    visitor.settle()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download CSV").last.click()
+    assert saved.value.suggested_filename == "atlas-tokens.csv"
+    assert ",'=," in Path(saved.value.path()).read_text(encoding="utf-8")
 
 
 def test_the_merges_of_a_word_one_by_one_by_keyboard(visitor: Visitor) -> None:

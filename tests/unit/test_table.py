@@ -126,3 +126,8 @@ def test_nothing_else_writes_csv() -> None:
 
 def test_every_download_is_of_one_module() -> None:
     assert set(written({"download_button"})) == {("ui/export.py", "download_button")}
+
+
+def test_every_table_to_sort_is_drawn_with_its_download() -> None:
+    later = {"ui/generation/step.py", "ui/generation/tables.py", "ui/generation/beam.py"}
+    assert {path for path, _ in written({"dataframe"})} - later == {"ui/data_table.py"}

@@ -18,6 +18,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.attention import Theme
 from core.figures.every_head import SHAPES, Dots, depth_dots
 from core.table import Table
+from core.ui.data_table import data_table
 from core.ui.export import chart_menu, download_csv
 from core.ui.glossary import noted, terms, told
 from core.ui.heads.parts import KINDS
@@ -273,13 +274,13 @@ def _whole_table(score: str, found: Sequence[HeadRow], every: Sequence[HeadRow],
     columns = _columns(found, roles)
     order = ["open", "model", "attention", "layer", "of", "head", first, *roles, "relation", "right", "beyond"]
     number = st.column_config.NumberColumn
-    st.dataframe(
+    data_table(
         columns,
-        hide_index=True,
-        height=min(38 + 35 * len(found), 460),
-        key=state.key("every.table"),
-        column_order=[name for name in dict.fromkeys([*order, "bits lost", "largest"]) if name in columns],
+        None,
         alt="Every head that fits with all its scores, the highest of the chosen score first",
+        key=state.key("every.table"),
+        height=min(38 + 35 * len(found), 460),
+        column_order=[name for name in dict.fromkeys([*order, "bits lost", "largest"]) if name in columns],
         column_config={
             "open": st.column_config.LinkColumn("", display_text="open", width=60),
             "layer": number(width=60),

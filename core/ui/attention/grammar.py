@@ -17,6 +17,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
 from core.figures.grammar import best_heads
 from core.table import Table
+from core.ui.data_table import data_table
 from core.ui.export import chart_menu
 from core.ui.glossary import noted, terms, told
 from core.ui.page import accent, plain
@@ -176,9 +177,9 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None
                 "right": chosen in targets,
             }
         )
-    st.dataframe(
+    data_table(
         rows,
-        hide_index=True,
+        f"{spec.slug}-links",
         alt=f"Links of the relation {one.relation} in the sentence, and what the head finds",
         column_config={"weight": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0)},
     )
@@ -200,7 +201,7 @@ def _sentences() -> tuple[treebank.Sentence, ...]:
 def _table(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> None:
     """Each relation's best head, what the same head does over sentences it was not chosen on, and BERT-base's."""
     rows = _rows(spec, bank, found)
-    st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows), alt="The best head of every relation")
+    data_table(rows, f"{spec.slug}-grammar", alt="The best head of every relation", height=38 + 35 * len(rows))
     other = _other(bank)
     if rolefiles.counted(spec.slug, other):
         st.caption(f"Same head elsewhere: the head chosen here, over {_named(other)}. It was not chosen for those.")

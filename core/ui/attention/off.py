@@ -18,6 +18,7 @@ from core.figures.attention import Theme
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.table import Table
 from core.ui.attention.asked import SAMPLES, SHARED, kinds_of, question_of
+from core.ui.data_table import data_table
 from core.ui.export import chart_menu
 from core.ui.glossary import told
 from core.ui.heads.part import text_part
@@ -246,7 +247,7 @@ def _table(ranked: tuple[HeadEffect, ...], titles: dict[str, str] | None) -> Non
         }
         for effect in ranked
     ]
-    st.dataframe(rows, hide_index=True, alt="Every head, the one that matters most first")
+    data_table(rows, "bits-lost", alt="Every head, the one that matters most first")
 
 
 def _bits(ranked: tuple[HeadEffect, ...], kind: str) -> Grid:

@@ -12,6 +12,7 @@ from core.errors import AtlasError
 from core.figures.butterfly import bars_table, butterfly
 from core.figures.numbers import in_words, short
 from core.ui.compare.aligned import aligned_html, words
+from core.ui.data_table import data_table
 from core.ui.glossary import noted, plain_terms
 from core.ui.links import PageState, page_link
 from core.ui.notices import informed
@@ -119,7 +120,12 @@ def _bars(found: Comparison, state: PageState) -> None:
     )
     with st.expander("As a table"):
         numbers = {name: st.column_config.NumberColumn(format="localized") for name in rows[0] if name != "Part"}
-        st.dataframe(rows, hide_index=True, column_config=numbers)
+        data_table(
+            rows,
+            "parameters-compared",
+            alt=f"Parameters of {names[0]} and of {names[1]}, and their difference",
+            column_config=numbers,
+        )
 
 
 def _tree(found: Comparison, state: PageState) -> None:

@@ -10,6 +10,7 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.adapters import update_alt, update_bars, update_rows
 from core.figures.predictions import bars_alt, guess_bars, percent
+from core.ui.data_table import data_table
 from core.ui.demos.cover import choice, uncovered, was_shown
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences
@@ -115,22 +116,22 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> b
             "own."
         )
     with st.expander("As a table"):
-        st.dataframe(
+        data_table(
             [
                 {"answer": answer, "through the adapters": a, "head alone": b}
                 for answer, a, b in zip(info.answers, found.adapted, found.alone, strict=True)
             ],
-            hide_index=True,
+            "answers",
+            alt="Probability of each answer",
             column_config={
                 name: st.column_config.NumberColumn(format="%.4f") for name in ("through the adapters", "head alone")
             },
-            alt="Probability of each answer",
         )
-        st.dataframe(
+        data_table(
             update_rows(found.updates),
-            hide_index=True,
-            column_config={"added, as a share of |h|": st.column_config.NumberColumn(format="percent")},
+            "adapter-updates",
             alt="What the adapters add in each layer",
+            column_config={"added, as a share of |h|": st.column_config.NumberColumn(format="percent")},
         )
     return True
 
@@ -165,7 +166,7 @@ def _all(spec: CheckpointSpec, text: str, known: tuple[TaskInfo, ...], state: Pa
     if not answered:  # why not has been said above
         return
     st.markdown("##### All tasks on this text")
-    st.dataframe(rows, hide_index=True, alt="The likeliest answer to every task's question, with its probability")
+    data_table(rows, "answers-of-all-tasks", alt="The likeliest answer to every task's question, with its probability")
 
 
 def _cost(spec: CheckpointSpec, info: TaskInfo, known: tuple[TaskInfo, ...]) -> None:

@@ -11,6 +11,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec, Measure
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, uncovered, verdict
 from core.ui.demos.cover_masks import label
 from core.ui.glossary import told
@@ -151,16 +152,16 @@ def _common(one: CheckpointSpec, other: CheckpointSpec) -> list[tuple[Measure, M
 
 def _table(both: Sequence[CheckpointSpec], sides: Sequence[Side]) -> None:
     with st.expander("The guesses as a table"):
-        st.dataframe(
+        data_table(
             [
                 {"model": model.name, "mask": number, "rank": rank, "guess": token, "probability": chance}
                 for model, side in zip(both, sides, strict=True)
                 for number, prediction in enumerate(side.predictions, 1)
                 for rank, (token, chance) in enumerate(zip(prediction.tokens, prediction.probabilities, strict=True), 1)
             ],
-            hide_index=True,
-            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
+            "guesses-beside",
             alt="Guesses of both models with their probabilities",
+            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
         )
 
 

@@ -11,6 +11,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.tokens import words
 from core.ui.chips import token_chips
+from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import FIRST
 from core.ui.demos.samples import sample_pills
@@ -135,7 +136,7 @@ def _bars(name: str, side: MaskPrediction, scale: float, key: str) -> None:
 
 def _table(joined: Joined, guesses: tuple[Guess, ...]) -> None:
     with st.expander("As a table"):
-        st.dataframe(
+        data_table(
             [
                 {
                     "token": guess.position,
@@ -149,9 +150,9 @@ def _table(joined: Joined, guesses: tuple[Guess, ...]) -> None:
                 for name, side in (("both sentences", guess.beside), ("one sentence", guess.alone))
                 for rank, (word, chance) in enumerate(zip(side.tokens, side.probabilities, strict=True), 1)
             ],
-            hide_index=True,
-            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
+            "hidden-tokens",
             alt="Guesses for every hidden token with and without the other sentence",
+            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
         )
 
 

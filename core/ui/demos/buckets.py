@@ -10,6 +10,7 @@ from core.efficiency import buckets as found_by
 from core.efficiency import samples
 from core.efficiency.buckets import Buckets
 from core.figures import buckets as figures
+from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, uncovered
 from core.ui.demos.long_text import choose, number, theme
 from core.ui.glossary import noted, told
@@ -154,12 +155,13 @@ def _tabs(spec: CheckpointSpec, seen: Buckets, text: str, state: PageState, show
             config={"displayModeBar": False},
             alt="Scores of one head against the length on logarithmic axes: full attention rises twice as steeply.",
         )
-        st.dataframe(
+        data_table(
             [
                 {"Tokens": n, "Full": full[i], **{name: values[i] for name, values in lines}}
                 for i, n in enumerate(_LENGTHS)
             ],
-            hide_index=True,
+            "bucket-costs",
+            alt="Scores of one head by the length of the text",
         )
         st.caption("Counted, not measured; four bytes a score. This model reads 1,024 bytes; its architecture more.")
     with back:
@@ -168,8 +170,10 @@ def _tabs(spec: CheckpointSpec, seen: Buckets, text: str, state: PageState, show
         if shown:
             columns = ("rounds", "weight caught", "largest found", "pairs met")
             rows = [(row.rounds, row.caught, row.found, row.pairs) for row in seen.rows]
-            st.dataframe([dict(zip(columns, row, strict=True)) for row in rows], hide_index=True)
-        st.dataframe(
+            data_table(
+                [dict(zip(columns, row, strict=True)) for row in rows], "rounds", alt="What hashing finds, by rounds"
+            )
+        data_table(
             [
                 {
                     "place": at,
@@ -178,7 +182,7 @@ def _tabs(spec: CheckpointSpec, seen: Buckets, text: str, state: PageState, show
                 }
                 for at in range(len(seen.labels))
             ],
-            hide_index=True,
+            "buckets",
             alt="The bucket of each byte in each round",
         )
 
@@ -225,9 +229,9 @@ def reading_demo(spec: CheckpointSpec, state: PageState) -> None:
         "**Notice** that only attention which finds the far sentence can make its second telling cheaper: the local "
         "layers see two chunks."
     )
-    st.dataframe(
+    data_table(
         [{"bytes read": n, "bits per byte": round(value, 4)} for n, value in zip(lengths, bits, strict=True)],
-        hide_index=True,
+        "bits-by-length",
         alt="Bits per byte by bytes read",
     )
 

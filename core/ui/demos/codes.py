@@ -11,6 +11,7 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.types import Decoding
+from core.ui.data_table import data_table
 from core.ui.demos.cover import choice, switch, uncovered
 from core.ui.demos.covered_codes import card, covered_codes
 from core.ui.demos.decoding import decoding_controls, decoding_of, effective, explain_decoding, next_seed
@@ -73,9 +74,9 @@ def _continuations(spec: CheckpointSpec, begun: str, made: Mapping[str, str]) ->
             with column:
                 card(spec, label, begun, made[label])
     with st.expander("As a table"):
-        st.dataframe(
+        data_table(
             [{"code": label, "continuation": made[label]} for label in labels],
-            hide_index=True,
+            "continuations",
             alt="The continuation under each code",
         )
     told(
@@ -118,17 +119,17 @@ def _judge(spec: CheckpointSpec, state: PageState, hidden: bool) -> None:
                 "small leanings add up, right or wrong."
             )
         with st.expander("The verdict as a table"):
-            st.dataframe(
+            data_table(
                 [
                     {"code": found.labels[i], "probability": found.probabilities[i], "bits per byte": found.bits[i]}
                     for i in order
                 ],
-                hide_index=True,
+                "codes",
+                alt="Probability of each code and what the text costs under it",
                 column_config={
                     "probability": st.column_config.NumberColumn(format="%.4f"),
                     "bits per byte": st.column_config.NumberColumn(format="%.3f"),
                 },
-                alt="Probability of each code and what the text costs under it",
             )
 
 

@@ -17,6 +17,7 @@ from core.figures.predictions import bars_alt, guess_bars
 from core.language.probes import PROBES
 from core.language.tokens import words
 from core.ui.chips import token_chips
+from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered
 from core.ui.demos.cover_masks import judge_of, label
 from core.ui.demos.probes import all_probes
@@ -201,7 +202,6 @@ def _bars(sentence: MaskedText, predictions: Sequence[MaskPrediction], colour: s
 
 
 def _table(sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
-    import pandas as pd
 
     rows = [
         {
@@ -221,11 +221,11 @@ def _table(sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
         )
     ]
     with st.expander("As a table"):
-        st.dataframe(
-            pd.DataFrame(rows),
-            hide_index=True,
-            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
+        data_table(
+            rows,
+            "guesses",
             alt="Guesses for every mask with their probabilities",
+            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
         )
 
 

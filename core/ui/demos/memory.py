@@ -12,6 +12,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.memory import saved_alt, saved_bars
 from core.language.guesses import among
 from core.language.tokens import words
+from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, uncovered
 from core.ui.notices import informed
 from core.ui.page import accent, plain, sentences
@@ -152,14 +153,14 @@ def _by_place(found: Reading) -> None:
                 }
             )
     if rows:
-        st.dataframe(
+        data_table(
             rows,
-            hide_index=True,
+            "bits-by-place",
+            alt="Mean cost of a token with the memory and without, by its place in a segment after the first",
             column_config={
                 name: st.column_config.NumberColumn(format="%.2f")
                 for name in ("bits with the memory", "bits without", "saved")
             },
-            alt="Mean cost of a token with the memory and without, by its place in a segment after the first",
         )
 
 
@@ -175,7 +176,7 @@ def _reach(spec: CheckpointSpec, found: Reading) -> None:
     """How far back keys are, and how far back something can have an influence through several layers."""
     count = len(found.hears)
     st.markdown("**How far back it reaches**, in tokens, counted in this text")
-    st.dataframe(
+    data_table(
         [
             {
                 "layers read together": "the top one" if n == 1 else f"the top {n}",
@@ -184,7 +185,7 @@ def _reach(spec: CheckpointSpec, found: Reading) -> None:
             }
             for n in range(1, count + 1)
         ],
-        hide_index=True,
+        "memory-reach",
         alt="How far back the keys of each layer are, and how far back influence reaches through several layers",
     )
     st.markdown(
@@ -198,7 +199,7 @@ def _reach(spec: CheckpointSpec, found: Reading) -> None:
 
 def _table(found: Reading) -> None:
     with st.expander("Every token as a table"):
-        st.dataframe(
+        data_table(
             [
                 {
                     "token": number,
@@ -212,12 +213,12 @@ def _table(found: Reading) -> None:
                     zip(found.tokens, found.with_memory.tolist(), found.without.tolist(), strict=True), 1
                 )
             ],
-            hide_index=True,
+            "bits-by-token",
+            alt="Cost of every token with the memory and without",
             column_config={
                 name: st.column_config.NumberColumn(format="%.2f")
                 for name in ("bits with the memory", "bits without", "saved")
             },
-            alt="Cost of every token with the memory and without",
         )
 
 

@@ -10,6 +10,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.orders import masks, masks_alt, masks_table
+from core.ui.data_table import data_table
 from core.ui.demos.orders_steps import steps_or_guess
 from core.ui.demos.samples import sample_pills
 from core.ui.glossary import noted, told
@@ -140,7 +141,7 @@ def _who_sees_whom(unknown: Unknown, state: PageState) -> None:
         "query stream, which has to find it, does not. That is all in which the two differ, and why there are two."
     )
     with st.expander("Who sees whom, as a table"):
-        st.dataframe(masks_table(tokens, rank, content, query), hide_index=True, alt="Whom each token's streams see")
+        data_table(masks_table(tokens, rank, content, query), "streams", alt="Whom each token's streams see")
 
 
 def _costs_table(spec: CheckpointSpec, text: str, chosen: tuple[int, ...]) -> None:
@@ -152,11 +153,11 @@ def _costs_table(spec: CheckpointSpec, text: str, chosen: tuple[int, ...]) -> No
     ]
     rows.append({"word": "all together", **{order: sum(bits.values()) for order, bits in orders.items()}})
     st.markdown("**What the same words cost in three orders**, in bits")
-    st.dataframe(
+    data_table(
         rows,
-        hide_index=True,
-        column_config={order: st.column_config.NumberColumn(format="%.2f") for order in orders},
+        "bits-by-order",
         alt="Bits of each word in your order, from left to right and from right to left, and their sums",
+        column_config={order: st.column_config.NumberColumn(format="%.2f") for order in orders},
     )
     sums = [sum(bits.values()) for bits in orders.values()]
     st.markdown(

@@ -9,6 +9,7 @@ import streamlit as st
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.guesses import MAX_CHARS
+from core.ui.data_table import data_table
 from core.ui.demos.cover import SENTENCE_CHARS, uncovered
 from core.ui.demos.cover_masks import judge_of
 from core.ui.glossary import told
@@ -94,7 +95,7 @@ def _sees(unknown: Unknown, step: int) -> str:
 
 def _table(found: tuple[Found, ...]) -> None:
     with st.expander("The steps as a table"):
-        st.dataframe(
+        data_table(
             [
                 {
                     "step": number,
@@ -110,10 +111,10 @@ def _table(found: tuple[Found, ...]) -> None:
                 }
                 for number, step in enumerate(found, 1)
             ],
-            hide_index=True,
+            "steps-in-order",
+            alt="Every step with its best guesses and what the word that stood there cost",
             column_config={
                 "probability": st.column_config.NumberColumn(format="%.4f"),
                 "bits": st.column_config.NumberColumn(format="%.2f"),
             },
-            alt="Every step with its best guesses and what the word that stood there cost",
         )

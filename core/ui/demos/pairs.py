@@ -9,6 +9,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.data_table import data_table
 from core.ui.demos.cover import choice, uncovered
 from core.ui.glossary import noted, told
 from core.ui.page import accent, sentences
@@ -82,11 +83,11 @@ def _short(text: str) -> str:
 
 def _more(asked: str, verdicts: tuple[PairVerdict, ...]) -> None:
     with st.expander("As a table"):
-        st.dataframe(
+        data_table(
             [{"first": v.a, "second": v.b, "probability": v.probability} for v in verdicts],
-            hide_index=True,
-            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
+            "pairs",
             alt="Each pair with its probability",
+            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
         )
     with st.expander("How the answer is made"):
         st.latex(r"p(\text{follows} \mid A, B) = \mathrm{softmax}\big(V \tanh(W h_{[CLS]} + b) + c\big)_0")

@@ -10,6 +10,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import FIRST, ONE
 from core.ui.glossary import noted, told
@@ -112,7 +113,7 @@ def _row(found: Parts, layer: int, head: int, query: int) -> None:
     parts = found.scores[layer, :, head, query]  # (3, n)
     table, advice = st.columns([2, 1], gap="medium")
     with table:
-        st.dataframe(
+        data_table(
             [
                 {
                     "looked at": f"{i + 1} {token}",
@@ -123,12 +124,12 @@ def _row(found: Parts, layer: int, head: int, query: int) -> None:
                 }
                 for i, token in enumerate(found.tokens)
             ],
-            hide_index=True,
+            "parts-of-scores",
+            alt=f"The row of {plain(found.tokens[query])}: distance, the three parts, their sum and the weight",
             column_config={
                 **{name: st.column_config.NumberColumn(format="%.2f") for name in (*NAMES, "sum")},
                 "weight": st.column_config.ProgressColumn(format="%.2f", width="small", min_value=0.0, max_value=1.0),
             },
-            alt=f"The row of {plain(found.tokens[query])}: distance, the three parts, their sum and the weight",
         )
     with advice:
         told(
@@ -177,15 +178,15 @@ def _left_out(found: tuple[Without, ...], state: PageState) -> None:
         "it has come to rely on, not what it could have learnt without it."
     )
     with st.expander("The guesses as a table"):
-        st.dataframe(
+        data_table(
             [
                 {"left out": guess.part or "nothing", "rank": rank, "guess": token, "probability": chance}
                 for guess in found
                 for rank, (token, chance) in enumerate(zip(guess.tokens, guess.probabilities, strict=True), 1)
             ],
-            hide_index=True,
-            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
+            "guesses-without-parts",
             alt="Guesses for the hidden word with their probabilities, whole and without each part",
+            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
         )
 
 

@@ -9,13 +9,13 @@ from core.checkpoints.spec import CheckpointSpec
 from core.errors import InputTooLong
 from core.figures.predictions import percent
 from core.language.probes import PROBES, Verdict
+from core.ui.data_table import data_table
 from core.ui.glossary import noted, plain_terms
 from core.ui.page import plain
 
 
 def all_probes(spec: CheckpointSpec, *, key: str) -> None:
     """What the chosen model makes of all ten, measured now."""
-    import pandas as pd
 
     with st.expander("All ten probes, asked of this model"):
         if not st.toggle(
@@ -24,9 +24,9 @@ def all_probes(spec: CheckpointSpec, *, key: str) -> None:
             noted("What a probe asks for, and where the best right word stands among all words of the vocabulary.")
             return
         verdicts, he, she = _verdicts(spec.slug)
-        st.dataframe(
-            pd.DataFrame([_row(verdict) for verdict in verdicts]),
-            hide_index=True,
+        data_table(
+            [_row(verdict) for verdict in verdicts],
+            "probes",
             alt="The ten probes with the model's best guesses and the rank of a right word",
         )
         judged = [v for v in verdicts if v.probe.answers]

@@ -14,6 +14,7 @@ from core.language.guesses import among, same_word
 from core.language.replaced import Judged
 from core.language.tokens import words
 from core.ui.chips import token_chips
+from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, switch, uncovered, verdict
 from core.ui.glossary import noted, told
 from core.ui.page import accent, sentences
@@ -169,7 +170,7 @@ def _story(found: Judged, colour: str) -> str:
 def _table(found: Judged) -> None:
     chances = dict(zip(found.hidden, found.chances, strict=False))
     with st.expander("As a table"):
-        st.dataframe(
+        data_table(
             [
                 {
                     "token": i,
@@ -182,11 +183,11 @@ def _table(found: Judged) -> None:
                 for i, token in enumerate(found.after)
                 if not token.special
             ],
-            hide_index=True,
+            "verdicts",
+            alt="Every token with what stood there and the discriminator's verdict",
             column_config={
                 name: st.column_config.NumberColumn(format="%.4f") for name in ("generator's probability", "verdict")
             },
-            alt="Every token with what stood there and the discriminator's verdict",
         )
 
 

@@ -12,6 +12,7 @@ from core.checkpoints.spec import Checkpoint
 from core.language.bytewise import Cut, characters, cut
 from core.language.edits import changed, distance
 from core.language.noise import RATES, Noise
+from core.ui.data_table import data_table
 from core.ui.glossary import told
 from core.ui.page import accent, sentences
 
@@ -115,7 +116,7 @@ def _bars(cuts: tuple[Cut, ...], state: PageState) -> None:
 
 def _table(cuts: tuple[Cut, ...]) -> None:
     with st.expander("The pieces as a table"):
-        st.dataframe(
+        data_table(
             [
                 {
                     "read by": one.reader,
@@ -127,7 +128,7 @@ def _table(cuts: tuple[Cut, ...]) -> None:
                 for one in cuts
                 for name, tokens in (("clean", one.clean), ("noisy", one.noisy))
             ],
-            hide_index=True,
+            "pieces",
             alt="The pieces of both texts for each reader",
         )
 
@@ -142,7 +143,7 @@ def _bytes(given: str) -> None:
             + (f"; {len(wide)} of them have more than one." if wide else "; each has one.")
             + " A byte's id is its value plus 3. Type é, ß or an emoji to see two to four."
         )
-        st.dataframe(
+        data_table(
             [
                 {
                     "character": "␣" if row.text == " " else row.text,
@@ -152,7 +153,7 @@ def _bytes(given: str) -> None:
                 }
                 for row in rows
             ],
-            hide_index=True,
+            "bytes",
             alt="Each character with its name, its bytes and their ids",
         )
 

@@ -9,6 +9,7 @@ import streamlit as st
 from core.figures import alignment as figures
 from core.figures.attention import Theme
 from core.language.translate import Alignment
+from core.ui.data_table import data_table
 from core.ui.demos.alignment import alignment_rows
 from core.ui.links import PageState
 from core.ui.page import accent
@@ -57,7 +58,11 @@ def attention_tabs(found: Alignment, chosen: Chosen, state: PageState) -> None:
             alt=f"Cross-attention of {len(found.target)} written to {len(found.source)} read tokens, {layer}, {head}.",
         )
     with table:
-        st.dataframe(figures.table(found.source, found.target, weights), hide_index=True)
+        data_table(
+            figures.table(found.source, found.target, weights),
+            "alignment",
+            alt="For each written token the three read tokens that it looked at most",
+        )
 
 
 def _weights(found: Alignment, layer: int, head: int) -> figures.Weights:

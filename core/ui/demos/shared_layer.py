@@ -9,6 +9,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import ONE
 from core.ui.glossary import told
@@ -79,9 +80,9 @@ def _savings(spec: CheckpointSpec) -> None:
             f"{vocabulary:,} × {wide} = {vocabulary * wide:,}",
         ),
     ]
-    st.dataframe(
+    data_table(
         [{"": name, "here": here, "with layers of their own and wide vectors": there} for name, here, there in rows],
-        hide_index=True,
+        "shared-parameters",
         alt="Parameters of the shared layer and the factorised word vectors, and of what they replace",
     )
     st.caption(
@@ -92,15 +93,15 @@ def _savings(spec: CheckpointSpec) -> None:
 
 def _table(passes: tuple[LayerPrediction, ...]) -> None:
     with st.expander("The guesses as a table"):
-        st.dataframe(
+        data_table(
             [
                 {"pass": guess.layer, "rank": rank, "guess": token, "probability": chance}
                 for guess in passes
                 for rank, (token, chance) in enumerate(zip(guess.tokens, guess.probabilities, strict=True), 1)
             ],
-            hide_index=True,
-            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
+            "passes",
             alt="Guesses after each pass with their probabilities",
+            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
         )
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from core.efficiency.compare import Comparison, LongText, Measured
 from core.efficiency.cost import curve
 from core.figures import sparse as figures
+from core.ui.data_table import data_table
 from core.ui.demos import sparse_text
 from core.ui.glossary import noted
 from core.ui.links import PageState
@@ -30,20 +31,24 @@ def tabs(
             "Exact counts, not measurements. Twice the text costs about twice as much with sparse attention, "
             "and four times as much with full attention."
         )
-        _counts(figures.cost_table(costs))
+        _counts(figures.cost_table(costs), "sparse-costs", "Scores of one head by the length of the text")
     with formula:
         sparse_text.formula(found.sparsity)
     with library:
         sparse_text.library(found.sparsity)
     with tables:
         st.markdown("**Cost**")
-        _counts(_measured_table(found))
+        _counts(_measured_table(found), "sparse-measured", "What sparse and full attention cost on this text")
         st.caption(sparse_text.how_measured(found))
         for word in found.words if shown else ():
             st.markdown(f"**Predictions for the mask at token {word.position}**")
-            st.dataframe(figures.answers_table(word.answers), hide_index=True)
+            data_table(
+                figures.answers_table(word.answers),
+                f"sparse-mask-{word.position}",
+                alt=f"Probabilities of the likeliest words for the mask at token {word.position}",
+            )
         st.markdown("**Pattern**")
-        st.dataframe(kinds_table, hide_index=True)
+        data_table(kinds_table, "sparse-pattern", alt="The blocks of keys that each block of queries sees")
     with text:
         st.caption(
             f"{len(long.text):,} characters, {found.tokens:,} tokens. "
@@ -52,14 +57,14 @@ def tabs(
         st.text(long.text)
 
 
-def _counts(rows: list[dict[str, object]]) -> None:
+def _counts(rows: list[dict[str, object]], name: str, alt: str) -> None:
     """A table whose large numbers are grouped in thousands."""
     whole = {
         name: st.column_config.NumberColumn(format="localized")
         for name, value in rows[0].items()
         if isinstance(value, int)
     }
-    st.dataframe(rows, hide_index=True, column_config=whole)
+    data_table(rows, name, alt=alt, column_config=whole)
 
 
 def _measured_table(found: Comparison) -> list[dict[str, object]]:

@@ -12,6 +12,7 @@ from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep, Token
 from core.ui.chips import token_chips
+from core.ui.data_table import data_table
 from core.ui.glossary import noted
 from core.ui.page import accent, plain
 
@@ -87,24 +88,22 @@ def alternatives_panel(
 
 def beams_table(steps: Sequence[GenerationStep], step: int) -> None:
     """The hypotheses of beam search after a step, best first."""
-    import pandas as pd
 
     if not steps or not steps[0].beams:
         return
     now = steps[min(step, len(steps) - 1)]
     what = "Finished texts" if now.finished else f"Running after step {now.index + 1}"
     st.markdown(f"**{what}, best first**")
-    st.dataframe(
-        pd.DataFrame([{"text": text, "sum of log-probabilities": score} for text, score in now.beams]),
-        hide_index=True,
-        column_config={"sum of log-probabilities": st.column_config.NumberColumn(format="%.2f", width="small")},
+    data_table(
+        [{"text": text, "sum of log-probabilities": score} for text, score in now.beams],
+        "beams",
         alt=f"{what}: hypotheses of beam search with their scores",
+        column_config={"sum of log-probabilities": st.column_config.NumberColumn(format="%.2f", width="small")},
     )
 
 
 def steps_table(path: Sequence[GenerationStep]) -> None:
     """Every step as a row."""
-    import pandas as pd
 
     rows = [
         {
@@ -120,14 +119,14 @@ def steps_table(path: Sequence[GenerationStep]) -> None:
         for s in path
     ]
     with st.expander("As a table"):
-        st.dataframe(
-            pd.DataFrame(rows),
-            hide_index=True,
+        data_table(
+            rows,
+            "steps",
+            alt="Every step with its token, probability and alternatives",
             column_config={
                 name: st.column_config.NumberColumn(format="%.4f")
                 for name in ("probability", "after temperature and cuts")
             },
-            alt="Every step with its token, probability and alternatives",
         )
 
 

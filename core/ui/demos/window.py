@@ -15,6 +15,7 @@ from core.errors import AtlasError
 from core.figures import sparse as figures
 from core.figures import windows
 from core.figures.predictions import percent
+from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import FIRST, ONE
 from core.ui.demos.long_text import (
@@ -197,7 +198,7 @@ def _tabs(
             config={"displayModeBar": False},
             alt="Scores of one head against the length: full attention grows with the square, the window along a line.",
         )
-        st.dataframe(figures.cost_table(costs), hide_index=True)
+        data_table(figures.cost_table(costs), "window-costs", alt="Scores of one head by the length of the text")
     with formula:
         st.latex(
             r"h_i = \operatorname{softmax}\!\left(\frac{q_i\,[K_G\;K_{i-w..i+w}]^{\top}}{\sqrt{d}}\right)"
@@ -212,7 +213,7 @@ def _tabs(
         )
         st.caption("Beltagy et al. 2020, “Longformer: The Long-Document Transformer”, arXiv 2004.05150.")
     with tables:
-        st.dataframe(
+        data_table(
             [
                 {
                     "Attention": name,
@@ -225,16 +226,17 @@ def _tabs(
                 }
                 for name, m in (("window", found.window), ("full", found.full))
             ],
-            hide_index=True,
+            "window-measured",
+            alt="What the window and full attention cost on this text",
         )
         st.caption(
             f"Scores are counted. Seconds are the median of {found.full.passes} passes on this server now. Both sides "
             "are plain matrix products: fused kernels would make both faster."
         )
-        for mask in found.masks if shown else ():
+        for number, mask in enumerate(found.masks if shown else (), 1):
             rows = [{"Word": w.text, **dict(zip(WAYS.values(), w.chances, strict=True))} for w in mask.words]
-            st.dataframe(rows, hide_index=True)
-        st.dataframe(pattern, hide_index=True)
+            data_table(rows, f"window-mask-{number}", alt=f"Probabilities of the likeliest words for mask {number}")
+        data_table(pattern, "window-pattern", alt="The blocks of keys that each block of queries sees")
     with text:
         tokenizer = checkpoint.tokenizer
         named = ", ".join(tokenizer.convert_ids_to_tokens([long.ids[at] for at in global_at])) or "none"

@@ -12,6 +12,7 @@ from core.attention.tokens import label
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints.spec import CheckpointSpec
 from core.language.types import Decoding
+from core.ui.data_table import data_table
 from core.ui.demos.decoding import STRATEGIES
 from core.ui.demos.generate import DEFAULT_TEXT, generated
 from core.ui.heads.panel import heads_view
@@ -65,12 +66,12 @@ def _local(map_: AttentionMap, kinds: tuple[str, ...], window: int) -> None:
         f"A **local** layer sees a token and the {window - 1} before it, a **global** one all that came before. They "
         "take turns, so that what is far away still arrives, a layer later."
     )
-    st.dataframe(
+    data_table(
         [
             {"layer": i, "kind": kind, "looks back at most (tokens)": far}
             for i, (kind, far) in enumerate(zip(kinds, reach(map_.weights), strict=True), start=1)
         ],
-        hide_index=True,
+        "local-layers",
         alt="How far back each layer looks in this text",
     )
     if count <= window:

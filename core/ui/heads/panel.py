@@ -82,7 +82,7 @@ def heads_view(
     for sentence in refused:
         warned(sentence, icon=":material/link_off:")
     if chosen_view == "table":
-        pictures.table(found, at_layer, at_head, count=4)
+        pictures.table(found, at_layer, at_head, count=4, key=f"{slots}.keys")
     else:
         lines = chosen_view == "bertviz"  # bertviz draws a narrow picture
         left, right = st.columns([2, 3] if lines else [3, 2], gap="medium")
@@ -92,7 +92,7 @@ def heads_view(
             else:
                 pictures.heat_map(found, at_layer, at_head, theme, key)
         with right:
-            pictures.table(found, at_layer, at_head, count=3 if lines else 2)
+            pictures.table(found, at_layer, at_head, count=3 if lines else 2, key=f"{slots}.keys")
     parts.words(found, measured, at_layer, at_head)
     pictures.strongest(found, at_layer, at_head)
     _tabs(trace, found, measured, at_layer, at_head, key=key, slots=slots, colour=colour, theme=theme)

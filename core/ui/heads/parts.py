@@ -17,6 +17,7 @@ from core.attention.views.export import MAX_TABLE_ROWS, grids_table, head_table,
 from core.attention.views.packed import Bits
 from core.attention.views.svg import head_svg
 from core.figures import attention as figures
+from core.ui.data_table import data_table
 from core.ui.export import chart_menu, download_csv, download_html, download_npz, download_svg
 from core.ui.glossary import told
 from core.ui.page import plain
@@ -147,15 +148,16 @@ def roles(scores: HeadScores, *, key: str, theme: bertviz.Theme, go: Go) -> None
             table=partial(grids_table, scores.grids),
         )
     with st.expander("As a table"):
-        st.dataframe(
+        data_table(
             [
                 {"layer": layer + 1, "head": head + 1}
                 | {other: round(float(values[layer, head]), 3) for other, values in scores.grids.items()}
                 for layer in range(grid.shape[0])
                 for head in range(grid.shape[1])
             ],
-            hide_index=True,
+            "attention-scores",
             alt="All scores of all heads",
+            key=f"{key}.scores",
         )
     st.caption(
         "Scores say where a head looks, not what it does with what it sees: that depends on its values as well. An "

@@ -9,6 +9,7 @@ from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import strongest_links, top_keys
 from core.figures import attention as figures
+from core.ui.data_table import data_table
 from core.ui.framed import framed
 from core.ui.text_table import TextTable, text_table
 
@@ -75,7 +76,7 @@ def head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int,
     _cut_note(found)
 
 
-def table(found: AttentionMap, layer: int, head: int, *, count: int) -> None:
+def table(found: AttentionMap, layer: int, head: int, *, count: int, key: str) -> None:
     rows = [
         {name: _cut(value) if isinstance(value, str) else value for name, value in row.items()}
         for row in top_keys(found, layer, head, count)
@@ -85,12 +86,13 @@ def table(found: AttentionMap, layer: int, head: int, *, count: int) -> None:
         for rank in range(1, count + 1)
     }
     st.markdown("Where each token looks" if found.kind != "cross" else "Where each produced token looks")
-    st.dataframe(
+    data_table(
         rows,
-        hide_index=True,
+        "strongest-keys",
+        alt=f"The {count} strongest keys of every query in layer {layer + 1}, head {head + 1}",
+        key=key,
         height=min(38 + 35 * len(rows), 560),
         column_config={"#": st.column_config.NumberColumn(width=40), **weight},
-        alt=f"The {count} strongest keys of every query in layer {layer + 1}, head {head + 1}",
     )
 
 

@@ -12,6 +12,7 @@ from core.attention.masks.kinds import CONTENT, QUERY
 from core.attention.masks.words import Choice, Term
 from core.figures.masks import growing, levels_map, levels_table
 from core.ui.chips import token_chips
+from core.ui.data_table import data_table
 from core.ui.glossary import noted, told
 from core.ui.links import PageState
 from core.ui.masks.streams import streams
@@ -73,10 +74,11 @@ def reach(choice: Choice, board: Board, state: PageState, colour: str) -> None:
         "itself, 2 goes through one token between; what stays blank takes more layers, or never comes."
     )
     with st.expander("As a table, and how it is computed"):
-        st.dataframe(
+        data_table(
             levels_table(levels, axes.queries, axes.keys, layers),
-            hide_index=True,
+            "mask-reach",
             alt="For each token how many tokens have reached it after each layer, and which never do",
+            key=state.key("masks.reached"),
         )
         st.latex(r"R_0 = I, \qquad R_l = R_{l-1} \vee M R_{l-1} = (M \vee I)^l")
         noted(

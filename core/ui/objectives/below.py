@@ -10,6 +10,7 @@ import streamlit as st
 from core.language.losses import Losses, PlaceLoss
 from core.objectives.shares import DRAWS
 from core.table import Table
+from core.ui.data_table import data_table
 from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.links import PageState
@@ -128,15 +129,15 @@ def _drawn(
 def _table(entry: Entry, stages: Sequence[Stage], answers: Sequence[Losses], state: PageState) -> None:
     found = [row for index, stage in enumerate(stages) for row in rows(stage, _at(answers, index))]
     with st.expander("Every place as a table"):
-        st.dataframe(
+        data_table(
             found,
-            hide_index=True,
+            entry.slug,
+            alt=f"{entry.name}: every place with its target and its loss",
+            key=state.key(f"csv.{entry.slug}"),
             column_config={
                 name: st.column_config.NumberColumn(format="%.3f") for name in ("nats", "bits", "its probability")
             },
-            alt=f"{entry.name}: every place with its target and its loss",
         )
-        download_csv(Table.from_records(found), entry.slug, state.key(f"csv.{entry.slug}"))
 
 
 def _at(answers: Sequence[Losses], index: int) -> Losses:

@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.figures.epochs import grid, grid_table
 from core.objectives import epochs
+from core.ui.data_table import data_table
 from core.ui.glossary import told
 from core.ui.objectives.entry import Given, Stage
 from core.ui.objectives.given import style
@@ -41,4 +42,4 @@ def epochs_view(given: Given, stages: tuple[Stage, ...]) -> None:
                 f"= {100 * (1 - (1 - rate) ** draws):.1f} %."
             )
             with st.expander(f"The {way} masks as a table"):
-                st.dataframe(grid_table(asked, names), hide_index=True, alt=f"The tokens asked in each epoch, {way}")
+                data_table(grid_table(asked, names), f"{way}-masks", alt=f"The tokens asked in each epoch, {way}")

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from core.figures.contrastive import matrix, matrix_alt, matrix_table
 from core.objectives import contrastive
 from core.objectives.contrastive import Loss
-from core.table import Table
-from core.ui.export import download_csv, download_svg
+from core.ui.data_table import data_table
+from core.ui.export import download_svg
 from core.ui.glossary import told
 from core.ui.links import PageState, instead, within
 from core.ui.objectives.circle import Key, Point, Shape, circle, moved
@@ -286,5 +286,4 @@ def _maps(kind: str, loss: Loss, count: int, state: PageState) -> None:
     st.caption("A frame marks what belongs together: the loss wants it large, and all else of its row small.")
     table = matrix_table(loss.similarity, loss.probability, rows, columns, wanted)
     with st.expander("As a table"):
-        st.dataframe(table, hide_index=True, alt="Every pair with its cosine and its probability")
-        download_csv(Table.from_records(table), "contrastive", state.key("points.csv"))
+        data_table(table, "contrastive", alt="Every pair with its cosine and its probability", key=state.key("points"))

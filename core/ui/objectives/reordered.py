@@ -11,6 +11,7 @@ import streamlit as st
 from core.figures.orders import masks, masks_alt, masks_table
 from core.language.orders import ranks
 from core.objectives import permutation
+from core.ui.data_table import data_table
 from core.ui.demos.cover import was_shown
 from core.ui.glossary import told
 from core.ui.links import PageState, instead
@@ -106,7 +107,7 @@ def _streams(given: Given, stages: tuple[Stage, ...]) -> None:
         "has to find it, knows only where it is. That diagonal is all in which the two differ."
     )
     with st.expander("Who sees whom, as a table"):
-        st.dataframe(masks_table(tokens, rank, content, query), hide_index=True, alt="Whom each token's streams see")
+        data_table(masks_table(tokens, rank, content, query), "streams", alt="Whom each token's streams see")
 
 
 ENTRIES = (

@@ -12,6 +12,7 @@ from core.tokenizers.cut import Cut
 from core.tokenizers.known import FAMILIES, known
 from core.tokenizers.lost import lost
 from core.tokenizers.text import whole
+from core.ui.data_table import data_table
 from core.ui.export import download_csv
 from core.ui.page import plain
 from core.ui.param import Choice
@@ -117,11 +118,11 @@ def _tokens(view: View, cuts: Sequence[Cut]) -> None:
                 else "word start",
             }
         )
-    table = Table.from_records(records)
-    st.dataframe(table.records(), hide_index=True, alt=f"All tokens of the text: {label(by)}")
+    data_table(
+        Table.from_records(records), "tokens", alt=f"All tokens of the text: {label(by)}", key=view.state.key("tokens")
+    )
     decoded = visible(chosen.decoded)
     st.caption(f"The ids decode to: “{plain(decoded if len(decoded) <= 600 else decoded[:599] + '…')}”")
-    download_csv(table, "tokens", view.state.key("tokens.csv"))
 
 
 BESIDE = Section("beside", beside, (TEXT, SHOWN, BELOW, LOOK))

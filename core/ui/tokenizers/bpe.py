@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from core.figures import segmentation as figures
 from core.language.tokens import DECODERS, read_piece, visible
 from core.language.types import Token
 from core.table import Table
 from core.tokenizers import bpe
 from core.tokenizers.known import Known, end_of_word, engine, ranks
-from core.ui.export import download_csv
+from core.ui.data_table import data_table
 from core.ui.page import dark
 from core.ui.panel import Panel
 from core.ui.param import Integer
@@ -62,8 +60,7 @@ def merges(view: View, one: Known, word: str) -> None:
         ]
     )
     if found:
-        st.dataframe(table.records(), hide_index=True, alt="All merges in order")
-        download_csv(table, "merges", state.key("merge-table.csv"))
+        data_table(table, "merges", alt="All merges in order", key=state.key("merge-table"))
     else:
         view.note("No merges", units=units)
     if one.family == "letter-bpe":

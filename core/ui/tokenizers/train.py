@@ -15,6 +15,7 @@ from core.table import Table
 from core.tokenizers.samples import TALE, TALE_TEST
 from core.tokenizers.text import whole
 from core.tokenizers.train import MOST_TEXT, Kind, Piece, Trained, train, words_of
+from core.ui.data_table import data_table
 from core.ui.export import download_csv
 from core.ui.links import PageState, within
 from core.ui.page import dark
@@ -169,8 +170,7 @@ def _learned(view: View, trained: Trained, size: int) -> None:
     if not table.rows:
         view.note("No merges")
         return
-    st.dataframe(table.records(), hide_index=True, alt="What was learned, in order")
-    download_csv(table, "learned", view.state.key("learned.csv"))
+    data_table(table, "learned", alt="What was learned, in order", key=view.state.key("learned"))
 
 
 def _run(words: Sequence[Sequence[Piece]]) -> str:

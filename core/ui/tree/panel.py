@@ -18,6 +18,7 @@ from core.errors import OutOfRange, RecordUnusable
 from core.figures import parameters as figures
 from core.figures.numbers import percent, short
 from core.ui.costs import computed_table
+from core.ui.data_table import data_table
 from core.ui.glossary import noted, plain_terms, terms
 from core.ui.notices import warned
 from core.ui.page import plain
@@ -187,8 +188,11 @@ def _tensors(node: ModuleNode) -> None:
         for name, shape in node.buffers
     ]
     if rows:
-        st.dataframe(
-            rows, hide_index=True, column_config={"Numbers": st.column_config.NumberColumn(format="localized")}
+        data_table(
+            rows,
+            "tensors",
+            alt="Tensors of this module with their shapes",
+            column_config={"Numbers": st.column_config.NumberColumn(format="localized")},
         )
     for name, owner in node.ties:
         st.caption(f"`{name}` is the same tensor as `{owner}`, so it is counted there.")
@@ -197,9 +201,10 @@ def _tensors(node: ModuleNode) -> None:
 def _roles(node: ModuleNode) -> None:
     rows = figures.legend_rows(node)
     if node.children and len(rows) > 1:
-        st.dataframe(
+        data_table(
             [{"For": role, "Parameters": amount, "Share": share} for role, _, amount, share in rows],
-            hide_index=True,
+            "parameters-by-role",
+            alt="Parameters of this module by role",
             column_config=_CONFIG,
         )
 
@@ -221,7 +226,13 @@ def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -
         "**Notice**: " + _notice(root)
     )
     with st.expander("As a table"):
-        st.dataframe(figures.share_table(root), hide_index=True, column_config=_CONFIG)
+        data_table(
+            figures.share_table(root),
+            f"{system.slug}-parameters",
+            alt="Every module that has parameters, in the order of the tree",
+            key=f"{key}.shares",
+            column_config=_CONFIG,
+        )
 
 
 def _legend(root: ModuleNode) -> None:

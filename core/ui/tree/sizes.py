@@ -9,6 +9,7 @@ from core.anatomy.roles import EMBEDDINGS, by_role
 from core.catalogue.schema import System
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent
+from core.ui.data_table import data_table
 from core.ui.glossary import noted
 
 
@@ -51,4 +52,10 @@ def compare_sizes(system: System, key: str) -> None:
     with st.expander("As a table"):
         rows = figures.sizes_table(networks)
         columns = {name: st.column_config.NumberColumn(format="localized") for name in rows[0] if name != "Network"}
-        st.dataframe(rows, hide_index=True, column_config=columns)
+        data_table(
+            rows,
+            f"{system.slug}-sizes",
+            alt=f"Parameters of {len(networks)} networks, in all and by role",
+            key=f"{key}.table",
+            column_config=columns,
+        )

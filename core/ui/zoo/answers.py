@@ -16,6 +16,7 @@ from core.language.side_by_side import CONTINUES, GUESSES, KINDS, Answer, Contin
 from core.language.tokens import visible
 from core.language.types import Token
 from core.ui.chips import token_chips
+from core.ui.data_table import data_table
 from core.ui.glossary import told
 from core.ui.notices import warned
 from core.ui.page import accent, plain
@@ -211,7 +212,6 @@ def _lesson(answers: Sequence[Answer | str]) -> str:
 
 
 def _table(pair: Pair, made: Sequence[tuple[Picture, ...]]) -> None:
-    import pandas as pd
 
     rows = []
     for row in zip_longest(*made):
@@ -227,11 +227,11 @@ def _table(pair: Pair, made: Sequence[tuple[Picture, ...]]) -> None:
     if not rows:
         return
     with st.expander("As a table"):
-        st.dataframe(
-            pd.DataFrame(rows),
-            hide_index=True,
+        data_table(
+            rows,
+            "answers-beside",
+            alt="Both models' answers with their probabilities",
             column_config={
                 f"{side}: probability": st.column_config.NumberColumn(format="%.4f") for side in ("one", "other")
             },
-            alt="Both models' answers with their probabilities",
         )

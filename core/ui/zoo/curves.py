@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.checkpoints.listing import Curve, curves, falls
 from core.figures.curves import Line, curves_alt, learning_curves
+from core.ui.data_table import data_table
 from core.ui.links import PageState
 from core.ui.notices import informed, warned
 from core.ui.page import ACCENTS, plain
@@ -120,7 +121,6 @@ def _chosen(found: Sequence[Curve], name: str, state: PageState) -> list[Line]:
 
 
 def _table(lines: Sequence[Line], name: str) -> None:
-    import pandas as pd
 
     best = min if falls(name) else max
     rows: list[Row] = [
@@ -141,12 +141,12 @@ def _table(lines: Sequence[Line], name: str) -> None:
         for line in lines
         for tokens, value in zip(line.tokens, line.values, strict=True)
     ]
-    st.dataframe(
-        pd.DataFrame(points),
-        hide_index=True,
+    data_table(
+        points,
+        "learning-curves",
+        alt=f"Every point of the curves: {name}",
         height=260,
         column_config={"tokens": st.column_config.NumberColumn(format="localized")},
-        alt=f"Every point of the curves: {name}",
     )
 
 

@@ -1,0 +1,57 @@
+"""A table to sort, search and see whole, with a file of its rows: the only caller of ``st.dataframe``.
+
+Streamlit's own toolbar would write the file in the browser, formulas of spreadsheets and all; the page's style hides
+its button. What a visitor downloads here is written by :class:`core.table.Table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from core.table import Table
+from core.ui.export import download_csv
+
+Rows = Table | Sequence[Mapping[str, Any]]
+"""A table, or rows that all name the same columns."""
+
+
+def data_table(
+    rows: Rows | Mapping[str, Sequence[Any]],
+    name: str | None,
+    *,
+    alt: str,
+    key: str = "",
+    height: int | None = None,
+    column_config: Mapping[str, Any] | None = None,
+    column_order: Sequence[str] | None = None,
+) -> None:
+    """Draw rows, or columns by their names, and a button that downloads them as ``atlas-NAME.csv``.
+
+    Args:
+        name: None where the caller offers a file of the same numbers beside the table.
+        alt: what the table holds, for those who cannot see it; plain text.
+        key: needed where a page has several tables of this name.
+    """
+    st.dataframe(
+        rows.records() if isinstance(rows, Table) else rows,
+        hide_index=True,
+        key=key or None,
+        height=height or "auto",
+        column_config=column_config,
+        column_order=column_order,
+        alt=alt,
+    )
+    if name is not None:
+        table = _table(rows)
+        download_csv(lambda: table, name, f"{key or name}.csv")
+
+
+def _table(rows: Rows | Mapping[str, Sequence[Any]]) -> Table:
+    if isinstance(rows, Table):
+        return rows
+    if isinstance(rows, Mapping):
+        return Table(tuple(rows), tuple(zip(*rows.values(), strict=True)))
+    return Table.from_records(rows)
