@@ -21,10 +21,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.attention.heads import specials
 from core.attention.trace import AttentionMap, Bools, Floats
 from core.attention.views.packed import computed
-from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
+from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
 
 MOST_FOR_FLOW = 32
 """Tokens of a text whose flow is computed: it takes a network of (L + 1)·n nodes and L·n² edges, and n² questions."""
@@ -165,36 +164,6 @@ def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
         reach = (open_.astype(np.int64) @ reach > 0).astype(np.int64)
     note = f"The flow from above layer {top} down to the input, each pair of tokens by itself; rows do not sum to one."
     return _new(found, weights, None if reach.all() else reach.astype(np.bool_)[None, None], note)
-
-
-def without_specials(found: AttentionMap) -> AttentionMap:
-    """``found`` without the rows and columns of special tokens; the rest of each row stays as it is.
-
-    Raises:
-        InputEmpty: nothing else is there.
-    """
-    rows, columns = (
-        [i for i in range(len(tokens)) if i not in specials(tokens)]
-        for tokens in (found.query_tokens, found.key_tokens)
-    )
-    if len(rows) == len(found.query_tokens) and len(columns) == len(found.key_tokens):
-        return found
-    if not rows or not columns:
-        raise InputEmpty("This text consists of special tokens alone, so nothing is left without them.")
-    known = computed(found)
-    pick = np.ix_(range(found.layers), range(found.heads), rows, columns)
-    second = None if found.second is None else sum(1 for column in columns if column < found.second)
-    return replace(
-        found,
-        query_tokens=tuple(found.query_tokens[i] for i in rows),
-        key_tokens=tuple(found.key_tokens[i] for i in columns),
-        weights=_kept(found.weights[pick]),
-        allowed=None if known is None else known[:, :, rows][..., columns],
-        second=second if second and second < len(columns) else None,
-        note=" ".join(filter(None, (found.note, "Special tokens are left out, so rows no longer sum to one."))),
-        queries=None if found.queries is None else found.queries[:, :, rows],
-        keys=None if found.keys is None else found.keys[:, :, columns],
-    )
 
 
 def _with_residual(found: AttentionMap) -> tuple[np.ndarray, Bools]:  # type: ignore[type-arg]

@@ -12,7 +12,7 @@ import torch
 
 from core.attention.architectures import vectors as module
 from core.attention.architectures.layout import ADAPTERS, TABLE
-from core.attention.architectures.vectors import scores, vectors, with_vectors
+from core.attention.architectures.vectors import scores, vectors
 from core.attention.capture import capture
 from core.attention.generated import continued
 from core.checkpoints.adapters import AdapterBert
@@ -126,15 +126,15 @@ def test_what_a_transformer_xl_wrote_has_the_queries_and_keys_of_its_steps(times
     np.testing.assert_array_equal(np.isfinite(whole), np.broadcast_to(drawn.allowed, whole.shape))
     endless = dataclasses.replace(checkpoint, model=copy.deepcopy(checkpoint.model))
     endless.model.transformer.mem_len = endless.model.config.mem_len = None
-    at_once = with_vectors(endless, given, [n])["decoder"]
-    in_pieces = with_vectors(endless, given, pieces)["decoder"]
-    for one, other in zip(at_once, in_pieces, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-5)
+    at_once = vectors(endless, given, [n])["decoder"]
+    in_pieces = vectors(endless, given, pieces)["decoder"]
+    np.testing.assert_allclose(at_once.queries, in_pieces.queries, atol=1e-5)
+    np.testing.assert_allclose(at_once.keys, in_pieces.keys, atol=1e-5)
     if n <= most:  # nothing was forgotten, so what the page draws is one pass over the whole
-        np.testing.assert_allclose(drawn.queries, at_once[0], atol=1e-5)
-        np.testing.assert_allclose(drawn.keys, at_once[1], atol=1e-5)
+        np.testing.assert_allclose(drawn.queries, at_once.queries, atol=1e-5)
+        np.testing.assert_allclose(drawn.keys, at_once.keys, atol=1e-5)
     else:
-        assert np.abs(drawn.queries[1, :, -1] - at_once[0][1, :, -1]).max() > 1e-4
+        assert np.abs(drawn.queries[1, :, -1] - at_once.queries[1, :, -1]).max() > 1e-4
 
 
 def test_the_streams_of_xlnet_have_the_kinds_and_rows_of_their_maps() -> None:
@@ -160,10 +160,10 @@ def test_xlnets_query_stream_has_queries_of_its_own_and_the_contents_keys() -> N
     found, expected = scores(checkpoint, given), of_the_library(checkpoint, given)
     for kind in ("decoder", "query"):
         np.testing.assert_allclose(softmax(found[kind]), expected[kind], atol=1e-5)
-    both = with_vectors(checkpoint, given)
-    np.testing.assert_array_equal(both["query"][1], both["decoder"][1])
-    assert both["query"][0].shape == (2, 2, 2, 8)
-    assert not np.allclose(both["query"][0], both["decoder"][0][:, :, [4, 9]])
+    both = vectors(checkpoint, given)
+    np.testing.assert_array_equal(both["query"].keys, both["decoder"].keys)
+    assert both["query"].queries.shape == (2, 2, 2, 8)
+    assert not np.allclose(both["query"].queries, both["decoder"].queries[:, :, [4, 9]])
 
 
 def test_a_memory_gives_keys_before_the_first_token() -> None:
@@ -206,7 +206,8 @@ def test_queries_of_bert_by_hand() -> None:
     given = inputs_of(checkpoint)
     with torch.inference_mode():
         states = checkpoint.model(**given, output_hidden_states=True).hidden_states
-    queries, keys = with_vectors(checkpoint, given)["encoder"]
+    found = vectors(checkpoint, given)["encoder"]
+    queries, keys = found.queries, found.keys
     for layer in range(2):
         own: Any = checkpoint.model.bert.encoder.layer[layer].attention.self
         for head in range(2):

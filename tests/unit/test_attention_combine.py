@@ -9,7 +9,7 @@ import pytest
 
 from core.attention import combine
 from core.attention.trace import AttentionMap, MapKind
-from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
+from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
 
 
 def _map(weights: Any, kind: MapKind = "encoder", **more: Any) -> AttentionMap:
@@ -110,24 +110,6 @@ def test_mean_and_maximum_over_heads() -> None:
     np.testing.assert_allclose(combine.mean(found).weights, [[[[0.6, 0.4], [0.25, 0.75]]]], atol=1e-7)
     np.testing.assert_allclose(combine.maximum(found).weights, [[[[1.0, 0.8], [0.5, 1.0]]]], atol=1e-7)
     assert "more than one" in combine.maximum(found).note
-
-
-def test_without_specials_keeps_the_rest_as_it_is() -> None:
-    weights = np.random.default_rng(0).dirichlet(np.ones(5), (1, 2, 5)).astype(np.float32)
-    tokens = ("[CLS]", "a", "[SEP]", "[UNK]", "[SEP]")
-    vectors = np.arange(20, dtype=np.float32).reshape(1, 2, 5, 2)
-    found = AttentionMap("encoder", tokens, tokens, weights, second=3, queries=vectors, keys=vectors)
-    left = combine.without_specials(found)
-    assert left.query_tokens == left.key_tokens == ("a", "[UNK]")  # an unknown word is a word
-    np.testing.assert_array_equal(left.weights, weights[:, :, [1, 3]][..., [1, 3]])
-    assert left.queries is not None
-    np.testing.assert_array_equal(left.queries, vectors[:, :, [1, 3]])
-    assert left.second == 1
-    assert "no longer sum to one" in left.note
-    bare = _map(TWO)
-    assert combine.without_specials(bare) is bare
-    with pytest.raises(InputEmpty):
-        combine.without_specials(AttentionMap("encoder", tokens[:1], tokens[:1], np.ones((1, 1, 1, 1), np.float32)))
 
 
 def test_results_are_read_only() -> None:

@@ -104,13 +104,6 @@ def vectors(
     return found
 
 
-def with_vectors(
-    checkpoint: Checkpoint, inputs: Mapping[str, Any], pieces: Sequence[int] | None = None
-) -> dict[MapKind, tuple[Floats, Floats]]:
-    """(queries (L, H, Q, d), keys (L, H, K, d)) by kind of attention; arguments and errors as :func:`vectors`."""
-    return {kind: (one.queries, one.keys) for kind, one in vectors(checkpoint, inputs, pieces).items()}
-
-
 def attach(
     trace: AttentionTrace,
     checkpoint: Checkpoint,
