@@ -14,7 +14,8 @@ from core import checkpoints
 from core.language.round_answers import MODELS
 from core.language.round_answers import answer as answers
 from core.language.rounds import KINDS, LENGTH, Kind, Question, draw
-from tests.app.test_objectives import html_of, moved, opened, said
+from tests.app.history import back
+from tests.app.test_objectives import html_of, opened, said
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -66,7 +67,7 @@ def test_a_round_by_typing() -> None:
             assert at.query_params["question"] == str(number + 2)
     assert f"You 9 of {LENGTH}, Atlas BERT" in said(at)
     assert html_of(at).count('aria-label="right"') >= 9
-    at = moved(at, tab="rounds", question="3")  # Back, and links, find the answers again
+    at = back(at, tab="rounds", question="3")  # Back, and links, find the answers again
     assert "✓ **You:**" in said(at)
     at = button(at, "New round")
     assert at.query_params["round"] == "1"
@@ -94,7 +95,7 @@ def page() -> AppTest:
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_answer_is_in_the_page_before_it_is_given(page: AppTest, kind: Kind) -> None:
     question = draw(kind, 5)[1]
-    at = moved(page, tab="rounds", kind=kind, round="5", question="2")
+    at = back(page, tab="rounds", kind=kind, round="5", question="2")
     assert not at.exception
     before = everything(at)
     assert "Written" not in before
@@ -111,7 +112,7 @@ def test_no_answer_is_in_the_page_before_it_is_given(page: AppTest, kind: Kind) 
 
 @pytest.mark.parametrize("guess", ["😀😀", "!!!", "   ", "​"])
 def test_a_guess_without_a_word_is_not_counted(page: AppTest, guess: str) -> None:
-    at = moved(page, tab="rounds", round=str(100 + len(guess)), question="1")
+    at = back(page, tab="rounds", round=str(100 + len(guess)), question="1")
     at = at.text_input[0].set_value(guess).run()
     assert not at.exception
     assert "Written" not in said(at)
@@ -120,7 +121,7 @@ def test_a_guess_without_a_word_is_not_counted(page: AppTest, guess: str) -> Non
 
 @pytest.mark.parametrize("guess", ["<script>alert(1)</script>", "**x** $y$", "word " * 400, "שלום"])
 def test_a_strange_guess_is_wrong_and_harmless(page: AppTest, guess: str) -> None:
-    at = moved(page, tab="rounds", round=str(200 + len(guess)))
+    at = back(page, tab="rounds", round=str(200 + len(guess)))
     at = at.text_input[0].set_value(guess).run()
     assert not at.exception
     assert "✗ **You:**" in said(at)
@@ -131,14 +132,14 @@ def test_a_strange_guess_is_wrong_and_harmless(page: AppTest, guess: str) -> Non
     "query", [{"kind": "x"}, {"round": "-1"}, {"round": "zz"}, {"question": "11"}, {"model": "no"}]
 )
 def test_nonsense_in_the_link_gets_a_sentence(page: AppTest, query: dict[str, str]) -> None:
-    at = moved(page, tab="rounds", **query)
+    at = back(page, tab="rounds", **query)
     assert not at.exception
     assert at.warning
     assert "1. Which word is hidden?" in said(at) or "Written" in said(at)
 
 
 def test_giving_up_is_no_point(page: AppTest) -> None:
-    at = button(moved(page, tab="rounds", kind="next", round="9"), "Show")
+    at = button(back(page, tab="rounds", kind="next", round="9"), "Show")
     assert "✗ **You:** no answer" in said(at)
 
 
@@ -239,7 +240,7 @@ def test_codes_and_tasks_wait_too(query: dict[str, str]) -> None:
 
 
 def test_objectives_share_the_switch(page: AppTest) -> None:
-    at = moved(page, objective="masked", cover="yes", text="The king gave his daughter a golden ring.")
+    at = back(page, objective="masked", cover="yes", text="The king gave his daughter a golden ring.")
     assert '<span class="a">?</span>' in html_of(at)
     at = guess(at, "xyzzy")
     assert "0 of" in said(at)
