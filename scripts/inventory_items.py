@@ -182,7 +182,8 @@ def frame(proto: Any) -> str:
     if source.startswith("data:"):
         source = base64.b64decode(source.partition(",")[2]).decode("utf-8", "replace")
     title = re.search(r"<title>(.*?)</title>", source, re.S)
-    pressed = re.findall(r"<(?:button|label|option)\b[^>]*>([^<]+)<", source)
+    drawn = re.sub(r"<(style|script)\b.*?</\1>", " ", source, flags=re.S)
+    pressed = re.findall(r"<(?:button|label|option)\b[^>]*>([^<]+)<", drawn)
     names = sorted(set(re.findall(r'"([A-Za-z_]\w*)":', source)))
     return item(
         "iframe",
