@@ -1,16 +1,14 @@
-"""Generation: one beginning under every rule, and what rules, beams, caches and drafts do."""
+"""Generation: one prompt under every decoding strategy, and what processors, beams, the KV cache and drafts do."""
 
-from core.ui.generation.frame import generation_frame, show
-from core.ui.links import close_page, link_row
-from core.ui.page import sentences
-from core.ui.zoo.frame import no_models
+from core.ui.generation.beam import BEAM
+from core.ui.generation.cache import CACHE
+from core.ui.generation.draft import DRAFT
+from core.ui.generation.setup import no_model
+from core.ui.generation.step import ONE_STEP
+from core.ui.generation.strategies import STRATEGIES
+from core.ui.section import Page
 
-view = generation_frame()
+PAGE = Page("generation", (STRATEGIES, ONE_STEP, BEAM, CACHE, DRAFT), unavailable=no_model)
 
-if view is None:
-    no_models()
-else:
-    with sentences():
-        show(view)
-    link_row(view.state)
-    close_page(view.state)
+if __name__ == "__main__":
+    PAGE.run()

@@ -182,7 +182,7 @@ def surprise_bars(
         height=_ROW * max(1, len(rows)) + 66,
         xaxis={
             "visible": True,
-            "title": {"text": "surprise in bits", "font": {"color": ink}},
+            "title": {"text": "surprisal in bits", "font": {"color": ink}},
             "tickfont": {"color": ink},
             "gridcolor": "rgba(128,128,128,0.25)",
             "zeroline": False,

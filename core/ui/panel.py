@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -12,6 +12,9 @@ from core.ui.data_table import data_table
 from core.ui.export import chart_menu
 from core.ui.glossary import terms
 from core.ui.links import PageState
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +34,18 @@ class Panel:
     note: str = ""
     """Markdown of ours under the picture."""
     heading: bool = False
+    width: int | None = None
+    """Pixels that the picture needs; on a narrower screen it scrolls in its own box. None where any screen will do."""
 
     def draw(self, state: PageState) -> None:
         """Draw heading, picture, note, downloads and the table."""
         if self.heading:
             st.markdown(f"**{self.title}**")
         key = state.key(f"panel.{self.slug}")
-        st.plotly_chart(self.figure, key=key, config={"displayModeBar": False}, alt=self.alt)
+        with st.container() if self.width is None else _scrolling(self.slug):
+            st.plotly_chart(
+                self.figure, width=self.width or "stretch", key=key, config={"displayModeBar": False}, alt=self.alt
+            )
         if self.note:
             st.caption(terms(self.note))
         table = self.table
@@ -45,6 +53,13 @@ class Panel:
             chart_menu(key, self.slug, title=self.title, alt=self.alt, table=None if table is None else lambda: table)
             if table is not None:
                 table_menu(table, self.title, state.key(f"table.{self.slug}"))
+
+
+def _scrolling(slug: str) -> DeltaGenerator:
+    """A container that scrolls sideways; Streamlit would squeeze what is wider than the screen into it."""
+    key = f"scrolling-{slug}"
+    st.html(f'<style>.st-key-{key} > [data-testid="stElementContainer"] {{ max-width: none; }}</style>')
+    return st.container(horizontal=True, wrap=False, key=key)
 
 
 def table_menu(table: Table, title: str, key: str) -> None:

@@ -15,12 +15,13 @@ from core.checkpoints.spec import Checkpoint
 from core.language.decoding.together import Start, together
 from core.language.generate import prompt_ids
 from core.language.types import Decoding
-from core.ui.generation.frame import FIRST, TEXT
+from core.ui.generation.setup import FIRST, PROMPT
+from core.ui.pages import pages
 from tests.app.test_zoo import NASTY, html_of, protos, shown
 from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
-SECTIONS = ("side", "step", "beam", "cache", "draft")
+SECTIONS = [section.slug for section in pages()["generation"].sections]
 WRITERS = [s for s in checkpoints.available() if s.ready and s.kind in ("causal-lm", "seq2seq-lm")]
 
 
@@ -40,15 +41,21 @@ def box(at: AppTest, label: str) -> Any:
     return next(found for found in (*at.selectbox, *at.number_input) if found.label == label)
 
 
-def test_the_page_opens_with_four_rules_on_one_beginning() -> None:
+def table(at: AppTest, panel: str) -> Any:
+    """The numbers of a picture, asked for by its menu."""
+    at.session_state[f"generation.{at.session_state['links.epoch']}.table.{panel}"] = True
+    return at.run().dataframe[0].value
+
+
+def test_the_page_opens_with_four_strategies_on_one_prompt() -> None:
     at = opened()
     assert not at.exception
     assert not at.warning
-    assert [b.value for b in at.selectbox if b.label.startswith("Rule ")] == ["greedy", "sample", "top_p", "beam"]
+    assert [b.value for b in at.selectbox if b.label.startswith("Strategy ")] == ["greedy", "sample", "top_p", "beam"]
     text = html_of(at)
     assert text.count("Once upon a time") >= 4
     assert text.count('title="step 24: probability') == 4
-    assert "surprise" in text
+    assert "surprisal" in text
     assert text.count('scope="row"') == 4
     assert "measures.csv" in saved(at)
     assert "side.html" in saved(at)
@@ -67,7 +74,7 @@ def test_the_same_seed_gives_the_same_texts_and_another_one_others() -> None:
         return [proto.body for proto in protos(at, "html") if "probability" in proto.body]
 
     assert cards(first) == cards(again)
-    assert cards(first)[0] == cards(other)[0], "greedy decoding throws no dice"
+    assert cards(first)[0] == cards(other)[0], "greedy decoding samples nothing"
     assert cards(first)[1] != cards(other)[1]
 
 
@@ -75,28 +82,26 @@ def remove(at: AppTest, number: int) -> AppTest:
     return next(b for b in at.button if b.label.startswith(f"{number} · ")).click().run()
 
 
-def test_rules_are_changed_added_removed_and_linked() -> None:
+def test_strategies_are_changed_added_removed_and_linked() -> None:
     at = opened()
-    box(at, "Rule 2").set_value("min_p").run()
+    box(at, "Strategy 2").set_value("min_p").run()
     assert not at.exception
     assert at.query_params["rules"] in (
         "greedy,min_p-0.1,top_p-0.9-0.7,beam-4",
         ["greedy,min_p-0.1,top_p-0.9-0.7,beam-4"],
     )
-    next(b for b in at.button if b.label == "Add a rule").click().run()
+    next(b for b in at.button if b.label == "Add").click().run()
     assert html_of(at).count('scope="row"') == 5
     kept = ["greedy", "min_p", "top_p", "beam", "sample"]
     for number in (4, 3, 2):
-        assert [b.value for b in at.selectbox if b.label.startswith("Rule ")] == kept
+        assert [b.value for b in at.selectbox if b.label.startswith("Strategy ")] == kept
         remove(at, number)
         kept.pop(number - 1)
-    assert [b.value for b in at.selectbox if b.label.startswith("Rule ")] == kept == ["greedy", "sample"]
+    assert [b.value for b in at.selectbox if b.label.startswith("Strategy ")] == kept == ["greedy", "sample"]
     assert remove(at, 1).query_params["rules"] == "sample-0.7"
-    assert next(
-        block for block in at.get("popover") if block.proto.popover.label == "Remove a rule"
-    ).proto.popover.disabled
+    assert next(block for block in at.get("popover") if block.proto.popover.label == "Remove").proto.popover.disabled
     again = opened(rules="min_p-0.1,typical-0.5-2", colour="entropy")
-    assert [b.value for b in again.selectbox if b.label.startswith("Rule ")] == ["min_p", "typical"]
+    assert [b.value for b in again.selectbox if b.label.startswith("Strategy ")] == ["min_p", "typical"]
     assert not again.warning
 
 
@@ -109,12 +114,12 @@ def test_one_step_stays_along_its_text_when_a_rule_before_it_goes() -> None:
 
 def test_settings_change_the_texts() -> None:
     free = opened(rules="greedy", length="60")
-    assert "It wrote a text that it was to stop at." not in shown(free)
+    assert "It generated a stop string." not in shown(free)
     stopped = opened(rules="greedy", length="60", stop="she")
-    assert "It wrote a text that it was to stop at." in shown(stopped)
+    assert "It generated a stop string." in shown(stopped)
     banned = opened(rules="greedy", length="60", norepeat="2")
-    assert "runs of two 0%" in shown(banned)
-    assert "runs of two 0%" not in shown(free)
+    assert "repeated 2-grams 0%" in shown(banned)
+    assert "repeated 2-grams 0%" not in shown(free)
     assert "Settings (1 changed)" in [p.popover.label for p in protos(banned, "popover")] or not banned.exception
 
 
@@ -151,7 +156,7 @@ def test_a_rule_after_others() -> None:
 def test_a_beam_search_and_its_length_penalty() -> None:
     at = opened(tab="beam", beams="2", depth="5")
     assert not at.exception
-    frame = at.dataframe[0].value
+    frame = table(at, "beam-search")
     assert set(frame["fate"]) == {"kept", "finished", "pruned"}
     assert frame["step"].max() == 5
     assert (frame.groupby("step")["fate"].apply(lambda f: (f == "kept").sum()) <= 2).all()
@@ -161,10 +166,10 @@ def test_a_beam_search_and_its_length_penalty() -> None:
 def test_the_cache_is_measured_and_kept() -> None:
     at = opened(tab="cache", grow="24")
     assert not at.exception
-    assert "Measured now on this machine" in shown(at)
+    assert "Measured now on this machine’s processor" in shown(at)
     assert any(b.label == "Measure again" for b in at.button)
-    assert "growth.csv" in saved(at)
-    assert "8.19 kB a token" in shown(at)  # 2 · 4 layers · 256 · 4 bytes
+    assert list(table(at, "kv-cache-times").columns)[1:3] == ["tokens before it", "milliseconds with the cache"]
+    assert "8.19 kB per token" in shown(at)  # 2 · 4 layers · 256 · 4 bytes
 
 
 def test_a_model_without_a_cache_or_without_a_draft_gets_a_sentence() -> None:
@@ -176,14 +181,14 @@ def test_a_model_without_a_cache_or_without_a_draft_gets_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("how", ["greedy", "sample"])
-def test_drafts_are_accepted_and_refused(how: str) -> None:
+def test_drafts_are_accepted_and_rejected(how: str) -> None:
     at = opened(tab="draft", how=how, length="20")
     assert not at.exception
     assert not at.warning
-    assert "passes of the large model for 20 tokens" in shown(at)
+    assert "passes of the target model for 20 tokens" in shown(at)
     assert "drafted and accepted" in html_of(at)
     assert "draft.html" in saved(at)
-    assert "the large model's own" in html_of(at).replace("&#x27;", "'")
+    assert "the target model's own" in html_of(at).replace("&#x27;", "'")
 
 
 def test_a_drafted_text_shows_surprise_and_entropy_too() -> None:
@@ -198,8 +203,8 @@ def test_a_drafted_text_shows_surprise_and_entropy_too() -> None:
         grounds[look] = [(title, style) for title, style in spans if "bits, entropy" in title]
     assert len({tuple(title for title, _ in spans) for spans in grounds.values()}) == 1
     assert len({tuple(style for _, style in spans) for spans in grounds.values()}) == 3
-    for look in ("surprise", "entropy"):
-        pairs = [(float(re.search(look + r" ([\d.]+) bits", title)[1]), style) for title, style in grounds[look]]  # type: ignore[index]
+    for look, name in (("surprise", "surprisal"), ("entropy", "entropy")):
+        pairs = [(float(re.search(name + r" ([\d.]+) bits", title)[1]), style) for title, style in grounds[look]]  # type: ignore[index]
         darkest, palest = max(pairs), min(pairs)
         assert darkest[1].split("background:")[-1] != palest[1].split("background:")[-1]
 
@@ -214,7 +219,7 @@ def drafted_text(at: AppTest) -> str:
 def test_a_draft_honours_the_settings_as_greedy_decoding_does(settings: dict[str, str]) -> None:
     at = opened(tab="draft", length="20", **settings)
     assert not at.exception
-    begun = Start(prompt_ids(writer(), TEXT), None, None)
+    begun = Start(prompt_ids(writer(), PROMPT), None, None)
     decoding = Decoding(
         max_new_tokens=20,
         penalty=float(settings.get("penalty", 1)),
@@ -223,11 +228,11 @@ def test_a_draft_honours_the_settings_as_greedy_decoding_does(settings: dict[str
     )
     *_, (_, last) = together(writer(), begun, [decoding])
     assert drafted_text(at).strip() == last.text.strip().replace("\n", "⏎")
-    assert ("a text that it was to stop at" in shown(at)) == ("stop" in settings)
+    assert ("ends with a stop string" in shown(at)) == ("stop" in settings)
 
 
 def test_the_cache_says_that_settings_change_nothing_there() -> None:
-    assert "What stands under Settings changes nothing here" in shown(opened(tab="cache", grow="16", penalty="1.5"))
+    assert "The settings change nothing here" in shown(opened(tab="cache", grow="16", penalty="1.5"))
 
 
 def test_both_ways_are_timed_on_request() -> None:
@@ -235,7 +240,7 @@ def test_both_ways_are_timed_on_request() -> None:
     assert "is not measured yet" in shown(at)
     next(b for b in at.button if b.label == "Time it on this machine").click().run()
     assert not at.exception
-    assert "plain decoding took" in shown(at)
+    assert "the target model alone took" in shown(at)
     assert "draft.time.csv" in saved(at)
     assert "medians of 5 turns" in shown(at)
 
@@ -243,17 +248,21 @@ def test_both_ways_are_timed_on_request() -> None:
 @pytest.mark.parametrize("section", SECTIONS)
 def test_whatever_is_typed_gets_answers_or_a_sentence_and_is_kept(section: str) -> None:
     at = opened(tab=section, length="4", depth="3", rules="greedy,beam-2", grow="16")
-    for name, text in NASTY.items():  # one after the other, as a visitor would
-        next(a for a in at.text_area if a.label == "Beginning").set_value(text).run()
+    hostile = NASTY if section == "side" else {name: NASTY[name] for name in ("nothing", "a script")}
+    for name, text in hostile.items():  # one after the other, as a visitor would
+        next(a for a in at.text_area if a.label == "Prompt").set_value(text).run()
         assert not at.exception, name
-        assert next(a for a in at.text_area if a.label == "Beginning").value == text, name
+        assert next(a for a in at.text_area if a.label == "Prompt").value == text, name
         assert "<script>" not in html_of(at), name
         if name in ("nothing", "very long"):
             assert at.warning, name
 
 
-@pytest.mark.parametrize("section", SECTIONS)
-@pytest.mark.parametrize("value", ["", "nonsense", "-1", "99999999999", "</script>", "nan"])
+@pytest.mark.parametrize(
+    ("section", "value"),
+    [("side", value) for value in ("", "nonsense", "-1", "99999999999", "nan")]
+    + [(section, "</script>") for section in SECTIONS],
+)
 def test_nonsense_in_every_place_of_the_link(section: str, value: str) -> None:
     text = {"tab", "text", "stop"}
     wrong = dict.fromkeys(links.PAGES["generation"].keys() - text, value)
@@ -261,7 +270,7 @@ def test_nonsense_in_every_place_of_the_link(section: str, value: str) -> None:
     assert not at.exception
     assert len(at.warning) >= 12
     assert "<script>" not in html_of(at)
-    assert at.text_area[0].value == "Once upon a time there was a little girl who"
+    assert at.text_area[0].value == PROMPT
 
 
 @pytest.mark.parametrize("parameter", sorted(links.PAGES["generation"]))
@@ -277,7 +286,7 @@ def test_nonsense_in_the_settings_gets_a_sentence() -> None:
     at = opened(stop="\n".join("abcdefghijk"), length="3")
     assert "may end a generation" in words(at.warning[0].value)
     at = opened(model="atlas-t5", task="nowhere", length="3")
-    assert "has no task" in words(at.warning[0].value)
+    assert "cannot be “nowhere”: offered here: " in words(at.warning[0].value)
 
 
 def test_what_comes_next_is_covered_until_it_was_guessed() -> None:
@@ -286,18 +295,17 @@ def test_what_comes_next_is_covered_until_it_was_guessed() -> None:
 
     at = opened(tab="step", step="9", cover="yes")
     assert not at.exception
-    assert not at.get("plotly_chart")
-    assert not at.dataframe
+    assert not protos(at, "plotly_chart")
     before = text(at)
     at = next(b for b in at.text_input if b.label == "Token 9: what comes next?").set_value("xyzzy").run()
     assert "You guessed “xyzzy”" in shown(at)
-    assert at.dataframe
+    assert protos(at, "plotly_chart")
     assert len(text(at)) > len(before)
     at = next(b for b in at.button if b.label == "Next token").click().run()
-    assert not at.dataframe
+    assert not protos(at, "plotly_chart")
     assert at.query_params["step"] in ("10", ["10"])
 
 
-def test_a_step_that_the_text_does_not_have_is_told() -> None:
+def test_a_step_that_the_text_does_not_have_is_refused_in_a_sentence() -> None:
     at = opened(tab="step", step="200", length="5")
     assert any("lies from 1 to" in words(str(warning.value)) for warning in at.warning)

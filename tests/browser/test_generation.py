@@ -13,15 +13,15 @@ def test_rules_are_changed_on_the_page_and_come_back_by_link(visitor: Visitor) -
     page = visitor.open("/generation?length=12")
     tokens = page.locator("span[title^='step 12: probability']")
     expect(tokens).to_have_count(4)
-    expect(tokens.first).to_have_attribute("title", re.compile(r"surprise \d+\.\d bits, entropy \d+\.\d bits"))
-    pick(page.get_by_role("combobox", name="Rule 2"), re.compile("Min-p"))
+    expect(tokens.first).to_have_attribute("title", re.compile(r"surprisal \d+\.\d bits, entropy \d+\.\d bits"))
+    pick(page.get_by_role("combobox", name="Strategy 2"), re.compile("Min-p"))
     expect(page.get_by_role("rowheader", name="Min-p, m = 0.1")).to_be_visible()
     expect(page).to_have_url(re.compile("rules=greedy%2Cmin_p-0.1"))
-    page.get_by_role("button", name="Remove a rule").click()
+    page.get_by_role("button", name="Remove", exact=True).click()
     page.get_by_role("button", name="4 · Beam search").click()
     expect(page.get_by_role("rowheader", name="Beam search")).to_have_count(0)
     visitor.settle()
-    page.get_by_label("Beginning").fill("The old wolf")
+    page.get_by_label("Prompt").fill("The old wolf")
     page.keyboard.press("Control+Enter")
     expect(page.locator("p", has_text="The old wolf").first).to_be_visible()
     visitor.settle()
@@ -29,7 +29,7 @@ def test_rules_are_changed_on_the_page_and_come_back_by_link(visitor: Visitor) -
     again = visitor.open(link.removeprefix(visitor.address))
     expect(again.get_by_role("rowheader", name="Min-p, m = 0.1")).to_be_visible()
     expect(again.get_by_role("rowheader", name="Beam search")).to_have_count(0)
-    expect(again.get_by_label("Beginning")).to_have_value("The old wolf")
+    expect(again.get_by_label("Prompt")).to_have_value("The old wolf")
 
 
 def test_one_step_is_chosen_by_its_token_and_cut_by_a_rule(visitor: Visitor) -> None:
@@ -39,13 +39,13 @@ def test_one_step_is_chosen_by_its_token_and_cut_by_a_rule(visitor: Visitor) -> 
     chips.get_by_role("button").nth(4).click()
     expect(page.get_by_role("figure", name=re.compile("Top-k at step 5"))).to_be_visible()
     expect(page).to_have_url(re.compile("step=5"))
-    pick(page.get_by_role("combobox", name="Rule", exact=True), re.compile("Typical"))
+    pick(page.get_by_role("combobox", name="Logits processor"), re.compile("Typical"))
     expect(page.get_by_role("figure", name=re.compile("Typical at step 5"))).to_be_visible()
-    expect(page.get_by_role("figure", name=re.compile("Surprise of each token and the entropy"))).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("Surprisal of each token and the entropy"))).to_be_visible()
     visitor.settle()  # a button that is drawn anew between the press and its answer saves nothing
-    page.get_by_text("The bars as a table").click()
+    page.get_by_role("button", name="Download", exact=True).first.click()
     with page.expect_download() as saved:
-        page.get_by_test_id("stExpanderDetails").get_by_role("button", name="Download CSV").first.click()
+        page.get_by_role("button", name="Download CSV", exact=True).last.click()
     assert saved.value.suggested_filename == "atlas-generation-step.csv"
 
 
@@ -73,13 +73,13 @@ def test_the_tree_tells_what_it_kept_and_pruned(visitor: Visitor) -> None:
 
 def test_a_draft_is_checked_and_timed(visitor: Visitor) -> None:
     page = visitor.open("/generation?tab=draft&length=8")
-    expect(page.get_by_text("passes of the large model for 8 tokens", exact=False)).to_be_visible()
-    expect(page.locator("span[title*='drafted and accepted; surprise']").first).to_be_visible()
-    expect(page.locator("span[title*='own; surprise']").first).to_be_visible()
+    expect(page.get_by_text("passes of the target model for 8 tokens", exact=False)).to_be_visible()
+    expect(page.locator("span[title*='drafted and accepted; surprisal']").first).to_be_visible()
+    expect(page.locator("span[title*='own; surprisal']").first).to_be_visible()
     page.get_by_role("button", name="Time it on this machine").click()
-    expect(page.get_by_text("plain decoding took", exact=False)).to_be_visible()
+    expect(page.get_by_text("the target model alone took", exact=False)).to_be_visible()
     pick(page.get_by_role("combobox", name="Live model"), re.compile("Atlas GPT-Neo"))
-    expect(page.get_by_text("nothing can draft for it", exact=False)).to_be_visible()
+    expect(page.get_by_text("has no draft model", exact=False)).to_be_visible()
 
 
 def test_what_takes_long_can_be_stopped_and_goes_on(visitor: Visitor) -> None:
@@ -87,7 +87,7 @@ def test_what_takes_long_can_be_stopped_and_goes_on(visitor: Visitor) -> None:
     ours = page.get_by_test_id("stMain").get_by_role("button", name="Stop")  # Streamlit has one of its own above
     page.goto(visitor.address + "/generation?tab=cache&model=atlas-t5&grow=1000")
     ours.click()
-    expect(page.get_by_text("The measuring was stopped.")).to_be_visible()
+    expect(page.get_by_text("The measurement was stopped.")).to_be_visible()
     expect(page.get_by_role("button", name="Measure", exact=True)).to_be_visible()
     visitor.settle()
     page.goto(visitor.address + "/generation?length=200&rules=sample-1,beam-8")

@@ -13,7 +13,7 @@ from core.attention.masks import descriptions
 from core.attention.masks.kinds import KINDS
 from core.content import ROOT as CONTENT
 from core.content import content
-from core.ui.generation.formulas import RULES
+from core.language.decoding.cards import PROCESSORS
 from core.ui.masks.about import SYMBOLS
 from core.ui.objectives.entries import ENTRIES
 from core.ui.objectives.points import TEXTS
@@ -86,11 +86,11 @@ def test_an_objective_names_its_letters(slug: str) -> None:
     assert re.search(r"(18|19|20)\d\d", entry.paper)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_rule_names_its_letters_and_where_it_is_from(rule: str) -> None:
-    found = RULES[rule]  # type: ignore[index]
-    assert not unnamed(found.latex, found.symbols)
-    assert re.search(r"arXiv \d{4}\.\d{5}|No paper", found.paper)
+@pytest.mark.parametrize("rule", PROCESSORS)
+def test_a_logits_processor_has_a_formula_and_a_paper(rule: str) -> None:
+    words = content("generation", "step")
+    assert "$$" in words.part(f"Formula: {rule}")
+    assert re.search(r"arXiv \d{4}\.\d{5}", words.part(f"Paper: {rule}"))
 
 
 @pytest.mark.parametrize("key", KINDS)
@@ -134,6 +134,6 @@ def test_what_a_function_draws_it_names(where: str) -> None:
 
 
 def test_the_functions_are_found() -> None:
-    assert len(DRAWN) > 20
-    assert any("generation/cache.py" in name for name in DRAWN)
+    assert len(DRAWN) > 15
+    assert ("generation", "cache", "Formula") in FORMULAS
     assert ("vectors", "word", "t-SNE: how") in FORMULAS

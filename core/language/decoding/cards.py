@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from core.language.decoding.rules import Rule
 from core.language.types import Decoding
 
 Kind = Literal["greedy", "sample", "top_k", "top_p", "min_p", "typical", "beam"]
@@ -28,13 +29,17 @@ class Number:
     symbol: str = ""
     """As the rule's short name writes it."""
 
+    def allows(self, value: float) -> bool:
+        """Whether ``value`` lies in the range, and is whole where it has to be."""
+        return self.low <= value <= self.high and (not self.whole or value == int(value))
+
 
 TEMPERATURE = Number("Temperature", 0.1, 3.0, 0.7, 0.1, symbol="T")
 NUMBERS: dict[Kind, Number] = {
     "sample": TEMPERATURE,
     "top_k": Number("k", 1, 1000, 40, 1, True, "k"),
     "top_p": Number("p", 0.05, 1.0, 0.9, 0.05, symbol="p"),
-    "min_p": Number("Share of the best", 0.01, 1.0, 0.1, 0.05, symbol="m"),
+    "min_p": Number("Share of max p", 0.01, 1.0, 0.1, 0.05, symbol="m"),
     "typical": Number("Mass", 0.05, 1.0, 0.9, 0.05, symbol="mass"),
     "beam": Number("Beams", 1, 8, 4, 1, True, "B"),
 }
@@ -47,6 +52,16 @@ NAMES: dict[Kind, str] = {
     "typical": "Typical",
     "beam": "Beam search",
 }
+PROCESSORS: dict[Rule, tuple[str, Number]] = {
+    "temperature": ("Temperature", TEMPERATURE),
+    "top_k": ("Top-k", NUMBERS["top_k"]),
+    "top_p": ("Top-p", NUMBERS["top_p"]),
+    "min_p": ("Min-p", NUMBERS["min_p"]),
+    "typical": ("Typical", NUMBERS["typical"]),
+    "penalty": ("Repetition penalty", Number("Penalty", 0.5, 3.0, 1.3, 0.1)),
+    "no_repeat": ("No repeated n-grams", Number("n", 1, 10, 2, 1, True)),
+}
+"""Each rule of the next token by itself: its name and its number, in the order of a menu."""
 CUTS: tuple[Kind, ...] = ("top_k", "top_p", "min_p", "typical")
 MOST = 8
 

@@ -1,8 +1,9 @@
-"""Speculative decoding: a small model drafts, the large one checks; what it took, what it refused, what that gains."""
+"""Speculative decoding: a draft model proposes, the target model verifies; what it accepts, and what that gains."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,13 +15,12 @@ from core.language.decoding.wording import Wording
 from core.language.types import Decoding
 from core.table import Table
 from core.ui.export import download_csv, download_html, html_page
-from core.ui.generation.draft_text import LOOKS, inked, legend, legend_html
-from core.ui.generation.draft_time import settings_of, time_both
-from core.ui.generation.frame import GenerationView, writers
-from core.ui.generation.ink import legend as scale
-from core.ui.generation.ink import theme
+from core.ui.generation.colored import LOOKS, bits_legend, drafted_html, drafted_legend
+from core.ui.generation.setup import MODEL, SHARED, Setup, setup
 from core.ui.generation.writing import forget, remember
-from core.ui.glossary import plain_terms, told
+from core.ui.glossary import plain_terms
+from core.ui.param import Choice, Integer, Real
+from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
@@ -28,210 +28,274 @@ if TYPE_CHECKING:
 
     from core.language.decoding.draft import Drafted
     from core.language.decoding.draft_bits import RoundBits
-    from core.ui.links import PageState
 
-HOW = {"greedy": "Greedy", "sample": "Sampling"}
+AHEAD = Integer(name="ahead", label="Draft tokens", default=4, low=1, high=12, width=140)
+HOW = Choice(name="how", label="Both models decode by", options={"greedy": "Greedy", "sample": "Sampling"}, style="row")
+TEMPERATURE = Real(
+    name="temperature", label="Temperature", default=0.7, low=0.1, high=3.0, step=0.1, style="box", width=120
+)
+LOOK = Choice(name="look", label="Color", options=LOOKS, style="row", hide_label=True)
+TURNS = 5
 
 
-def draft_section(view: GenerationView) -> None:
-    """Draw controls, the coloured text, the counts, and the times where they were asked for.
+@dataclass(frozen=True, slots=True)
+class Speculation:
+    """A draft model beside its target model, and how both decode."""
+
+    target: Checkpoint
+    draft: Checkpoint
+    prompt: tuple[int, ...]
+    length: int
+    ahead: int
+    temperature: float | None
+    """None for greedy decoding."""
+    seed: int
+    common: Decoding
+    """Penalties and stop strings."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What the text depends on besides the models and the prompt."""
+        return (self.length, self.ahead, self.temperature, self.seed, self.common)
+
+    def generate(self, told: Callable[[Drafted], None] | None = None) -> Drafted:
+        """The text, ``told`` after each round."""
+        from core.language.decoding.draft import drafted
+
+        return drafted(
+            self.target,
+            self.draft,
+            self.prompt,
+            self.length,
+            ahead=self.ahead,
+            temperature=self.temperature,
+            seed=self.seed,
+            common=self.common,
+            told=told,
+        )
+
+    def time(self, tokens: int, progress: Callable[[float, str], None]) -> tuple[float, ...]:
+        """Seconds of the target model alone, of both, and of the draft model alone for ``tokens`` tokens."""
+        from core.language.decoding.draft import plain
+        from core.language.speed import WARM_UP, by_turns
+
+        done = 0
+
+        def step() -> None:
+            nonlocal done
+            done += 1
+            progress(min(1.0, done / (3 * (WARM_UP + TURNS))), f"Turn {(done + 2) // 3} of {WARM_UP + TURNS}")
+
+        how = (self.temperature, self.seed)
+        runs = (
+            lambda: plain(self.target, self.prompt, self.length, *how, self.common),
+            self.generate,
+            lambda: plain(self.draft, self.prompt, tokens, *how, replace(self.common, stop=())),
+        )
+        return by_turns(runs, TURNS, told=step)
+
+
+def speculative_decoding(view: View) -> None:
+    """Draw controls, the colored text, the counts, and the times on request.
 
     Raises:
-        AtlasError: the model has no draft, or the text cannot be used.
+        AtlasError: the model has no draft model, or the text cannot be used.
     """
-    state = view.state
-    if "draft" not in view.spec.parts:
-        able = [spec.name for spec in writers() if "draft" in spec.parts]
+    state, chosen = view.state, setup(view)
+    if "draft" not in chosen.spec.parts:
+        able = [spec.name for spec in MODEL.offered().values() if "draft" in spec.parts]
         raise InputUnusable(
-            f"No small model with the tokens of {view.spec.name} comes with it, so nothing can draft for it. "
-            + (f"Choose under “Live model”: {', '.join(able)}." if able else "A checkpoint with a draft works.")
+            f"{chosen.spec.name} has no draft model that shares its tokens. "
+            + (f"Choose under “Live model”: {', '.join(able)}." if able else "A checkpoint with a draft model works.")
         )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        ahead = int(
-            st.number_input("Tokens a draft", 1, 12, state.number("ahead", 4), key=state.key("ahead"), width=140)
-        )
-        how = str(
-            st.segmented_control(
-                "Both models write by",
-                list(HOW),
-                default=state.text("how", "greedy"),
-                required=True,
-                format_func=HOW.__getitem__,
-                key=state.key("how"),
-            )
-        )
-        heat: float | None = None
-        if how == "sample":
-            heat = float(
-                st.number_input(
-                    "Temperature", 0.1, 3.0, state.real("temperature", 0.7), 0.1, key=state.key("heat"), width=120
-                )
-            )
-            state.set(temperature=heat)
-        time_it = st.empty()
-    state.set(ahead=ahead, how=how)
-    large, small = session.checkpoint(view.spec.slug), session.checkpoint(view.spec.slug, "draft")
-    begun = view.start()
-    length = view.common.max_new_tokens if begun.room is None else min(view.common.max_new_tokens, begun.room)
-    common = Decoding(penalty=view.common.penalty, no_repeat=view.common.no_repeat, stop=view.common.stop)
-    key = (*view.key, length, ahead, heat, view.common.seed if heat is not None else 0, common)
-    look = _look(state)
-    place = st.empty()
-    legend(look)
-    found = _write(view, key, begun.prompt, (large, small), place)
-    if found is None:
-        return
-    known = _bits(key, large, begun.prompt, found)
-    html = inked(view.text, found, Wording(large.tokenizer), look, known)
-    place.html(html)
-    range_ = "" if look == "rounds" else f"<p>Grounds: {look}, from 0 bits to 12 bits and more.</p>"
-    coloured = [html, f"<p>{legend_html(look)}</p>", range_]
-    download_html(html_page(f"{view.spec.name} with a draft", coloured), "draft", state.key("draft.html"))
-    _counts(found, ahead)
-    told(
-        "**Try** 1 and 8 tokens a draft, then sampling at temperature 1.\n\n"
-        "**Notice** that the text is the same with every length of a draft under greedy decoding, and that what stands "
-        "behind a refused token is lost: a long draft pays only where its first tokens hold. Under greedy decoding the "
-        "accepted tokens surprise less, on average, than the large model's own: a small model is right where the large "
-        "one is sure."
+        ahead = AHEAD.draw(state)
+        temperature = TEMPERATURE.draw(state) if HOW.draw(state) == "sample" else None
+        timer = st.empty()
+    start, common = chosen.start(), chosen.common
+    target = session.checkpoint(chosen.spec.slug)
+    run = Speculation(
+        target,
+        session.checkpoint(chosen.spec.slug, "draft"),
+        start.prompt,
+        common.max_new_tokens if start.room is None else min(common.max_new_tokens, start.room),
+        ahead,
+        temperature,
+        common.seed if temperature is not None else 0,
+        Decoding(penalty=common.penalty, no_repeat=common.no_repeat, stop=common.stop),
     )
-    time_both(view, key, begun.prompt, (large, small), found, time_it)
-    _rounds(found, known, Wording(large.tokenizer), state.key("draft.csv"))
-    _formula()
-    card = small.spec.card
+    key = (*chosen.key, *run.key)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        look = LOOK.draw(state)
+        bits_legend(look)
+    place = st.empty()
+    st.html(drafted_legend(look))
+    drafted = _text(chosen, run, key, place)
+    if drafted is None:
+        return
+    wording, bits = Wording(target.tokenizer), _bits(run, key, drafted)
+    html = drafted_html(chosen.text, drafted, wording, look, bits)
+    place.html(html)
+    parts = [html, f"<p>{drafted_legend(look)}</p>"]
+    if look != "rounds":
+        parts.append(f"<p>Background: {LOOKS[look].lower()}, from 0 bits to 12 bits and more.</p>")
+    _counts(view, drafted, ahead)
+    view.try_and_notice()
+    _times(view, run, key, drafted, timer)
+    download_html(html_page(f"{chosen.spec.name} with a draft model", parts), "draft", state.key("draft.html"))
+    with st.expander("Every round as a table"):
+        _rounds(drafted, bits, wording, state.key("draft.csv"))
+    with st.expander(view.words.label("how")):
+        view.say("How it works")
+        view.note("Sources")
+    _about(chosen, run)
+
+
+def _about(chosen: Setup, run: Speculation) -> None:
+    card = run.draft.spec.card
     if card is not None:
-        st.caption(
-            plain_terms(
-                f"{small.spec.name} has {small.model.num_parameters():,} parameters, {view.spec.name} "
-                f"{large.model.num_parameters():,}. It learned from the same text. "
-                + " ".join((*card.strengths, *card.weaknesses))
-            )
+        sizes = (
+            f"{run.draft.spec.name} has {run.draft.model.num_parameters():,} parameters, {chosen.spec.name} "
+            f"{run.target.model.num_parameters():,}. It was trained on the same text."
         )
+        st.caption(plain_terms(" ".join((sizes, *card.strengths, *card.weaknesses))))
 
 
-def _write(
-    view: GenerationView,
-    key: tuple[object, ...],
-    prompt: Sequence[int],
-    models: tuple[Checkpoint, Checkpoint],
-    place: DeltaGenerator,
-) -> Drafted | None:
-    """The text, drawn round by round where it is not known yet; None where the visitor stopped it before a round."""
-    from core.language.decoding.draft import Drafted, drafted
+def _text(chosen: Setup, run: Speculation, key: tuple[object, ...], place: DeltaGenerator) -> Drafted | None:
+    """The text, drawn round by round where it is not cached; None where the visitor stopped it before a round."""
+    from core.language.decoding.draft import Drafted
 
-    wording, state = Wording(models[0].tokenizer), view.state
+    state, wording = chosen.state, Wording(run.target.tokenizer)
     known = session.drafts.get(key)
     slot, part = state.key("draft.stopped"), state.key("draft.part")
-    buttons = st.empty()
+    button = st.empty()
     if known is None and st.session_state.get(slot) == key:
         known = st.session_state.get(part) or Drafted(())
-        buttons.button("Go on", key=state.key("draft.go"), icon=":material/play_arrow:", on_click=forget, args=(slot,))
+        button.button("Go on", key=state.key("draft.go"), icon=":material/play_arrow:", on_click=forget, args=(slot,))
     elif known is None:
-        buttons.button("Stop", key=state.key("draft.stop"), icon=":material/stop:", on_click=remember, args=(slot, key))
-        length, ahead, heat, seed, common = settings_of(key)
+        button.button("Stop", key=state.key("draft.stop"), icon=":material/stop:", on_click=remember, args=(slot, key))
 
         def draw(now: Drafted) -> None:
             st.session_state[part] = now
-            place.html(inked(view.text, now, wording, growing=True))
+            place.html(drafted_html(chosen.text, now, wording, growing=True))
 
-        known = drafted(*models, prompt, length, ahead=ahead, temperature=heat, seed=seed, common=common, told=draw)
+        known = run.generate(draw)
         session.drafts.put(key, known)
-        buttons.empty()
+        button.empty()
     if not known.rounds:
-        place.html(inked(view.text, known, wording))
+        place.html(drafted_html(chosen.text, known, wording))
         return None
     return known
 
 
-def _look(state: PageState) -> str:
-    """What the grounds tell, with the scale of it."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        look = str(
-            st.segmented_control(
-                "Colour",
-                list(LOOKS),
-                default=state.text("look", "rounds"),
-                required=True,
-                key=state.key("look"),
-                format_func=LOOKS.__getitem__,
-                label_visibility="collapsed",
-            )
-        )
-        scale("none" if look == "rounds" else look, theme())
-    state.set(look=look)
-    return look
-
-
-def _bits(key: tuple[object, ...], large: Checkpoint, prompt: Sequence[int], found: Drafted) -> tuple[RoundBits, ...]:
-    """Surprise and entropy of the text's tokens; kept, since the text stands through many changes of the page."""
+def _bits(run: Speculation, key: tuple[object, ...], drafted: Drafted) -> tuple[RoundBits, ...]:
+    """Surprisal and entropy of the text's tokens, cached: the text stands through many changes of the page."""
     from core.language.decoding.draft_bits import bits
 
-    at = (*key, len(found.ids))  # a text that was stopped is shorter
-    known = session.draft_bits.get(at)
+    key = (*key, len(drafted.ids))  # a text that was stopped is shorter
+    known = session.draft_bits.get(key)
     if known is None:
-        known = bits(large, prompt, found)
-        session.draft_bits.put(at, known)
+        known = bits(run.target, run.prompt, drafted)
+        session.draft_bits.put(key, known)
     return known
 
 
-def _counts(found: Drafted, ahead: int) -> None:
+def _counts(view: View, drafted: Drafted, ahead: int) -> None:
     from core.language.decoding.draft import expected
 
-    tokens = len(found.ids)
-    rate = found.rate
-    said = f"nothing was checked over {tokens} tokens"
-    if rate is not None:
-        said = (
-            f"of {found.checked} drafted tokens that were checked, {found.accepted} were accepted: α = {rate:.2f}. "
-            f"With that rate the formula expects {expected(rate, ahead):.2f} tokens a round; here it was "
-            f"{tokens / found.passes:.2f}"
+    tokens, rate = len(drafted.ids), drafted.rate
+    passes: dict[str, int | str] = {
+        "passes": drafted.passes,
+        "tokens": tokens,
+        "per_token": f"{drafted.passes_per_token:.2f}",
+    }
+    if rate is None:
+        view.say("Counts: none checked", **passes)
+    else:
+        view.say(
+            "Counts",
+            **passes,
+            checked=drafted.checked,
+            accepted=drafted.accepted,
+            rate=f"{rate:.2f}",
+            expected=f"{expected(rate, ahead):.2f}",
+            a_round=f"{tokens / drafted.passes:.2f}",
         )
-    st.markdown(
-        f"**{found.passes} passes of the large model for {tokens} tokens**, {found.passes_per_token:.2f} a token "
-        f"instead of 1; {said}." + (" It wrote a text that it was to stop at." if found.stopped else "")
+    if drafted.stopped:
+        view.say("Stopped")
+
+
+def _times(view: View, run: Speculation, key: tuple[object, ...], drafted: Drafted, button: DeltaGenerator) -> None:
+    """Both ways by turns, on request: a few seconds of computing."""
+    state = view.state
+    slot, timer, known = state.key("draft.time"), state.key("draft.timer"), session.seconds.get(key)
+    if known is None and st.session_state.get(slot) != key:
+        button.button(
+            "Time it on this machine",
+            key=timer,
+            icon=":material/timer:",
+            on_click=remember,
+            args=(slot, key),
+            help=f"Generates the text {TURNS} times with the draft model and without, by turns",
+        )
+        view.note("Not measured")
+        return
+    if known is None:
+        button.button("Stop", key=timer, icon=":material/stop:", on_click=forget, args=(slot,))
+        bar = st.empty()
+
+        def progress(share: float, doing: str) -> None:
+            bar.progress(share, doing)
+
+        session.seconds_of(key, lambda: run.time(len(drafted.ids), progress), progress)
+        bar.empty()
+        known = session.seconds.get(key)
+        assert known is not None
+    button.empty()
+    _measured(view, known, drafted, run.ahead)
+    ways = ("target model alone", "with the draft model", "draft model alone")
+    rows = tuple((way, seconds, TURNS) for way, seconds in zip(ways, known, strict=True))
+    download_csv(Table(("decoding", "seconds", "turns"), rows), "draft-times", state.key("draft.time.csv"))
+
+
+def _measured(view: View, seconds: tuple[float, ...], drafted: Drafted, ahead: int) -> None:
+    """Both times, and what the formula expects from the draft model's own."""
+    from core.language.decoding.draft import speed_up
+
+    alone, both, small = seconds
+    faster, cost = both < alone, small / alone
+    view.say(
+        "Measured",
+        alone=f"{1000 * alone:.0f}",
+        both=f"{1000 * both:.0f}",
+        times=f"{max(alone / both, both / alone):.1f}",
+        as_what="fast" if faster else "long",
+        turns=TURNS,
     )
+    view.note("Cost of a draft", small=f"{1000 * small:.0f}", cost=f"{cost:.2f}")
+    if drafted.rate is not None:
+        view.note("Expected speed-up", gain=f"{speed_up(drafted.rate, ahead, cost):.2f}")
+    if not faster:
+        view.note("Slower")
 
 
-def _rounds(found: Drafted, bits: Sequence[RoundBits], wording: Wording, key: str) -> None:
+def _rounds(drafted: Drafted, bits: Sequence[RoundBits], wording: Wording, key: str) -> None:
     def words(ids: Sequence[int]) -> str:
-        return " ".join(f"“{wording.token(i)}”" for i in ids)
+        return " ".join(f"“{wording.token(i)}”" for i in ids) or "–"
 
     rows: list[tuple[str, ...]] = [
         (
-            str(n),
-            words(one.drafted[: one.accepted]) or "–",
-            words(one.drafted[one.accepted :]) or "–",
-            words(one.written[one.accepted :]) or "–",
-            " ".join(f"{of.surprise:.1f}" for of in known.written),
+            str(number),
+            words(round_.drafted[: round_.accepted]),
+            words(round_.drafted[round_.accepted :]),
+            words(round_.written[round_.accepted :]),
+            " ".join(f"{token.surprise:.1f}" for token in known.written),
         )
-        for n, (one, known) in enumerate(zip(found.rounds, bits, strict=True), 1)
+        for number, (round_, known) in enumerate(zip(drafted.rounds, bits, strict=True), 1)
     ]
-    headings = ("Round", "Accepted", "Refused or dropped", "The large model's own", "Surprise of what stands, bits")
-    with st.expander("Every round as a table"):
-        text_table(TextTable(headings, rows, "Rounds of speculative decoding", (8, 28, 28, 17, 19)))
-        download_csv(Table(headings, tuple(rows)), "speculative-rounds", key)
+    headings = ("Round", "Accepted", "Rejected or dropped", "The target model's own", "Surprisal of the text, bits")
+    text_table(TextTable(headings, rows, "Rounds of speculative decoding", (8, 28, 28, 17, 19)))
+    download_csv(Table(headings, tuple(rows)), "speculative-rounds", key)
 
 
-def _formula() -> None:
-    with st.expander("Formulas: what is accepted, and what it gains", expanded=False):
-        st.latex(
-            r"P(\text{accept } x) = \min\Bigl(1, \frac{p(x)}{q(x)}\Bigr), \qquad "
-            r"x' \sim \frac{\max(0, p - q)}{\sum_v \max(0, p(v) - q(v))}"
-        )
-        told(
-            "$P$ is how often a token is accepted, $p$ are the large model's probabilities, $q$ the draft's, $v$ runs "
-            "over the vocabulary, $x$ is a drafted token, $x'$ what takes the place "
-            "of a refused one. So every token is distributed as if the large model had written alone. Under greedy "
-            "decoding a token is accepted where it is the large model's own choice, and the text is that of before. "
-            "Penalties change the scores of both models first; $p$ and $q$ are what comes out."
-        )
-        st.latex(
-            r"E[\text{tokens a round}] = \frac{1 - \alpha^{\gamma + 1}}{1 - \alpha}, \qquad "
-            r"\text{gain} = \frac{1 - \alpha^{\gamma + 1}}{(1 - \alpha)(\gamma c + 1)}"
-        )
-        st.markdown(
-            "$E$ is the mean, $\\alpha$ the share of checked tokens that are accepted, $\\gamma$ the tokens of a "
-            "draft, $c$ the time "
-            "of a pass of the draft in passes of the large model. The formula takes every token for equally hard."
-        )
-        st.caption("Leviathan et al. 2023, arXiv 2211.17192; Chen et al. 2023, arXiv 2302.01318.")
+DRAFT = Section("draft", speculative_decoding, (*SHARED, AHEAD, HOW, TEMPERATURE, LOOK))

@@ -1,142 +1,137 @@
-"""One step looked at: the probabilities before a rule and after it, along a text that one of the cards wrote."""
+"""Next-token distribution: the probabilities of one step before and after a rule, along the text of one strategy."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import streamlit as st
 
 from core import session
 from core.figures.predictions import percent
-from core.language.decoding.cards import Card, decoding_of, read_all
+from core.language.decoding.cards import PROCESSORS, Card, decoding_of, read_all
 from core.language.decoding.rules import ORDER, Rule
-from core.language.tokens import visible
+from core.language.tokens import describe, visible
 from core.language.types import GenerationStep
+from core.links import parameters as link
 from core.table import Table
 from core.ui.demos.cover import switch, uncovered, verdict, walk
 from core.ui.demos.steps import step_chips
 from core.ui.export import download_csv
-from core.ui.generation.formulas import RULES, explain
-from core.ui.generation.frame import GenerationView
-from core.ui.generation.ink import inked, plainly, theme
-from core.ui.generation.side import number_input
-from core.ui.generation.writing import Page, write_all
-from core.ui.glossary import told
-from core.ui.links import PageState, within
-from core.ui.notices import warned
-from core.ui.page import accent
+from core.ui.generation.colored import plain_html, text_html
+from core.ui.generation.setup import RULES, SHARED, Setup, number_box, setup
+from core.ui.generation.writing import Canvas, generate_all
+from core.ui.links import PageState, instead, within
+from core.ui.page import accent, dark
+from core.ui.panel import Panel
+from core.ui.param import Carried, Choice
+from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
 
 if TYPE_CHECKING:
     from core.language.decoding.step import Around, Look
 
-Setting = tuple[Rule, float]
+RULE = Choice(
+    name="rule",
+    label="Logits processor",
+    default="top_p",
+    options={rule: name for rule, (name, _) in PROCESSORS.items()},
+    width=190,
+    resets=("value",),
+)
+VALUE = Carried(name="value", label="Its number", as_=link.Real(None, 0.0, 1000.0))
+FIRST = Carried(name="first", label="Processors before it", as_=link.Words(most=7))
+ALONG = Carried(name="along", label="Along the text of", as_=link.Integer(1, 1, 8))
+STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, 200))
+COVER = Carried(name="cover", label="Guess first", as_=link.Choice(None, ("yes", "no")))
 
 
-def one_step(view: GenerationView) -> None:
-    """Draw the text, the bars of the chosen step, the formula, and all rules at this step.
+def one_step(view: View) -> None:
+    """Draw the text, the bars of the chosen step, the formula, and every rule at this step.
 
     Raises:
         AtlasError: the text or a setting cannot be used.
     """
     from core.language.decoding.step import each, look
-    from core.language.tokens import describe
 
-    state = view.state
+    state, chosen = view.state, setup(view)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        rule, value, first = _rule(state)
+        rule, value, first = _rule(view)
         card = _along(state)
         hidden = switch(state)
     place = st.empty()
-    path = _path(view, card, shown=not hidden)
+    path = _path(chosen, card, shown=not hidden)
     place.empty()
     if not path:
         return
-    checkpoint = session.checkpoint(view.spec.slug)
+    checkpoint = session.checkpoint(chosen.spec.slug)
     tokens = describe(checkpoint.tokenizer, [step.token.id for step in path])
-    slot = state.key(f"step.of.{hash(view.key)}.{card.name}")
-    wanted, seen = state.number("step", 1), state.key("step.seen")
+    slot = state.key(f"step.of.{hash(chosen.key)}.{card.name}")
+    wanted, seen = state.number(STEP.name, 1), state.key("step.seen")
     if seen not in st.session_state:  # later, another text may simply be shorter
-        wanted = within(state, "Step", wanted, 1, len(path))
+        wanted = within(state, STEP.label, wanted, 1, len(path))
     st.session_state[seen] = True
-    before = min(int(st.session_state.get(slot, wanted - 1)), len(path) - 1)
+    at = min(int(st.session_state.get(slot, wanted - 1)), len(path) - 1)
+    shown = True
     if hidden:
-        at = before
-        shown = _guessed(view, card, path, at)
+        shown = _guessed(chosen, card, path, at)
         walk(slot, at, len(path), "token")
     else:
-        shown = True
-        at = step_chips(path, tokens, before, key=state.key("step.chips"), branch=view.spec.branch, by_hand=None)
+        at = step_chips(path, tokens, at, key=state.key("step.chips"), branch=chosen.spec.branch, by_hand=None)
     st.session_state[slot] = at
     state.set(step=at + 1 if at else None)
     if not shown:
         return
     ids = [step.token.id for step in path[:at]]
-    begun = view.start()
-    found = look(checkpoint, begun, ids, rule, value, first)
-    _pictures(view, found, path[at])
-    told(_notice(rule))
-    _all_rules(each(checkpoint, begun, ids, [*((r, _value(r, rule, value)) for r in RULES)]), at, state)
-    _table(found, state)
+    start = chosen.start()
+    _pictures(chosen, look(checkpoint, start, ids, rule, value, first), path[at])
+    view.try_and_notice(rule)
+    numbers = [(other, value if other == rule else number.start) for other, (_, number) in PROCESSORS.items()]
+    _every_rule(state, each(checkpoint, start, ids, numbers), at)
 
 
-def _rule(state: PageState) -> tuple[Rule, float, list[Setting]]:
-    """The rule that is looked at, its number, and the rules before it."""
-    rules = list(RULES)
-    before = state.text("rule", "top_p")
-    rule: Rule = rules[
-        st.selectbox(
-            "Rule",
-            range(len(rules)),
-            index=[str(name) for name in rules].index(before),
-            key=state.key("rule"),
-            format_func=lambda i: RULES[rules[i]].name,
-            width=190,
-        )
-    ]
-    number = RULES[rule].number
-    changed = rule != before
-    wanted = number.start if changed else state.real("value", number.start)
-    if not number.low <= wanted <= number.high or (number.whole and wanted != int(wanted)):
-        warned(
-            f"{number.name} of {RULES[rule].name} lies from {number.low:g} to {number.high:g}; "
-            f"{number.start:g} is taken.",
-            icon=":material/link_off:",
+def _rule(view: View) -> tuple[Rule, float, list[tuple[Rule, float]]]:
+    """The rule, its number, and the rules that run before it."""
+    state = view.state
+    rule = cast(Rule, RULE.draw(state))
+    name, number = PROCESSORS[rule]
+    wanted = state.real(VALUE.name, number.start)
+    if not number.allows(wanted):
+        instead(
+            state,
+            f"{number.name} of {name} lies from {number.low:g} to {number.high:g}; {number.start:g} is used.",
         )
         wanted = number.start
-    value = number_input(number, wanted, state.key(f"value.{rule}"))
-    state.set(rule=rule, value=None if value == number.start else value)
-    return rule, value, _first(state, rule)
+    value = number_box(number, wanted, state.key(f"value.{rule}"))
+    state.set(value=None if value == number.start else value)
+    return rule, value, _first(view, rule)
 
 
-def _first(state: PageState, rule: Rule) -> list[Setting]:
-    """Rules that come before, chosen in a popover: those that transformers applies earlier, with their numbers."""
-    earlier = [name for name in ORDER[: ORDER.index(rule)] if name in RULES]
-    wanted: dict[Rule, float] = {}
-    for word in state.words("first") or ():
+def _first(view: View, rule: Rule) -> list[tuple[Rule, float]]:
+    """Rules that run before, chosen in a popover: those that transformers applies earlier, with their numbers."""
+    state = view.state
+    earlier = [name for name in ORDER[: ORDER.index(rule)] if name in PROCESSORS]
+    wanted: dict[str, float] = {}
+    for word in state.words(FIRST.name) or ():
         name, _, raw = word.partition("-")
         try:
-            number = RULES[name].number  # type: ignore[index]
+            number = PROCESSORS[cast(Rule, name)][1]
             value = float(raw) if raw else number.start
-            if not number.low <= value <= number.high or (number.whole and value != int(value)):
+            if not number.allows(value):
                 raise ValueError
-            wanted[name] = value  # type: ignore[index]
+            wanted[name] = value
         except (KeyError, ValueError):
-            warned(
-                f"The link asks for “{word[:40]}” before the rule, which no rule understands. It is left out.",
-                icon=":material/link_off:",
-            )
-    chosen: list[Setting] = []
-    with st.popover("After other rules", icon=":material/filter_list:", disabled=not earlier):
-        st.caption("Rules that come first, in this order. What they cut off is gone before the rule begins.")
+            instead(state, f"The link asks for “{word[:40]}” first, which is no logits processor. It is left out.")
+    chosen: list[tuple[Rule, float]] = []
+    with st.popover("After others", icon=":material/filter_list:", disabled=not earlier):
+        view.note("Before it")
         for name in earlier:
-            number = RULES[name].number
+            title, number = PROCESSORS[name]
             on, place = st.columns([3, 2], vertical_alignment="bottom")
             with on:
-                used = st.checkbox(RULES[name].name, name in wanted, key=state.key(f"first.{name}"))
+                used = st.checkbox(title, name in wanted, key=state.key(f"first.{name}"))
             with place:
-                value = number_input(number, wanted.get(name, number.start), state.key(f"first.{name}.value"))
+                value = number_box(number, wanted.get(name, number.start), state.key(f"first.{name}.value"))
             if used:
                 chosen.append((name, value))
     state.set(first=tuple(f"{name}-{value:g}" for name, value in chosen) or None)
@@ -144,170 +139,138 @@ def _first(state: PageState, rule: Rule) -> list[Setting]:
 
 
 def _along(state: PageState) -> Card:
-    cards, _ = read_all(state.words("rules"))
-    at = min(state.number("along", 1), len(cards)) - 1
+    """The strategy whose text is looked into."""
+    cards, _ = read_all(state.words(RULES.name))
+    at = min(state.number(ALONG.name, 1), len(cards)) - 1
     number = st.selectbox(
-        "Along the text of",
+        ALONG.label,
         range(len(cards)),
         index=at,
-        key=state.key("along"),
+        key=state.key(ALONG.name),
         width=200,
         format_func=lambda i: cards[i].name,
-        help="The cards of “Side by side”",
+        help="The cards of “Strategies”",
     )
     state.set(along=number + 1)
     return cards[number]
 
 
-def _guessed(view: GenerationView, card: Card, path: Sequence[GenerationStep], at: int) -> bool:
-    """The text as far as the step, and what comes next asked for; whether that may be drawn."""
-    step, begun, place = path[at], "" if view.task else view.text, st.empty()
+def _guessed(chosen: Setup, card: Card, path: Sequence[GenerationStep], at: int) -> bool:
+    """The text up to the step, and a box for a guess of the next token; whether the answer may be drawn."""
+    step, place = path[at], st.empty()
 
     def judge(guess: str) -> str:
-        words, chances = [o.text for o in step.alternatives], [o.probability for o in step.alternatives]
+        words = [option.text for option in step.alternatives]
+        chances = [option.probability for option in step.alternatives]
         return verdict(guess, words, chances, step.token.text.strip() or visible(step.token.text))
 
-    question = ("step", *view.key, decoding_of(card, view.common), at)
-    shown = uncovered(view.state, question, f"Token {at + 1}: what comes next?", judge, on=True)
-    place.html(inked(begun, path[: at + shown], "none", theme(), growing=not shown, room="2em"))
+    question = ("step", *chosen.key, decoding_of(card, chosen.common), at)
+    shown = uncovered(chosen.state, question, f"Token {at + 1}: what comes next?", judge, on=True)
+    place.html(text_html(chosen.prefix, path[: at + shown], growing=not shown, room="2em"))
     return shown
 
 
-def _path(view: GenerationView, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
-    """The card's text, written before one's eyes where it is not known yet and may be ``shown``."""
-    place, begun = st.empty(), "" if view.task else view.text
+def _path(chosen: Setup, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
+    """The card's text, drawn while it is generated where it may be ``shown``."""
+    place = st.empty()
 
     def draw(_: int, steps: Sequence[GenerationStep], growing: bool) -> None:
         if growing and shown:
-            place.html(inked(begun, steps, "none", theme(), growing=True))
+            place.html(text_html(chosen.prefix, steps, growing=True))
 
     def draw_text(_: int, text: str) -> None:
         if shown:
-            place.html(plainly(begun, text))
+            place.html(plain_html(chosen.prefix, text))
 
-    texts, _ = write_all(view, [decoding_of(card, view.common)], Page(draw, draw_text))
+    texts, _ = generate_all(chosen, [decoding_of(card, chosen.common)], Canvas(draw, draw_text))
     place.empty()
     return texts[0]
 
 
-def _pictures(view: GenerationView, found: Look, step: GenerationStep) -> None:
+def _pictures(chosen: Setup, result: Look, step: GenerationStep) -> None:
+    """Bars before and after the rule beside its formula; for typical sampling the surprisals, too."""
     from core.figures.kept import rule_alt, rule_bars, surprise_bars
 
-    names = [visible(row.text) for row in found.rows]
-    around, dark, state = found.around, theme() == "dark", view.state
-    what = f"{RULES[around.rule].name} at step {step.index + 1}"
+    view, around = chosen.view, result.around
+    names = [visible(row.text) for row in result.rows]
+    what = f"{PROCESSORS[around.rule][0]} at step {step.index + 1}"
     left, right = st.columns([3, 2], gap="large")
     with left:
-        told(f"**{what}**: before (wide) and after (thin); hatched is cut off")
-        st.plotly_chart(
-            rule_bars(found, names, accent(view.spec.branch), taken=step.token.id, dark=dark),
-            config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
-            key=state.key("bars"),
-            alt=rule_alt(found, names, what),
-        )
-        rest, before, after = found.others
+        rest, before, after = result.others
+        note = view.words.part("Bars")
         if rest > 0:
-            st.caption(f"And {rest:,} more tokens, together {percent(before)} before and {percent(after)} after.")
+            note += " " + view.words.part("Others", rest=f"{rest:,}", before=percent(before), after=percent(after))
+        Panel(
+            "generation-step",
+            what,
+            rule_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, dark=dark()),
+            rule_alt(result, names, what),
+            Table.from_records(
+                [
+                    {
+                        "token": visible(row.text),
+                        "id": row.id,
+                        "before": row.before,
+                        "after": row.after,
+                        "surprisal in bits": row.surprise,
+                        "cumulative probability": row.reached,
+                        "read before": row.seen,
+                        "removed": row.cut,
+                    }
+                    for row in result.rows
+                ]
+            ),
+            note,
+            heading=True,
+        ).draw(chosen.state)
     with right:
-        explain(around.rule)
-        cut = around.of - around.kept
-        st.markdown(
-            f"Here it keeps **{around.kept:,}** of {around.of:,} tokens with **{percent(around.mass)}** of the "
-            f"probability{f' and cuts off {cut:,}' if cut else ''}. Entropy {around.entropy:.2f} bits before, "
-            f"**{around.entropy_after:.2f}** after."
+        view.say(f"Formula: {around.rule}")
+        st.caption(view.words.part(f"Paper: {around.rule}"))
+        view.say(
+            "Result",
+            kept=f"{around.kept:,}",
+            of=f"{around.of:,}",
+            mass=percent(around.mass),
+            removed=f"{around.of - around.kept:,}",
+            before=f"{around.entropy:.2f}",
+            after=f"{around.entropy_after:.2f}",
         )
         if around.rule == "typical":
-            st.plotly_chart(
-                surprise_bars(found, names, accent(view.spec.branch), taken=step.token.id, dark=dark),
-                config={"displaylogo": False, "modeBarButtons": [["toImage"]]},
-                key=state.key("surprises"),
-                alt=f"Surprise of each token and the entropy, {around.entropy:.1f} bits, as a line.",
-            )
+            Panel(
+                "generation-surprisal",
+                "Surprisal of each token and the entropy",
+                surprise_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, dark=dark()),
+                f"Surprisal of each token and the entropy, {around.entropy:.1f} bits, as a line.",
+            ).draw(chosen.state)
 
 
-def _notice(rule: Rule) -> str:
-    notices = {
-        "temperature": "**Try** 0.2, then 2.\n\n**Notice** that no token is lost: the whole row is squeezed or spread.",
-        "top_k": "**Try** a step where the model is sure and one where it is not.\n\n**Notice** that the same number "
-        "of tokens is too many for the first and too few for the second.",
-        "top_p": "**Try** a step where the model is sure and one where it is not.\n\n**Notice** how many tokens the "
-        "same mass needs: a handful at one, hundreds at the other.",
-        "min_p": "**Try** temperature 2 under “After other rules”.\n\n**Notice** that the line moves with the best "
-        "token: the less sure the model is, the more may stay.",
-        "typical": "**Try** a mass of 0.2.\n\n**Notice** that it keeps tokens in the middle: the best one may be cut "
-        "off although it is the most probable.",
-        "penalty": "**Try** a late step of the greedy text.\n\n**Notice** that every token that was read is pushed "
-        "down, harmless ones like “the” too.",
-        "no_repeat": "**Try** runs of one token.\n\n**Notice** that nothing that was read may come again, full stops "
-        "and commas neither.",
-    }
-    return notices[rule]
-
-
-def _value(rule: Rule, looked: Rule, value: float) -> float:
-    return value if rule == looked else RULES[rule].number.start
-
-
-def _all_rules(found: Sequence[Around], at: int, state: PageState) -> None:
+def _every_rule(state: PageState, results: Sequence[Around], at: int) -> None:
     rows: list[Row] = [
         (
-            f"{RULES[one.rule].name}, {one.value:g}",
-            f"{one.kept:,} of {one.of:,}",
-            percent(one.mass),
-            f"{one.entropy:.2f} → {one.entropy_after:.2f} bits",
+            f"{PROCESSORS[around.rule][0]}, {around.value:g}",
+            f"{around.kept:,} of {around.of:,}",
+            percent(around.mass),
+            f"{around.entropy:.2f} → {around.entropy_after:.2f} bits",
         )
-        for one in found
+        for around in results
     ]
-    st.markdown(f"**Every rule by itself at step {at + 1}**")
-    text_table(
-        TextTable(
-            ("Rule", "Tokens left", "Their probability before", "Entropy"),
-            rows,
-            "Every rule by itself at this step",
-            (34, 22, 22, 22),
-            (1, 2, 3),
-        )
-    )
-    download_csv(
-        Table.from_records(
-            [
-                {
-                    "rule": RULES[one.rule].name,
-                    "number": one.value,
-                    "step": at + 1,
-                    "tokens left": one.kept,
-                    "of": one.of,
-                    "their probability before": one.mass,
-                    "entropy before": one.entropy,
-                    "entropy after": one.entropy_after,
-                }
-                for one in found
-            ]
-        ),
-        "every-rule",
-        state.key("rules.csv"),
-    )
-
-
-def _table(found: Look, state: PageState) -> None:
-    rows = [
+    st.markdown(f"**Every logits processor by itself at step {at + 1}**")
+    headings = ("Logits processor", "Candidates left", "Their probability before", "Entropy")
+    text_table(TextTable(headings, rows, "Every logits processor by itself at this step", (34, 22, 22, 22), (1, 2, 3)))
+    records = [
         {
-            "token": visible(row.text),
-            "id": row.id,
-            "before": row.before,
-            "after": row.after,
-            "surprise in bits": row.surprise,
-            "sum from the top": row.reached,
-            "read before": row.seen,
-            "cut off": row.cut,
+            "logits processor": PROCESSORS[around.rule][0],
+            "number": around.value,
+            "step": at + 1,
+            "candidates left": around.kept,
+            "of": around.of,
+            "their probability before": around.mass,
+            "entropy before": around.entropy,
+            "entropy after": around.entropy_after,
         }
-        for row in found.rows
+        for around in results
     ]
-    with st.expander("The bars as a table"):
-        st.dataframe(
-            rows,
-            hide_index=True,
-            alt="The tokens of the picture with their probabilities before and after the rule",
-            column_config={n: st.column_config.NumberColumn(format="%.4f") for n in ("before", "after")},
-        )
-        download_csv(Table.from_records(rows), "generation-step", state.key("step.csv"))
+    download_csv(Table.from_records(records), "every-rule", state.key("rules.csv"))
+
+
+ONE_STEP = Section("step", one_step, (*SHARED, RULE, VALUE, FIRST, ALONG, STEP, COVER))

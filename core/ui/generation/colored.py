@@ -1,0 +1,179 @@
+"""Generated texts as HTML: behind each token its surprisal or the entropy, or what became of a drafted token."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from itertools import pairwise, zip_longest
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.figures.attention import Theme, scale
+from core.figures.predictions import percent
+from core.language.decoding.wording import Wording
+from core.language.types import GenerationStep
+from core.ui.chips import on_colour
+from core.ui.page import dark
+
+if TYPE_CHECKING:
+    from core.language.decoding.draft import Drafted
+    from core.language.decoding.draft_bits import Bits, RoundBits
+
+MOST_BITS = 12.0
+"""The color's far end; twelve bits are one chance in 4,096."""
+COLORS = {"surprise": "Surprisal", "entropy": "Entropy", "none": "No color"}
+"""What the color behind a token of a text shows."""
+LOOKS = {"rounds": "Accepted and rejected", "surprise": "Surprisal", "entropy": "Entropy"}
+"""What the color behind a drafted token shows."""
+_CARET = '<span aria-hidden="true">▏</span>'
+_ACCEPTED = {"light": ("#CDEBDD", "#10241C"), "dark": ("#0B4A37", "#EAF6F0")}
+"""Behind accepted tokens, and the ink on it: the bluish green of Okabe and Ito, lighter or darker."""
+
+
+def theme() -> Theme:
+    """The page's theme now."""
+    return "dark" if dark() else "light"
+
+
+def shade(amount: float) -> str:
+    """The color (``#rrggbb``) of an amount from 0, the page's background, to 1."""
+    stops = scale(theme())
+    amount = min(1.0, max(0.0, amount))
+    for (low, one), (high, other) in pairwise(stops):
+        if amount <= high:
+            share = (amount - low) / (high - low)
+            pairs = zip(_channels(one), _channels(other), strict=True)
+            return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in pairs)
+    return stops[-1][1]
+
+
+def _channels(color: str) -> tuple[int, int, int]:
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+
+
+def text_html(
+    prefix: str, steps: Sequence[GenerationStep], color: str = "none", *, growing: bool = False, room: str = "7.6em"
+) -> str:
+    """The end of the prompt and the generated text; everything escaped.
+
+    Args:
+        color: one of :data:`COLORS`.
+        room: the least height.
+    """
+    spans = "".join(_step_span(step, color) for step in steps)
+    return _paragraph(prefix, spans, growing, f"font-size:1.05rem;line-height:1.95;min-height:{room}")
+
+
+def plain_html(prefix: str, text: str) -> str:
+    """A text that has no steps to color yet."""
+    return text_html(prefix, ()).replace("</p>", f"{html.escape(text)}{_CARET}</p>")
+
+
+def _paragraph(prefix: str, spans: str, growing: bool, style: str) -> str:
+    tail = prefix if len(prefix) <= 48 else "… " + prefix[-46:].partition(" ")[2]
+    faint = f'<span style="opacity:.72">{html.escape(tail)}</span>' if tail else ""
+    style += ";margin:0;overflow-wrap:anywhere"
+    return f'<p dir="auto" style="{style}">{faint}{spans}{_CARET if growing else ""}</p>'
+
+
+def _step_span(step: GenerationStep, color: str) -> str:
+    title = f"step {step.index + 1}: probability {percent(step.token.probability)}"
+    style = ""
+    if step.spread is not None:
+        bits = step.spread
+        title += f", surprisal {bits.surprise:.1f} bits, entropy {bits.entropy:.1f} bits, {bits.kept:,} candidates left"
+        if color != "none":
+            ground = shade((bits.surprise if color == "surprise" else bits.entropy) / MOST_BITS)
+            style = (
+                f"background:{ground};color:{on_colour(ground)};"
+                "border-radius:.25em;padding:.12em .06em;white-space:pre-wrap"
+            )
+    return _span(step.token.text, title, style, "⏎<br>")
+
+
+def _span(token: str, title: str, style: str, line_break: str) -> str:
+    space = " " if token.startswith(" ") else ""  # outside, so that no line ends in a colored sliver
+    text = html.escape(token[len(space) :]).replace("\n", line_break)
+    style = f' style="{style}"' if style else ""
+    return f'{space}<span title="{html.escape(title)}"{style}>{text}</span>'
+
+
+def bits_legend(color: str) -> None:
+    """A bar from zero to the far end, in words for who does not see it; nothing where the color shows no bits."""
+    if color not in ("surprise", "entropy"):
+        return
+    stops = ", ".join(shade(i / 12) for i in range(13))
+    st.html(
+        '<div style="display:flex;align-items:center;gap:.5em;font-size:.85rem;white-space:nowrap"><span>0</span>'
+        f'<span role="img" aria-label="colors from the background at 0 bits to the far end of cividis at 12 bits" '
+        f'style="width:7em;height:.9em;border:1px solid;background:linear-gradient(90deg,{stops})"></span>'
+        "<span>12+ bits</span></div>"
+    )
+
+
+def drafted_html(
+    prompt: str,
+    drafted: Drafted,
+    wording: Wording,
+    look: str = "rounds",
+    bits: Sequence[RoundBits] = (),
+    *,
+    growing: bool = False,
+) -> str:
+    """The text: accepted tokens on a ground and underlined, the target model's own in a frame, rejected ones struck.
+
+    Args:
+        look: one of :data:`LOOKS`; the last two give each checked token a ground by its ``bits``.
+        bits: surprisal and entropy round by round; none while the text grows.
+    """
+    parts = []
+    for number, (round_, known) in enumerate(zip_longest(drafted.rounds, bits), 1):
+        of: Sequence[Bits | None] = known.written if known else (None,) * len(round_.written)
+        for i, token in enumerate(round_.drafted):
+            if i < round_.accepted:
+                kind, said, here = "accepted", "drafted and accepted", of[i]
+            elif i == round_.accepted:
+                kind, said, here = "rejected", "drafted and rejected", known.refused if known else None
+            else:
+                kind, said, here = "dropped", "drafted after a rejection, dropped", None
+            parts.append(_drafted_span(wording.token(token), kind, f"round {number}: {said}", look, here))
+        for token, here in zip(round_.written[round_.accepted :], of[round_.accepted :], strict=True):
+            parts.append(
+                _drafted_span(wording.token(token), "own", f"round {number}: the target model's own", look, here)
+            )
+    return _paragraph(prompt, "".join(parts), growing, "font-size:1.1rem;line-height:2.1;min-height:6.3em")
+
+
+def _drafted_style(kind: str) -> str:
+    ground, ink = _ACCEPTED[theme()]
+    return {
+        "accepted": f"background:{ground};color:{ink};border-radius:.25em;padding:.1em .08em;"
+        "text-decoration:underline 2px #009E73;text-underline-offset:.25em",
+        "own": "border:2px solid #D55E00;border-radius:.3em;padding:.06em .14em",
+        "rejected": "text-decoration:line-through 2px;font-size:.82em;opacity:.85",
+        "dropped": "text-decoration:line-through 1px dotted;font-size:.82em;opacity:.62",
+    }[kind]
+
+
+def _drafted_span(token: str, kind: str, title: str, look: str, bits: Bits | None) -> str:
+    style = _drafted_style(kind)
+    if bits is not None:
+        title += f"; surprisal {bits.surprise:.1f} bits, entropy {bits.entropy:.1f} bits"
+        if look != "rounds":
+            ground = shade((bits.surprise if look == "surprise" else bits.entropy) / MOST_BITS)
+            style += f";background:{ground};color:{on_colour(ground)};opacity:1"
+    return _span(token, title, style, "⏎")
+
+
+def drafted_legend(look: str) -> str:
+    """The four kinds of token, in words; where the grounds show bits, lines and frames alone tell the kinds."""
+    bare = "" if look == "rounds" else ";background:none;color:inherit"
+    kinds = {
+        "accepted": "accepted",
+        "own": "the target model's own",
+        "rejected": "rejected",
+        "dropped": "dropped unchecked",
+    }
+    parts = "".join(f'<span style="{_drafted_style(kind)}{bare}">{text}</span>' for kind, text in kinds.items())
+    return f'<div style="display:flex;gap:1.1em;flex-wrap:wrap;align-items:center;font-size:.9rem">{parts}</div>'

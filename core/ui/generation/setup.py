@@ -1,0 +1,203 @@
+"""What all sections share: the live model, its prompt, and the settings of decoding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import session
+from core.checkpoints.spec import CheckpointSpec
+from core.language.choose import MAX_STOP_CHARS, MAX_STOPS
+from core.language.decoding.cards import Number
+from core.language.types import Decoding
+from core.links import parameters as link
+from core.ui.links import PageState, instead
+from core.ui.param import Carried, Choice, Integer, Model, Real, Seed, Text
+from core.ui.section import View
+
+if TYPE_CHECKING:
+    from core.language.decoding.together import Start
+
+FIRST = "atlas-gpt-2"
+PROMPT = "Once upon a time there was a little girl who"
+
+MODEL = Model(
+    name="model",
+    fits=lambda spec: spec.kind in ("causal-lm", "seq2seq-lm"),
+    first=FIRST,
+    resets=("task", "step"),
+    width=260,
+)
+TASK = Choice(name="task", label="Task", options={}, width=230)
+TEXT = Text(name="text", label="Prompt", default=PROMPT, height=68)
+LENGTH = Integer(
+    name="length",
+    label="New tokens",
+    default=24,
+    low=1,
+    high=200,
+    help="A text also ends at the model's end token and at its last position.",
+)
+SEED = Seed(help="All strategies share it: the random number of a step depends on the seed and the step alone.")
+PENALTY = Real(
+    name="penalty",
+    label="Repetition penalty",
+    default=1.0,
+    low=0.5,
+    high=3.0,
+    step=0.1,
+    style="box",
+    help="Above 1, tokens that the model has read get lower scores. 1 changes nothing.",
+)
+NO_REPEAT = Integer(
+    name="norepeat",
+    label="No repeated n-grams of size",
+    low=0,
+    high=10,
+    help="3: no n-gram of three tokens occurs twice. 0: all may.",
+)
+LENGTH_PENALTY = Carried(
+    name="lengthpenalty", label="Length penalty of beam search", as_=link.Real(None, low=-3.0, high=3.0)
+)
+STOP = Text(
+    name="stop",
+    label="Stop strings",
+    height=68,
+    placeholder="one on each line",
+    help=f"Up to {MAX_STOPS} texts of up to {MAX_STOP_CHARS} characters. Generation ends with the token that completes "
+    "one of them.",
+)
+RULES = Carried(name="rules", label="Strategies", as_=link.Words(most=8))
+SHARED = (MODEL, TASK, TEXT, LENGTH, SEED, PENALTY, NO_REPEAT, LENGTH_PENALTY, STOP, RULES)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What the visitor chose above the sections, and what a section draws with."""
+
+    view: View
+    spec: CheckpointSpec
+    text: str
+    task: str | None
+    """What an encoder-decoder does with the text; None for a decoder."""
+    common: Decoding
+    """Length, seed, penalties and stop strings; the strategies stand elsewhere."""
+
+    @property
+    def state(self) -> PageState:
+        """The page's."""
+        return self.view.state
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What a generated text depends on besides its decoding."""
+        return (self.spec.slug, self.task, self.text)
+
+    @property
+    def prefix(self) -> str:
+        """What the generated text continues; nothing where it answers."""
+        return "" if self.task else self.text
+
+    def start(self) -> Start:
+        """The prompt as the model reads it.
+
+        Raises:
+            AtlasError: the text does not suit the model.
+        """
+        from core.language.decoding.together import start
+
+        return start(session.checkpoint(self.spec.slug), self.text, self.task)
+
+
+def no_model() -> bool:
+    """Say so where no model that generates is here."""
+    from core.ui.zoo.frame import no_models
+
+    if missing := not MODEL.offered():
+        no_models()
+    return missing
+
+
+def setup(view: View, *, length: bool = True) -> Setup:
+    """Draw the controls that all sections share.
+
+    Args:
+        length: whether the section generates as many tokens as the settings say.
+    """
+    state = view.state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        place = st.container(width="stretch")
+        spec = MODEL.offered()[MODEL.here().draw(state)]
+        task, sample = _task(spec, state)
+        common = _settings(state, length)
+    with place:
+        text = _text(state, sample, task)
+    return Setup(view, spec, text, task, common)
+
+
+def number_box(number: Number, value: float, key: str) -> float:
+    """The box of a strategy's number."""
+    if number.whole:
+        return float(st.number_input(number.name, int(number.low), int(number.high), int(value), key=key, width=102))
+    return float(st.number_input(number.name, number.low, number.high, value, number.step, key=key, width=102))
+
+
+def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
+    """What an encoder-decoder does, None for a decoder; and the text that the page opens with."""
+    if spec.kind != "seq2seq-lm":
+        if state.text("task"):
+            instead(state, f"{spec.name} continues a text and has no tasks.")
+            state.set(task=None)
+        return None, PROMPT
+    from core.language.tasks import tasks
+    from core.ui.demos.rewrite_text import samples
+
+    offered = {task.slug: task for task in tasks(session.checkpoint(spec.slug))}
+    names = {slug: task.label for slug, task in offered.items()}
+    task = TASK.with_(options=names, default=next(iter(names))).draw(state, tag=spec.slug)
+    return task, samples(offered[task])[0]
+
+
+def _text(state: PageState, sample: str, task: str | None) -> str:
+    """The prompt; what was typed stays, and a sample that nobody changed makes room for another task's."""
+    box, shown = state.key(TEXT.name), state.key("text.sample")
+    before = st.session_state.get(shown)
+    if before not in (None, sample) and st.session_state.get(box) == before:
+        st.session_state[box] = sample
+    st.session_state[shown] = sample
+    return TEXT.with_(label=TEXT.label if task is None else "Source text", default=sample).draw(state)
+
+
+def _settings(state: PageState, length: bool) -> Decoding:
+    """A popover; what it says, as a decoding without a strategy."""
+    exponent: float | None = state.values.get(LENGTH_PENALTY.name)  # type: ignore[assignment]
+    changed = int(exponent is not None) + sum(
+        param.value(state) != param.default for param in (PENALTY, NO_REPEAT, STOP)
+    )
+    with st.popover(f"Settings ({changed} changed)" if changed else "Settings", icon=":material/tune:"):
+        tokens = LENGTH.draw(state) if length else LENGTH.value(state)
+        seed = SEED.draw(state)
+        penalty = PENALTY.draw(state)
+        no_repeat = NO_REPEAT.draw(state)
+        exponent = st.number_input(
+            LENGTH_PENALTY.label,
+            -3.0,
+            3.0,
+            value=exponent,
+            step=0.5,
+            key=state.key(LENGTH_PENALTY.name),
+            placeholder="the model's own, usually 1",
+            help="A finished text ranks by its score divided by its length to this power: above 0 favors long texts.",
+        )
+        stop = STOP.draw(state)
+    state.set(lengthpenalty=exponent)
+    return Decoding(
+        max_new_tokens=tokens,
+        seed=seed,
+        penalty=penalty,
+        no_repeat=no_repeat,
+        length_penalty=exponent,
+        stop=tuple(dict.fromkeys(line for line in stop.splitlines() if line.strip())),
+    )

@@ -1,0 +1,258 @@
+"""Strategies: one prompt under several decoding strategies, a card for each, all with the same random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from core.language.decoding.cards import (
+    CUTS,
+    MOST,
+    NAMES,
+    NUMBERS,
+    START,
+    TEMPERATURE,
+    Card,
+    decoding_of,
+    fresh,
+    read_all,
+    write,
+)
+from core.language.decoding.summary import Summary, summary
+from core.language.tokens import visible
+from core.language.types import GenerationStep
+from core.table import Table
+from core.ui.demos.steps import how_it_ended
+from core.ui.export import download_csv, download_html, heading, html_page
+from core.ui.generation.colored import COLORS, bits_legend, plain_html, text_html
+from core.ui.generation.setup import RULES, SHARED, number_box, setup
+from core.ui.generation.writing import Canvas, generate_all
+from core.ui.glossary import terms
+from core.ui.links import PageState, instead, take_up
+from core.ui.panel import table_menu
+from core.ui.param import Choice
+from core.ui.section import Section, View
+from core.ui.text_table import Row, TextTable, text_table
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+COLOR = Choice(name="colour", label="Color", options=COLORS, style="row", hide_label=True)
+
+
+def strategies(view: View) -> None:
+    """Draw the cards, their texts, and the measures of all of them.
+
+    Raises:
+        AtlasError: the text or a setting cannot be used.
+    """
+    state, chosen = view.state, setup(view)
+    cards, refused = read_all(state.words(RULES.name))
+    for sentence in refused:
+        instead(state, sentence)
+    color, removal = _color_row(state, cards)
+    places, shown, numbers = [], [], []
+    for first in range(0, len(cards), 2):
+        columns = st.columns(2)
+        for number in range(first, min(first + 2, len(cards))):
+            with columns[number - first].container(border=True, height="stretch"):
+                shown.append(_controls(state, cards, number))
+                places.append(st.empty())
+                numbers.append(st.empty())
+    state.set(rules=None if tuple(shown) == START else tuple(write(card) for card in shown))
+    _removal_menu(state, shown, removal)
+
+    def draw(number: int, steps: Sequence[GenerationStep], growing: bool) -> None:
+        places[number].html(text_html(chosen.prefix, steps, color, growing=growing))
+
+    def draw_text(number: int, text: str) -> None:
+        places[number].html(plain_html(chosen.prefix, text))
+
+    decodings = [decoding_of(card, chosen.common) for card in shown]
+    texts, stopped = generate_all(chosen, decodings, Canvas(draw, draw_text))
+    summaries = [summary(steps) for steps in texts]
+    for place, steps, measures in zip(numbers, texts, summaries, strict=True):
+        ended = "Stopped." if stopped and not (steps and steps[-1].finished) else _ended(steps, chosen.spec.name)
+        place.caption(terms(_numbers(measures, ended)))
+    view.try_and_notice("source" if chosen.task else "")
+    _measures(view, shown, summaries)
+    with st.container(horizontal=True):
+        parts = [
+            part
+            for card, steps in zip(shown, texts, strict=True)
+            for part in (heading(card.name), text_html(chosen.prefix, steps, color, room="0"))
+        ]
+        if color != "none":
+            parts.append(f"<p>Colors: {COLORS[color].lower()}, from the background at 0 bits to 12 bits and more.</p>")
+        download_html(html_page(view.words.label("file"), parts), "side-by-side", state.key("side.html"))
+        _steps_table(state, shown, texts)
+    with st.expander(view.words.label("how")):
+        view.say("How it works")
+        view.note("Sources")
+
+
+def _color_row(state: PageState, cards: Sequence[Card]) -> tuple[str, DeltaGenerator]:
+    """The choice of a color, and the place for the menu of what can be removed."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        color = COLOR.draw(state)
+        bits_legend(color)
+        st.button(
+            "Add",
+            icon=":material/add:",
+            key=state.key("add"),
+            disabled=len(cards) >= MOST,
+            on_click=_change(state, lambda words: [*words, _unused(words)]),
+            help=f"Add a strategy; up to {MOST} stand beside each other",
+        )
+        removal = st.container(width="content")
+    return color, removal
+
+
+def _removal_menu(state: PageState, cards: Sequence[Card], place: DeltaGenerator) -> None:
+    """A button for each card, drawn once the cards have said what they are."""
+    menu = place.popover(
+        "Remove", icon=":material/remove:", disabled=len(cards) < 2, help="Remove a strategy; the last one stays"
+    )
+    for number, card in enumerate(cards):
+        menu.button(
+            f"{number + 1} · {card.name}",
+            key=state.key(f"card.{number}.remove"),
+            width="stretch",
+            on_click=_remove(state, number, len(cards)),
+        )
+
+
+def _unused(words: Sequence[str]) -> str:
+    """A strategy that is not there yet."""
+    used = {word.partition("-")[0] for word in words}
+    return write(fresh(next((kind for kind in NAMES if kind not in used), "sample")))
+
+
+def _remove(state: PageState, number: int, count: int) -> Callable[[], None]:
+    """A callback that removes one of ``count`` cards; the section of one step stays at the text that it showed."""
+    change = _change(state, lambda words: [*words[:number], *words[number + 1 :]])
+
+    def remove() -> None:
+        along = state.number("along", 1)
+        state.set(along=along - 1 if along > number + 1 else min(along, count - 1))
+        change()
+
+    return remove
+
+
+def _change(state: PageState, change: Callable[[list[str]], list[str]]) -> Callable[[], None]:
+    """A callback that makes other cards of the present ones; all widgets start afresh from them."""
+
+    def apply() -> None:
+        words = [write(card) for card in read_all(state.words(RULES.name))[0]]
+        take_up(state.page, {**state.values, RULES.name: tuple(change(words))}, state.memory)
+
+    return apply
+
+
+def _controls(state: PageState, cards: Sequence[Card], number: int) -> Card:
+    """The menu and the numbers of one card; another strategy begins with its own numbers."""
+    card = cards[number]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        kind: Any = st.selectbox(
+            f"Strategy {number + 1}",
+            list(NAMES),
+            index=list(NAMES).index(card.kind),
+            format_func=NAMES.__getitem__,
+            key=state.key(f"card.{number}.kind"),
+            width=154,
+        )
+        if kind != card.kind:
+            card = fresh(kind)
+        value, temperature = card.value, card.temperature
+        if kind in NUMBERS:
+            value = number_box(NUMBERS[kind], value, state.key(f"card.{number}.{kind}"))
+        if kind in CUTS:
+            temperature = number_box(TEMPERATURE, temperature, state.key(f"card.{number}.{kind}.temperature"))
+    return Card(kind, value, temperature)
+
+
+def _ended(steps: Sequence[GenerationStep], name: str) -> str:
+    if not steps:
+        return ""
+    if steps[-1].reason == "stop":
+        return "It generated a stop string."
+    return "" if steps[-1].reason == "length" else how_it_ended(steps[-1], name)
+
+
+def _numbers(measures: Summary, ended: str) -> str:
+    """A card's numbers in one line."""
+    if measures.mean_log is None:
+        return ended or "Nothing was generated."
+    return (
+        f"{measures.tokens} tokens, mean log-probability {minus(measures.mean_log)} (perplexity "
+        f"{measures.perplexity:.3g}), repeated 2-grams {measures.repeated[1]:.0%}, 3-grams {measures.repeated[2]:.0%}. "
+        + ended
+    )
+
+
+def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -> None:
+    n_grams = ("Repeated 1-grams", "2-grams", "3-grams", "4-grams")
+    headings = ("Strategy", "Tokens", "Mean log p", "Perplexity", "Mean entropy", "Candidates", *n_grams)
+    rows: list[Row] = [
+        (
+            card.name,
+            str(measures.tokens),
+            "–" if measures.mean_log is None else minus(measures.mean_log),
+            "–" if measures.perplexity is None else f"{measures.perplexity:.3g}",
+            "–" if measures.entropy is None else f"{measures.entropy:.1f} bits",
+            "–" if measures.kept is None or card.kind == "beam" else f"{measures.kept:,.0f}",
+            *(f"{share:.0%}" for share in measures.repeated),
+        )
+        for card, measures in zip(cards, summaries, strict=True)
+    ]
+    widths = (19, 8, 8, 10, 10, 11, 10, 8, 8, 8)
+    text_table(TextTable(headings, rows, "Measures of the texts", widths, tuple(range(1, 10))))
+    records = [
+        {
+            "strategy": write(card),
+            "tokens": measures.tokens,
+            "mean log p": measures.mean_log,
+            "perplexity": measures.perplexity,
+            "mean entropy in bits": measures.entropy,
+            "candidates left": measures.kept,
+        }
+        | {f"repeated {n}-grams": share for n, share in enumerate(measures.repeated, 1)}
+        for card, measures in zip(cards, summaries, strict=True)
+    ]
+    download_csv(Table.from_records(records), "side-by-side", view.state.key("measures.csv"))
+    view.note("Measures")
+
+
+def _steps_table(state: PageState, cards: Sequence[Card], texts: Sequence[Sequence[GenerationStep]]) -> None:
+    """Every step of every text."""
+    records = [
+        {
+            "strategy": card.name,
+            "step": step.index + 1,
+            "token": visible(step.token.text),
+            "id": step.token.id,
+            "probability": step.token.probability,
+            "probability after the strategy": step.token.kept,
+            "surprisal in bits": step.spread.surprise if step.spread else None,
+            "entropy in bits": step.spread.entropy if step.spread else None,
+            "entropy after the strategy": step.spread.kept_entropy if step.spread else None,
+            "candidates left": step.spread.kept if step.spread else None,
+        }
+        for card, steps in zip(cards, texts, strict=True)
+        for step in steps
+    ]
+    if records:
+        table = Table.from_records(records)
+        table_menu(table, "Every step of every text", state.key("steps.table"))
+        download_csv(table, "generation-steps", state.key("steps"), of="every step")
+
+
+def minus(value: float) -> str:
+    """Two decimals, with a minus sign that is as wide as a plus."""
+    return f"{value:.2f}".replace("-", "−")
+
+
+STRATEGIES = Section("side", strategies, (*SHARED, COLOR))
