@@ -134,6 +134,6 @@ def test_what_a_function_draws_it_names(where: str) -> None:
 
 
 def test_the_functions_are_found() -> None:
-    assert len(DRAWN) > 15
+    assert len(DRAWN) + len(FORMULAS) > 40
     assert ("generation", "cache", "Formula") in FORMULAS
     assert ("vectors", "word", "t-SNE: how") in FORMULAS
