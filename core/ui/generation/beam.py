@@ -54,9 +54,9 @@ def beam_search(view: View) -> None:
         ).draw(state)
     with right:
         _results(view, tree, _tree(chosen, replace(decoding, beams=1)))
-        view.try_and_notice()
-        view.say("Formula")
-        view.note("Sources")
+    view.try_and_notice()
+    view.say("Formula")
+    view.note("Sources")
 
 
 def _tree(chosen: Setup, decoding: Decoding) -> Tree:
@@ -76,7 +76,7 @@ def _results(view: View, tree: Tree, greedy: Tree) -> None:
     """The texts that the search ranks, beside the greedy one."""
     rows = [(text.strip() or "∅", minus(score), minus(rank)) for text, score, rank in tree.results]
     st.markdown("**Hypotheses, best first**")
-    text_table(TextTable(("Text", "Sum", "Rank"), rows, "Hypotheses, best first", (52, 24, 24), (1, 2)))
+    text_table(TextTable(("Text", "Sum", "Rank"), rows, "Hypotheses, best first", (42, 29, 29), (1, 2)))
     if tree.ids == greedy.ids:
         view.say("Greedy")
         return
