@@ -21,6 +21,7 @@ from core.ui.export import download_csv
 from core.ui.generation.colored import plain_html, text_html
 from core.ui.generation.setup import RULES, SHARED, Setup, number_box, setup
 from core.ui.generation.writing import Canvas, generate_all
+from core.ui.glossary import terms
 from core.ui.links import PageState, instead, within
 from core.ui.page import accent, dark
 from core.ui.panel import Panel
@@ -254,7 +255,7 @@ def _every_rule(state: PageState, results: Sequence[Around], at: int) -> None:
         )
         for around in results
     ]
-    st.markdown(f"**Every logits processor by itself at step {at + 1}**")
+    st.markdown(terms(f"**Every logits processor by itself at step {at + 1}**"))
     headings = ("Logits processor", "Candidates left", "Their probability before", "Entropy")
     text_table(TextTable(headings, rows, "Every logits processor by itself at this step", (34, 22, 22, 22), (1, 2, 3)))
     records = [
