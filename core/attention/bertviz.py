@@ -38,11 +38,12 @@ from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind
 from core.attention.views import packed
 from core.attention.views.packed import Bits
-from core.attention.views.page import Theme, colours, data_url, kept, own, page
+from core.attention.views.page import colours, data_url, kept, own, page
 from core.errors import NoAttentionMatrix, OutOfRange
 from core.settings import ASSETS
+from core.theme import Name
 
-__all__ = ["MAX_LINES", "Carried", "Theme", "View", "carries", "data_url", "height", "render", "shown_tokens"]
+__all__ = ["MAX_LINES", "Carried", "Name", "View", "carries", "data_url", "height", "render", "shown_tokens"]
 
 _LIBRARIES = ("d3-5.7.0/d3.min.js", "jquery-3.7.1/jquery.min.js", "requirejs-2.3.6/require.js")
 """require.js comes last, so that the others offer themselves to the page and not to it (d3's module has no name)."""
@@ -68,7 +69,7 @@ def render(
     layer: int | None = None,
     heads: Sequence[int] | None = None,
     kind: MapKind | None = None,
-    theme: Theme = "light",
+    theme: Name = "light",
     title: str = "Attention",
     controls: bool = True,
     start: int = 0,

@@ -1,85 +1,53 @@
-"""Attention as plotly figures: one head as a heat map, all heads as thumbnails, head scores as a grid.
-
-Colours run from the page's background (zero) through cividis; in a light page cividis is reversed, so that a weight of
-zero never shines.
-"""
+"""Attention as figures: a head, all heads as thumbnails, scores of heads as a grid, the parts of scores, alignments."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
-from plotly.colors import sequential
 
 from core.attention.trace import AttentionMap
-from core.figures.cells import write
+from core.figures.heatmap import Labels, heat_map, names, numbers, tokens
 from core.figures.labels import label
-from core.figures.lay_out import lay_out
+from core.figures.plot import BARE, box, scatter, title
+from core.language.types import Token
+from core.theme import MONO, Theme
 
-Theme = Literal["light", "dark"]
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
-_BACKGROUND = {"light": "#ffffff", "dark": "#12161b"}
-_UNSEEN = {"light": "#d3dae1", "dark": "#39424d"}
-_TEXT = {"light": "#1a1f24", "dark": "#e8ecf0"}
-_EVERY_LABEL = 20  # up to here every token is named; beyond, as many as the screen has room for
+Weights = NDArray[np.float32]
+LEAST = 0.1
+"""The least weight of a line between two rows of tokens."""
 _NUMBERED_HEADS = 16  # of a grid; with more there is no room for a number in each cell
 _MOST_CELLS = 28  # of a thumbnail's side
-_MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+_MOST_LABELS = 60
+_CLICKS = {"selected": {"marker": {"opacity": 0.0}}, "unselected": {"marker": {"opacity": 0.0}}, "showlegend": False}
+"""Of invisible points that take clicks and carry hover texts."""
 
 
-def scale(theme: Theme) -> list[tuple[float, str]]:
-    """A colour scale for amounts: zero is the background."""
-    colours = list(sequential.Cividis) if theme == "dark" else list(reversed(sequential.Cividis))
-    start = 0.06 if theme == "dark" else 0.18  # cividis opens with a bright yellow: small weights are to look small
-    stops = [start + (1 - start) * i / (len(colours) - 1) for i in range(len(colours))]
-    return [(0.0, _BACKGROUND[theme]), *zip(stops, colours, strict=True)]
-
-
-def heat_map(found: AttentionMap, layer: int, head: int, theme: Theme = "light") -> go.Figure:
-    """One head: queries down, keys across; a grey ground where nothing was computed. Layer and head count from 0."""
+def attention_map(found: AttentionMap, layer: int, head: int, *, theme: Theme) -> go.Figure:
+    """One head: queries down, keys across; a gray ground where nothing was computed. Layer and head count from 0."""
     weights, computed = found.weights[layer, head], found.computed(layer, head)  # (Q, K)
-    queries, keys = _names(found.query_tokens), _names(found.key_tokens)
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.where(computed, np.round(weights, 4), np.float32(np.nan)),
-            x=keys,
-            y=queries,
-            zmin=0.0,
-            zmax=max(0.2, float(weights.max())),
-            colorscale=scale(theme),
-            colorbar=_colorbar("weight", theme),
-            xgap=1 if weights.shape[1] <= 40 else 0,
-            ygap=1 if weights.shape[0] <= 40 else 0,
-            hovertemplate="<b>%{y}</b> looks at <b>%{x}</b><br>weight %{z:.3f}<extra></extra>",
-            hoverongaps=False,
-        )
-    )
-    rows = weights.shape[0]
-    lay_out(
-        figure,
-        xaxis={
-            "side": "top",
-            "title": _title("key: looked at", theme),
-            "tickangle": -60 if len(keys) <= _EVERY_LABEL else -90,
-            **_ticks(found.key_tokens, keys, theme),
-        },
-        yaxis={
-            "autorange": "reversed",
-            "title": _title(_query_title(found), theme),
-            **_ticks(found.query_tokens, queries, theme),
-        },
-        plot_bgcolor=None if computed.all() else _UNSEEN[theme],
+    rows, columns = weights.shape
+    down = "query: being produced" if found.kind == "cross" else "query: looks"
+    return heat_map(
+        np.where(computed, np.round(weights, 4), np.float32(np.nan)),
+        tokens(found.query_tokens, **title(down)),
+        tokens(found.key_tokens, tickangle=-60 if columns <= 20 else -90, **title("key: looked at")),
+        theme,
+        ends=(0.0, max(0.2, float(weights.max()))),
+        colorbar="weight",
+        hovertemplate="<b>%{y}</b> looks at <b>%{x}</b><br>weight %{z:.3f}<extra></extra>",
+        mono=True,
         height=int(min(860, max(340, 150 + rows * (24 if rows <= 24 else 16)))),
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        hoverlabel={"font": {"family": _MONO}},
+        layout={} if computed.all() else {"plot_bgcolor": theme.unseen},
     )
-    return figure
 
 
-def overview(found: AttentionMap, layer: int, head: int, theme: Theme = "light", accent: str = "#767676") -> go.Figure:
+def overview(found: AttentionMap, layer: int, head: int, accent: str, *, theme: Theme) -> go.Figure:
     """Every head as a thumbnail, layers down and heads across; the chosen one is framed in ``accent``.
 
     Each thumbnail runs from zero to its own largest weight; long texts are drawn with several tokens a cell (the
@@ -93,149 +61,197 @@ def overview(found: AttentionMap, layer: int, head: int, theme: Theme = "light",
     for row in range(layers):
         for column in range(heads):
             sheet[row * high : row * high + rows, column * wide : column * wide + columns] = pictures[row, column]
-    figure = go.Figure(
-        go.Heatmap(z=sheet, zmin=0, zmax=255, colorscale=scale(theme), showscale=False, hoverinfo="skip")
-    )
-    middles_x = np.array([column * wide + (columns - 1) / 2 for _ in range(layers) for column in range(heads)])
-    middles_y = np.array([row * high + (rows - 1) / 2 for row in range(layers) for _ in range(heads)])
-    figure.add_scatter(
-        x=middles_x.astype(np.float32),
-        y=middles_y.astype(np.float32),
-        mode="markers",
+    middle_x = [column * wide + (columns - 1) / 2 for column in range(heads)]
+    middle_y = [row * high + (rows - 1) / 2 for row in range(layers)]
+    points = scatter(
+        np.tile(np.array(middle_x, np.float32), layers),
+        np.repeat(np.array(middle_y, np.float32), heads),
+        "markers",
         marker={"size": 34, "symbol": "square", "color": accent, "opacity": 0.0},
-        selected={"marker": {"opacity": 0.0}},
-        unselected={"marker": {"opacity": 0.0}},
         text=[f"layer {row + 1}, head {column + 1}" for row in range(layers) for column in range(heads)],
         hovertemplate="%{text}<br>click to open<extra></extra>",
-        showlegend=False,
+        **_CLICKS,
     )
     # The frames of all are one shape: plotly checks and draws each shape by itself.
     corners = [(column * wide - 0.5, row * high - 0.5) for row in range(layers) for column in range(heads)]
     frames = "".join(f"M{x},{y}H{x + columns}V{y + rows}H{x}Z" for x, y in corners)
     x, y = corners[layer * heads + head]
-    lay_out(
-        figure,
-        shapes=[
-            {"type": "path", "path": frames, "line": {"color": "rgba(128,128,128,0.45)", "width": 1}},
-            {
-                "type": "rect",
-                "x0": x,
-                "x1": x + columns,
-                "y0": y,
-                "y1": y + rows,
-                "line": {"color": accent, "width": 3},
-            },
-        ],
-    )
-    lay_out(
-        figure,
-        xaxis={
-            "title": "head",
-            "side": "top",
-            "tickvals": [c * wide + (columns - 1) / 2 for c in range(heads)],
-            "ticktext": [str(c + 1) for c in range(heads)],
-            "showgrid": False,
-            "zeroline": False,
-            "fixedrange": True,
-            "range": [-1.0, heads * wide - 1.0],
-        },
-        yaxis={
-            "title": "layer",
-            "tickvals": [r * high + (rows - 1) / 2 for r in range(layers)],
-            "ticktext": [str(r + 1) for r in range(layers)],
-            "showgrid": False,
-            "zeroline": False,
-            "fixedrange": True,
-            "range": [layers * high - 1.0, -1.0],
-        },
+
+    def axis(middles: Sequence[float], name: str, ends: tuple[float, float]) -> Labels:
+        named = {"tickvals": list(middles), "ticktext": [str(i + 1) for i in range(len(middles))]}
+        return Labels([], {**named, **title(name), **BARE, "range": ends, "autorange": None})
+
+    return heat_map(
+        sheet,
+        axis(middle_y, "layer", (layers * high - 1.0, -1.0)),
+        axis(middle_x, "head", (-1.0, heads * wide - 1.0)),
+        theme,
+        ends=(0, 255),
+        x=None,
+        y=None,
+        hoverinfo="skip",
+        more=[points],
         height=70 + layers * max(46, min(92, 900 // heads)),
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        dragmode=False,
-        clickmode="event+select",
+        layout={
+            "shapes": [
+                {"type": "path", "path": frames, "line": {"color": "rgba(128,128,128,0.45)", "width": 1}},
+                box(x, x + columns, y, y + rows, color=accent, width=3),
+            ],
+            "clickmode": "event+select",
+        },
     )
-    return figure
 
 
-def score_grid(grid: NDArray[np.float32], meaning: str, theme: Theme = "light") -> go.Figure:
-    """One score of every head in percent, layers down and heads across. ``grid`` has shape (L, H), from 0 to 1."""
+def score_grid(grid: NDArray[np.floating], meaning: str, *, theme: Theme) -> go.Figure:
+    """(L, H) scores from 0 to 1, layers down and heads across; NaN where a head has none."""
     layers, heads = grid.shape
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.round(grid, 3),
-            x=[str(head + 1) for head in range(heads)],
-            y=[str(layer + 1) for layer in range(layers)],
-            zmin=0.0,
-            zmax=1.0,
-            colorscale=scale(theme),
-            xgap=2,
-            ygap=2,
-            colorbar=_colorbar("%", theme) | {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": [0, 25, 50, 75, 100]},
-            hovertemplate="layer %{y}, head %{x}<br>" + label(meaning) + ": %{z:.1%}<extra></extra>",
-        )
-    )
-    lay_out(
-        figure,
-        xaxis={"title": "head", "side": "top", "type": "category", "fixedrange": True},
-        yaxis={"title": "layer", "autorange": "reversed", "type": "category", "fixedrange": True},
+    texts = [["" if np.isnan(value) else f"{100 * value:.0f}" for value in row] for row in grid]
+    return heat_map(
+        np.round(grid, 4),
+        numbers(layers, **title("layer")),
+        numbers(heads, **title("head")),
+        theme,
+        ends=(0.0, 1.0),
+        xgap=2,
+        ygap=2,
+        colorbar={"title": {"text": "%"}, "tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": [0, 25, 50, 75, 100]},
+        hovertemplate="layer %{y}, head %{x}<br>" + label(meaning) + ": %{z:.1%}<extra></extra>",
+        texts=texts if heads <= _NUMBERED_HEADS else None,
         height=110 + 34 * layers,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
     )
-    if heads <= _NUMBERED_HEADS:
-        write(figure, [["" if np.isnan(value) else f"{100 * value:.0f}" for value in row] for row in grid])
-    return figure
 
 
-def _colorbar(title: str, theme: Theme) -> dict[str, object]:
-    """Below the picture, where a narrow screen has room for it."""
-    return {
-        "orientation": "h",
-        "thickness": 10,
-        "len": 0.6,
-        "x": 0.0,
-        "xanchor": "left",
-        "y": 0.0,
-        "yanchor": "top",
-        "ypad": 14,
-        "title": {"text": title, "side": "right", "font": {"color": _TEXT[theme]}},
-        "tickformat": ".2~f",
-        "nticks": 4,
-        "tickangle": 0,
-        "tickfont": {"color": _TEXT[theme]},
-        "outlinewidth": 0,
-    }
+def effect_grid(bits: Weights, off: Collection[tuple[int, int]], accent: str, *, theme: Theme) -> go.Figure:
+    """What an answer loses without each head: layers down, heads across; a cross on every head that is off.
+
+    ``bits`` (L, H), ``off`` from 0. The invisible point of (layer, head) has the index layer * H + head.
+    """
+    layers, heads = bits.shape
+    down, across = numbers(layers, **title("layer")), numbers(heads, **title("head"))
+    places = [(layer, head) for layer in range(layers) for head in range(heads)]
+    over = [
+        scatter(
+            [across.at[head] for _, head in places],
+            [down.at[layer] for layer, _ in places],
+            "markers",
+            marker={"size": 26, "symbol": "square", "opacity": 0.0},
+            text=[
+                f"layer {layer + 1}, head {head + 1}: {float(bits[layer, head]):.3f} bits"
+                + (", off" if (layer, head) in off else "")
+                for layer, head in places
+            ],
+            hovertemplate="%{text}<br>click to switch it<extra></extra>",
+            **_CLICKS,
+        )
+    ]
+    if off:
+        always = {"marker": {"opacity": 1.0}}
+        over.append(
+            scatter(
+                [across.at[head] for _, head in off],
+                [down.at[layer] for layer, _ in off],
+                "markers",
+                hoverinfo="skip",
+                marker={"symbol": "x-thin", "size": 15, "line": {"width": 4, "color": accent}},
+                showlegend=False,
+                selected=always,
+                unselected=always,
+            )
+        )
+    return heat_map(
+        np.round(bits, 4),
+        down,
+        across,
+        theme,
+        ends=(0.0, max(0.05, float(bits.max(initial=0.0)))),
+        xgap=2,
+        ygap=2,
+        hoverinfo="skip",
+        colorbar="bits",
+        more=over,
+        height=120 + 34 * layers,
+        layout={"clickmode": "event+select"},
+    )
 
 
-def _title(text: str, theme: Theme) -> dict[str, object]:
-    return {"text": text, "standoff": 10, "font": {"color": _TEXT[theme]}}
+def score_map(scores: Weights, texts: Sequence[str], query: int, limit: float, *, theme: Theme) -> go.Figure:
+    """One part of one head's scores, (n, n): queries down, keys across, the row of ``query`` framed.
 
-
-def _query_title(found: AttentionMap) -> str:
-    return "query: being produced" if found.kind == "cross" else "query: looks"
-
-
-def _names(tokens: Sequence[str]) -> list[str]:
-    """One unlike name for each position, safe for plotly: ``3 · cat``."""
-    return [f"{index + 1} · {label(token)}" for index, token in enumerate(tokens)]
-
-
-def _ticks(tokens: Sequence[str], names: Sequence[str], theme: Theme) -> dict[str, object]:
-    return {
-        "type": "category",
-        "tickmode": "array" if len(tokens) <= _EVERY_LABEL else "auto",
-        "tickvals": list(names) if len(tokens) <= _EVERY_LABEL else None,
-        "labelalias": {name: label(_short(token)) for name, token in zip(names, tokens, strict=True)},
-        "tickfont": {"family": _MONO, "size": 12 if len(tokens) <= 40 else 10, "color": _TEXT[theme]},
-        "automargin": True,
+    The scale runs from ``-limit`` to ``limit``, so that several maps can share it.
+    """
+    n = len(texts)
+    at = [f"{i + 1} {label(token)}" for i, token in enumerate(texts)]
+    axis = {
+        "ticktext": [label(token) for token in texts],
+        "tickvals": at,
+        "tickfont": {"size": 10 if n > 16 else 12},
         "showgrid": False,
-        "fixedrange": True,
     }
+    return heat_map(
+        np.round(scores, 4),
+        Labels(at, axis),
+        Labels(at, axis | {"tickangle": -90}),
+        theme,
+        scale="differences",
+        ends=(-limit, limit),
+        xgap=1,
+        ygap=1,
+        hovertemplate="<b>%{y}</b> for <b>%{x}</b><br>%{z:.3f}<extra></extra>",
+        height=min(620, 110 + 20 * n),
+        layout={"shapes": [box(-0.5, n - 0.5, query - 0.5, query + 0.5, color=theme.ink, width=2)]},
+    )
 
 
-def _short(token: str) -> str:
-    return token if len(token) <= 14 else token[:13] + "…"
+def choose(weights: Weights, layer: int | None, head: int | None) -> Weights:
+    """One map (T, S) out of (L, H, T, S): a layer and head counted from 0, or the mean where one is None."""
+    chosen = weights if layer is None else weights[layer : layer + 1]
+    chosen = chosen if head is None else chosen[:, head : head + 1]
+    return np.asarray(chosen.mean(axis=(0, 1), dtype=np.float64), dtype=np.float32)
 
 
-def _thumbnails(weights: NDArray[np.float32]) -> NDArray[np.uint8]:
+def alignment_map(source: Sequence[Token], target: Sequence[Token], weights: Weights, *, theme: Theme) -> go.Figure:
+    """What each written token (down) looked at among the tokens read (across); ``weights`` is (T, S)."""
+    read, written = ([token.text.strip() or token.piece for token in side] for side in (source, target))
+    shown = {"tickfont": {"family": MONO}, "fixedrange": False}
+    return heat_map(
+        np.round(weights, 4),
+        names(written, max(1, -(-len(written) // _MOST_LABELS)), **title("written", 6), **shown),
+        names(read, max(1, -(-len(read) // _MOST_LABELS)), tickangle=-60, **title("read", 6), **shown),
+        theme,
+        ends=(0.0, max(0.1, float(weights.max()))),
+        colorbar="weight",
+        customdata=np.array([[[label(w), label(r)] for r in read] for w in written], dtype=object),
+        hovertemplate="<b>%{customdata[0]}</b> looked at <b>%{customdata[1]}</b><br>weight %{z:.3f}<extra></extra>",
+        mono=True,
+        height=int(min(860, max(280, 140 + 26 * len(written)))),
+    )
+
+
+def alignment_lines(weights: Weights) -> list[tuple[int, int, float]]:
+    """The lines worth drawing between two rows of tokens, as (written, read, weight); ``weights`` is (T, S).
+
+    Those of at least :data:`LEAST`, and each written token's strongest, so that none stands alone.
+    """
+    if not weights.size:
+        return []
+    strong = weights >= LEAST
+    strong[np.arange(len(weights)), weights.argmax(axis=1)] = True
+    return [(int(t), int(s), round(float(weights[t, s]), 3)) for t, s in zip(*np.nonzero(strong), strict=True)]
+
+
+def alignment_table(source: Sequence[Token], target: Sequence[Token], weights: Weights) -> list[dict[str, object]]:
+    """One row for each written token: the three tokens that it looked at most, and how much."""
+    rows: list[dict[str, object]] = []
+    for index, (token, line) in enumerate(zip(target, weights, strict=True)):
+        row: dict[str, object] = {"Step": index + 1, "Written": token.text or token.piece}
+        for rank, s in enumerate(np.argsort(-line)[:3].tolist(), start=1):
+            row[f"Looked at ({rank})"] = source[s].text or source[s].piece
+            row[f"Weight ({rank})"] = round(float(line[s]), 3)
+        rows.append(row)
+    return rows
+
+
+def _thumbnails(weights: Weights) -> NDArray[np.uint8]:
     """(L, H, Q, K) -> (L, H, q, k) with q, k small: the largest weight of each cell, scaled to 0 ... 255 by head."""
     for axis in (2, 3):
         size = weights.shape[axis]

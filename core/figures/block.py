@@ -1,8 +1,7 @@
 """One tensor of a block as a picture: vectors as token x width with the norm of each, maps as query x key.
 
-Numbers with a sign run from blue over the background (zero) to orange, weights from the background through cividis;
-what was never computed is grey. A picture has at most `MOST_CELLS` cells, so that it stays light: of more numbers, each
-cell shows the one of its neighbourhood that is furthest from zero.
+A picture has at most `MOST_CELLS` cells, so that it stays light: of more numbers, each cell shows the one of its
+neighborhood that is furthest from zero.
 """
 
 from __future__ import annotations
@@ -10,26 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
-from plotly.subplots import make_subplots
 
 from core.attention.trace import Floats
-from core.attention.views.grid import scale as signed_scale
-from core.figures.attention import Theme, scale
-from core.figures.labels import label
-from core.figures.lay_out import lay_out
+from core.figures.heatmap import Kind, Labels, cells, heat_map, tokens
+from core.figures.plot import TURNED, Json, figure, title
+from core.theme import MONO, Theme
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 MOST_CELLS = 32_768
 MOST_ROWS = 176
 MOST_COLUMNS = 384
-_TEXT = {"light": "#1a1f24", "dark": "#e8ecf0"}
-_UNSEEN = {"light": "#d3dae1", "dark": "#39424d"}
-_SEEN = {"light": "#123570", "dark": "#e1cc55"}
-_MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
-_EVERY_LABEL = 28
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +64,7 @@ def fold(values: Floats, *, square: bool = False) -> Folded:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Where the colours of signed numbers end."""
+    """Where the colors of signed numbers end."""
 
     at: float
     beyond: int
@@ -122,90 +117,84 @@ def written(number: float, digits: int = 3) -> str:
     return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 
-def vectors(values: Floats, tokens: Sequence[str], accent: str, theme: Theme = "light") -> go.Figure:
+def vectors(values: Floats, texts: Sequence[str], accent: str, *, theme: Theme) -> go.Figure:
     """Token x width as a heat map around zero, and beside each row a bar as long as the vector."""
-    found, ends = fold(values), limit(values).at
-    rows = _rows(tokens, found.down)
+    found, end = fold(values), limit(values).at
+    down = tokens(texts, found.down)
     norms = np.linalg.norm(values, axis=-1).astype(np.float32)
-    bars = norms if found.down == 1 else np.maximum.reduceat(norms, range(0, len(norms), found.down))
+    lengths = norms if found.down == 1 else np.maximum.reduceat(norms, range(0, len(norms), found.down))
     places = [f"number {_span(i, found.across, values.shape[1])}" for i in range(found.values.shape[1])]
-    figure = make_subplots(cols=2, shared_yaxes=True, column_widths=[0.84, 0.16], horizontal_spacing=0.015)
-    figure.add_trace(
-        go.Heatmap(
-            z=_rounded(found.values),
-            x=places,
-            y=rows,
-            zmin=-ends,
-            zmax=ends,
-            colorscale=signed_scale(theme, True),
-            colorbar=_colorbar("value", (-ends, ends), theme),
-            ygap=1 if len(rows) <= 40 else 0,
-            hovertemplate="<b>%{y}</b>, %{x}<br>%{z:.4g}<extra></extra>",
-            hoverongaps=False,
-        ),
-        row=1,
-        col=1,
-    )
-    figure.add_trace(
-        go.Bar(
-            x=bars,
-            y=rows,
-            orientation="h",
-            marker={"color": accent, "line": {"width": 0}},
-            showlegend=False,
-            hovertemplate="<b>%{y}</b><br>norm %{x:.4g}<extra></extra>",
-        ),
-        row=1,
-        col=2,
-    )
     shown = sorted({len(places) * k // 4 for k in range(4)})
-    title = {"standoff": 4, "font": {"color": _TEXT[theme], "size": 12}}
-    longest = float(bars.max(initial=0.0)) or 1.0
-    figure.update_xaxes(side="top", showgrid=False, fixedrange=True, tickfont={"color": _TEXT[theme], "size": 12})
-    figure.update_xaxes(
-        type="category",
-        tickmode="array",
-        tickvals=[places[i] for i in shown],
-        tickangle=0,
-        ticktext=[str(i * found.across + 1) for i in shown],
-        col=1,
-        title={"text": f"{values.shape[1]:,} numbers", **title},
+    across = {
+        "type": "category",
+        "tickmode": "array",
+        "tickvals": [places[i] for i in shown],
+        "ticktext": [str(i * found.across + 1) for i in shown],
+    }
+    top = {"side": "top", "tickangle": 0, "tickfont": {"size": 12}}
+    longest = float(lengths.max(initial=0.0)) or 1.0
+    return figure(
+        theme,
+        [
+            cells(
+                _rounded(found.values),
+                down,
+                Labels(places, {}),
+                theme,
+                scale="differences",
+                ends=(-end, end),
+                xgap=0,
+                colorbar=_colorbar("value", (-end, end)),
+                hovertemplate="<b>%{y}</b>, %{x}<br>%{z:.4g}<extra></extra>",
+            ),
+            {
+                "type": "bar",
+                "x": lengths,
+                "y": down.at,
+                "xaxis": "x2",
+                "orientation": "h",
+                "marker": {"color": accent},
+                "showlegend": False,
+                "hovertemplate": "<b>%{y}</b><br>norm %{x:.4g}<extra></extra>",
+            },
+        ],
+        xaxis={**top, **across, **title(f"{values.shape[1]:,} numbers", 4), "domain": [0, 0.827]},
+        xaxis2={
+            **top,
+            **title("norm", 4),
+            "tickvals": [longest],
+            "ticktext": [written(longest)],
+            "range": [0, 1.15 * longest],
+            "domain": [0.842, 1],
+        },
+        yaxis=TURNED | down.axis,
+        height=_height(len(down.at), 19),
+        bargap=0.25,
+        hoverlabel={"font": {"family": MONO}},
     )
-    figure.update_xaxes(
-        title={"text": "norm", **title},
-        tickvals=[longest],
-        ticktext=[written(longest)],
-        range=[0, 1.15 * longest],
-        tickangle=0,
-        col=2,
-    )
-    figure.update_yaxes(autorange="reversed", fixedrange=True, **_ticks(rows, tokens, found.down, theme))
-    lay_out(figure, height=_height(len(rows), 19), bargap=0.25, **_frame(theme))
-    return figure
 
 
 def weights(
-    values: Floats, seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], theme: Theme = "light"
+    values: Floats, seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], *, theme: Theme
 ) -> go.Figure:
-    """Query x key: weights from zero up, grey where none was computed."""
+    """Query x key, amounts from zero; gray where nothing was computed."""
     found = fold(np.where(seen, values, np.float32(np.nan)), square=True)
     most = max(0.2, float(np.nanmax(found.values, initial=0.0)))
-    return _map(found, queries, keys, theme, scale(theme), (0.0, most), "weight")
+    return _map(found, queries, keys, theme, "amounts", (0.0, most), "weight")
 
 
-def scores(values: Floats, queries: Sequence[str], keys: Sequence[str], theme: Theme = "light") -> go.Figure:
-    """Query x key: numbers with a sign, grey where none was computed."""
-    found, ends = fold(values, square=True), limit(values).at
-    return _map(found, queries, keys, theme, signed_scale(theme, True), (-ends, ends), "score")
+def scores(values: Floats, queries: Sequence[str], keys: Sequence[str], *, theme: Theme) -> go.Figure:
+    """Query x key: numbers with a sign, gray where none was computed."""
+    found, end = fold(values, square=True), limit(values).at
+    return _map(found, queries, keys, theme, "differences", (-end, end), "score")
 
 
-def mask(seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], theme: Theme = "light") -> go.Figure:
-    """Query x key: one colour where a token may be seen, grey where not."""
-    found = fold(np.where(seen, np.float32(1.0), np.float32(np.nan)), square=True)
-    colour = _SEEN[theme]
-    figure = _map(found, queries, keys, theme, [(0.0, colour), (1.0, colour)], (0.0, 1.0), "")
-    figure.data[0].update(showscale=False, hovertemplate="<b>%{y}</b> may see <b>%{x}</b><extra></extra>")
-    return figure
+def mask(seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], *, theme: Theme) -> go.Figure:
+    """Query x key: one color where a token may be seen, gray where not."""
+    found = fold(np.where(seen, np.float32(0.0), np.float32(np.nan)), square=True)
+    color = theme.amounts[-2][1]
+    hover = {"colorbar": None, "hovertemplate": "<b>%{y}</b> may see <b>%{x}</b><extra></extra>"}
+    return _map(found, queries, keys, theme, (color,), (0.0, 1.0), "", **hover)
 
 
 def _map(
@@ -213,44 +202,30 @@ def _map(
     queries: Sequence[str],
     keys: Sequence[str],
     theme: Theme,
-    colours: list[tuple[float, str]],
+    scale: Kind | tuple[str],
     ends: tuple[float, float],
     what: str,
+    **looks: Any,
 ) -> go.Figure:
-    down, across = _rows(queries, found.down), _rows(keys, found.across)
-    figure = go.Figure(
-        go.Heatmap(
-            z=_rounded(found.values),
-            x=across,
-            y=down,
-            zmin=ends[0],
-            zmax=ends[1],
-            colorscale=colours,
-            colorbar=_colorbar(what, ends, theme),
-            xgap=1 if len(across) <= 40 else 0,
-            ygap=1 if len(down) <= 40 else 0,
-            hovertemplate=f"<b>%{{y}}</b> to <b>%{{x}}</b><br>{what} %{{z:.4g}}<extra></extra>",
-            hoverongaps=False,
-        )
+    down = tokens(queries, found.down, **title("query: looks", 6))
+    across = tokens(keys, found.across, **title("key: looked at", 6))
+    across.axis["tickangle"] = -60 if across.axis["tickmode"] == "array" else -90
+    trace: Json = {
+        "colorbar": _colorbar(what, ends),
+        "hovertemplate": f"<b>%{{y}}</b> to <b>%{{x}}</b><br>{what} %{{z:.4g}}<extra></extra>",
+    }
+    return heat_map(
+        _rounded(found.values),
+        down,
+        across,
+        theme,
+        scale=scale,
+        ends=ends,
+        mono=True,
+        height=90 + _height(len(down.at), 19),
+        layout={"plot_bgcolor": theme.unseen} if np.isnan(found.values).any() else {},
+        **trace | looks,
     )
-    if np.isnan(found.values).any():
-        lay_out(figure, plot_bgcolor=_UNSEEN[theme])
-    title = {"standoff": 6, "font": {"color": _TEXT[theme], "size": 12}}
-    figure.update_xaxes(
-        side="top",
-        title={"text": "key: looked at", **title},
-        tickangle=-60 if len(across) <= _EVERY_LABEL else -90,
-        fixedrange=True,
-        **_ticks(across, keys, found.across, theme),
-    )
-    figure.update_yaxes(
-        autorange="reversed",
-        title={"text": "query: looks", **title},
-        fixedrange=True,
-        **_ticks(down, queries, found.down, theme),
-    )
-    lay_out(figure, height=90 + _height(len(down), 19), **_frame(theme))
-    return figure
 
 
 def _rounded(values: Floats) -> Floats:
@@ -259,25 +234,6 @@ def _rounded(values: Floats) -> Floats:
         digits = np.float32(10.0) ** (3 - np.floor(np.log10(np.abs(values))))
         rounded = np.rint(values * digits) / digits
     return np.where(np.isfinite(rounded), rounded, values).astype(np.float32)
-
-
-def _rows(tokens: Sequence[str], each: int) -> list[str]:
-    """One unlike name for each row, safe for plotly: ``3 · cat``."""
-    return [f"{i + 1} · {label(tokens[i])}" for i in range(0, len(tokens), each)]
-
-
-def _ticks(names: Sequence[str], tokens: Sequence[str], each: int, theme: Theme) -> dict[str, object]:
-    few = len(names) <= _EVERY_LABEL
-    short = (token if len(token) <= 14 else token[:13] + "…" for token in tokens[::each])
-    return {
-        "type": "category",
-        "tickmode": "array" if few else "auto",
-        "tickvals": list(names) if few else None,
-        "labelalias": {name: label(token) for name, token in zip(names, short, strict=True)},
-        "tickfont": {"family": _MONO, "size": 12 if few else 10, "color": _TEXT[theme]},
-        "automargin": True,
-        "showgrid": False,
-    }
 
 
 def _span(cell: int, each: int, most: int) -> str:
@@ -289,30 +245,6 @@ def _height(rows: int, each: int) -> int:
     return 100 + min(460, max(90, rows * each))
 
 
-def _frame(theme: Theme) -> dict[str, object]:
-    return {
-        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
-        "hoverlabel": {"font": {"family": _MONO}},
-        "font": {"color": _TEXT[theme]},
-        "dragmode": False,
-    }
-
-
-def _colorbar(title: str, ends: tuple[float, float], theme: Theme) -> dict[str, object]:
-    ticks = [ends[0], (ends[0] + ends[1]) / 2, ends[1]]
-    return {
-        "tickvals": ticks,
-        "ticktext": [written(tick, 2) for tick in ticks],
-        "orientation": "h",
-        "thickness": 10,
-        "len": 0.6,
-        "x": 0.0,
-        "xanchor": "left",
-        "y": 0.0,
-        "yanchor": "top",
-        "ypad": 12,
-        "tickangle": 0,
-        "outlinewidth": 0,
-        "tickfont": {"color": _TEXT[theme]},
-        "title": {"text": title, "side": "right", "font": {"color": _TEXT[theme]}},
-    }
+def _colorbar(name: str, ends: tuple[float, float]) -> Json:
+    at = [ends[0], (ends[0] + ends[1]) / 2, ends[1]]
+    return {"tickvals": at, "ticktext": [written(value, 2) for value in at], "ypad": 12, "title": {"text": name}}

@@ -1,6 +1,6 @@
 """The learning curves of several models in one picture: a measure over the tokens seen, a line for each model.
 
-A line has its branch's colour in one of three shades, and a dash and a marker that no other line has; its name stands
+A line has its branch's color in one of three shades, and a dash and a marker that no other line has; its name stands
 at its end.
 Names that would overlap are moved apart, each with a thin line to its own end.
 """
@@ -14,7 +14,8 @@ from math import log10
 from typing import TYPE_CHECKING, Any
 
 from core.figures.labels import label
-from core.figures.lay_out import lay_out
+from core.figures.plot import Json, figure, title, upright
+from core.theme import Theme, mixed
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -58,67 +59,44 @@ def value_at(line: Line, tokens: int) -> float | None:
 def learning_curves(
     lines: Sequence[Line],
     measure: str,
-    accents: dict[str, str],
     *,
     log: bool = True,
-    dark: bool = False,
     mark: int | None = None,
+    theme: Theme,
 ) -> go.Figure:
     """``measure`` against the tokens seen.
 
-    :param accents: the colour of each branch; grey for a branch that has none.
     :param log: whether tokens are on a logarithmic scale.
     :param mark: so many tokens are marked by an upright line.
     """
-    import plotly.graph_objects as go
-
-    ink, ground = ("#E8ECF0", "#12161B") if dark else ("#1A1F24", "#FFFFFF")
     height = max(430, _GAP * len(lines) + _TOP + _BOTTOM)
     low, high = _range([value for line in lines for value in line.values])
     span, pixels = _tokens_range(lines, log), height - _TOP - _BOTTOM
     traces, before = [], dict.fromkeys((line.branch for line in lines), 0)
     for number, line in enumerate(lines):
         shade = _SHADES[before[line.branch] % len(_SHADES)]
-        traces.append(_trace(line, number, mixed(accents.get(line.branch, "#767676"), ink, shade)))
+        traces.append(_trace(line, number, mixed(theme.accent(line.branch), theme.ink, shade)))
         before[line.branch] += 1
-    figure = go.Figure(data=traces)
-    lay_out(
-        figure,
+    dotted: Json = {"color": theme.ink, "width": 1, "dash": "dot"}
+    return figure(
+        theme,
+        traces,
         height=height,
         margin={"l": 0, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
         showlegend=False,
-        dragmode=False,
-        plot_bgcolor="rgba(0,0,0,0)",
-        paper_bgcolor="rgba(0,0,0,0)",
-        font={"color": ink},
-        hovermode="closest",
-        hoverlabel={"bgcolor": ground, "font": {"color": ink}},
         xaxis={
-            "title": {"text": "tokens seen", "font": {"color": ink}},
-            "tickfont": {"color": ink},
+            **title("tokens seen"),
             "type": "log" if log else "linear",
             "range": span,
-            "fixedrange": True,
-            "gridcolor": "rgba(128,128,128,0.25)",
-            "zeroline": False,
+            "showgrid": True,
             "dtick": 1 if log else None,
             "tickformat": "~s" if log else None,
             "exponentformat": "SI",
         },
-        yaxis={
-            "title": {"text": label(measure), "font": {"color": ink}},
-            "tickfont": {"color": ink},
-            "range": [low, high],
-            "fixedrange": True,
-            "automargin": True,
-            "gridcolor": "rgba(128,128,128,0.25)",
-            "zeroline": False,
-        },
-        annotations=_names(lines, (low, high), span[1], pixels, (ink, ground), log),
+        yaxis={**title(label(measure)), "range": [low, high]},
+        annotations=_names(lines, (low, high), span[1], pixels, theme, log),
+        shapes=[] if mark is None else [upright(mark, **dotted) | {"opacity": 0.7, "layer": "below"}],
     )
-    if mark is not None:
-        figure.add_vline(x=mark, line={"color": ink, "width": 1, "dash": "dot"}, opacity=0.7, layer="below")
-    return figure
 
 
 def curves_alt(lines: Sequence[Line], measure: str) -> str:
@@ -172,23 +150,16 @@ def short_name(name: str) -> str:
     return f"{words if len(words) > _LONGEST // 2 else name[: _LONGEST - 1]}…"
 
 
-def mixed(colour: str, other: str, share: float) -> str:
-    """``colour`` (``#rrggbb``) with so large a share of ``other``."""
-    pairs = [(int(colour[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round((1 - share) * one + share * two):02X}" for one, two in pairs)
-
-
-def _trace(line: Line, number: int, colour: str) -> dict[str, Any]:
+def _trace(line: Line, number: int, color: str) -> dict[str, Any]:
     return {
         "type": "scatter",
         "x": list(line.tokens),
         "y": list(line.values),
         "name": label(line.name),
         "mode": "lines+markers",
-        "line": {"color": colour, "width": 2, "dash": _DASHES[number % len(_DASHES)]},
-        "marker": {"symbol": _MARKERS[number % len(_MARKERS)], "size": 8, "color": colour, "maxdisplayed": 9},
+        "line": {"color": color, "width": 2, "dash": _DASHES[number % len(_DASHES)]},
+        "marker": {"symbol": _MARKERS[number % len(_MARKERS)], "size": 8, "color": color, "maxdisplayed": 9},
         "hovertemplate": "%{x:.3s} tokens: %{y:.4g}<extra>" + label(line.name) + "</extra>",
-        "cliponaxis": False,
     }
 
 
@@ -206,7 +177,7 @@ def _tokens_range(lines: Sequence[Line], log: bool) -> list[float]:
 
 
 def _names(
-    lines: Sequence[Line], span: tuple[float, float], edge: float, pixels: float, inks: tuple[str, str], log: bool
+    lines: Sequence[Line], span: tuple[float, float], edge: float, pixels: float, theme: Theme, log: bool
 ) -> list[dict[str, Any]]:
     """Each line's name: at the picture's right edge where the line ends near it, else beside the line's end.
 
@@ -214,7 +185,6 @@ def _names(
     """
     last = max(line.tokens[-1] for line in lines)
     low, high = span
-    ink, ground = inks
     wanted = [pixels * (high - line.values[-1]) / (high - low) for line in lines]
     column = [_column(line.tokens[-1], last, log) for line in lines]
     places = dict.fromkeys(range(len(lines)), 0.0)
@@ -232,14 +202,14 @@ def _names(
             "xanchor": "left",
             "yanchor": "middle",
             "text": label(short_name(line.name)),
-            "font": {"size": 12, "color": ink},
+            "font": {"size": 12, "color": theme.ink},
             "showarrow": True,
             "arrowhead": 0,
             "arrowwidth": 0.8,
-            "arrowcolor": ink,
+            "arrowcolor": theme.ink,
             "standoff": 5,
             "borderpad": 1,
-            "bgcolor": ground,
+            "bgcolor": theme.ground,
             "opacity": 0.9,
         }
         for i, line in enumerate(lines)

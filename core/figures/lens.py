@@ -7,20 +7,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
-from core.figures.attention import Theme, scale
-from core.figures.cells import write
+from core.figures.heatmap import Labels, heat_map, numbers
 from core.figures.labels import label
-from core.figures.lay_out import lay_out
+from core.figures.plot import box, cut, figure, scatter, title
 from core.figures.predictions import percent
+from core.theme import Theme
 
 if TYPE_CHECKING:
-    from core.attention.inside.lens import LensTrajectory
+    import plotly.graph_objects as go
 
-_TEXT = {"light": "#1a1f24", "dark": "#e8ecf0"}
-_MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+    from core.attention.inside.lens import LensTrajectory
 
 
 def layer_names(count: int) -> list[str]:
@@ -28,7 +25,7 @@ def layer_names(count: int) -> list[str]:
     return ["embeddings", *(f"layer {i}" for i in range(1, count))]
 
 
-def answers(trajectory: LensTrajectory, accent: str, theme: Theme = "light") -> go.Figure:
+def answers(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figure:
     """Layers down, their best answers across, the most probable first; the final answer is framed wherever it is."""
     k = max(len(guess.tokens) for guess in trajectory.predictions)
     shown = np.full((len(trajectory.predictions), k), np.nan, dtype=np.float32)
@@ -37,113 +34,73 @@ def answers(trajectory: LensTrajectory, accent: str, theme: Theme = "light") -> 
     for row, guess in enumerate(trajectory.predictions):
         for column, (token, probability) in enumerate(zip(guess.tokens, guess.probabilities, strict=True)):
             shown[row, column] = probability
-            texts[row][column] = f"{label(_short(token))}<br>{label(percent(probability).replace('< ', '<'))}"
+            texts[row][column] = f"{label(cut(token, 8))}<br>{label(percent(probability).replace('< ', '<'))}"
             whole[row][column] = label(token)
-    rows = layer_names(len(trajectory.predictions))
-    figure = go.Figure(
-        go.Heatmap(
-            z=shown,
-            x=[str(i + 1) for i in range(k)],
-            y=rows,
-            zmin=0.0,
-            zmax=max(0.1, float(np.nanmax(shown))),
-            colorscale=scale(theme),
-            customdata=whole,
-            xgap=3,
-            ygap=3,
-            showscale=False,
-            hovertemplate="%{y}, answer %{x}: <b>%{customdata}</b><br>probability %{z:.3f}<extra></extra>",
-        )
-    )
     final = trajectory.predictions[-1].ids[0]
-    for row, guess in enumerate(trajectory.predictions):
-        if final in guess.ids:
-            column = guess.ids.index(final)
-            figure.add_shape(
-                type="rect",
-                x0=column - 0.47,
-                x1=column + 0.47,
-                y0=row - 0.45,
-                y1=row + 0.45,
-                line={"color": accent, "width": 3},
-            )
-    figure.update_xaxes(
-        side="top",
-        type="category",
-        fixedrange=True,
-        showgrid=False,
-        title={"text": "answers, the most probable first", "standoff": 6, "font": {"color": _TEXT[theme]}},
+    places = [(row, guess.ids.index(final)) for row, guess in enumerate(trajectory.predictions) if final in guess.ids]
+    frames = [box(x - 0.47, x + 0.47, y - 0.45, y + 0.45, color=accent, width=3) for y, x in places]
+    return heat_map(
+        shown,
+        Labels(layer_names(len(trajectory.predictions)), {"type": "category", "showgrid": False}),
+        numbers(k, **title("answers, the most probable first", 6)),
+        theme,
+        ends=(0.0, max(0.1, float(np.nanmax(shown)))),
+        customdata=whole,
+        xgap=3,
+        ygap=3,
+        hovertemplate="%{y}, answer %{x}: <b>%{customdata}</b><br>probability %{z:.3f}<extra></extra>",
+        texts=texts,
+        text_size=11,
+        mono=True,
+        height=80 + 42 * len(trajectory.predictions),
+        layout={"shapes": frames},
     )
-    figure.update_yaxes(
-        autorange="reversed",
-        type="category",
-        fixedrange=True,
-        showgrid=False,
-        automargin=True,
-        tickfont={"color": _TEXT[theme]},
-    )
-    lay_out(
-        figure,
-        height=80 + 42 * len(rows),
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        font={"color": _TEXT[theme]},
-        dragmode=False,
-        hoverlabel={"font": {"family": _MONO}},
-    )
-    write(figure, texts, size=11, family=_MONO)
-    return figure
 
 
-def path(trajectory: LensTrajectory, accent: str, theme: Theme = "light") -> go.Figure:
-    """The final answer's probability and, below it, its place among all answers, over the layers."""
-    figure = make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.12, row_heights=[0.55, 0.45])
+def path(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figure:
+    """The final answer's probability and, below it, its rank among all answers, over the layers."""
     layers = list(range(len(trajectory.probabilities)))
-    line = {"mode": "lines+markers", "line": {"color": accent, "width": 2}, "showlegend": False, "cliponaxis": False}
-    figure.add_scatter(
-        x=layers,
-        y=trajectory.probabilities,
-        marker={"size": 8, "color": accent},
-        hovertemplate="after layer %{x}<br>probability %{y:.4f}<extra></extra>",
-        row=1,
-        col=1,
-        **line,
-    )
-    figure.add_scatter(
-        x=layers,
-        y=trajectory.ranks,
-        marker={"size": 8, "color": accent, "symbol": "square"},
-        hovertemplate="after layer %{x}<br>place %{y:,} of " + f"{trajectory.answers:,}<extra></extra>",
-        row=2,
-        col=1,
-        **line,
-    )
-    ink = {"color": _TEXT[theme]}
-    ends = math.log10(max(trajectory.ranks) * 1.5)
+    line = {"line": {"color": accent, "width": 2}, "showlegend": False}
+    end = math.log10(max(trajectory.ranks) * 1.5)
     powers = [10**i for i in range(math.ceil(math.log10(max(trajectory.answers, 2))) + 1)]
-    places = powers if trajectory.answers > 9 else list(range(1, trajectory.answers + 1))
     top = max(0.1, *trajectory.probabilities)
-    figure.update_yaxes(
-        title={"text": "probability", "font": ink}, range=[-0.04 * top, 1.06 * top], nticks=4, row=1, col=1
+    return figure(
+        theme,
+        [
+            scatter(
+                layers,
+                trajectory.probabilities,
+                "lines+markers",
+                marker={"size": 8, "color": accent},
+                hovertemplate="after layer %{x}<br>probability %{y:.4f}<extra></extra>",
+                **line,
+            ),
+            scatter(
+                layers,
+                trajectory.ranks,
+                "lines+markers",
+                yaxis="y2",
+                marker={"size": 8, "color": accent, "symbol": "square"},
+                hovertemplate="after layer %{x}<br>place %{y:,} of " + f"{trajectory.answers:,}<extra></extra>",
+                **line,
+            ),
+        ],
+        xaxis={**title("after layer (0: embeddings)"), "dtick": 1 if len(layers) <= 13 else None, "anchor": "y2"},
+        yaxis={**title("probability"), "range": [-0.04 * top, 1.06 * top], "nticks": 4, "domain": [0.52, 1]},
+        yaxis2={
+            **title("place"),
+            "type": "log",
+            "range": [max(end, 0.7), -0.12],
+            "tickvals": powers if trajectory.answers > 9 else list(range(1, trajectory.answers + 1)),
+            "tickformat": ",",
+            "domain": [0, 0.4],
+        },
+        height=340,
+        margin={"r": 12},
     )
-    figure.update_yaxes(
-        title={"text": "place", "font": ink},
-        type="log",
-        range=[max(ends, 0.7), -0.12],
-        row=2,
-        col=1,
-        tickvals=places,
-        tickformat=",",
-    )
-    figure.update_xaxes(
-        title={"text": "after layer (0: embeddings)", "font": ink}, dtick=1 if len(layers) <= 13 else None, row=2, col=1
-    )
-    figure.update_xaxes(fixedrange=True, zeroline=False, showgrid=False)
-    figure.update_yaxes(fixedrange=True, zeroline=False, automargin=True)
-    lay_out(figure, height=340, margin={"l": 8, "r": 12, "t": 8, "b": 8}, font=ink, dragmode=False)
-    return figure
 
 
-def said(trajectory: LensTrajectory, names: Sequence[str]) -> str:
+def path_words(trajectory: LensTrajectory, names: Sequence[str]) -> str:
     """The path in a sentence: since when the final answer stands first."""
     since = len(trajectory.ranks)
     while since and trajectory.ranks[since - 1] == 1:
@@ -153,7 +110,3 @@ def said(trajectory: LensTrajectory, names: Sequence[str]) -> str:
     names = ["the embeddings" if name == "embeddings" else name for name in names]
     worst = max(range(len(trajectory.ranks)), key=trajectory.ranks.__getitem__)
     return f"It stands first from {names[since]} on; after {names[worst]} it was number {trajectory.ranks[worst]:,}."
-
-
-def _short(token: str) -> str:
-    return token if len(token) <= 8 else token[:7] + "…"

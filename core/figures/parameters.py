@@ -1,4 +1,4 @@
-"""Where the parameters of a network are: treemap and sunburst of one tree, bars that compare several.
+"""Where the parameters of a network are: treemap and sunburst of one tree, bars that compare two or several.
 
 Areas are parameters. A run of equal layers is one rectangle, ``12 x BertLayer``, as large as all twelve; what is inside
 it stands for all twelve as well. A shared tensor is drawn once, where it is counted. No torch, no streamlit here.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import plotly.graph_objects as go
-
+from core.anatomy.compare import Comparison
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import (
     ATTENTION,
@@ -24,27 +24,29 @@ from core.anatomy.roles import (
     by_role,
     role_of,
 )
-from core.figures.lay_out import lay_out
+from core.figures.heatmap import ink_on
+from core.figures.labels import label
 from core.figures.numbers import in_words, percent, short
+from core.figures.plot import TURNED, Json, Trace, figure, note, scatter, title, upright
+from core.theme import FILLS, Theme
 
-ROLE_COLOURS: dict[str, str] = {
-    EMBEDDINGS: "#3F5E9A",
-    ATTENTION: "#8C96A1",
-    FEED_FORWARD: "#C9B458",
-    STATE_SPACE: "#A8552B",
-    NORMS: "#F4E7A1",
-    HEAD: "#A05C7B",
-    OTHER: "#4F7F6E",
-}
-"""Blue to yellow as in cividis for the trunk, which reads by lightness alone; three further hues for what is seldom."""
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
-ROLE_INK = dict.fromkeys(ROLES, "#FFFFFF") | dict.fromkeys((ATTENTION, FEED_FORWARD, NORMS), "#14181D")
-"""Ink on those colours, at least 4.5 : 1."""
+ROLE_COLORS: dict[str, str] = dict(
+    zip((EMBEDDINGS, ATTENTION, FEED_FORWARD, STATE_SPACE, NORMS, HEAD, OTHER), FILLS, strict=True)
+)
+"""The backbone reads by lightness alone; further hues are for what is rare."""
 
-FRAMES = {False: ("#E9ECEF", "#1A1F24"), True: ("#2A313A", "#E8ECF0")}
-"""Fill and ink of modules that hold several roles, on a light and on a dark page."""
+ROLE_INK = {role: ink_on(color) for role, color in ROLE_COLORS.items()}
+"""Ink on those colors, at least 4.5 : 1."""
 
 HEIGHT = 560
+_EDGES = {"l": 4, "r": 4, "t": 4, "b": 4}
+_LINE = {"width": 0.5, "color": "rgba(128,128,128,0.6)"}
+_ROWS = TURNED | {"ticklabelstandoff": 6, "showgrid": False}
+_ROOM = 0.3
+"""Room for the number at a bar's end, in the longest bar's length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +59,16 @@ class _Tile:
     role: str | None
 
 
-def treemap(root: ModuleNode, *, dark: bool = False) -> go.Figure:
+def treemap(root: ModuleNode, *, theme: Theme) -> go.Figure:
     """Nested rectangles, areas in proportion to parameters (all copies together); a click opens one."""
-    shape = {"tiling": {"pad": 2}, "pathbar": {"thickness": 26}, "maxdepth": 6}
-    return _laid_out(go.Figure(go.Treemap(**_hierarchy(root, dark), **shape)))
+    shape: Json = {"type": "treemap", "tiling": {"pad": 2}, "pathbar": {"thickness": 26}, "maxdepth": 6}
+    return figure(theme, [_hierarchy(root, theme) | shape], height=HEIGHT, margin=_EDGES)
 
 
-def sunburst(root: ModuleNode, *, dark: bool = False) -> go.Figure:
+def sunburst(root: ModuleNode, *, theme: Theme) -> go.Figure:
     """Nested rings, angles in proportion to parameters (all copies together); a click opens a sector."""
-    shape = {"maxdepth": 5, "insidetextorientation": "auto", "leaf": {"opacity": 1}}
-    return _laid_out(go.Figure(go.Sunburst(**_hierarchy(root, dark), **shape)))
+    shape: Json = {"type": "sunburst", "maxdepth": 5, "insidetextorientation": "auto", "leaf": {"opacity": 1}}
+    return figure(theme, [_hierarchy(root, theme) | shape], height=HEIGHT, margin=_EDGES)
 
 
 def share_table(root: ModuleNode) -> list[dict[str, object]]:
@@ -83,62 +85,59 @@ def share_table(root: ModuleNode) -> list[dict[str, object]]:
     ]
 
 
-def sizes_bars(networks: Mapping[str, ModuleNode], *, relative: bool = False) -> go.Figure:
-    """One bar a network, stacked by role, in parameters or, if ``relative``, in per cent of the network's own total."""
+def sizes_bars(networks: Mapping[str, ModuleNode], *, relative: bool = False, theme: Theme) -> go.Figure:
+    """One bar a network, stacked by role, in parameters or, if ``relative``, in percent of the network's own total."""
     labels = list(networks)
-    shares = [by_role(root) for root in networks.values()]
-    figure = go.Figure()
+    roots = list(networks.values())
+    shares = [by_role(root) for root in roots]
+    traces: list[Trace] = []
     for role in ROLES:
         amounts = [share[role] for share in shares]
         if not any(amounts):
             continue
-        parts = [amount / root.total for amount, root in zip(amounts, networks.values(), strict=True)]
-        figure.add_bar(
-            name=role,
-            orientation="h",
-            y=labels,
-            x=[100 * part for part in parts] if relative else amounts,
-            marker={"color": ROLE_COLOURS[role], "line": {"width": 0.5, "color": "rgba(128, 128, 128, 0.6)"}},
-            insidetextfont={"color": ROLE_INK[role]},
-            text=[f"{part:.0%}" if part >= 0.06 else "" for part in parts] if relative else None,
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            customdata=[
-                [in_words(amount), percent(part), in_words(root.total)]
-                for amount, part, root in zip(amounts, parts, networks.values(), strict=True)
-            ],
-            hovertemplate="<b>%{y}</b>, " + role + "<br>%{customdata[0]} parameters, %{customdata[1]} of "
-            "%{customdata[2]}<extra></extra>",
+        parts = [amount / root.total for amount, root in zip(amounts, roots, strict=True)]
+        traces.append(
+            {
+                "type": "bar",
+                "name": role,
+                "orientation": "h",
+                "y": labels,
+                "x": [100 * part for part in parts] if relative else amounts,
+                "marker": {"color": ROLE_COLORS[role], "line": _LINE},
+                "insidetextfont": {"color": ROLE_INK[role]},
+                "text": [f"{part:.0%}" if part >= 0.06 else "" for part in parts] if relative else None,
+                "textposition": "inside",
+                "insidetextanchor": "middle",
+                "textangle": 0,
+                "customdata": [
+                    [in_words(amount), percent(part), in_words(root.total)]
+                    for amount, part, root in zip(amounts, parts, roots, strict=True)
+                ],
+                "hovertemplate": "<b>%{y}</b>, " + role + "<br>%{customdata[0]} parameters, %{customdata[1]} of "
+                "%{customdata[2]}<extra></extra>",
+            }
         )
-    if not relative:
-        figure.add_scatter(  # the totals, written at the end of each bar
-            y=labels,
-            x=[root.total for root in networks.values()],
-            mode="text",
-            text=[f" {short(root.total)}" for root in networks.values()],
-            textposition="middle right",
-            cliponaxis=False,
-            hoverinfo="skip",
-            showlegend=False,
-        )
-    longest = max((root.total for root in networks.values()), default=1)
-    lay_out(
-        figure,
+    totals = [root.total for root in roots]
+    if not relative:  # the totals, written at the end of each bar
+        texts = [f" {short(total)}" for total in totals]
+        looks = {"text": texts, "textposition": "middle right", "hoverinfo": "skip", "showlegend": False}
+        traces.append(scatter(totals, labels, "text", **looks))
+    return figure(
+        theme,
+        traces,
         xaxis={
-            "title": "share of the network's parameters, %" if relative else "parameters",
-            "range": [0, 100 if relative else 1.02 * longest],
+            **title("share of the network's parameters, %" if relative else "parameters"),
+            "range": [0, 100 if relative else 1.02 * max(totals, default=1)],
             "exponentformat": "B",
-            "fixedrange": True,
         },
-        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True, "ticklabelstandoff": 6},
+        yaxis=_ROWS,
         barmode="stack",
         bargap=0.35,
         height=130 + 38 * max(len(labels), 2),
-        margin={"l": 8, "r": 16 if relative else 56, "t": 8, "b": 8},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "traceorder": "normal"},
+        margin={"r": 16 if relative else 56},
+        showlegend=True,
+        legend={"y": 1.02},
     )
-    return figure
 
 
 def sizes_table(networks: Mapping[str, ModuleNode]) -> list[dict[str, object]]:
@@ -178,20 +177,19 @@ def _label(node: ModuleNode) -> str:
     return f"{node.name}: {node.repeat} × {node.cls}" if node.repeat > 1 else f"{node.name}: {node.cls}"
 
 
-def _hierarchy(root: ModuleNode, dark: bool) -> dict[str, object]:
+def _hierarchy(root: ModuleNode, theme: Theme) -> Trace:
     """The fields that plotly's treemap and sunburst have in common."""
     tiles = _tiles(root, joined=True)
     top = root.cls
-    fill, ink = FRAMES[dark]
-    colours = [ROLE_COLOURS[tile.role] if tile.role else fill for tile in tiles]
+    colors = [ROLE_COLORS[tile.role] if tile.role else theme.raised for tile in tiles]
     return {
         "ids": [tile.path or top for tile in tiles],
         "parents": ["" if not tile.path else tile.parent or top for tile in tiles],
         "labels": [tile.label for tile in tiles],
         "values": [tile.parameters for tile in tiles],
         "branchvalues": "total",
-        "marker": {"colors": colours, "line": {"width": 1, "color": "rgba(128, 128, 128, 0.45)"}},
-        "textfont": {"color": [ROLE_INK[tile.role] if tile.role else ink for tile in tiles]},
+        "marker": {"colors": colors, "line": {"width": 1, "color": "rgba(128,128,128,0.45)"}},
+        "textfont": {"color": [ROLE_INK[tile.role] if tile.role else theme.ink for tile in tiles]},
         "customdata": [
             [tile.cls, in_words(tile.parameters), percent(tile.parameters / root.total), tile.role or "several roles"]
             for tile in tiles
@@ -203,13 +201,84 @@ def _hierarchy(root: ModuleNode, dark: bool) -> dict[str, object]:
     }
 
 
-def _laid_out(figure: go.Figure) -> go.Figure:
-    lay_out(figure, height=HEIGHT, margin={"l": 4, "r": 4, "t": 4, "b": 4})
-    return figure
-
-
 def legend_rows(root: ModuleNode) -> Sequence[tuple[str, str, int, float]]:
-    """What the colours mean in one tree: (role, colour, parameters, share), only roles that occur."""
+    """What the colors mean in one tree: (role, color, parameters, share), only roles that occur."""
     return [
-        (role, ROLE_COLOURS[role], amount, amount / root.total) for role, amount in by_role(root).items() if amount > 0
+        (role, ROLE_COLORS[role], amount, amount / root.total) for role, amount in by_role(root).items() if amount > 0
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One part on both sides of a comparison."""
+
+    name: str
+    role: str
+    left: int
+    right: int
+
+
+def pairs(comparison: Comparison, *, by_part: bool) -> tuple[Pair, ...]:
+    """A pair for each group of parts, or for each part; those without parameters on both sides are left out."""
+    found = []
+    for section in comparison.sections:
+        if not by_part:
+            found.append(Pair(section.name, section.group.role, *section.parameters))
+            continue
+        found += [
+            Pair(f"{section.name}: {row.name}", "norms" if row.norm else section.group.role, *row.parameters)
+            for row in section.rows
+        ]
+    return tuple(pair for pair in found if pair.left or pair.right)
+
+
+def butterfly(comparison: Comparison, *, by_part: bool = False, theme: Theme) -> go.Figure:
+    """Left bars for the left network, right bars for the right one, on one scale; the numbers at their ends."""
+    found = pairs(comparison, by_part=by_part)
+    names = [label(pair.name) for pair in found]
+    left, right = [pair.left for pair in found], [pair.right for pair in found]
+    room = _ROOM * max([*left, *right], default=1)
+    traces, heads = [], []
+    for side, amounts, sign in ((comparison.left, left, -1), (comparison.right, right, 1)):
+        name = label(side.name)
+        traces.append(
+            {
+                "type": "bar",
+                "name": name,
+                "orientation": "h",
+                "y": names,
+                "x": [sign * amount for amount in amounts],
+                "marker": {"color": [ROLE_COLORS[pair.role] for pair in found], "line": _LINE},
+                "text": [short(amount) if amount else "none" for amount in amounts],
+                "textposition": "outside",
+                "customdata": [[in_words(amount)] for amount in amounts],
+                "hovertemplate": "<b>%{y}</b><br>" + name + ": %{customdata[0]} parameters<extra></extra>",
+            }
+        )
+        place = {"xref": "paper", "yref": "paper", "yanchor": "bottom", "xanchor": "left" if sign < 0 else "right"}
+        heads.append(note(f"<b>← {name}</b>" if sign < 0 else f"<b>{name} →</b>", max(0, sign), 1, **place))
+    return figure(
+        theme,
+        traces,
+        annotations=heads,
+        shapes=[upright(0, width=1, color="rgba(128,128,128,0.9)")],
+        xaxis={"range": [-max(left, default=1) - room, max(right, default=1) + room], "visible": False},
+        yaxis=_ROWS,
+        barmode="overlay",
+        bargap=0.3,
+        height=70 + 34 * max(len(found), 3),
+        margin={"t": 34},
+        showlegend=False,
+    )
+
+
+def butterfly_table(comparison: Comparison, *, by_part: bool = False) -> list[dict[str, object]]:
+    """The bars as a table, with the totals."""
+    left, right = comparison.left, comparison.right
+    one, other = left.name, right.name if right.name != left.name else f"{right.name} again"
+    rows: list[dict[str, object]] = [
+        {"Part": pair.name, one: pair.left, other: pair.right, "Difference": pair.right - pair.left}
+        for pair in pairs(comparison, by_part=by_part)
+    ]
+    whole = {"Part": "All", one: left.parameters, other: right.parameters}
+    return [*rows, {**whole, "Difference": right.parameters - left.parameters}]

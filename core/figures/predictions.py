@@ -1,18 +1,20 @@
-"""Guesses as horizontal bars: the most probable token on top, its probability written at the bar's end."""
+"""Probabilities as horizontal bars, each written at its bar's end: predictions, two of them side by side, verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from core.figures.bars import Series, bars
 from core.figures.labels import label
-from core.figures.lay_out import lay_out
+from core.figures.plot import cut, upright
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_ROW = 30
-"""Height of one bar with the space around it, in pixels."""
+    from core.theme import Theme
+
+_HATCHES = ("", "/", ".", "x")
 
 
 def percent(probability: float) -> str:
@@ -28,83 +30,46 @@ def percent(probability: float) -> str:
 def guess_bars(
     labels: Sequence[str],
     probabilities: Sequence[float],
-    colour: str,
+    color: str,
     *,
     kept: Sequence[float] | None = None,
     chosen: int | None = None,
     scale: float | None = None,
-    dark: bool = False,
+    theme: Theme,
 ) -> go.Figure:
     """Horizontal bars for ``labels`` (most probable first) with ``probabilities`` from 0 to 1.
 
-    :param kept: the probabilities after temperature and cuts, drawn as a thin dark bar inside each bar.
+    :param kept: the probabilities after temperature and truncation, drawn as a thin gray bar inside each bar.
     :param chosen: the row that was taken; its label is bold and marked with an arrow.
     :param scale: the probability at the right edge; the largest one shown when None, so that bars of one picture are
         comparable with each other but not across pictures.
-    :param dark: for a dark page.
     """
-    import plotly.graph_objects as go
-
-    # Rows are numbered and labelled afterwards: two different tokens may read the same.
-    rows = list(range(len(labels)))
-    shown = [_label(text, i == chosen) for i, text in enumerate(labels)]
-    numbers = [percent(p) if kept is None else f"{percent(p)} → {percent(k)}" for p, k in _pairs(probabilities, kept)]
-    longer = [k > p for p, k in _pairs(probabilities, kept)]  # the number stands at the end of the longer bar
-    ink = "#E8ECF0" if dark else "#1A1F24"
-    outside = {"textposition": "outside", "textfont": {"color": ink, "size": 13}, "cliponaxis": False}
-    figure = go.Figure(
-        go.Bar(
-            x=list(probabilities),
-            y=rows,
-            orientation="h",
-            marker={"color": colour, "opacity": 0.85},
-            width=0.72,
-            text=["" if other else number for number, other in zip(numbers, longer, strict=True)],
-            **outside,
-            customdata=[label(t) for t in labels],
-            hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
-        )
-    )
+    names = [f"{_named(cut(text, 24), i == chosen)}  " for i, text in enumerate(labels)]
+    after = probabilities if kept is None else kept
+    numbers = [
+        percent(p) if kept is None else f"{percent(p)} → {percent(k)}"
+        for p, k in zip(probabilities, after, strict=True)
+    ]
+    longer = [k > p for p, k in zip(probabilities, after, strict=True)]  # the number stands at the longer bar's end
+    before = ["" if other else number for number, other in zip(numbers, longer, strict=True)]
+    series = [Series("before", probabilities, color, texts=before, width=0.72, opacity=0.85)]
     if kept is not None:
-        figure.add_bar(
-            x=list(kept),
-            y=rows,
-            orientation="h",
-            width=0.22,
-            marker={"color": "rgba(128,128,128,0.95)"},
-            text=[number if other else "" for number, other in zip(numbers, longer, strict=True)],
-            **outside,
-            hovertemplate="after temperature and cuts: %{x:.4f}<extra></extra>",
-        )
-    widest = max([*probabilities, *(kept or ()), 1e-9])
-    room = 1.32 if kept is None else 1.75  # the numbers stand to the right of the bars
-    lay_out(
-        figure,
-        height=_ROW * len(rows) + 16,
+        at_end = [number if other else "" for number, other in zip(numbers, longer, strict=True)]
+        hover = "after temperature and cuts: %{x:.4f}"
+        series.append(Series("after", kept, theme.muted, texts=at_end, width=0.22, hover=hover))
+    widest = scale or max([*probabilities, *after, 1e-9])
+    return bars(
+        names,
+        series,
+        theme,
+        words=[label(text) for text in labels],
+        size=15,
+        end=widest * (1.32 if kept is None else 1.75),  # the numbers stand to the right of the bars
+        height=30 * len(labels) + 16,
         margin={"l": 0, "r": 14, "t": 4, "b": 4},
-        showlegend=False,
-        bargap=0.2,
         barmode="overlay",
-        plot_bgcolor="rgba(0,0,0,0)",
-        paper_bgcolor="rgba(0,0,0,0)",
-        dragmode=False,
-        xaxis={"visible": False, "range": [0, (scale or widest) * room], "fixedrange": True},
-        yaxis={
-            "autorange": "reversed",
-            "tickmode": "array",
-            "tickvals": rows,
-            "ticktext": shown,
-            "fixedrange": True,
-            "showgrid": False,
-            "zeroline": False,
-            "automargin": True,
-            "ticks": "",
-            "tickfont": {"size": 15, "color": ink},
-        },
-        font={"color": ink},
-        uniformtext={"minsize": 12, "mode": "show"},
+        showlegend=False,
     )
-    return figure
 
 
 def bars_alt(labels: Sequence[str], probabilities: Sequence[float], what: str) -> str:
@@ -113,10 +78,98 @@ def bars_alt(labels: Sequence[str], probabilities: Sequence[float], what: str) -
     return f"{what}: {said}."
 
 
-def _pairs(probabilities: Sequence[float], kept: Sequence[float] | None) -> list[tuple[float, float]]:
-    return list(zip(probabilities, probabilities if kept is None else kept, strict=True))
+def compared_bars(
+    series: Sequence[str],
+    words: Sequence[tuple[str, Sequence[float]]],
+    colors: Sequence[str],
+    *,
+    truth: str | None = None,
+    theme: Theme,
+) -> go.Figure:
+    """Several bars a word, one of each of the ``series``, which differ by hatching as well.
+
+    :param words: each with its probability in every series, the first on top.
+    :param truth: the word that stood there; its label is bold.
+    """
+    names = [_named(word, word == truth) for word, _ in words]
+    top = max((max(chances) for _, chances in words), default=1.0)
+    shown = [
+        Series(
+            name,
+            [chances[i] for _, chances in words],
+            colors[i % len(colors)],
+            _HATCHES[i % len(_HATCHES)],
+            texts=[percent(chances[i]) for _, chances in words],
+            extra=name,
+        )
+        for i, name in enumerate(series)
+    ]
+    return bars(
+        names,
+        shown,
+        theme,
+        words=[label(word) for word, _ in words],
+        end=max(top, 1e-9) * 1.3,
+        height=70 + (16 + 16 * len(series)) * max(2, len(words)),
+        margin={"l": 0, "r": 14, "t": 40, "b": 4},
+        bargap=0.25,
+        barmode="group",
+    )
 
 
-def _label(text: str, chosen: bool) -> str:
-    escaped = label(text if len(text) <= 24 else text[:23] + "…")
-    return f"<b>▸ {escaped}</b>  " if chosen else f"{escaped}  "
+def compared_alt(words: Sequence[str], teacher: Sequence[float], student: Sequence[float], what: str) -> str:
+    """A teacher's and a student's bars in one sentence, for screen readers."""
+    said = ", ".join(
+        f"{word} {percent(one)} and {percent(other)}" for word, one, other in zip(words, teacher, student, strict=True)
+    )
+    return f"{what}, teacher and student: {said}."
+
+
+def verdict_bars(
+    tokens: Sequence[str],
+    probabilities: Sequence[float],
+    replaced: Collection[int],
+    color: str,
+    *,
+    threshold: float = 0.5,
+    theme: Theme,
+) -> go.Figure:
+    """A discriminator's verdicts in reading order, with a line at ``threshold``; replaced tokens are hatched.
+
+    :param probabilities: of having been replaced, 0 to 1.
+    :param replaced: indices of the tokens that were.
+    """
+    names = [f"<b>{label(text)} ◂</b>  " if i in replaced else f"{label(text)}  " for i, text in enumerate(tokens)]
+    verdicts = Series(
+        "verdicts",
+        probabilities,
+        [color if p > threshold else theme.muted for p in probabilities],
+        ["/" if i in replaced else "" for i in range(len(tokens))],
+        texts=[percent(p) for p in probabilities],
+        width=0.7,
+    )
+    return bars(
+        names,
+        [verdicts],
+        theme,
+        words=[label(text) for text in tokens],
+        size=15,
+        end=1.14,
+        height=34 * len(tokens) + 40,
+        margin={"l": 0, "r": 0, "t": 4, "b": 30},
+        xaxis={"tickvals": [0, threshold, 1], "tickformat": ".0%"},
+        shapes=[upright(threshold, color=theme.ink, width=1, dash="dot")],
+    )
+
+
+def verdict_alt(tokens: Sequence[str], probabilities: Sequence[float], replaced: Collection[int]) -> str:
+    """The bars in one sentence, for screen readers."""
+    said = ", ".join(
+        f"{text}{' (replaced)' if i in replaced else ''} {percent(p)}"
+        for i, (text, p) in enumerate(zip(tokens, probabilities, strict=True))
+    )
+    return f"Probability of having been replaced: {said}."
+
+
+def _named(text: str, chosen: bool) -> str:
+    return f"<b>▸ {label(text)}</b>" if chosen else label(text)

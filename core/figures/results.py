@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from core.figures.labels import label as escaped
 from core.figures.numbers import short
+from core.figures.plot import DASHES, SYMBOLS, Json, Trace, cut, figure, note, scatter
+from core.theme import Theme
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 ROW = 44
 """Height of a row in pixels."""
-GREY = "#767676"
 _LONGEST = 46
 _LINE = 50
 """Characters of an axis in words that fit 400 pixels."""
-_GRID = "rgba(128,128,128,0.25)"
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
-_DASHES = ("solid", "dot", "dash", "dashdot", "longdash")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class Dot:
     label: str
     value: float
     printed: str
-    colour: str
+    color: str
     reference: bool = False
     hollow: bool = False
     others: tuple[float, ...] = ()
@@ -74,103 +72,93 @@ def signed(value: float, places: int) -> str:
     return f"{'+' if value > 0 else '−'}{text}"
 
 
-def dots(rows: Sequence[Dot], axis: str, *, dark: bool = False) -> go.Figure:
+def dots(rows: Sequence[Dot], axis: str, *, theme: Theme) -> go.Figure:
     """One row a dot, from top to bottom; in each a stroke where the reference lies, if there is one.
 
     :param axis: what the axis measures, with its unit and which way is better.
     """
-    import plotly.graph_objects as go
-
-    ink = _ink(dark)
     base = next((row for row in rows if row.reference), None)
-    traces: list[dict[str, Any]] = []
+    traces: list[Trace] = []
     for at, row in enumerate(rows):
         start = row.before if row.before is not None else (base.value if base and not row.reference else None)
         if start is not None:
-            line = {"color": ink if row.before is not None else GREY, "width": 1.6}
-            traces.append(_line([start, row.value], at, line))
+            line = {"color": theme.ink if row.before is not None else theme.muted, "width": 1.6}
+            traces.append(scatter([start, row.value], [at, at], "lines", line=line, hoverinfo="skip"))
         if row.before is not None:
-            traces.append(
-                _marks([row.before], at, {"symbol": "square-open", "size": 12, "color": ink, "line": {"width": 2}})
-            )
+            look: Json = {"symbol": "square-open", "size": 12, "color": theme.ink, "line": {"width": 2}}
+            traces.append(_marks([row.before], at, look))
         if row.others:
-            look = {"symbol": "circle-open", "size": 8, "color": row.colour, "line": {"width": 1.5}, "opacity": 0.75}
+            look = {"symbol": "circle-open", "size": 8, "color": row.color, "line": {"width": 1.5}, "opacity": 0.75}
             traces.append(_marks(row.others, at, look))
         traces.append(_main(row, at, _right(row, base)))
     rights = [_right(row, base) for row in rows]
-    layout = _frame(ink, axis, ROW * len(rows) + 74)
+    layout = _frame(axis, ROW * len(rows) + 74)
     layout["margin"] |= {"r": 14 + round(7.6 * max(map(len, rights)))}
-    layout["yaxis"] = {"range": [len(rows) - 0.45, -0.75], "visible": False, "fixedrange": True}
-    layout["xaxis"] |= {"range": _range(rows)}
-    layout["annotations"] += [note for at, row in enumerate(rows) for note in _texts(row, at, rights[at], ink)]
+    layout["annotations"] += [text for at, row in enumerate(rows) for text in _texts(row, at, rights[at])]
     if base:
         # a stroke in each row, not one line through all of them: it would run through the figures at the right
-        layout["shapes"] = [
-            {
-                "type": "line",
-                "x0": base.value,
-                "x1": base.value,
-                "y0": at - 0.2,
-                "y1": at + 0.2,
-                "layer": "below",
-                "line": {"color": GREY, "width": 2},
-            }
-            for at in range(len(rows))
-        ]
-    return go.Figure(data=traces, layout=layout)
+        stroke = {"type": "line", "x0": base.value, "x1": base.value, "layer": "below"}
+        line = {"color": theme.muted, "width": 2}
+        layout["shapes"] = [stroke | {"y0": at - 0.2, "y1": at + 0.2, "line": line} for at in range(len(rows))]
+    return figure(
+        theme,
+        traces,
+        xaxis={"range": _range(rows), "showgrid": True},
+        yaxis={"range": [len(rows) - 0.45, -0.75], "visible": False},
+        showlegend=False,
+        **layout,
+    )
 
 
-def scaling(points: Sequence[Point], axis: str, colours: Mapping[str, str], *, dark: bool = False) -> go.Figure:
+def scaling(points: Sequence[Point], axis: str, colors: Mapping[str, str], *, theme: Theme) -> go.Figure:
     """A measure against parameters on a logarithmic axis, one line a series.
 
-    :param colours: the colour of each series; marker and dash tell them apart as well.
+    :param colors: the color of each series; marker and dash tell them apart as well.
     """
-    import plotly.graph_objects as go
-
-    ink = _ink(dark)
-    traces: list[dict[str, Any]] = []
+    traces: list[Trace] = []
     series = list(dict.fromkeys(point.series for point in points))
     for number, name in enumerate(series):
         own = sorted((p for p in points if p.series == name), key=lambda p: (p.parameters, p.value))
-        colour = colours.get(name, GREY)
+        color = colors.get(name, theme.muted)
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers+text",
-                "name": escaped(name),
-                "x": [p.parameters for p in own],
-                "y": [p.value for p in own],
-                "text": [escaped(p.text) for p in own],
-                "textposition": [_place(p, points) for p in own],
-                "textfont": {"color": ink, "size": 12},
-                "cliponaxis": False,
-                "line": {"color": colour, "width": 2, "dash": _DASHES[number % len(_DASHES)]},
-                "marker": {"color": colour, "size": 11, "symbol": _SYMBOLS[number % len(_SYMBOLS)]},
-                "customdata": [[p.printed, short(p.parameters)] for p in own],
-                "hovertemplate": "%{fullData.name} %{text}<br>%{customdata[1]} parameters: %{customdata[0]}"
+            scatter(
+                [p.parameters for p in own],
+                [p.value for p in own],
+                "lines+markers+text",
+                name=escaped(name),
+                text=[escaped(p.text) for p in own],
+                textposition=[_place(p, points) for p in own],
+                textfont={"size": 12},
+                line={"color": color, "width": 2, "dash": DASHES[number % len(DASHES)]},
+                marker={"color": color, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]},
+                customdata=[[p.printed, short(p.parameters)] for p in own],
+                hovertemplate="%{fullData.name} %{text}<br>%{customdata[1]} parameters: %{customdata[0]}"
                 "<extra></extra>",
-            }
+            )
         )
     values = [point.value for point in points]
     room = 0.16 * (max(values) - min(values) or 1.0)
-    layout = _frame(ink, axis, 400)
-    span = _decades(points)
-    layout["xaxis"] |= {"type": "log", "range": span, "title": {"text": "parameters, by powers of ten"}, **_ticks(span)}
-    layout["yaxis"] = {
-        "range": [min(values) - room, max(values) + room],
-        "gridcolor": _GRID,
-        "zeroline": False,
-        "fixedrange": True,
-        "automargin": True,
-        "tickfont": {"color": ink},
-    }
-    layout["margin"] |= {"t": layout["margin"]["t"] + (26 if len(series) > 1 else 2), "l": 4}
+    span, several = _decades(points), len(series) > 1
+    layout = _frame(axis, 400)
+    layout["margin"] |= {"t": layout["margin"]["t"] + (26 if several else 2)}
+    layout["annotations"][0]["yshift"] += 26 if several else 2
     if any(_place(p, points).endswith("right") for p in points):  # a name at the edge is not cut off
         layout["margin"] |= {"r": 40}
-    layout["showlegend"] = len(series) > 1
-    layout["legend"] = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"color": ink}}
-    layout["annotations"][0]["yshift"] += 26 if len(series) > 1 else 2
-    return go.Figure(data=traces, layout=layout)
+    return figure(
+        theme,
+        traces,
+        xaxis={
+            "type": "log",
+            "range": span,
+            "title": {"text": "parameters, by powers of ten"},
+            "showgrid": True,
+            **_ticks(span),
+        },
+        yaxis={"range": [min(values) - room, max(values) + room]},
+        showlegend=several,
+        legend={"y": 1.02},
+        **layout,
+    )
 
 
 def dots_alt(rows: Sequence[Dot], measure: str) -> str:
@@ -197,8 +185,8 @@ def _right(row: Dot, base: Dot | None) -> str:
     return f"{row.printed} ({difference(row, base)})"
 
 
-def _main(row: Dot, at: int, right: str) -> dict[str, Any]:
-    look: dict[str, Any] = {"symbol": "circle", "size": 13, "color": row.colour}
+def _main(row: Dot, at: int, right: str) -> Trace:
+    look: Json = {"symbol": "circle", "size": 13, "color": row.color}
     if row.hollow:
         look |= {"symbol": "circle-open", "line": {"width": 2.5}}
     if row.reference:
@@ -211,38 +199,16 @@ def _main(row: Dot, at: int, right: str) -> dict[str, Any]:
     }
 
 
-def _marks(values: Sequence[float], at: int, look: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": list(values),
-        "y": [at] * len(values),
-        "marker": dict(look),
-        "showlegend": False,
-        "hoverinfo": "x",
-        "cliponaxis": False,
-    }
+def _marks(values: Sequence[float], at: int, look: Json) -> Trace:
+    return scatter(list(values), [at] * len(values), "markers", marker=look, hoverinfo="x")
 
 
-def _line(x: list[float], at: int, line: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": [at, at],
-        "line": dict(line),
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-
-
-def _texts(row: Dot, at: int, right: str, ink: str) -> list[dict[str, Any]]:
+def _texts(row: Dot, at: int, right: str) -> list[Json]:
     """The label above the row, its figure right of it."""
-    text = row.label if len(row.label) <= _LONGEST else row.label[: _LONGEST - 1] + "…"
-    place = {"y": at, "xref": "paper", "xanchor": "left", "showarrow": False, "font": {"color": ink, "size": 13}}
+    place: Json = {"xref": "paper", "xanchor": "left"}
     return [
-        place | {"text": escaped(text), "x": 0, "yshift": 18},
-        place | {"text": f"<b>{escaped(right)}</b>", "x": 1, "xshift": 8},
+        note(escaped(cut(row.label, _LONGEST)), 0, at, yshift=18, **place),
+        note(f"<b>{escaped(right)}</b>", 1, at, xshift=8, **place),
     ]
 
 
@@ -277,37 +243,14 @@ def _ticks(span: Sequence[float]) -> dict[str, Any]:
     return {"tickvals": at, "ticktext": [short(value).replace(".00", "").replace(".0", "") for value in at]}
 
 
-def _ink(dark: bool) -> str:
-    return "#E8ECF0" if dark else "#1A1F24"
-
-
-def _frame(ink: str, axis: str, height: int) -> dict[str, Any]:
+def _frame(axis: str, height: int) -> Json:
     """Layout with the axis in words above the picture; on two lines where it would not fit 400 pixels."""
     words = axis if len(axis) <= _LINE else ", <br>".join(axis.rsplit(", ", 1))
     lines = 1 + words.count("<br>")
+    text = escaped(words).replace("&lt;br&gt;", "<br>")
+    place = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom", "yshift": 6, "align": "left"}
     return {
         "height": height + 17 * (lines - 1),
         "margin": {"l": 4, "r": 8, "t": 10 + 18 * lines, "b": 44},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"color": ink},
-        "dragmode": False,
-        "hovermode": "closest",
-        "showlegend": False,
-        "xaxis": {"tickfont": {"color": ink}, "gridcolor": _GRID, "zeroline": False, "fixedrange": True},
-        "annotations": [
-            {
-                "text": escaped(words).replace("&lt;br&gt;", "<br>"),
-                "x": 0,
-                "xref": "paper",
-                "xanchor": "left",
-                "y": 1,
-                "yref": "paper",
-                "yanchor": "bottom",
-                "yshift": 6,
-                "showarrow": False,
-                "align": "left",
-                "font": {"color": ink, "size": 13},
-            }
-        ],
+        "annotations": [note(text, 0, 1, **place)],
     }

@@ -1,114 +1,99 @@
-"""Sparse attention as figures: the pattern between blocks, the cost against the length, two answers side by side.
+"""Sparse attention as figures: patterns between blocks, hashing into buckets, costs against the length of a text.
 
-The pattern is drawn block by block (a raster of B × B cells over an axis of tokens), never point by point: 4,096 tokens
-in blocks of 16 are 65,536 cells. Kinds differ in colour and in lightness, and the hover text names them.
+A pattern is drawn block by block (a raster of B × B cells over an axis of tokens), never point by point: 4,096 tokens
+in blocks of 16 are 65,536 cells. Kinds differ in color and in lightness, and the hover text names them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.efficiency.compare import Answer
 from core.efficiency.cost import Cost
 from core.efficiency.layout import KIND_NAMES
+from core.figures.heatmap import Labels, heat_map
 from core.figures.labels import label
-from core.figures.lay_out import lay_out
+from core.figures.lines import Line, line_chart
 from core.figures.numbers import in_words
+from core.figures.plot import ABOVE, Json, band, box, figure, note, scatter, title, upright
+from core.theme import PURPLE, Theme
 
-Theme = Literal["light", "dark"]
-
-SPARSE, FULL = "#CC79A7", "#767676"
-KIND_COLOURS: dict[Theme, tuple[str, ...]] = {
-    "light": ("#F3F5F7", "#56B4E9", "#1F4E79", "#CC79A7"),
-    "dark": ("#1D232B", "#2F7FB0", "#A8D8F5", "#E39AC4"),
-}
-"""Nothing, window, global, random."""
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 _WORDS_UP_TO = 96  # blocks: beyond, hover texts are shortened to keep the figure small
 _SHORT = ("not computed", "window", "global", "random")
+_LEGEND: Json = {"legend": ABOVE, "margin": {"t": 40}}
 
 
 def pattern(
     kinds: NDArray[np.uint8],
     block_size: int,
     *,
-    theme: Theme = "light",
     marks: Sequence[tuple[int, str]] = (),
     listed: Sequence[int] = (1, 2, 3),
+    theme: Theme,
 ) -> go.Figure:
     """The pattern of one head, tokens × tokens: queries down, keys across.
 
     Args:
         kinds: kind of each pair of blocks, shape (B, B), as ``Sparsity.kinds`` gives it.
         block_size: tokens in a block.
-        theme: which of the two sets of colours.
         marks: (token position, short name) whose rows and columns are pointed out.
         listed: the kinds that the legend names.
     """
     total = len(kinds)
-    colours = KIND_COLOURS[theme]
-    steps = [(edge, colour) for i, colour in enumerate(colours) for edge in (i / 4, (i + 1) / 4)]
+    end = total * block_size
     names = _SHORT if total <= _WORDS_UP_TO else tuple(name[0].upper() for name in _SHORT)
-    middle = block_size * (np.arange(total, dtype=np.float32) + 0.5)
-    figure = go.Figure(
-        go.Heatmap(
-            z=kinds,
-            x=middle,
-            y=middle,
-            zmin=-0.5,
-            zmax=3.5,
-            colorscale=steps,
-            showscale=False,
-            xgap=1 if total <= 48 else 0,
-            ygap=1 if total <= 48 else 0,
-            text=[[names[kind] for kind in row] for row in kinds.tolist()],
-            hovertemplate="queries around token %{y}<br>keys around token %{x}<br><b>%{text}</b><extra></extra>",
-        )
-    )
-    for kind in listed:
-        figure.add_scatter(
-            x=[None],
-            y=[None],
-            mode="markers",
+    starts = [position // block_size * block_size for position, _ in marks]
+    legend = [
+        scatter(
+            [None],
+            [None],
+            "markers",
             name=KIND_NAMES[kind],
             hoverinfo="skip",
-            marker={"symbol": "square", "size": 12, "color": colours[kind]},
+            marker={"symbol": "square", "size": 12, "color": theme.blocks[kind]},
         )
-    end = total * block_size
-    line = "#1A1F24" if theme == "light" else "#E8ECF0"
-    for position, _ in marks:
-        start = position // block_size * block_size
-        figure.add_shape(type="rect", x0=0, x1=end, y0=start, y1=start + block_size, line={"color": line, "width": 1.5})
-    for height, text in _side_labels(marks, end, block_size):
-        figure.add_annotation(x=end, y=height, text=label(text), showarrow=False, xanchor="left", font={"size": 12})
-    lay_out(
-        figure,
-        xaxis={
-            "title": {"text": "key: token looked at", "standoff": 6},
-            "range": [0, end],
-            "side": "top",
-            "showgrid": False,
-            "zeroline": False,
-            "constrain": "domain",
-        },
-        yaxis={
-            "title": {"text": "query: token that looks", "standoff": 6},
-            "range": [end, 0],
-            "showgrid": False,
-            "zeroline": False,
-            "scaleanchor": "x",
-            "constrain": "domain",
-        },
+        for kind in listed
+    ]
+    gap = 1 if total <= 48 else 0
+    return heat_map(
+        kinds,
+        *_square(block_size, total, "token looked at", "token that looks"),
+        theme,
+        scale=theme.blocks,
+        xgap=gap,
+        ygap=gap,
+        text=[[names[kind] for kind in row] for row in kinds.tolist()],
+        hovertemplate="queries around token %{y}<br>keys around token %{x}<br><b>%{text}</b><extra></extra>",
+        more=legend,
         height=460,
-        margin={"l": 8, "r": 84 if marks else 8, "t": 8, "b": 8},
-        legend={"orientation": "h", "y": -0.02, "x": 0.5, "xanchor": "center", "yanchor": "top"},
+        layout={
+            "shapes": [box(0, end, start, start + block_size, color=theme.ink, width=1.5) for start in starts],
+            "annotations": [
+                note(label(text), end, y, xanchor="left", font={"size": 12})
+                for y, text in _side_labels(marks, end, block_size)
+            ],
+            "margin": {"r": 84 if marks else 8},
+            "legend": {"y": -0.02, "x": 0.5, "xanchor": "center", "yanchor": "top"},
+            "dragmode": "zoom",
+        },
     )
-    return figure
+
+
+def _square(cell: int, count: int, key: str, query: str) -> tuple[Labels, Labels]:
+    """Down and across of a square of cells that stand for so many positions each; one can zoom into it."""
+    end = cell * count
+    middle = cell * (np.arange(count, dtype=np.float32) + 0.5)
+    axis: Json = {"showgrid": False, "constrain": "domain", "fixedrange": False}
+    down = {**axis, **title(f"query: {query}", 6), "range": [end, 0], "autorange": None, "scaleanchor": "x"}
+    # numpy's arrays travel as bytes
+    return Labels(middle, down), Labels(middle, {**axis, **title(f"key: {key}", 6), "range": [0, end]})  # type: ignore[arg-type]
 
 
 def _side_labels(marks: Sequence[tuple[int, str]], end: int, block_size: int) -> list[tuple[float, str]]:
@@ -147,37 +132,30 @@ def ranges(numbers: Sequence[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in parts)
 
 
-def cost_curve(costs: Sequence[Cost], here: int, name: str = "sparse") -> go.Figure:
+def cost_curve(costs: Sequence[Cost], here: int, name: str = "sparse", *, theme: Theme) -> go.Figure:
     """Scores of one head against the length of the text; ``here`` is the length of the text on the page.
 
     ``name`` is what the attention is called that is not full.
     """
     lengths = [cost.tokens for cost in costs]
-    figure = go.Figure()
-    for called, values, colour, dash, symbol in (
-        ("full", [cost.full for cost in costs], FULL, "dash", "square"),
-        (name, [cost.sparse for cost in costs], SPARSE, "solid", "circle"),
-    ):
-        figure.add_scatter(
-            x=lengths,
-            y=values,
-            name=f"{called} attention",
-            mode="lines+markers",
-            line={"color": colour, "width": 3, "dash": dash},
-            marker={"symbol": symbol, "size": 8},
-            customdata=[in_words(value) for value in values],
-            hovertemplate="%{x:,} tokens: %{customdata} scores<extra>" + called + "</extra>",
-        )
-    figure.add_vline(x=here, line={"width": 1, "dash": "dot", "color": FULL}, annotation_text="your text")
-    lay_out(
-        figure,
-        xaxis={"title": "tokens in the text", "rangemode": "tozero", "tickformat": ","},
-        yaxis={"title": "scores of one head", "rangemode": "tozero"},
+    full, sparse = [cost.full for cost in costs], [cost.sparse for cost in costs]
+    return line_chart(
+        [
+            Line("full attention", lengths, full, theme.muted, "dash", words=[in_words(value) for value in full]),
+            Line(f"{name} attention", lengths, sparse, PURPLE, words=[in_words(value) for value in sparse]),
+        ],
+        "scores of one head",
+        across="tokens in the text",
+        hover="%{x:,} tokens: %{customdata} scores",
+        width=3,
+        at=here,
+        annotations=[note("your text", here, 1, yref="y domain", yanchor="bottom", xanchor="left")],
+        xaxis={"rangemode": "tozero", "tickformat": ",", "showgrid": False},
+        yaxis={"rangemode": "tozero"},
         height=360,
-        margin={"l": 8, "r": 8, "t": 30, "b": 8},
-        legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
+        theme=theme,
+        **_LEGEND,
     )
-    return figure
 
 
 def cost_table(costs: Sequence[Cost]) -> list[dict[str, object]]:
@@ -194,47 +172,137 @@ def cost_table(costs: Sequence[Cost]) -> list[dict[str, object]]:
     ]
 
 
-def answers(found: Sequence[Answer]) -> go.Figure:
-    """The words that either kind of attention finds likely, two bars each, the likeliest on top."""
-    ordered = list(reversed(found))
-    words = [label(answer.text) for answer in ordered]
-    figure = go.Figure()
-    for name, values, colour, pattern_shape in (
-        ("sparse", [answer.sparse for answer in ordered], SPARSE, ""),
-        ("full", [answer.full for answer in ordered], FULL, "/"),
-    ):
-        figure.add_bar(
-            y=list(range(len(words))),
-            x=values,
-            name=f"{name} attention",
-            orientation="h",
-            marker={"color": colour, "pattern": {"shape": pattern_shape}},
-            text=[percent(value) for value in values],
-            textposition="outside",
-            cliponaxis=False,
-            customdata=words,
-            hovertemplate="%{customdata}: %{x:.4f}<extra>" + name + "</extra>",
-        )
-    top = max((max(answer.sparse, answer.full) for answer in found), default=1.0)
-    lay_out(
-        figure,
-        xaxis={"range": [0, min(1.15, top * 1.25)], "tickformat": ".0%", "title": "probability"},
-        yaxis={"tickvals": list(range(len(words))), "ticktext": words},
-        height=max(230, 80 + 40 * len(words)),
-        margin={"l": 8, "r": 30, "t": 30, "b": 8},
-        bargap=0.25,
-        legend={"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom", "traceorder": "reversed"},
-    )
-    return figure
-
-
 def answers_table(found: Sequence[Answer]) -> list[dict[str, object]]:
-    """The bars' numbers."""
+    """What either kind of attention finds likely."""
     return [{"Word": answer.text, "Sparse": round(answer.sparse, 4), "Full": round(answer.full, 4)} for answer in found]
 
 
-def percent(share: float) -> str:
-    """A probability with an honest number of digits: ``31 %``, ``4.2 %``, ``< 0.1 %``."""
-    if share < 0.001:
-        return "< 0.1 %"
-    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"
+def sorted_text(
+    order: NDArray[np.int64],
+    buckets: NDArray[np.int64],
+    labels: Sequence[str],
+    chunk: int,
+    marked: int | None = None,
+    *,
+    theme: Theme,
+) -> go.Figure:
+    """Where each byte (up the side) stands after sorting by bucket (along the bottom); lines cut the chunks.
+
+    Args:
+        order: (n',) positions in the sorted order; n and above are filling and are left out.
+        buckets: (n,) bucket of each position.
+        labels: (n,) each byte as it reads.
+        chunk: positions of a chunk.
+        marked: a position whose chunk and the one before are shaded.
+    """
+    n = len(labels)
+    places = np.flatnonzero(order < n)
+    at = order[places]
+    even = buckets[at] % 2 == 0
+    points = {
+        "type": "scattergl",
+        "x": places,
+        "y": at,
+        "mode": "markers",
+        "showlegend": False,
+        "customdata": [f"{label(labels[i])} at {i}, bucket {buckets[i]}" for i in at.tolist()],
+        "marker": {
+            "size": 5,
+            "color": np.where(even, PURPLE, theme.primary),
+            "symbol": np.where(even, "circle", "square"),
+        },
+        "hovertemplate": "%{customdata}<br>place %{x} after sorting<extra></extra>",
+    }
+    shapes = [upright(edge - 0.5, width=1, dash="dot", color=theme.muted) for edge in range(chunk, len(order), chunk)]
+    if marked is not None:
+        own = int(np.flatnonzero(order == marked)[0]) // chunk
+        for piece in {own, (own - 1) % (len(order) // chunk)}:
+            shapes.append(band(piece * chunk - 0.5, (piece + 1) * chunk - 0.5, theme.muted, 0.18))
+    return figure(
+        theme,
+        [points],
+        shapes=shapes,
+        xaxis={**title("place after sorting by bucket"), "range": [-1, len(order)], "fixedrange": False},
+        yaxis={**title("place in the text"), "range": [n, -1], "showgrid": False, "fixedrange": False},
+        height=430,
+        dragmode="zoom",
+    )
+
+
+def meetings(shares: NDArray[np.float64], cell: int, *, theme: Theme) -> go.Figure:
+    """The share of pairs met in each cell of queries (down) by keys (across), fainter for less; nothing looks ahead."""
+    past = np.where(np.tril(np.ones(shares.shape)) > 0, shares, np.nan)
+    return heat_map(
+        past,
+        *_square(cell, len(shares), "byte looked at", "byte that looks"),
+        theme,
+        ends=(0, max(0.05, float(shares.max()))),
+        xgap=0,
+        ygap=0,
+        colorbar={"title": {"text": "met"}, "tickformat": ".0%"},
+        hovertemplate="queries around byte %{y}<br>keys around byte %{x}<br>%{z:.0%} met<extra></extra>",
+        height=430,
+        layout={"dragmode": "zoom"},
+    )
+
+
+def rounds(rows: Sequence[tuple[int, float, float, float]], *, theme: Theme) -> go.Figure:
+    """Against the number of rounds: weight caught, largest weight found, pairs met; shares from 0 to 1."""
+    looks = (
+        ("weight caught", PURPLE, "solid"),
+        ("largest weight found", theme.primary, "dash"),
+        ("pairs met", theme.muted, "dot"),
+    )
+    lines = [
+        Line(name, [str(row[0]) for row in rows], [row[index] for row in rows], color, dash)
+        for index, (name, color, dash) in enumerate(looks, 1)
+    ]
+    return line_chart(
+        lines,
+        "",
+        across="rounds of hashing",
+        hover="%{x} rounds: %{y:.1%}",
+        width=3,
+        height=330,
+        xaxis={"type": "category", "showgrid": False},
+        yaxis={"tickformat": ".0%", "range": [0, 1.05]},
+        theme=theme,
+        **_LEGEND,
+    )
+
+
+def bits_by_length(lengths: Sequence[int], bits: Sequence[float], *, theme: Theme) -> go.Figure:
+    """Bits per byte of the same end of a text against how many bytes are read."""
+    return line_chart(
+        [Line("bits", lengths, bits, PURPLE)],
+        "bits per byte of the last ones",
+        across="bytes read, the last ones of the text",
+        hover="%{x:,} bytes read: %{y:.3f} bits per byte",
+        width=3,
+        height=360,
+        xaxis={"tickformat": ",", "showgrid": False},
+        theme=theme,
+    )
+
+
+def score_counts(
+    lengths: Sequence[int], full: Sequence[int], hashed: Sequence[tuple[str, Sequence[int]]], *, theme: Theme
+) -> go.Figure:
+    """Scores of one head against the length on two logarithmic axes: full, and one line for each number of rounds."""
+    looks = ((PURPLE, "solid"), (theme.primary, "dot"))
+    lines = [Line("full attention", lengths, full, theme.muted, "dash")]
+    lines += [
+        Line(name, lengths, values, color, dash) for (name, values), (color, dash) in zip(hashed, looks, strict=False)
+    ]
+    return line_chart(
+        lines,
+        "scores of one head",
+        across="tokens in the text",
+        hover="(%{x}, %{y})",
+        width=3,
+        height=340,
+        xaxis={"type": "log", "showgrid": False},
+        yaxis={"type": "log"},
+        theme=theme,
+        **_LEGEND,
+    )

@@ -1,6 +1,6 @@
-"""A word's vectors as pictures: points of a plane by sense, and cosines as a grid.
+"""Vectors as pictures: points of a plane by sense, cosines as a grid, numbers as strips of colored cells.
 
-Senses differ by colour and by symbol, and each point carries the name of its line. What a visitor typed is escaped.
+Senses differ by color and by symbol, and each point carries the name of its line. What a visitor typed is escaped.
 """
 
 from __future__ import annotations
@@ -12,19 +12,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.cells import write
+from core.figures.heatmap import heat_map, names
 from core.figures.labels import label
-from core.figures.lay_out import lay_out
+from core.figures.plot import SYMBOLS, Json, box, figure, scatter, title
+from core.theme import Theme
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
-"""Okabe-Ito's, those that are seen on light and dark ground."""
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "x", "pentagon", "triangle-down")
-_GRID = "rgba(128,128,128,0.25)"
 _HOVER = 60
 """Characters of a line of a hover text."""
+_MANY = 40
+_LINE = 16
+"""Pixels of a row from which each has its name beside it, however many there are."""
+_WIDE = 5
+"""Columns up to which a cell has room for larger figures on a telephone."""
+_SIDE_BY_SIDE = 12
+"""Numbers that stand side by side under a picture on a telephone."""
+_MOST_NAMED = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,83 +46,64 @@ class Point:
     """What stands before the word in its sentence, the word, what stands after it."""
 
 
-def ink(dark: bool) -> str:
-    """The colour of texts."""
-    return "#E8ECF0" if dark else "#1A1F24"
-
-
-def style(groups: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """(colour, symbol) of each group, in the order in which they first occur."""
+def style(groups: Sequence[str], theme: Theme) -> dict[str, tuple[str, str]]:
+    """(color, symbol) of each group, in the order in which they first occur."""
+    colors = theme.categorical
     return {
-        group: (COLOURS[i % len(COLOURS)], SYMBOLS[i % len(SYMBOLS)]) for i, group in enumerate(dict.fromkeys(groups))
+        group: (colors[i % len(colors)], SYMBOLS[i % len(SYMBOLS)]) for i, group in enumerate(dict.fromkeys(groups))
     }
 
 
-def plane(points: Sequence[Point], titles: tuple[str, str], *, dark: bool = False) -> go.Figure:
-    """Points on a plane with equal scales, a symbol and a colour for each group."""
-    import plotly.graph_objects as go
-
-    groups = style([point.group for point in points])
-    figure = go.Figure()
-    for group, (colour, symbol) in groups.items():
+def plane(points: Sequence[Point], titles: tuple[str, str], *, theme: Theme) -> go.Figure:
+    """Points on a plane with equal scales, a symbol and a color for each group."""
+    groups = style([point.group for point in points], theme)
+    traces = []
+    for group, (color, symbol) in groups.items():
         own = [point for point in points if point.group == group]
-        figure.add_scatter(
-            x=[point.x for point in own],
-            y=[point.y for point in own],
-            mode="markers",
-            name=label(group) or "word",
-            marker={"size": 14, "color": colour, "symbol": symbol, "line": {"width": 1, "color": ink(dark)}},
-            hovertext=[_hover(point) for point in own],
-            hovertemplate="%{hovertext}<extra></extra>",
-            cliponaxis=False,
+        traces.append(
+            scatter(
+                [point.x for point in own],
+                [point.y for point in own],
+                "markers",
+                name=label(group) or "word",
+                marker={"size": 14, "color": color, "symbol": symbol, "line": {"width": 1, "color": theme.ink}},
+                hovertext=[_hover(point) for point in own],
+                hovertemplate="%{hovertext}<extra></extra>",
+            )
         )
-    figure.add_scatter(  # names last, so that no marker lies over them
-        x=[point.x for point in points],
-        y=[point.y for point in points],
-        mode="markers+text",
-        hoverinfo="skip",
-        marker={"size": 14, "opacity": 0},
-        text=[label(point.name) for point in points],
-        textposition="top center",
-        textfont={"color": ink(dark)},
-        showlegend=False,
-        cliponaxis=False,
+    traces.append(
+        scatter(  # names last, so that no marker lies over them
+            [point.x for point in points],
+            [point.y for point in points],
+            "markers+text",
+            hoverinfo="skip",
+            marker={"size": 14, "opacity": 0},
+            text=[label(point.name) for point in points],
+            textposition="top center",
+            showlegend=False,
+        )
     )
     (left, right), (low, high) = (_span([getattr(point, axis) for point in points]) for axis in "xy")
-    reach = max(right - left, high - low) / 2
-    axis: dict[str, Any] = {
-        "fixedrange": True,
-        "showgrid": True,
-        "gridcolor": _GRID,
-        "zeroline": False,
-        "showticklabels": False,
-        "ticks": "",
-    }
-    lay_out(
-        figure,
+    reach = 1.15 * max(right - left, high - low) / 2 or 1.0
+    axis: dict[str, Any] = {"showgrid": True, "showticklabels": False}
+
+    def around(middle: float) -> dict[str, Any]:
+        return {"range": [middle - reach, middle + reach]}
+
+    return figure(
+        theme,
+        traces,
         height=430,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        dragmode=False,
-        font={"color": ink(dark)},
-        plot_bgcolor="rgba(0,0,0,0)",
-        paper_bgcolor="rgba(0,0,0,0)",
         showlegend=list(groups) != [""],
-        legend={"orientation": "h", "y": -0.08, "yanchor": "top", "x": 0, "itemclick": False, "itemdoubleclick": False},
+        legend={"y": -0.08, "yanchor": "top", "itemclick": False, "itemdoubleclick": False},
         hoverlabel={"align": "left"},
-        xaxis=axis | {"title": {"text": titles[0], "standoff": 4}, "range": _around((left + right) / 2, reach)},
-        yaxis=axis
-        | {"title": {"text": titles[1], "standoff": 4}, "range": _around((low + high) / 2, reach), "scaleanchor": "x"},
+        xaxis={**axis, **title(titles[0], 4), **around((left + right) / 2)},
+        yaxis={**axis, **title(titles[1], 4), **around((low + high) / 2), "scaleanchor": "x"},
     )
-    return figure
 
 
 def _span(values: Sequence[float]) -> tuple[float, float]:
     return min(values), max(values)
-
-
-def _around(middle: float, reach: float) -> list[float]:
-    reach = 1.15 * reach or 1.0
-    return [middle - reach, middle + reach]
 
 
 def _hover(point: Point) -> str:
@@ -137,59 +123,153 @@ def _hover(point: Point) -> str:
     return f"{head}<br>" + "<br>".join(lines)
 
 
-def cosines(matrix: NDArray[np.floating], names: Sequence[str], *, dark: bool = False) -> go.Figure:
+def cosines(matrix: NDArray[np.floating], texts: Sequence[str], *, theme: Theme) -> go.Figure:
     """(P, P) cosines as a grid with their values in the cells, the diagonal left out."""
-    import plotly.graph_objects as go
-
-    from core.figures.attention import scale
-
-    count = len(names)
-    shown = np.where(np.eye(count, dtype=bool), np.nan, np.round(matrix, 2))
-    off = matrix[~np.eye(count, dtype=bool)]
+    count = len(texts)
+    itself = np.eye(count, dtype=bool)
+    off = matrix[~itself]
     low, high = (float(off.min()), float(off.max())) if off.size else (0.0, 1.0)
-    places = list(range(count))
-    labels = [label(name) for name in names]
-    figure = go.Figure(
-        go.Heatmap(
-            z=shown,
-            x=places,
-            y=places,
-            colorscale=scale("dark" if dark else "light"),
-            zmin=min(low, high - 0.05),
-            zmax=high,
-            xgap=1,
-            ygap=1,
-            showscale=False,
-            hoverongaps=False,
-            customdata=[[f"{a} and {b}" for b in labels] for a in labels],
-            hovertemplate="%{customdata}: %{z:.2f}<extra></extra>",
-        )
-    )
-    axis: dict[str, Any] = {
-        "tickmode": "array",
-        "tickvals": places,
-        "ticktext": labels,
-        "fixedrange": True,
-        "showgrid": False,
-        "ticks": "",
-        "zeroline": False,
-        "tickfont": {"color": ink(dark)},
-    }
-    lay_out(
-        figure,
+    written = [
+        ["" if i == j else f"{value:.2f}".replace("0.", ".") for j, value in enumerate(row)]
+        for i, row in enumerate(matrix.tolist())
+    ]
+    escaped = [label(name) for name in texts]
+    return heat_map(
+        np.where(itself, np.nan, np.round(matrix, 2)),
+        names(texts),
+        names(texts, tickangle=-60),
+        theme,
+        ends=(min(low, high - 0.05), high),
+        xgap=1,
+        ygap=1,
+        customdata=[[f"{a} and {b}" for b in escaped] for a in escaped],
+        hovertemplate="%{customdata}: %{z:.2f}<extra></extra>",
+        texts=written if count <= 16 else None,
+        text_size=11,
         height=90 + 27 * count,
-        margin={"l": 8, "r": 56, "t": 8, "b": 8},
-        dragmode=False,
-        font={"color": ink(dark)},
-        plot_bgcolor="rgba(0,0,0,0)",
-        paper_bgcolor="rgba(0,0,0,0)",
-        xaxis=axis | {"side": "top", "tickangle": -60},
-        yaxis=axis | {"autorange": "reversed"},
+        layout={"margin": {"r": 56}},
     )
-    if count <= 16:
-        written = [
-            ["" if i == j else f"{value:.2f}".replace("0.", ".") for j, value in enumerate(row)]
-            for i, row in enumerate(matrix.tolist())
-        ]
-        write(figure, written, size=11)
-    return figure
+
+
+def strips(
+    values: NDArray[np.floating],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    signed: bool = False,
+    digits: int | None = 2,
+    reach: float | None = None,
+    across: str = "",
+    down: str = "",
+    what: str = "",
+    row_height: int = 30,
+    theme: Theme,
+) -> go.Figure:
+    """(R, C) values as cells.
+
+    :param signed: whether zero is in the middle of the scale.
+    :param digits: written into each cell; None for none.
+    :param reach: the end of the scale; by default the largest value.
+    :param what: what a value is, for hovering.
+    """
+    known = values[~np.isnan(values)]
+    high = reach or float(np.abs(known).max(initial=0.0)) or 1.0
+    few = values.size <= _MOST_NAMED  # a name for each cell would make a large picture slow
+    named: Json = {"customdata": [[f"{label(row)}, {label(top)}" for top in columns] for row in rows]} if few else {}
+    where = "%{customdata}" if few else f"{label(down) or 'row'} %{{y}}, column %{{x}}"
+    written = None
+    if digits is not None:
+        written = [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in values]
+    return heat_map(
+        np.round(values.astype(np.float32), 4),
+        names(rows, 1 if row_height >= _LINE else _every(rows), **title(down)),
+        names(columns, _every(columns), tickangle=0 if _short(columns) else -60, **title(across)),
+        theme,
+        scale="differences" if signed else "amounts",
+        ends=(-high if signed else 0.0, high),
+        colorbar="" if digits is None else None,
+        hovertemplate=f"{where}<br>{label(what)} %{{z:.3f}}<extra></extra>",
+        texts=written,
+        text_size=12 if len(columns) <= _WIDE else 11,
+        height=70 + row_height * len(rows) + (20 if across else 0),
+        **named,
+    )
+
+
+def _short(texts: Sequence[str]) -> bool:
+    """Whether names fit side by side; of many only a few are written."""
+    return len(texts) > _MANY or max((len(name) for name in texts), default=0) * len(texts) <= 60
+
+
+def _every(texts: Sequence[str]) -> int:
+    """Every name where there are few, every second number where they would run together, of many about five."""
+    if len(texts) > _MANY:
+        return max(1, len(texts) // 5)
+    return 1 + (len(texts) > _SIDE_BY_SIDE and texts[-1].isdigit())
+
+
+def pair_matrix(
+    values: NDArray[np.float64],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    wanted: NDArray[np.bool_],
+    *,
+    cosines: bool,
+    theme: Theme,
+) -> go.Figure:
+    """The matrix of a contrastive loss with every number in its cell; what the loss wants large has a frame.
+
+    :param values: (rows, columns) cosines from -1 to 1, or probabilities from 0 to 1.
+    :param wanted: (rows, columns) the pairs that belong together.
+    :param cosines: which of the two scales.
+    """
+    frames = [
+        box(x - 0.47, x + 0.47, y - 0.47, y + 0.47, color=theme.ink if cosines else theme.secondary, width=3)
+        for y, x in np.argwhere(wanted).tolist()
+    ]
+    return heat_map(
+        values,
+        names(rows, tickfont={"size": 12}),
+        names(columns, tickfont={"size": 12}),
+        theme,
+        scale="differences" if cosines else "amounts",
+        ends=(-1 if cosines else 0, 1),
+        xgap=2,
+        ygap=2,
+        customdata=[[f"{label(row)} and {label(column)}" for column in columns] for row in rows],
+        hovertemplate=f"%{{customdata}}<br>{'cosine' if cosines else 'probability'} %{{z:.3f}}<extra></extra>",
+        texts=[[f"{value:.2f}" for value in row] for row in values],
+        height=70 + 40 * len(rows),
+        layout={"shapes": frames, "margin": {"l": 0, "r": 0, "t": 30, "b": 0}},
+    )
+
+
+def pair_table(
+    cosines: NDArray[np.float64],
+    chances: NDArray[np.float64],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    wanted: NDArray[np.bool_],
+) -> list[dict[str, object]]:
+    """One row a pair."""
+    return [
+        {
+            "one": row,
+            "other": column,
+            "cosine": round(float(cosines[i, j]), 4),
+            "probability": round(float(chances[i, j]), 4),
+            "belong together": "yes" if wanted[i, j] else "no",
+        }
+        for i, row in enumerate(rows)
+        for j, column in enumerate(columns)
+    ]
+
+
+def pair_words(values: NDArray[np.float64], wanted: NDArray[np.bool_], what: str) -> str:
+    """The map in one sentence, for screen readers."""
+    inside = values[wanted] if wanted.any() else np.zeros(1)
+    outside = values[~wanted] if (~wanted).any() else np.zeros(1)
+    return (
+        f"{what} of every two points: {inside.mean():.2f} on average for those that belong together, "
+        f"{outside.mean():.2f} for the others. The table has every number."
+    )

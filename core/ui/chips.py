@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.figures.cells import readable
+from core.figures.heatmap import readable
 from core.language.tokens import visible
 from core.language.types import Token
 from core.ui.page import accent as accent_of
@@ -29,13 +29,14 @@ _CSS = """
 }
 .chip {
   position: relative; margin: 0; padding: 0.22em 0.55em; min-height: 1.9em; max-width: 100%; border-radius: 0.75em;
-  border: 1px solid color-mix(in srgb, var(--st-text-color, #31333f) 22%, transparent);
-  background: var(--st-secondary-background-color, #f0f2f6); color: var(--st-text-color, #31333f);
+  border: 1px solid color-mix(in srgb, var(--st-text-color) 22%, transparent);
+  background: var(--st-secondary-background-color); color: var(--st-text-color);
   font: inherit; white-space: pre-wrap; overflow-wrap: anywhere; text-align: start; cursor: pointer; overflow: hidden;
 }
 .chip.joined { margin-inline-start: -4px; border-start-start-radius: 0.15em; border-end-start-radius: 0.15em; }
 .chip.opens { border-start-end-radius: 0.15em; border-end-end-radius: 0.15em; }
-.chip.special { background: transparent; border-style: dashed; border-color: #808691; color: inherit; opacity: 0.78; }
+.chip.special { background: transparent; border-style: dashed; color: inherit; opacity: 0.78;
+  border-color: color-mix(in srgb, var(--st-text-color) 55%, transparent); }
 .chip.off { cursor: default; }
 .chip:not(.off):hover { border-color: var(--accent); }
 .chip:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; overflow: visible; }

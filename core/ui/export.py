@@ -15,12 +15,12 @@ from typing import Any
 import streamlit as st
 
 from core.table import Table, cell_text
+from core.theme import THEMES, Name
+from core.ui.page import theme as page_theme
 
 MAX_ROWS, MAX_COLUMNS = 400, 45
 """What the HTML page of a chart has room for as a table; its CSV has all."""
 _ICON = ":material/download:"
-_INK = {"light": ("#FFFFFF", "#1A1F24"), "dark": ("#12171C", "#E8ECF0")}
-"""Background and text of an HTML page."""
 _ASSETS = Path(__file__).parents[2] / "assets" / "components" / "export"
 _HTML = """
 <div class="export">
@@ -136,7 +136,7 @@ def component_data(chart: str, name: str, title: str, alt: str, table: Callable[
     }
 
 
-def html_page(title: str, parts: Sequence[str], theme: str | None = None) -> str:
+def html_page(title: str, parts: Sequence[str], theme: Name | None = None) -> str:
     """A complete page.
 
     Args:
@@ -144,11 +144,11 @@ def html_page(title: str, parts: Sequence[str], theme: str | None = None) -> str
         parts: HTML whose texts are escaped already, as the app draws it.
         theme: ``light`` or ``dark``; the visitor's own if None.
     """
-    theme = theme or ("dark" if st.context.theme.type == "dark" else "light")
-    background, ink = _INK[theme]
+    look = THEMES[theme] if theme else page_theme()
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     style = (
-        f":root{{color-scheme:{theme}}}body{{background:{background};color:{ink};max-width:60rem;margin:2rem auto;"
+        f":root{{color-scheme:{look.name};{look.css}}}"
+        f"body{{background:{look.ground};color:{look.ink};max-width:60rem;margin:2rem auto;"
         "padding:0 1rem;font:16px/1.5 system-ui,'DejaVu Sans',sans-serif}h1{font-size:1.2rem}h2{font-size:1rem}"
     )
     return (

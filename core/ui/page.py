@@ -13,14 +13,8 @@ from core.catalogue import systems
 from core.catalogue.load import BadData
 from core.errors import AtlasError, SettingUnusable
 from core.settings import settings
-
-ACCENTS = {
-    "encoder": "#0072B2",
-    "decoder": "#D55E00",
-    "encoder-decoder": "#009E73",
-    "efficient": "#CC79A7",
-}
-"""One accent for each branch (Okabe-Ito), the same everywhere."""
+from core.theme import Theme
+from core.theme import theme as theme_of
 
 BRANCH_ICONS = {
     "encoder": ":material/visibility:",
@@ -38,11 +32,12 @@ BRANCH_TITLES = {
 
 
 _STYLE = """<style>
+:root { VARIABLES }
 [data-testid="stMainBlockContainer"] { padding-top: 4rem; padding-bottom: 3rem; max-width: 92rem; }
 [data-testid="stMain"] h1 { padding: .1rem 0; line-height: 1.15; BAR }
 [data-testid="stMain"] [data-testid="stCaptionContainer"] { opacity: .8; }
 [data-testid="stPlotlyChart"] :is(.xtitle, .ytitle) { fill: currentColor !important; }
-:is([data-testid="stBaseButton-primary"], [data-tag]):not(:disabled) { color: light-dark(#FFFFFF, #12161B) !important; }
+:is([data-testid="stBaseButton-primary"], [data-tag]):not(:disabled) { color: var(--atlas-ground) !important; }
 [data-testid="stPageLink-NavLink"] :is(span, div, p):not([data-testid="stIconMaterial"]) {
   white-space: normal; overflow-wrap: anywhere; }
 [data-testid="stButtonGroup"] [role="radiogroup"] { flex-wrap: wrap; }
@@ -61,13 +56,13 @@ toolbar is not offered: it keeps formulas, which that of :mod:`core.ui.data_tabl
 
 
 def accent(branch: str) -> str:
-    """The colour of a branch; grey for ancestors and others."""
-    return ACCENTS.get(branch, "#767676")
+    """The color of a branch; gray for ancestors and others."""
+    return theme().accent(branch)
 
 
-def dark() -> bool:
-    """Whether the visitor's page is dark."""
-    return bool(st.context.theme.type == "dark")
+def theme() -> Theme:
+    """The theme of the visitor's page."""
+    return theme_of(st.context.theme.type == "dark")
 
 
 def base_path() -> str:
@@ -97,9 +92,9 @@ def header(title: str, sentence: str, branch: str | None = None) -> None:
 
     through_page_table()
     begin_page()
-    # the colour comes from ACCENTS, never from a visitor
+    # the color comes from the theme, never from a visitor
     bar = f"padding-left: .8rem; border-left: .4rem solid {accent(branch)};" if branch else ""
-    st.html(_STYLE.replace("BAR", bar))
+    st.html(_STYLE.replace("BAR", bar).replace("VARIABLES", theme().css))
     st.title(title, anchor=False)
     told(sentence)
     try:

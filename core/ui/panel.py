@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.table import Table
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.export import chart_menu
 from core.ui.glossary import terms
@@ -43,9 +44,7 @@ class Panel:
             st.markdown(f"**{self.title}**")
         key = state.key(f"panel.{self.slug}")
         with st.container() if self.width is None else _scrolling(self.slug):
-            st.plotly_chart(
-                self.figure, width=self.width or "stretch", key=key, config={"displayModeBar": False}, alt=self.alt
-            )
+            chart(self.figure, width=self.width or "stretch", key=key, alt=self.alt)
         if self.note:
             st.caption(terms(self.note))
         table = self.table

@@ -12,11 +12,12 @@ from core.checkpoints import registry
 from core.checkpoints.curve import read_curve
 from core.checkpoints.spec import Card, CheckpointSpec
 from core.errors import AtlasError
-from core.figures.learning_curve import learning_curve
+from core.figures.lines import learning_curve
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.glossary import plain_terms
 from core.ui.notices import warned
-from core.ui.page import accent, plain
+from core.ui.page import accent, plain, theme
 
 SOURCES = {
     "bundled": "trained here",
@@ -114,10 +115,9 @@ def _curve(spec: CheckpointSpec, folder: Path) -> None:
     first, last = chosen[0].value, chosen[-1].value
     picture, table = st.tabs(["Picture", "As a table"])
     with picture:
-        st.plotly_chart(
-            learning_curve(points, measure, accent(spec.branch)),
+        chart(
+            learning_curve(points, measure, accent(spec.branch), theme=theme()),
             key=f"curve.chart.{spec.slug}",
-            config={"displayModeBar": False},
             alt=f"{measure} of {spec.name} over training, from {_digits(first)} to {_digits(last)}",
         )
     with table:

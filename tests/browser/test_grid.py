@@ -9,6 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from core.attention import combine
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
+from core.theme import Name
 from tests.browser.alone import open_alone
 
 TOKENS = ("[CLS]", "the", "cat", "sat", "[SEP]", "it", "ran", "[SEP]")
@@ -92,7 +93,7 @@ def test_pointed_at(bare: BrowserContext) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_not_computed_is_not_zero(bare: BrowserContext, theme: grid.Theme) -> None:
+def test_not_computed_is_not_zero(bare: BrowserContext, theme: Name) -> None:
     zeros = np.tri(8, dtype=np.float32)[None, None] * np.array([1.0] + [0.0] * 7, np.float32)
     found = AttentionMap("decoder", TOKENS, TOKENS, zeros)
     page, trouble = open_alone(bare, grid.render(found, theme=theme))
@@ -110,9 +111,9 @@ def test_differences_have_a_colour_for_each_sign(bare: BrowserContext) -> None:
     signed = combine.difference(combine.part(found, layer=1, head=2), combine.part(found, layer=0, head=0))
     page, trouble = open_alone(bare, grid.render(signed))
     red, _, blue = _pixel(page, 3, 2)
-    assert red > blue + 60  # more than before: orange
+    assert blue > red + 60  # more than before: blue
     red, _, blue = _pixel(page, 3, 0)
-    assert blue > red + 60  # less: blue
+    assert red > blue + 60  # less: orange
     assert _pixel(page, 3, 5) == [255, 255, 255]
     expect(page.get_by_role("status")).to_contain_text("differs most at “\u2068[CLS]\u2069” ")
     expect(page.locator("#low")).to_have_text("−1.00")

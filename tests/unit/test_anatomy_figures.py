@@ -11,8 +11,7 @@ from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ROLES
 from core.figures.numbers import in_words, percent, short
 from core.figures.parameters import (
-    FRAMES,
-    ROLE_COLOURS,
+    ROLE_COLORS,
     ROLE_INK,
     legend_rows,
     share_table,
@@ -21,6 +20,7 @@ from core.figures.parameters import (
     sunburst,
     treemap,
 )
+from core.theme import DARK, LIGHT
 
 
 def small_tree() -> ModuleNode:
@@ -36,7 +36,7 @@ def small_tree() -> ModuleNode:
 
 @pytest.mark.parametrize("draw", [treemap, sunburst])
 def test_tiles_by_hand(draw: object) -> None:
-    trace = draw(small_tree()).data[0]  # type: ignore[operator]
+    trace = draw(small_tree(), theme=LIGHT).data[0]  # type: ignore[operator]
     tiles = dict(zip(trace.ids, zip(trace.parents, trace.labels, trace.values, strict=True), strict=True))
     assert tiles == {
         "Net": ("", "Net", 184),
@@ -50,7 +50,7 @@ def test_tiles_by_hand(draw: object) -> None:
 
 @pytest.mark.parametrize("slug", ["bert", "t5", "bert2bert", "albert", "gpt-3", "deberta"])
 def test_parts_never_exceed_their_whole(slug: str) -> None:
-    trace = treemap(anatomy.tree(slug)).data[0]
+    trace = treemap(anatomy.tree(slug), theme=LIGHT).data[0]
     values = dict(zip(trace.ids, trace.values, strict=True))
     assert len(values) == len(trace.ids)
     for whole, group in itertools.groupby(sorted(zip(trace.parents, trace.ids, strict=True)), key=lambda pair: pair[0]):
@@ -70,9 +70,9 @@ def test_tables_hold_what_the_pictures_show() -> None:
 
 def test_bars_stack_to_the_whole() -> None:
     networks = {name: anatomy.tree("gpt-2", name) for name in ("small", "xl")}
-    stacked = [trace for trace in sizes_bars(networks).data if trace.type == "bar"]
+    stacked = [trace for trace in sizes_bars(networks, theme=LIGHT).data if trace.type == "bar"]
     assert [sum(trace.x[i] for trace in stacked) for i in range(2)] == [124_439_808, 1_557_611_200]
-    relative = [trace for trace in sizes_bars(networks, relative=True).data if trace.type == "bar"]
+    relative = [trace for trace in sizes_bars(networks, relative=True, theme=LIGHT).data if trace.type == "bar"]
     assert [sum(trace.x[i] for trace in relative) for i in range(2)] == pytest.approx([100, 100])
 
 
@@ -91,7 +91,8 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize(
-    ("fill", "ink"), [*((ROLE_COLOURS[role], ROLE_INK[role]) for role in ROLES), FRAMES[False], FRAMES[True]]
+    ("fill", "ink"),
+    [*((ROLE_COLORS[role], ROLE_INK[role]) for role in ROLES), (LIGHT.raised, LIGHT.ink), (DARK.raised, DARK.ink)],
 )
 def test_words_on_colours_can_be_read(fill: str, ink: str) -> None:
     dark, light = sorted((luminance(fill), luminance(ink)))
@@ -100,7 +101,7 @@ def test_words_on_colours_can_be_read(fill: str, ink: str) -> None:
 
 def test_the_trunks_roles_differ_in_lightness() -> None:
     """They can be told apart without seeing colour."""
-    trunk = sorted(luminance(ROLE_COLOURS[role]) for role in ("embeddings", "attention", "feed-forward", "norms"))
+    trunk = sorted(luminance(ROLE_COLORS[role]) for role in ("embeddings", "attention", "feed-forward", "norms"))
     assert all((above + 0.05) / (below + 0.05) > 1.25 for below, above in itertools.pairwise(trunk))
 
 

@@ -231,11 +231,12 @@ def test_reading_and_drawing_kept_trees_imports_neither_torch_nor_streamlit() ->
         "from core import anatomy\n"
         "from core.anatomy import explain, notes, roles\n"
         "from core.figures import parameters\n"
+        "from core.theme import LIGHT\n"
         "root = anatomy.tree('bert', 'large')\n"
         "assert root.text().startswith('BertModel(')\n"
         "assert anatomy.module_tree('bert', 'large') is root\n"
         "assert anatomy.counts('gpt-3')['175B'] == 174604259328\n"
-        "parameters.treemap(root); parameters.sunburst(root); roles.by_role(root)\n"
+        "parameters.treemap(root, theme=LIGHT); parameters.sunburst(root, theme=LIGHT); roles.by_role(root)\n"
         "print([name for name in ('torch', 'transformers', 'streamlit') if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Attention figures: tokens cannot become markup, numbers are those of the map, colours begin at the background."""
+"""Attention figures: tokens cannot become markup, numbers are those of the map, one scale."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from core.attention.trace import AttentionMap
 from core.figures import attention as figures
 from core.figures.labels import label
+from core.theme import GREEN, LIGHT
 
 
 def _map(n: int = 4, layers: int = 2, heads: int = 3, tokens: tuple[str, ...] | None = None) -> AttentionMap:
@@ -28,7 +29,7 @@ def test_a_label_keeps_quotation_marks() -> None:
 @pytest.mark.parametrize(("count", "mode"), [(20, "array"), (21, "auto")])
 def test_few_tokens_are_all_named_and_many_as_there_is_room(count: int, mode: str) -> None:
     words = tuple(f'"{i}' for i in range(count))
-    axis = figures.heat_map(_map(count, tokens=words), 0, 0).layout.xaxis
+    axis = figures.attention_map(_map(count, tokens=words), 0, 0, theme=LIGHT).layout.xaxis
     assert axis.tickmode == mode
     assert axis.labelalias['1 · "0'] == '"0'
     assert len(axis.labelalias) == count
@@ -36,34 +37,26 @@ def test_few_tokens_are_all_named_and_many_as_there_is_room(count: int, mode: st
 
 def test_heat_map_shows_the_head_that_was_asked_for() -> None:
     found = _map()
-    trace = figures.heat_map(found, 1, 2).data[0]
+    trace = figures.attention_map(found, 1, 2, theme=LIGHT).data[0]
     np.testing.assert_allclose(trace.z, found.weights[1, 2], atol=5.1e-5)
     assert trace.zmin == 0
 
 
 def test_equal_tokens_stay_apart() -> None:
-    trace = figures.heat_map(_map(3, tokens=("the", "cat", "the")), 0, 0).data[0]
+    trace = figures.attention_map(_map(3, tokens=("the", "cat", "the")), 0, 0, theme=LIGHT).data[0]
     assert len(set(trace.x)) == 3
 
 
 def test_tokens_are_escaped() -> None:
-    figure = figures.heat_map(_map(2, tokens=("<b>", "</script>")), 0, 0)
+    figure = figures.attention_map(_map(2, tokens=("<b>", "</script>")), 0, 0, theme=LIGHT)
     json = plotly.io.to_json(figure)
     assert "&lt;b&gt;" in json
     assert '<b>"' not in json
     assert "</script>" not in json
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_zero_is_the_background(theme: figures.Theme) -> None:
-    stops = figures.scale(theme)
-    assert stops[0] == (0.0, {"light": "#ffffff", "dark": "#12161b"}[theme])
-    assert stops[-1][0] == 1.0
-    assert [position for position, _ in stops] == sorted(position for position, _ in stops)
-
-
 def test_overview_points_are_in_the_order_of_layers_and_heads() -> None:
-    points = figures.overview(_map(), 0, 0).data[1]
+    points = figures.overview(_map(), 0, 0, GREEN, theme=LIGHT).data[1]
     assert points.text[1 * 3 + 2] == "layer 2, head 3"
     assert len(points.x) == 6
 
@@ -78,13 +71,13 @@ def test_thumbnails_keep_the_largest_weight_of_a_cell() -> None:
 
 
 def test_score_grid_takes_any_number_of_heads() -> None:
-    assert figures.score_grid(np.zeros((3, 20), np.float32), "x").data[0].z.shape == (3, 20)
+    assert figures.score_grid(np.zeros((3, 20), np.float32), "x", theme=LIGHT).data[0].z.shape == (3, 20)
 
 
 def test_a_picture_of_forty_tokens_is_small() -> None:
     found = _map(40, layers=6, heads=12)
-    assert len(plotly.io.to_json(figures.heat_map(found, 0, 0))) < 30_000
-    assert len(plotly.io.to_json(figures.overview(found, 0, 0))) < 180_000
+    assert len(plotly.io.to_json(figures.attention_map(found, 0, 0, theme=LIGHT))) < 30_000
+    assert len(plotly.io.to_json(figures.overview(found, 0, 0, GREEN, theme=LIGHT))) < 180_000
 
 
 def test_figures_need_neither_torch_nor_streamlit() -> None:

@@ -15,7 +15,6 @@ from core.attention import combine
 from core.attention.trace import AttentionMap, MapKind
 from core.attention.views import grid
 from core.errors import OutOfRange
-from core.figures import attention as figures
 
 NASTY = ("</script><script>alert(1)</script>", "<!--", "&amp;", "a\u2028b", "\u202egnp.exe", "x" * 10_000)
 
@@ -110,14 +109,6 @@ def test_nothing_is_asked_from_anywhere() -> None:
             digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
             assert f"'sha256-{digest}'" in policy.group(1)
     assert not re.search(r"\s(src|href|style|on\w+)=", page.split("<script")[0])
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_colours_are_those_of_the_heat_map(theme: Any) -> None:
-    ours, theirs = grid.scale(theme), figures.scale(theme)
-    np.testing.assert_allclose([place for place, _ in ours], [place for place, _ in theirs])
-    assert [colour for _, colour in ours] == [colour.lower() for _, colour in theirs]
-    assert dict(grid.scale(theme, signed=True))[0.5] == ours[0][1]  # no difference is the background
 
 
 def test_sizes_are_as_stated() -> None:

@@ -13,6 +13,7 @@ from core.attention.inside.wiring import ENCODER, norm_first, slug, wires
 from core.attention.views.export import step_table
 from core.figures import block as figures
 from core.figures.flow import HEADING, LEFT, ROW, flow, lane_of
+from core.theme import BLUE, DARK, LIGHT
 from core.ui.attention.block_list import accepted, component_data, made_of
 
 TOKENS = ("[CLS]", "<b>cat</b>", "sat")
@@ -211,7 +212,7 @@ def test_numbers_are_written_without_an_exponent(number: float, text: str) -> No
 
 def test_vectors_are_drawn_around_zero_beside_their_norms() -> None:
     values = np.array([[3, -4], [0, 0], [0, 1]], dtype=np.float32)
-    heat, bars = figures.vectors(values, TOKENS, "#0072B2").data
+    heat, bars = figures.vectors(values, TOKENS, BLUE, theme=LIGHT).data
     assert heat.zmin == -heat.zmax == -4
     assert list(bars.x) == [5, 0, 1]
     assert list(bars.y) == list(heat.y) == ["1 · [CLS]", "2 · &lt;b&gt;cat&lt;/b&gt;", "3 · sat"]
@@ -220,25 +221,25 @@ def test_vectors_are_drawn_around_zero_beside_their_norms() -> None:
 def test_weights_have_a_grey_ground_where_nothing_was_computed() -> None:
     weights = np.array([[1, 0, 0], [0.5, 0.5, 0], [0, 0.25, 0.75]], dtype=np.float32)
     seen = np.tri(3, dtype=np.bool_)
-    figure = figures.weights(weights, seen, TOKENS, TOKENS, "dark")
+    figure = figures.weights(weights, seen, TOKENS, TOKENS, theme=DARK)
     assert np.isnan(figure.data[0].z).tolist() == (~seen).tolist()
     assert figure.data[0].zmin == 0
-    assert figure.layout.plot_bgcolor == "#39424d"
-    everywhere = figures.weights(weights, np.ones_like(seen), TOKENS, TOKENS)
+    assert figure.layout.plot_bgcolor == DARK.unseen
+    everywhere = figures.weights(weights, np.ones_like(seen), TOKENS, TOKENS, theme=LIGHT)
     assert everywhere.layout.plot_bgcolor is None
 
 
 def test_a_mask_is_one_colour_and_grey() -> None:
-    figure = figures.mask(np.tri(3, dtype=np.bool_), TOKENS, TOKENS)
+    figure = figures.mask(np.tri(3, dtype=np.bool_), TOKENS, TOKENS, theme=LIGHT)
     assert np.isnan(figure.data[0].z).sum() == 3
     assert figure.data[0].showscale is False
-    assert figures.mask(np.tri(1, dtype=np.bool_), TOKENS[:1], TOKENS[:1]).layout.plot_bgcolor is None
+    assert figures.mask(np.tri(1, dtype=np.bool_), TOKENS[:1], TOKENS[:1], theme=LIGHT).layout.plot_bgcolor is None
 
 
 def test_scores_are_drawn_around_zero() -> None:
-    figure = figures.scores(np.array([[2, -1]], dtype=np.float32), TOKENS[:1], TOKENS[:2])
+    figure = figures.scores(np.array([[2, -1]], dtype=np.float32), TOKENS[:1], TOKENS[:2], theme=LIGHT)
     assert (figure.data[0].zmin, figure.data[0].zmax) == (-2, 2)
-    assert figure.data[0].colorscale[2] == (0.5, "#ffffff")
+    assert figure.data[0].colorscale[2] == (0.5, LIGHT.ground)
 
 
 def test_the_values_of_a_step_as_a_table() -> None:

@@ -8,14 +8,15 @@ from math import e, log2
 import pytest
 
 from core.efficiency.growth import Point
-from core.figures.beam_tree import beam_tree, tree_alt, tree_pixels
-from core.figures.growth import growth_alt, growth_lines
-from core.figures.kept import rule_alt, rule_bars, surprise_bars
+from core.figures.decoding import rule_alt, rule_bars, surprise_bars
+from core.figures.lines import timing_alt, timing_lines
+from core.figures.tree import beam_tree, tree_alt, tree_pixels
 from core.language.decoding.cards import NAMES, START, Card, decoding_of, fresh, read, read_all, write
 from core.language.decoding.step import Around, Look, Row
 from core.language.decoding.summary import summary
 from core.language.decoding.tree import Node, Tree
 from core.language.types import Alternative, Decoding, GenerationStep, Spread
+from core.theme import DARK, LIGHT, VERMILION, Theme
 
 
 @pytest.mark.parametrize("kind", NAMES)
@@ -93,12 +94,12 @@ def look(rule: str, value: float) -> Look:
     return Look(Around(rule, value, 2, 3, 0.8, 1.5, 0.95), rows, (0, 0.0, 0.0))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
 @pytest.mark.parametrize(("rule", "value"), [("top_p", 0.75), ("top_k", 2), ("min_p", 0.5), ("temperature", 0.5)])
-def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float, dark: bool) -> None:
+def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float, theme: Theme) -> None:
     found = look(rule, value)
     names = [row.text for row in found.rows]
-    figure = rule_bars(found, names, "#D55E00", taken=1, dark=dark)
+    figure = rule_bars(found, names, "#D55E00", taken=1, theme=theme)
     assert list(figure.data[0].marker.pattern.shape) == ["", "", "/"]
     assert list(figure.data[1].x) == [0.625, 0.375, 0.0]
     assert "<script>" not in figure.to_json()
@@ -119,7 +120,7 @@ def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float, dark: bool) 
 
 
 def test_surprises_stand_around_the_entropy() -> None:
-    figure = surprise_bars(look("typical", 0.8), ["the", "b", "a"], "#D55E00")
+    figure = surprise_bars(look("typical", 0.8), ["the", "b", "a"], VERMILION, theme=LIGHT)
     assert [base + x for base, x in zip(figure.data[0].base, figure.data[0].x, strict=True)] == pytest.approx(
         [1, 1.7, 2.3]
     )
@@ -132,7 +133,7 @@ def test_the_tree_has_an_edge_for_every_node() -> None:
         (Node((1, 5), " <i>", -0.5, -1.5, -0.75, "finished", True), Node((1, 6), " d", -3, -4, -2, "pruned", False)),
     )
     grown = Tree(nodes, (("a", -1.5, -0.75),), (1, 5), "length")
-    figure = beam_tree(grown, "#D55E00")
+    figure = beam_tree(grown, VERMILION, theme=LIGHT)
     edges = sum(sum(x is None for x in trace.x) for trace in figure.data if trace.mode == "lines")
     assert edges == 4
     assert sum(1 for note in figure.layout.annotations if "<s>" in note.text) == 2
@@ -156,9 +157,9 @@ def test_the_cache_in_milliseconds() -> None:
         Point(8, 0.002, (0.001, 0.003), 0.004, (0.004, 0.006)),
         Point(16, 0.002, (0.002, 0.002), 0.008, (0.007, 0.01)),
     ]
-    figure = growth_lines(points, 16, "#D55E00")
+    figure = timing_lines(points, 16, VERMILION, theme=LIGHT)
     assert [list(trace.y) for trace in figure.data] == [[4.0, 8.0], [2.0, 2.0]]
     assert list(figure.data[1].error_y.arrayminus) == [1.0, 0.0]
-    assert "after 16 tokens 2.0 and 8.0 ms" in growth_alt(points)
-    assert "nothing is measured" in growth_alt(())
-    assert growth_lines((), 16, "#D55E00").data[0].x == ()
+    assert "after 16 tokens 2.0 and 8.0 ms" in timing_alt(points)
+    assert "nothing is measured" in timing_alt(())
+    assert timing_lines((), 16, VERMILION, theme=LIGHT).data[0].x == ()

@@ -8,8 +8,10 @@ import pytest
 from core.efficiency.compare import Answer
 from core.efficiency.cost import curve
 from core.efficiency.layout import Sparsity
-from core.figures import alignment, sparse
+from core.figures import attention, sparse
+from core.figures.predictions import compared_bars
 from core.language.types import Token
+from core.theme import DARK, LIGHT, Theme
 
 EVIL = "</b><script>"
 ESCAPED = "&lt;/b&gt;&lt;script&gt;"
@@ -21,7 +23,7 @@ def tokens(*texts: str) -> list[Token]:
 
 def test_the_pattern_is_one_raster_of_blocks() -> None:
     kinds = Sparsity(block_size=16).kinds(4096)
-    figure = sparse.pattern(kinds, 16, marks=[(40, EVIL)])
+    figure = sparse.pattern(kinds, 16, marks=[(40, EVIL)], theme=LIGHT)
     (raster,) = [trace for trace in figure.data if trace.type == "heatmap"]
     assert np.asarray(raster.z).shape == (256, 256)
     assert len(figure.to_json()) < 1_000_000
@@ -31,9 +33,9 @@ def test_the_pattern_is_one_raster_of_blocks() -> None:
 
 def test_marks_that_stand_close_share_a_label() -> None:
     kinds = Sparsity(block_size=16).kinds(1024)
-    close = sparse.pattern(kinds, 16, marks=[(700, "mask"), (660, "clue")]).layout.annotations
+    close = sparse.pattern(kinds, 16, marks=[(700, "mask"), (660, "clue")], theme=LIGHT).layout.annotations
     assert [note.text for note in close] == ["clue, mask"]
-    apart = sparse.pattern(kinds, 16, marks=[(700, "mask"), (20, "clue")]).layout.annotations
+    apart = sparse.pattern(kinds, 16, marks=[(700, "mask"), (20, "clue")], theme=LIGHT).layout.annotations
     assert [(note.text, note.y) for note in apart] == [("clue", 24), ("mask", 696)]
 
 
@@ -52,18 +54,20 @@ def test_ranges() -> None:
 
 def test_the_curve_and_its_table_agree() -> None:
     costs = curve((256, 1024), Sparsity(block_size=32))
-    figure = sparse.cost_curve(costs, here=300)
+    figure = sparse.cost_curve(costs, here=300, theme=LIGHT)
     assert list(figure.data[0].y) == [256**2, 1024**2]
     assert [row["Sparse"] for row in sparse.cost_table(costs)] == list(figure.data[1].y)
 
 
 def test_answers_are_bars_of_text() -> None:
     found = (Answer("dog", 0.25, 0.5), Answer(EVIL, 0.5, 0.0005))
-    figure = sparse.answers(found)
+    figure = compared_bars(
+        ("sparse", "full"), [(one.text, (one.sparse, one.full)) for one in found[::-1]], ("red", "gray"), theme=LIGHT
+    )
     assert list(figure.layout.yaxis.ticktext) == [ESCAPED, "dog"]
     assert list(figure.data[0].customdata) == [ESCAPED, "dog"]
     assert [list(bar.x) for bar in figure.data] == [[0.5, 0.25], [0.0005, 0.5]]
-    assert list(figure.data[1].text) == ["< 0.1 %", "50 %"]
+    assert list(figure.data[1].text) == ["0.05 %", "50 %"]
     assert sparse.answers_table(found)[0] == {"Word": "dog", "Sparse": 0.25, "Full": 0.5}
 
 
@@ -73,25 +77,25 @@ WEIGHTS = np.array(
 
 
 def test_choosing_layers_and_heads() -> None:
-    np.testing.assert_allclose(alignment.choose(WEIGHTS, 0, 1), WEIGHTS[0, 1])
+    np.testing.assert_allclose(attention.choose(WEIGHTS, 0, 1), WEIGHTS[0, 1])
     np.testing.assert_allclose(
-        alignment.choose(WEIGHTS, None, None), [[0.6, 0.2, 0.2], [0.07, 0.055, 0.875]], rtol=1e-5
+        attention.choose(WEIGHTS, None, None), [[0.6, 0.2, 0.2], [0.07, 0.055, 0.875]], rtol=1e-5
     )
 
 
 def test_lines_are_the_strong_weights_and_every_rows_best() -> None:
-    assert alignment.lines(WEIGHTS[0, 0]) == [(0, 0, 0.9), (0, 1, 0.1), (1, 2, 0.9)]
+    assert attention.alignment_lines(WEIGHTS[0, 0]) == [(0, 0, 0.9), (0, 1, 0.1), (1, 2, 0.9)]
     flat = np.full((1, 20), 0.05, dtype=np.float32)
-    assert alignment.lines(flat) == [(0, 0, 0.05)]
-    assert alignment.lines(np.zeros((0, 3), dtype=np.float32)) == []
+    assert attention.alignment_lines(flat) == [(0, 0, 0.05)]
+    assert attention.alignment_lines(np.zeros((0, 3), dtype=np.float32)) == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_alignment_heat_map_and_table(theme: alignment.Theme) -> None:
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_the_alignment_heat_map_and_table(theme: Theme) -> None:
     source, target = tokens("The", EVIL, "cat"), tokens("Le", "chat")
-    figure = alignment.heat_map(source, target, WEIGHTS[0, 0], theme)
+    figure = attention.alignment_map(source, target, WEIGHTS[0, 0], theme=theme)
     assert list(figure.layout.xaxis.ticktext) == ["The", ESCAPED, "cat"]
     assert np.asarray(figure.data[0].customdata)[1, 1].tolist() == ["chat", ESCAPED]
     assert np.asarray(figure.data[0].z).shape == (2, 3)
-    row = alignment.table(source, target, WEIGHTS[0, 0])[1]
+    row = attention.alignment_table(source, target, WEIGHTS[0, 0])[1]
     assert (row["Written"], row["Looked at (1)"], row["Weight (1)"]) == ("chat", "cat", 0.9)

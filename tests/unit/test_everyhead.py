@@ -16,7 +16,8 @@ from core.attention.roles.everyhead import COLUMNS, EFFECT, GRAMMAR, SCORES, Hea
 from core.attention.roles.rolefiles import Counted, Effect
 from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError
-from core.figures.every_head import Dots, depth_dots, means
+from core.figures.heads import Dots, depth_dots, means
+from core.theme import LIGHT
 
 
 def head(slug: str, layer: int, number: int, **more: object) -> HeadRow:
@@ -142,7 +143,8 @@ def test_dots_keep_their_order_and_hostile_names_stay_text() -> None:
         [
             Dots("Encoder", "#0072B2", [0.1], [0.5], ["<b>x</b>"]),
             Dots("Decoder", "#D55E00", [0.9], [0.1], ["y"], "square"),
-        ]
+        ],
+        theme=LIGHT,
     )
     assert [trace.name for trace in figure.data] == ["Encoder", "Decoder", "mean of a quarter"]
     assert figure.data[0].text == ("&lt;b&gt;x&lt;/b&gt;",)

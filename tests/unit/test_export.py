@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from core.table import Table
+from core.theme import LIGHT, VERMILION
 from core.ui.export import MAX_COLUMNS, MAX_ROWS, component_data, heading, html_page
 from core.ui.objectives.circle import Key, Point
 from core.ui.objectives.circle_svg import RADIUS, circle_svg
@@ -39,7 +40,7 @@ def test_a_chart_sends_its_table_whole_as_csv_and_its_head_for_the_page() -> Non
 
 
 def drawn(*points: Point, ties: tuple[tuple[int, int], ...] = ()) -> ElementTree.Element:
-    return ElementTree.fromstring(circle_svg(points, ties, [Key(NASTY, "square", "#D55E00")], NASTY))
+    return ElementTree.fromstring(circle_svg(points, ties, [Key(NASTY, "square", VERMILION)], NASTY, LIGHT))
 
 
 def test_points_stand_at_their_angles_and_texts_stay_text() -> None:

@@ -7,9 +7,9 @@ from math import log10
 
 import pytest
 
-from core.figures.curves import Line, curves_alt, learning_curves, mixed, short_name, spread, value_at
+from core.figures.curves import Line, curves_alt, learning_curves, short_name, spread, value_at
+from core.theme import LIGHT, mixed
 
-ACCENTS = {"encoder": "#0072B2", "decoder": "#D55E00"}
 ONE = Line("One", "encoder", (1_000, 10_000), (4.0, 2.0))
 TWO = Line("Two", "decoder", (1_000, 10_000), (3.0, 2.0))
 SHORT = Line("<b>Three</b>", "unknown", (1_000,), (4.0,))
@@ -38,7 +38,7 @@ def test_without_room_the_gap_shrinks() -> None:
 
 def test_no_two_of_forty_two_lines_share_dash_and_marker() -> None:
     lines = [Line(f"Model {i}", "encoder", (10, 1_000), (2.0, 1.0)) for i in range(42)]
-    figure = learning_curves(lines, "loss", ACCENTS)
+    figure = learning_curves(lines, "loss", theme=LIGHT)
     assert len({(trace.line.dash, trace.marker.symbol) for trace in figure.data}) == 42
     heights = sorted(note.ay + 0.0 for note in figure.layout.annotations)
     assert all(b - a == pytest.approx(17) for a, b in pairwise(heights))
@@ -46,7 +46,7 @@ def test_no_two_of_forty_two_lines_share_dash_and_marker() -> None:
 
 
 def test_colour_is_the_branch_and_a_name_stands_at_every_end() -> None:
-    figure = learning_curves([ONE, TWO, SHORT], "loss", ACCENTS, log=True)
+    figure = learning_curves([ONE, TWO, SHORT], "loss", log=True, theme=LIGHT)
     assert [trace.line.color for trace in figure.data] == ["#0072B2", "#D55E00", "#767676"]
     notes = figure.layout.annotations
     assert [(note.x, note.y) for note in notes] == [(4.0, 2.0), (4.0, 2.0), (log10(1_000), 4.0)]
@@ -60,7 +60,7 @@ def test_lines_of_one_branch_differ_in_shade_and_lean_towards_the_ink() -> None:
     assert mixed("#0072B2", "#000000", 0.0) == "#0072B2"
     assert mixed("#0072B2", "#000000", 0.5) == "#003959"
     assert mixed("#0072B2", "#FFFFFF", 1.0) == "#FFFFFF"
-    figure = learning_curves([ONE, TWO, ONE, ONE, ONE], "loss", ACCENTS)
+    figure = learning_curves([ONE, TWO, ONE, ONE, ONE], "loss", theme=LIGHT)
     colours = [trace.line.color for trace in figure.data]
     assert colours[:2] == ["#0072B2", "#D55E00"]
     assert len({colours[0], colours[2], colours[3]}) == 3
@@ -68,7 +68,7 @@ def test_lines_of_one_branch_differ_in_shade_and_lean_towards_the_ink() -> None:
 
 
 def test_the_even_scale_begins_at_nothing() -> None:
-    figure = learning_curves([ONE], "loss", ACCENTS, log=False)
+    figure = learning_curves([ONE], "loss", log=False, theme=LIGHT)
     assert figure.layout.xaxis.type == "linear"
     assert figure.layout.xaxis.range == (0.0, pytest.approx(10_200))
     assert figure.layout.annotations[0].x == 10_000
@@ -99,6 +99,6 @@ def test_no_value_is_made_up_outside_what_was_measured() -> None:
 
 
 def test_the_tokens_that_are_compared_are_marked() -> None:
-    (line,) = learning_curves([ONE, TWO], "loss", ACCENTS, log=False, mark=5_500).layout.shapes
+    (line,) = learning_curves([ONE, TWO], "loss", log=False, mark=5_500, theme=LIGHT).layout.shapes
     assert line.x0 == line.x1 == 5_500
-    assert not learning_curves([ONE, TWO], "loss", ACCENTS).layout.shapes
+    assert not learning_curves([ONE, TWO], "loss", theme=LIGHT).layout.shapes

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from core.efficiency import window_layout
-from core.figures import buckets, sparse, windows
+from core.figures import sparse
+from core.figures.predictions import compared_bars
+from core.theme import DARK, LIGHT
 
 
 def test_a_sorted_text_has_every_byte_once_and_chunks_are_cut() -> None:
     order = np.array([1, 3, 0, 2, 4, 5])  # position 5 is filling
-    figure = buckets.sorted_text(order, np.array([1, 0, 1, 0, 2]), list("abcde"), 2, 2)
+    figure = sparse.sorted_text(order, np.array([1, 0, 1, 0, 2]), list("abcde"), 2, 2, theme=LIGHT)
     dots = figure.data[0]
     assert list(dots.x) == [0, 1, 2, 3, 4]
     assert list(dots.y) == [1, 3, 0, 2, 4]
@@ -22,7 +24,7 @@ def test_a_sorted_text_has_every_byte_once_and_chunks_are_cut() -> None:
 
 
 def test_meetings_leave_the_future_empty() -> None:
-    figure = buckets.meetings(np.array([[0.5, 0.0], [1.0, 0.25]]), 4, theme="dark")
+    figure = sparse.meetings(np.array([[0.5, 0.0], [1.0, 0.25]]), 4, theme=DARK)
     z = np.array(figure.data[0].z)
     assert np.isnan(z[0, 1])
     assert z[1, 0] == 1
@@ -31,25 +33,27 @@ def test_meetings_leave_the_future_empty() -> None:
 
 def test_lines_carry_their_rows() -> None:
     rows = [(1, 0.2, 0.5, 0.1), (8, 0.7, 0.9, 0.6)]
-    figure = buckets.rounds(rows)
+    figure = sparse.rounds(rows, theme=LIGHT)
     assert [list(line.y) for line in figure.data] == [[0.2, 0.7], [0.5, 0.9], [0.1, 0.6]]
     assert len({(line.line.dash, line.marker.symbol) for line in figure.data}) == 3
-    assert list(buckets.reading([256, 512], [2.0, 1.9]).data[0].y) == [2.0, 1.9]
-    grown = buckets.growth([2, 4], [4, 16], [("1 round", [3, 6])])
+    assert list(sparse.bits_by_length([256, 512], [2.0, 1.9], theme=LIGHT).data[0].y) == [2.0, 1.9]
+    grown = sparse.score_counts([2, 4], [4, 16], [("1 round", [3, 6])], theme=LIGHT)
     assert [line.name for line in grown.data] == ["full attention", "1 round"]
 
 
 def test_bars_keep_words_and_ways_apart() -> None:
-    figure = windows.bars(["full", "window"], [("the", [0.5, 0.25]), ("<b>", [0.1, 0.2])])
+    figure = compared_bars(
+        ["full", "window"], [("the", [0.5, 0.25]), ("<b>", [0.1, 0.2])], ("red", "blue"), theme=LIGHT
+    )
     by_name = {bar.name: list(bar.x) for bar in figure.data}
-    assert by_name == {"full": [0.1, 0.5], "window": [0.2, 0.25]}
+    assert by_name == {"full": [0.5, 0.1], "window": [0.25, 0.2]}
     assert "<b>" not in figure.layout.yaxis.ticktext  # escaped
 
 
 def test_a_cost_curve_may_be_called_by_its_own_name() -> None:
     costs = [window_layout.cost(n, 4, (0,)) for n in (8, 16)]
-    figure = sparse.cost_curve(costs, 8, "window")
+    figure = sparse.cost_curve(costs, 8, "window", theme=LIGHT)
     assert {line.name for line in figure.data} == {"full attention", "window attention"}
     assert set(sparse.cost_table(costs)[0]) == {"Tokens", "Full", "Sparse", "Window", "Global", "Sparse share (%)"}
     kinds = window_layout.kinds(16, 4, (0,), 2)
-    assert [t.name for t in sparse.pattern(kinds, 2, listed=(1, 2)).data if t.name] == ["window", "global"]
+    assert [t.name for t in sparse.pattern(kinds, 2, listed=(1, 2), theme=LIGHT).data if t.name] == ["window", "global"]

@@ -10,8 +10,7 @@ import pytest
 
 from core.figures.label_places import HEIGHT, Box, Point, _cuts, place, text_width
 from core.figures.lineage import Entry, family
-from core.figures.timeline import AXIS, ORDER, SYMBOLS, Drawing, by_size, lanes, radius, span_of
-from core.figures.timeline_key import key
+from core.figures.timeline import AXIS, ORDER, SYMBOLS, Drawing, by_size, key, lanes, radius, span_of
 from core.ui.timeline.picture import WIDTHS, _moved, component_data, sizes_in_words
 
 FAMILY = family()

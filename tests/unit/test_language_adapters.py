@@ -10,8 +10,9 @@ import torch
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, OutOfRange
-from core.figures.adapters import update_alt, update_bars, update_rows
+from core.figures.bars import update_alt, update_bars, update_rows
 from core.language.adapters import judge, swap_seconds, tasks, without_mark
+from core.theme import LIGHT
 from tests import tinyadapters
 
 
@@ -72,7 +73,7 @@ def test_a_swap_is_quick_and_leaves_nothing_behind(checkpoint: Checkpoint) -> No
 
 def test_updates_are_drawn_by_layer_and_place() -> None:
     updates = (0.1, 0.4, 0.2, 0.05)
-    first, second = update_bars(updates, "#0072B2").data
+    first, second = update_bars(updates, "#0072B2", theme=LIGHT).data
     assert (list(first.x), list(first.y)) == (["1", "2"], [0.1, 0.2])
     assert list(second.y) == [0.4, 0.05]
     assert first.marker.pattern.shape != second.marker.pattern.shape  # colour is not the only sign

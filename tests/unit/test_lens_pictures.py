@@ -8,6 +8,7 @@ import numpy as np
 
 from core.attention.inside.lens import LayerPrediction, LensTrajectory
 from core.figures import lens as figures
+from core.theme import BLUE, DARK, LIGHT
 
 WAY = LensTrajectory(
     (
@@ -25,7 +26,7 @@ WAY = LensTrajectory(
 
 
 def test_answers_are_written_and_the_final_one_is_framed() -> None:
-    figure = figures.answers(WAY, "#0072B2")
+    figure = figures.answers(WAY, BLUE, theme=LIGHT)
     heat = figure.data[0]
     np.testing.assert_allclose(heat.z, [[0.75, 0.25], [0.5, 0.3], [0.6, 0.00001]])
     assert figure.data[1].text[0] == "&lt;b&gt;a&lt;/b&gt;<br>75 %"
@@ -37,18 +38,18 @@ def test_answers_are_written_and_the_final_one_is_framed() -> None:
 
 
 def test_the_way_is_two_lines() -> None:
-    chance, place = figures.path(WAY, "#0072B2", "dark").data
+    chance, place = figures.path(WAY, BLUE, theme=DARK).data
     assert list(chance.y) == [0.25, 0.01, 0.6]
     assert list(place.y) == [2, 40, 1]
-    low, high = figures.path(WAY, "#0072B2").layout.yaxis2.range
+    low, high = figures.path(WAY, BLUE, theme=LIGHT).layout.yaxis2.range
     assert low > math.log10(40)  # the axis is turned over: first place on top
     assert high < 0
 
 
 def test_the_way_in_a_sentence() -> None:
     names = figures.layer_names(3)
-    assert figures.said(WAY, names) == "It stands first from layer 2 on; after layer 1 it was number 40."
+    assert figures.path_words(WAY, names) == "It stands first from layer 2 on; after layer 1 it was number 40."
     first = LensTrajectory(WAY.predictions, "b", (1, 1, 1), (1, 1, 1), 100, ("x",), 0)
-    assert figures.said(first, names) == "It stands first from the embeddings on."
+    assert figures.path_words(first, names) == "It stands first from the embeddings on."
     early = LensTrajectory(WAY.predictions, "b", (0.1, 1, 1), (90, 1, 1), 100, ("x",), 0)
-    assert figures.said(early, names) == "It stands first from layer 1 on; after the embeddings it was number 90."
+    assert figures.path_words(early, names) == "It stands first from layer 1 on; after the embeddings it was number 90."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.figures.results import Dot, Point, decimals, difference, dots, dots_alt, scaling, scaling_alt, signed
+from core.theme import DARK, LIGHT, Theme
 
 BASE = Dot("with both", 88.5, "88.5", "#0072B2", reference=True)
 LESS = Dot("<b>left</b> to right", 77.8, "77.8", "#0072B2")
@@ -21,7 +22,7 @@ def test_a_difference_has_the_decimals_that_are_printed() -> None:
 
 
 def test_rows_stand_in_order_with_their_figures_and_a_stroke_at_the_reference() -> None:
-    figure = dots([BASE, LESS, FROZEN], "SQuAD 1.1, dev: F1 (points), higher is better")
+    figure = dots([BASE, LESS, FROZEN], "SQuAD 1.1, dev: F1 (points), higher is better", theme=LIGHT)
     notes = [note.text for note in figure.layout.annotations]
     assert notes[1:] == [
         "with both",
@@ -44,7 +45,7 @@ def test_rows_stand_in_order_with_their_figures_and_a_stroke_at_the_reference() 
 
 
 def test_without_a_reference_nothing_is_compared() -> None:
-    figure = dots([LESS], "x")
+    figure = dots([LESS], "x", theme=LIGHT)
     assert not figure.layout.shapes
     assert figure.layout.annotations[2].text == "<b>77.8</b>"
     low, high = figure.layout.xaxis.range
@@ -53,18 +54,18 @@ def test_without_a_reference_nothing_is_compared() -> None:
 
 def test_two_versions_are_a_square_and_a_dot() -> None:
     row = Dot("DistilBERT", 51.3, "51.3", "#0072B2", before=42.5, before_printed="42.5")
-    figure = dots([row], "CoLA")
+    figure = dots([row], "CoLA", theme=LIGHT)
     assert [trace.marker.symbol for trace in figure.data if trace.mode == "markers"] == ["square-open", "circle"]
     assert figure.layout.annotations[2].text == "<b>42.5 → 51.3 (+8.8)</b>"
     assert "42.5 → 51.3 (+8.8)" in dots_alt([row], "CoLA")
 
 
 def test_a_long_axis_takes_two_lines_and_a_long_label_ends_in_dots() -> None:
-    short, long = dots([BASE], "a, lower"), dots([BASE], "a" * 45 + ", higher is better")
+    short, long = dots([BASE], "a, lower", theme=LIGHT), dots([BASE], "a" * 45 + ", higher is better", theme=LIGHT)
     assert "<br>" not in short.layout.annotations[0].text
     assert long.layout.annotations[0].text == "a" * 45 + ", <br>higher is better"
     assert long.layout.height > short.layout.height
-    figure = dots([Dot("w" * 80, 1.0, "1", "#000")], "x")
+    figure = dots([Dot("w" * 80, 1.0, "1", "#000")], "x", theme=LIGHT)
     assert len(figure.layout.annotations[1].text) == 46
     assert figure.layout.annotations[1].text.endswith("…")
 
@@ -78,7 +79,7 @@ POINTS = [
 
 
 def test_series_differ_in_marker_and_dash_and_names_keep_apart() -> None:
-    figure = scaling(POINTS, "GLUE", {"ByT5": "#009E73"})
+    figure = scaling(POINTS, "GLUE", {"ByT5": "#009E73"}, theme=LIGHT)
     assert len({(trace.marker.symbol, trace.line.dash) for trace in figure.data}) == 2
     assert [trace.line.color for trace in figure.data] == ["#767676", "#009E73"]
     assert figure.data[0].textposition == ("bottom right", "top left")  # below ByT5 when small, above it at last
@@ -92,17 +93,19 @@ def test_series_differ_in_marker_and_dash_and_names_keep_apart() -> None:
 
 
 def test_one_series_needs_no_legend_and_falls_to_the_right() -> None:
-    figure = scaling([Point("GPT-2", "a", 10**8, 40.0, "40"), Point("GPT-2", "b", 10**9, 20.0, "20")], "p", {})
+    figure = scaling(
+        [Point("GPT-2", "a", 10**8, 40.0, "40"), Point("GPT-2", "b", 10**9, 20.0, "20")], "p", {}, theme=LIGHT
+    )
     assert not figure.layout.showlegend
     assert figure.data[0].textposition == ("top right", "top right")
     assert list(figure.layout.xaxis.ticktext) == ["100 M", "200 M", "500 M", "1 B"]
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_ink_follows_the_theme(dark: bool) -> None:
-    ink = "#E8ECF0" if dark else "#1A1F24"
-    for figure in (dots([BASE], "x", dark=dark), scaling(POINTS, "x", {}, dark=dark)):
-        assert {note.font.color for note in figure.layout.annotations} == {ink}
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_ink_follows_the_theme(theme: Theme) -> None:
+    for figure in (dots([BASE], "x", theme=theme), scaling(POINTS, "x", {}, theme=theme)):
+        assert figure.layout.template.layout.font.color == theme.ink
+        assert not any(note.font.color for note in figure.layout.annotations)
 
 
 def test_pictures_in_words() -> None:

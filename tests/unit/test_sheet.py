@@ -148,13 +148,13 @@ def test_markdown_numbers_its_sources_and_keeps_its_columns() -> None:
 def test_html_escapes_everything() -> None:
     nasty = Cell(("</td><script>alert(1)</script> \"'&",))
     odd = replace(row("bert"), cells={**row("bert").cells, "objective": nasty, "data": nasty})
-    for html in (sheet_html([odd], ALL, dark=False), pins_html([odd, row("gpt-2")], ALL)):
+    for html in (sheet_html([odd], ALL), pins_html([odd, row("gpt-2")], ALL)):
         assert "<script>" not in html
         assert "&lt;script&gt;" in html
 
 
 def test_html_names_every_source() -> None:
-    html = sheet_html([row("bert")], ["name", "objective"], dark=True)
+    html = sheet_html([row("bert")], ["name", "objective"])
     assert "Sources of BERT" in html
     assert "A stored copy of the paper" in html
     assert 'href="/encoder?system=bert&amp;tab=facts"' in html

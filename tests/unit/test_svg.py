@@ -13,10 +13,10 @@ from PIL import Image
 
 from core.attention.combine import difference, part
 from core.attention.trace import AttentionMap
-from core.attention.views.page import COLOURS
 from core.attention.views.png import palette_png
-from core.attention.views.svg import UNSEEN, all_svg, head_svg
+from core.attention.views.svg import all_svg, head_svg
 from core.errors import OutOfRange
+from core.theme import LIGHT
 
 SPACE = "{http://www.w3.org/2000/svg}"
 NASTY = (
@@ -52,8 +52,8 @@ def test_a_cell_has_the_colour_of_its_weight_and_stands_in_its_place() -> None:
     assert len(found) == 3  # what was not computed is ground
     (x, y, full), (below_x, below_y, nothing), (right_x, _, also_full) = found
     assert (below_x, below_y, right_x) == pytest.approx((x, y + 22, x + 22), abs=0.01)
-    assert full == also_full != nothing == COLOURS["light"]["back"]
-    assert UNSEEN["light"] in {rect.attrib["fill"] for rect in root.iter(f"{SPACE}rect")}
+    assert full == also_full != nothing == LIGHT.ground.lower()
+    assert LIGHT.unseen in {rect.attrib["fill"] for rect in root.iter(f"{SPACE}rect")}
     texts = [text.text for text in root.iter(f"{SPACE}text")]
     assert texts[1:5] == ["a", "b", "a", "b"]
     assert texts[-3:] == ["0", "1.00", "weight"]
@@ -94,8 +94,8 @@ def test_many_cells_are_one_image_that_another_library_reads() -> None:
     data = image.attrib["href"].removeprefix("data:image/png;base64,")
     picture = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
     assert picture.shape == (n, n, 3)
-    assert tuple(picture[1, 0]) == tuple(bytes.fromhex(COLOURS["light"]["back"][1:]))
-    assert tuple(picture[0, 1]) == tuple(bytes.fromhex(UNSEEN["light"][1:]))
+    assert tuple(picture[1, 0]) == tuple(bytes.fromhex(LIGHT.ground[1:]))
+    assert tuple(picture[0, 1]) == tuple(bytes.fromhex(LIGHT.unseen[1:]))
     assert picture[5, 5].max() < 90  # the full weight is dark on a light page
     assert len([text for text in root.iter(f"{SPACE}text") if text.text in names]) == 2 * n
 
@@ -112,12 +112,12 @@ def test_all_heads_have_a_picture_each() -> None:
 def test_a_difference_has_zero_at_the_background() -> None:
     found = square([[1, 0], [0, 1]], ("a", "b"))
     root = ElementTree.fromstring(head_svg(difference(part(found), part(found)), 0, 0))
-    assert {fill for _, _, fill in cells(root)} == {COLOURS["light"]["back"]}
+    assert {fill for _, _, fill in cells(root)} == {LIGHT.ground.lower()}
     other = square([[0, 1], [0, 1]], ("a", "b"))
     root = ElementTree.fromstring(head_svg(difference(part(found), part(other)), 0, 0))
     up, down, *rest = [fill for _, _, fill in cells(root)]
     assert up != down
-    assert set(rest) == {COLOURS["light"]["back"]}
+    assert set(rest) == {LIGHT.ground.lower()}
     assert [text.text for text in root.iter(f"{SPACE}text")][-3:] == ["−1.00", "+1.00", "difference"]
 
 

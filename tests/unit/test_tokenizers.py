@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from core import anatomy
 from core.errors import AtlasError, InputEmpty, InputTooLong
-from core.figures import segmentation, vocabulary
+from core.figures import tree, vocabulary
+from core.theme import DARK, LIGHT
 from core.tokenizers import bpe, prepare, unigram, wordpiece
 from core.tokenizers.cut import Cut, cut
 from core.tokenizers.known import FAMILIES, PLAIN_BPE, Known, end_of_word, engine, known, ranks, scores
@@ -284,16 +285,16 @@ def test_shares_are_the_published_ones() -> None:
 
 def test_pictures_hold_what_they_are_given() -> None:
     steps = bpe.joins("lower", {("l", "o"): 0, ("lo", "w"): 1})
-    tree = segmentation.join_tree(list("lower"), [(one.at, one.left + one.right, one.rank) for one in steps])
-    assert [a.text for a in tree.layout.annotations] == ["<b>lo</b>", "<b>low</b>"]
-    assert list(tree.data[-1].x) == [0.5, 1.25]
-    assert list(tree.data[-1].y) == [1, 2]
+    merged = tree.join_tree(list("lower"), [(one.at, one.left + one.right, one.rank) for one in steps], theme=LIGHT)
+    assert [a.text for a in merged.layout.annotations] == ["<b>lo</b>", "<b>low</b>"]
+    assert list(merged.data[-1].x) == [0.5, 1.25]
+    assert list(merged.data[-1].y) == [1, 2]
     found = wordpiece.match("<b>", {"<", "##b", "##>"})
-    picture = segmentation.tries("<b>", found.tries)
+    picture = tree.tries("<b>", found.tries, theme=LIGHT)
     assert sum(len(trace.base) for trace in picture.data) == len(found.tries)
     assert "<b>" not in picture.to_json()
     web = unigram.lattice("ab", {"a": -1.0, "b": -1.0, "ab": -1.5})
-    arcs = segmentation.lattice("ab", web.edges, unigram.weights(web), unigram.best(web).edges, dark=True)
+    arcs = tree.lattice("ab", web.edges, unigram.weights(web), unigram.best(web).edges, theme=DARK)
     assert len(arcs.data) == len(web.edges) + 1
     assert [a.text for a in arcs.layout.annotations] == ["<b>ab</b>"]
 
@@ -301,7 +302,7 @@ def test_pictures_hold_what_they_are_given() -> None:
 def test_unknown_parts_do_not_set_the_scale() -> None:
     sure = vocabulary.Dots("one", (4.0, 2.0), (False, False))
     flattered = vocabulary.Dots("other", (3.0, 40.0), (False, True))
-    picture = vocabulary.dots(["English", "Chinese"], [sure, flattered], "characters a token")
+    picture = vocabulary.dots(["English", "Chinese"], [sure, flattered], "characters a token", theme=LIGHT)
     assert picture.layout.xaxis.range[1] < 5
     assert max(picture.data[1].x) == pytest.approx(4.4)
     assert picture.data[1].marker.symbol == ("square", "square-open")
@@ -309,7 +310,7 @@ def test_unknown_parts_do_not_set_the_scale() -> None:
 
 
 def test_a_share_s_bar_is_in_percent() -> None:
-    picture = vocabulary.shares([vocabulary.Bar("m", 25, 25, 100)])
+    picture = vocabulary.shares([vocabulary.Bar("m", 25, 25, 100)], theme=LIGHT)
     assert list(picture.data[0].x) == [25.0]
     assert list(picture.data[1].x) == [25.0]
     assert list(picture.data[2].text) == [" 50.0 %"]

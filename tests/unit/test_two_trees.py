@@ -12,7 +12,8 @@ from core.anatomy.keep import tree
 from core.anatomy.node import ModuleNode
 from core.anatomy.told import told
 from core.errors import OutOfRange, UnknownSystem
-from core.figures.butterfly import bars, bars_table, butterfly
+from core.figures.parameters import butterfly, butterfly_table, pairs
+from core.theme import LIGHT
 
 SYSTEMS = [system.slug for system in catalogue.systems() if system.sizes]
 TURNED: dict[Verdict, Verdict] = {"left": "right", "right": "left"}
@@ -193,13 +194,13 @@ def test_unknown_systems_and_sizes_are_sentences() -> None:
 @pytest.mark.parametrize("by_part", [False, True])
 def test_bars_and_table_have_every_parameter(by_part: bool) -> None:
     found = compare("bert", "t5")
-    drawn = bars(found, by_part=by_part)
+    drawn = pairs(found, by_part=by_part)
     assert sum(bar.left for bar in drawn) == anatomy.tree("bert").total
     assert sum(bar.right for bar in drawn) == anatomy.tree("t5").total
-    rows = bars_table(found, by_part=by_part)
+    rows = butterfly_table(found, by_part=by_part)
     assert rows[-1]["Difference"] == anatomy.tree("t5").total - anatomy.tree("bert").total
     assert len(rows) == len(drawn) + 1
-    figure = butterfly(found, by_part=by_part)
+    figure = butterfly(found, by_part=by_part, theme=LIGHT)
     left, right = figure.data
     assert all(amount <= 0 for amount in left.x)
     assert [-amount for amount in left.x] == [bar.left for bar in drawn]

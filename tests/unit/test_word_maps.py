@@ -15,8 +15,9 @@ from core.attention.tokens import belonging, word_weights
 from core.attention.trace import AttentionMap
 from core.attention.word_maps import WordLook, look, sharpest, strongest, words_of, written_words
 from core.errors import InputEmpty, InputTooLong, InputUnusable
-from core.figures.word_looks import Looks, word_looks
+from core.figures.heads import Row, word_bars
 from core.language.types import Token
+from core.theme import LIGHT
 
 TEXT = "The cat sat."
 
@@ -118,10 +119,10 @@ def test_the_strongest_head_is_the_measured_one_or_that_of_the_sentence(monkeypa
 
 def test_bars_stand_over_the_same_words_and_text_stays_text() -> None:
     rows = [
-        Looks("A <b>", "#0072B2", np.array([0.2, 0.5]), np.array([True, True]), 0.3),
-        Looks("B", "#D55E00", np.array([1.0, 0.0]), np.array([True, False]), 0.0),
+        Row("A <b>", "#0072B2", np.array([0.2, 0.5]), np.array([True, True]), 0.3),
+        Row("B", "#D55E00", np.array([1.0, 0.0]), np.array([True, False]), 0.0),
     ]
-    figure = word_looks(["<i>the</i>", "cat"], 0, rows)
+    figure = word_bars(["<i>the</i>", "cat"], 0, rows, theme=LIGHT)
     assert [list(bar.y) for bar in figure.data[::2]] == [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]
     assert list(figure.data[0].x) == ["1 · &lt;i&gt;the&lt;/i&gt;", "2 · cat", "elsewhere"]
     assert list(figure.data[3].x) == ["2 · cat"]  # never computed in B

@@ -11,8 +11,10 @@ import pytest
 import torch
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.figures import memory, orders
+from core.figures.bars import saved_alt, saved_bars
+from core.figures.masks import stream_maps, stream_table, stream_words
 from core.language import orders as masks
+from core.theme import LIGHT, VERMILION
 from core.training import evaluate, evaluate_decoders, evaluate_encoders
 from tests import tiny
 
@@ -27,38 +29,38 @@ def sides() -> tuple[Any, Any]:
 
 def test_two_maps_with_a_dot_in_each_cell_that_is_seen() -> None:
     content, query = sides()
-    figure = orders.masks(TOKENS, RANK, content, query, "#D55E00")
+    figure = stream_maps(TOKENS, RANK, content, query, VERMILION, theme=LIGHT)
     left, right = figure.data
     assert np.array_equal(left.z, content.astype(int))
     assert np.array_equal(right.z, query.astype(int))
     assert [[cell == "●" for cell in row] for row in right.text] == query.tolist()
     assert right.customdata[1][1] == "a&lt;b (2) cannot see a&lt;b (2)"
     assert right.customdata[1][2] == "a&lt;b (2) sees cat (1)"
-    long = orders.masks(["x"] * 40, [0] * 40, np.ones((40, 40), bool), np.ones((40, 40), bool), "#D55E00")
+    long = stream_maps(["x"] * 40, [0] * 40, np.ones((40, 40), bool), np.ones((40, 40), bool), VERMILION, theme=LIGHT)
     assert not any(cell for row in long.data[0].text for cell in row)
 
 
 def test_the_table_and_the_sentence_say_the_same() -> None:
     content, query = sides()
-    rows = orders.masks_table(TOKENS, RANK, content, query)
+    rows = stream_table(TOKENS, RANK, content, query)
     assert [row["found in step"] for row in rows] == [None, 2, 1, None]
     assert rows[1]["its query stream sees"] == "[CLS], cat, [SEP]"
     assert rows[1]["its content stream sees"] == "all"
     assert rows[2]["its query stream sees"] == "[CLS], [SEP]"
-    said = orders.masks_alt(TOKENS, RANK)
+    said = stream_words(TOKENS, RANK)
     assert "from the start: [CLS], [SEP]." in said
     assert "cat, then a<b" in said
 
 
 def test_bars_go_up_where_the_memory_helps_and_lines_stand_between_segments() -> None:
     saved = [0.0, 0.0, 1.5, -0.5, 0.25]
-    figure = memory.saved_bars(["a", "b", "<c>", "d", "e"], saved, 2, "#D55E00")
+    figure = saved_bars(["a", "b", "<c>", "d", "e"], saved, 2, VERMILION, theme=LIGHT)
     bars = figure.data[0]
     assert list(bars.y) == saved
-    assert [colour == "#D55E00" for colour in bars.marker.color] == [False, False, True, False, True]
+    assert [color == VERMILION for color in bars.marker.color] == [False, False, True, False, True]
     assert bars.customdata[2] == "token 3, “&lt;c&gt;”"
     assert [line.x0 for line in figure.layout.shapes] == [2.5, 4.5]
-    assert "of the 3 tokens after it 2 are cheaper" in memory.saved_alt(saved, 2)
+    assert "of the 3 tokens after it 2 are cheaper" in saved_alt(saved, 2)
 
 
 def load(folder: Path, slug: str, kind: Any) -> Checkpoint:

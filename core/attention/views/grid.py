@@ -4,8 +4,8 @@ The page draws on a canvas, so it carries what bertviz's views cannot: 12 layers
 second. It is walked by keyboard, says aloud where one is, and has a table beside every picture. Like bertviz's pages it
 asks for nothing and runs its own scripts alone (`core.attention.views.page`).
 
-Colours run from the page's background (zero) through cividis, those of a difference from blue (negative) over the
-background to orange. What was never computed is hatched: it is not a zero.
+Colors run from the page's background (zero) through cividis, those of a difference from orange (negative) over the
+background to blue. What was never computed is hatched: it is not a zero.
 
 numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.
 """
@@ -19,30 +19,10 @@ from core.attention.tokens import short
 from core.attention.trace import AttentionMap
 from core.attention.views import packed
 from core.attention.views.packed import Bits
-from core.attention.views.page import COLOURS, Theme, colours, own, page
+from core.attention.views.page import colours, own, page
 from core.errors import OutOfRange
+from core.theme import THEMES, Name
 
-_CIVIDIS = (
-    "#00224e",
-    "#123570",
-    "#3b496c",
-    "#575d6d",
-    "#707173",
-    "#8a8678",
-    "#a59c74",
-    "#c3b369",
-    "#e1cc55",
-    "#fee838",
-)
-_FIRST: dict[Theme, float] = {"light": 0.18, "dark": 0.06}
-"""Where cividis begins for the smallest weights: it opens with a bright yellow, and small weights are to look small."""
-_DIFFERENCE: dict[Theme, tuple[str, str, str, str]] = {
-    "light": ("#0a3d7a", "#5b94cf", "#e69a4f", "#8f3b00"),
-    "dark": ("#9ccbff", "#2f6db3", "#b3651c", "#ffc582"),
-}
-_ACCENT: dict[Theme, str] = {"light": "#c2185b", "dark": "#ff79b0"}
-"""The frame around what is chosen; neither cividis nor the colours of a difference hold it."""
-_EDGE: dict[Theme, str] = {"light": "#76808a", "dark": "#8b96a2"}
 _TOKEN_CHARS = 60
 _KINDS = {
     "encoder": "Encoder",
@@ -63,7 +43,7 @@ def render(
     *,
     layer: int | None = None,
     head: int | None = None,
-    theme: Theme = "light",
+    theme: Name = "light",
     title: str = "Attention",
     difference: bool = False,
     bits: Bits = 8,
@@ -104,7 +84,7 @@ def render(
         "head": head or 0,
         "open": single or (layer is not None and head is not None),
         "colours": scale(theme, signed),
-        "accent": _ACCENT[theme],
+        "accent": THEMES[theme].selection,
         "hints": _HINTS,
     }
     return page(
@@ -125,20 +105,15 @@ def height(found: AttentionMap) -> int:
     return max(670, min(1_200, 230 + found.layers * (cell + 5)))
 
 
-def scale(theme: Theme, signed: bool = False) -> list[tuple[float, str]]:
+def scale(theme: Name, signed: bool = False) -> list[tuple[float, str]]:
     """The colours as (place, colour) with places from 0 to 1; with a sign, zero is at 0.5. Zero is the background."""
-    back = COLOURS[theme]["back"]
-    if signed:
-        far, near, near_up, far_up = _DIFFERENCE[theme]
-        return [(0.0, far), (0.25, near), (0.5, back), (0.75, near_up), (1.0, far_up)]
-    ordered = _CIVIDIS if theme == "dark" else tuple(reversed(_CIVIDIS))
-    first = _FIRST[theme]
-    places = [first + (1 - first) * i / (len(ordered) - 1) for i in range(len(ordered))]
-    return [(0.0, back), *zip(places, ordered, strict=True)]
+    look = THEMES[theme]
+    return list(look.differences if signed else look.amounts)
 
 
-def _style(theme: Theme) -> str:
-    return colours(theme) + f":root {{ --accent: {_ACCENT[theme]}; --edge: {_EDGE[theme]}; }}\n" + own("grid.css")
+def _style(theme: Name) -> str:
+    look = THEMES[theme]
+    return colours(theme) + f":root {{ --accent: {look.selection}; --edge: {look.muted}; }}\n" + own("grid.css")
 
 
 def _body(found: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> str:

@@ -13,17 +13,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from core.settings import ASSETS
+from core.theme import THEMES, Name
 
-Theme = Literal["light", "dark"]
-
-COLOURS = {
-    "light": {"back": "#ffffff", "text": "#1a1f24", "soft": "#e4e9ee", "line": "#c9d1d9"},
-    "dark": {"back": "#12161b", "text": "#e8ecf0", "soft": "#2b333d", "line": "#3a434e"},
+COLORS = {
+    name: {"back": theme.ground, "text": theme.ink, "soft": theme.raised, "line": theme.line}
+    for name, theme in THEMES.items()
 }
-"""The app's own colours, by theme."""
+"""The app's own colors, by theme."""
 
 
 def page(
@@ -82,9 +81,9 @@ def kept(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def colours(theme: Theme) -> str:
+def colours(theme: Name) -> str:
     """The theme as custom properties: ``--back``, ``--text``, ``--soft``, ``--line``."""
-    return f":root {{ color-scheme: {theme}; {' '.join(f'--{n}: {c};' for n, c in COLOURS[theme].items())} }}\n"
+    return f":root {{ color-scheme: {theme}; {' '.join(f'--{n}: {c};' for n, c in COLORS[theme].items())} }}\n"
 
 
 @lru_cache(maxsize=32)

@@ -22,13 +22,13 @@ import numpy as np
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap
 from core.attention.views.grid import scale
-from core.attention.views.page import COLOURS, Theme
+from core.attention.views.page import COLORS
 from core.attention.views.png import Indices, palette_png
 from core.errors import OutOfRange
+from core.theme import THEMES, Name
 
 MOST_CELLS = 64 * 64
 """More rectangles than these make a file that drawing programs open slowly."""
-UNSEEN = {"light": "#d3dae1", "dark": "#39424d"}
 _STEPS = 255
 _UNSEEN_INDEX = 255
 _THUMBNAIL = 96
@@ -41,7 +41,7 @@ _POOLED = 48
 _FONT = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
-def head_svg(found: AttentionMap, layer: int, head: int, *, theme: Theme = "light", title: str = "Attention") -> str:
+def head_svg(found: AttentionMap, layer: int, head: int, *, theme: Name = "light", title: str = "Attention") -> str:
     """One head: queries down, keys across, with a scale below.
 
     Args:
@@ -77,7 +77,7 @@ def head_svg(found: AttentionMap, layer: int, head: int, *, theme: Theme = "ligh
     return _document(max(width, _room(title)), height, title, told, body, theme)
 
 
-def all_svg(found: AttentionMap, *, theme: Theme = "light", title: str = "Attention") -> str:
+def all_svg(found: AttentionMap, *, theme: Name = "light", title: str = "Attention") -> str:
     """All heads, layers down and heads across; each is drawn up to its own largest weight."""
     colours = _palette(theme, signed=_signed(found))
     rows, columns = found.weights.shape[2:]
@@ -135,14 +135,14 @@ def _pooled(cells: Indices) -> Indices:
     return np.where(ordered < 0, _UNSEEN_INDEX, ordered).astype(np.uint8)
 
 
-def _palette(theme: Theme, *, signed: bool) -> list[str]:
+def _palette(theme: Name, *, signed: bool) -> list[str]:
     """256 colours: 255 steps, and what was not computed."""
     stops = scale(theme, signed)
     places = [place for place, _ in stops]
     channels = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for _, colour in stops], dtype=np.float64)
     at = np.linspace(0, 1, _STEPS)
     mixed = np.rint(np.stack([np.interp(at, places, channels[:, c]) for c in range(3)], axis=1)).astype(int)
-    return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in mixed.tolist()] + [UNSEEN[theme]]
+    return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in mixed.tolist()] + [THEMES[theme].unseen]
 
 
 def _rectangles(cells: Indices, left: float, top: float, side: int, colours: Sequence[str]) -> list[str]:
@@ -163,22 +163,23 @@ def _image(cells: Indices, x: float, y: float, width: float, height: float, colo
     )
 
 
-def _ground(x: float, y: float, width: float, height: float, theme: Theme) -> str:
+def _ground(x: float, y: float, width: float, height: float, theme: Name) -> str:
     """What shows where nothing was computed, and the frame."""
     return (
-        f'<rect x="{x - 1:g}" y="{y - 1:g}" width="{width + 2:g}" height="{height + 2:g}" fill="{UNSEEN[theme]}" '
-        f'stroke="{COLOURS[theme]["line"]}"/>'
+        f'<rect x="{x - 1:g}" y="{y - 1:g}" width="{width + 2:g}" height="{height + 2:g}" '
+        f'fill="{THEMES[theme].unseen}" '
+        f'stroke="{COLORS[theme]["line"]}"/>'
     )
 
 
-def _legend(x: float, y: float, largest: float, colours: Sequence[str], theme: Theme, *, signed: bool) -> list[str]:
+def _legend(x: float, y: float, largest: float, colours: Sequence[str], theme: Name, *, signed: bool) -> list[str]:
     steps, wide = range(0, _STEPS, 6), _RAMP / 43
     ramp = [
         f'<rect x="{x + wide * i:g}" y="{y:g}" width="{wide:g}" height="10" fill="{colours[at]}"/>'
         for i, at in enumerate(steps)
     ]
     end = x + wide * len(steps)
-    frame = f'<rect x="{x:g}" y="{y:g}" width="{end - x:g}" height="10" fill="none" stroke="{COLOURS[theme]["line"]}"/>'
+    frame = f'<rect x="{x:g}" y="{y:g}" width="{end - x:g}" height="10" fill="none" stroke="{COLORS[theme]["line"]}"/>'
     low = f"−{largest:.2f}" if signed else "0"
     return [
         *ramp,
@@ -227,8 +228,8 @@ def _in_xml(code: int) -> bool:
     )
 
 
-def _document(width: float, height: float, title: str, told: str, body: Sequence[str], theme: Theme) -> str:
-    colours = COLOURS[theme]
+def _document(width: float, height: float, title: str, told: str, body: Sequence[str], theme: Name) -> str:
+    colours = COLORS[theme]
     shown = "\n".join(body)
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"

@@ -9,7 +9,6 @@ import streamlit as st
 from core.attention import bertviz
 from core.attention.bertviz import View, carries
 from core.attention.views.packed import Bits
-from core.attention.views.page import Theme
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.attention.bertviz_chosen import First, chosen
 from core.ui.attention.bertviz_numbers import numbers
@@ -18,7 +17,7 @@ from core.ui.framed import framed
 from core.ui.heads.parts import name
 from core.ui.heads.text import text_trace
 from core.ui.notices import warned
-from core.ui.page import plain
+from core.ui.page import plain, theme
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -75,16 +74,16 @@ def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
         heads = _some("Heads", "heads", found.heads, f"{spec.slug}.{kind}", state)
     some = {"layers": len(layers) if layers else None, "heads": len(heads) if heads else None}
     able = carries(found, view, **some)
-    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    look = theme().name
     longest = max(len(found.query_tokens), len(found.key_tokens))
-    first, now = chosen(view, found, layers, heads, (spec.slug, theme), state)
+    first, now = chosen(view, found, layers, heads, (spec.slug, look), state)
 
     def drawn(first: First, bits: Bits = 8) -> str:
         return bertviz.render(
             trace,
             view,
             kind=found.kind,
-            theme=theme,
+            theme=look,
             title=f"{spec.name}: {VIEWS[view]}",
             count=longest,
             include_layers=layers,

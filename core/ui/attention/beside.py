@@ -18,20 +18,21 @@ from core.attention.word_maps import MOST_WORDS, ROLES, WordLook, part_of, stron
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
-from core.figures.lay_out import lay_out, level
-from core.figures.word_looks import ELSEWHERE, Looks, word_looks
+from core.figures.heads import ELSEWHERE, Row, word_bars
+from core.figures.plot import level
 from core.language.side_by_side import split
 from core.language.text import clean
 from core.settings import MAX_LINK_CHARS
 from core.table import Table
 from core.ui.attention.beside_cross import cross_map
+from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.export import chart_menu
 from core.ui.glossary import terms, told
 from core.ui.heads.pictures import saved_as
 from core.ui.heads.text import task_menu
 from core.ui.notices import warned
-from core.ui.page import accent, base_path, plain
+from core.ui.page import accent, base_path, plain, theme
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
@@ -210,25 +211,23 @@ def _one(
     layer, head = best or strongest(look, USUAL) or (0, 0)
     place = st.container()
     layer, head = _menus(spec, look, number, role, (layer, head), state)
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
-    figure = figures.heat_map(look.found, layer, head, theme)
+    figure = figures.attention_map(look.found, layer, head, theme=theme())
     colour = accent(spec.branch)
     figure.update_traces(showscale=False)
-    lay_out(
-        figure,
+    figure.update_layout(
         height=360,
         xaxis={"title": None, "tickangle": -90},
         yaxis={"title": None},
-        shapes=[level(edge, line={"color": colour, "width": 2}) for edge in (word - 0.5, word + 0.5)],
-    )
-    place.plotly_chart(
-        figure,
-        key=state.key(f"beside.map.{number}"),
-        config=saved_as(f"{spec.slug}-{layer + 1}-{head + 1}"),
-        alt=f"{spec.name}, layer {layer + 1}, head {head + 1}: {len(look.found.key_tokens)} words down and across. "
-        "The table below has the row of the chosen word.",
+        shapes=[level(edge, color=colour, width=2) for edge in (word - 0.5, word + 0.5)],
     )
     with place:
+        chart(
+            figure,
+            key=state.key(f"beside.map.{number}"),
+            config=saved_as(f"{spec.slug}-{layer + 1}-{head + 1}"),
+            alt=f"{spec.name}, layer {layer + 1}, head {head + 1}: {len(look.found.key_tokens)} words down and across. "
+            "The table below has the row of the chosen word.",
+        )
         chart_menu(
             state.key(f"beside.map.{number}"),
             f"{spec.slug}-{layer + 1}-{head + 1}-words",
@@ -280,10 +279,9 @@ def _menus(
 
 
 def _bars(shown: Sequence[_Shown], words: Sequence[str], word: int, state: PageState) -> None:
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
     st.markdown(f"**Where “{plain(words[word])}” looks**, the word at the dotted line")
     rows = [
-        Looks(
+        Row(
             one.spec.name,
             accent(one.spec.branch),
             one.look.found.weights[one.layer, one.head, word],
@@ -292,10 +290,9 @@ def _bars(shown: Sequence[_Shown], words: Sequence[str], word: int, state: PageS
         )
         for one in shown
     ]
-    st.plotly_chart(
-        word_looks(words, word, rows, theme),
+    chart(
+        word_bars(words, word, rows, theme=theme()),
         key=state.key("beside.bars"),
-        config={"displayModeBar": False},
         alt=f"Where “{words[word]}” looks in {len(rows)} models; the table below has the numbers.",
     )
     every = [*words, ELSEWHERE]

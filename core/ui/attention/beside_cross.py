@@ -12,10 +12,11 @@ from core.attention.views.export import head_table
 from core.attention.word_maps import sharpest
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
+from core.ui.chart import chart
 from core.ui.export import chart_menu
 from core.ui.glossary import terms
 from core.ui.heads.pictures import saved_as
-from core.ui.page import plain
+from core.ui.page import plain, theme
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -24,10 +25,9 @@ if TYPE_CHECKING:
 def cross_map(spec: CheckpointSpec, found: AttentionMap, text: str, state: PageState) -> None:
     """Draw the cross-attention ``found`` over words, in the head whose rows are the least spread."""
     layer, head = sharpest(found)
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
     st.markdown(f"**What {plain(spec.name)} wrote, and where each word of it came from**")
-    st.plotly_chart(
-        figures.heat_map(found, layer, head, theme),
+    chart(
+        figures.attention_map(found, layer, head, theme=theme()),
         key=state.key("beside.cross"),
         config=saved_as(f"{spec.slug}-cross"),
         alt=f"From {len(found.query_tokens)} written words to {len(found.key_tokens)} words of the sentence, in layer "

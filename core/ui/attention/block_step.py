@@ -19,12 +19,12 @@ from core.attention.trace import Floats
 from core.attention.views.export import matrix_table, step_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import block as figures
-from core.figures.attention import Theme
 from core.ui.attention.block_list import PARTS, made_of, shape
+from core.ui.chart import chart
 from core.ui.export import chart_menu, download_csv
 from core.ui.links import page_link
 from core.ui.notices import warned
-from core.ui.page import accent, plain
+from core.ui.page import accent, plain, theme
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
@@ -147,21 +147,19 @@ def _shown(found: Block, step: Step, head: int, heads: int, sparse: bool) -> Sho
 
 
 def _picture(shown: Shown, spec: CheckpointSpec, state: PageState) -> None:
-    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     step, values, seen = shown.step, shown.values, shown.seen
     if step.name == "mask" and seen is not None:
-        figure = figures.mask(seen, shown.rows, shown.columns, theme)
+        figure = figures.mask(seen, shown.rows, shown.columns, theme=theme())
     elif step.name == "weights" and seen is not None:
-        figure = figures.weights(values, seen, shown.rows, shown.columns, theme)
+        figure = figures.weights(values, seen, shown.rows, shown.columns, theme=theme())
     elif step.axes == MAPS:
         known = values if seen is None else np.where(seen, values, np.float32(np.nan))
-        figure = figures.scores(known, shown.rows, shown.columns, theme)
+        figure = figures.scores(known, shown.rows, shown.columns, theme=theme())
     else:
-        figure = figures.vectors(values, shown.rows, accent(spec.branch), theme)
-    st.plotly_chart(
+        figure = figures.vectors(values, shown.rows, accent(spec.branch), theme=theme())
+    chart(
         figure,
         key=state.key(f"block.picture.{spec.slug}"),
-        config={"displayModeBar": False},
         alt=f"{step.name}, {' × '.join(step.axes[-2:])}, {values.shape[0]} × {values.shape[1]}"
         + (f", head {shown.head + 1} of {shown.heads}" if shown.heads > 1 else "")
         + ". The table below has it row by row.",
@@ -178,18 +176,18 @@ def _picture(shown: Shown, spec: CheckpointSpec, state: PageState) -> None:
 
 
 def _legend(shown: Shown) -> str:
-    """What the colours mean, and what a cell stands for."""
+    """What the colors mean, and what a cell stands for."""
     step, values = shown.step, shown.values
     told = [figures.fold(values, square=bool(shown.columns)).sentence]
     if step.name == "mask":
-        told = ["Coloured: may be seen." if np.isfinite(values).all() else "Coloured: may be seen. Grey: hidden."]
+        told = ["Colored: may be seen." if np.isfinite(values).all() else "Colored: may be seen. Gray: hidden."]
         told += ["The same for every head."] if shown.heads == 1 else []
     elif step.name != "weights":
         ends = figures.limit(values if shown.seen is None else values[shown.seen])
-        told.insert(0, "Blue is below zero, orange above; the background is zero.")
+        told.insert(0, "Orange is below zero, blue above; the background is zero.")
         if ends.beyond:
             many = f"{ends.beyond:,} number lies" if ends.beyond == 1 else f"{ends.beyond:,} numbers lie"
-            told.append(f"Colours end at ±{figures.written(ends.at, 2)}; {many} beyond.")
+            told.append(f"Colors end at ±{figures.written(ends.at, 2)}; {many} beyond.")
     if shown.seen is not None and step.name != "mask" and not shown.seen.all():
         told.append("Grey: not computed.")
     return " ".join(part for part in told if part)

@@ -15,15 +15,15 @@ import streamlit as st
 from core import links
 from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SCORES, HeadRow, chosen, heads_table, rows
 from core.checkpoints.spec import CheckpointSpec
-from core.figures.attention import Theme
-from core.figures.every_head import SHAPES, Dots, depth_dots
+from core.figures.heads import SHAPES, Dots, depth_dots
 from core.table import Table
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.export import chart_menu, download_csv
 from core.ui.glossary import noted, terms, told
 from core.ui.heads.parts import KINDS
 from core.ui.notices import informed
-from core.ui.page import BRANCH_TITLES, accent, base_path, plain
+from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.text_table import Link, TextTable, text_table
 
 if TYPE_CHECKING:
@@ -150,7 +150,6 @@ def _menu(
 
 
 def _picture(score: str, scored: Sequence[tuple[float, HeadRow]], state: PageState) -> None:
-    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     groups: dict[str, list[tuple[float, HeadRow]]] = {}
     for branch in [*BRANCH_TITLES, *(row.branch for _, row in scored)]:
         if branch not in groups and (own := [one for one in scored if one[1].branch == branch]):
@@ -167,16 +166,15 @@ def _picture(score: str, scored: Sequence[tuple[float, HeadRow]], state: PageSta
             )
             for branch, own in groups.items()
         ],
-        theme,
+        theme=theme(),
     )
     top_value, top = scored[0]
     st.markdown(f"**{plain(SCORES[score].capitalize())}**, head by head, over the depth of its model")
-    picked: Any = st.plotly_chart(
+    picked: Any = chart(
         figure,
         key=state.key("every.dots"),
         on_select="rerun",
         selection_mode="points",
-        config={"displayModeBar": False},
         alt=f"{len(scored)} heads by depth and by their score: {SCORES[score]}. The highest is {_called(top)} with "
         f"{top_value:.2f}. The tables below have the numbers.",
     )

@@ -15,12 +15,13 @@ from core.attention.roles.rolefiles import Counted
 from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
-from core.figures.grammar import best_heads
+from core.figures.heads import best_heads
 from core.table import Table
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.export import chart_menu
 from core.ui.glossary import noted, terms, told
-from core.ui.page import accent, plain
+from core.ui.page import accent, plain, theme
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -40,7 +41,6 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
             )
         )
         return
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
     st.markdown(
         "A head follows a relation if the strongest link of one word leads to the other: from an object to its verb, "
         "from a pronoun to what it stands for. No head was taught grammar."
@@ -49,10 +49,9 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
     found = rolefiles.measured(spec.slug, bank)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.plotly_chart(
-            best_heads(list(found.values()), rolefiles.published(), accent(spec.branch), dark=theme == "dark"),
+        chart(
+            best_heads(list(found.values()), rolefiles.published(), accent(spec.branch), theme=theme()),
             key=state.key(f"grammar.best.{spec.slug}"),
-            config={"displayModeBar": False},
             alt="The most accurate head of each relation with its interval, beside the best fixed distance. The table "
             "below has the numbers.",
         )
@@ -82,10 +81,9 @@ def grammar(spec: CheckpointSpec, state: PageState) -> None:
         state.set(relation=None if relation == usual else relation)
         one = found[relation]
         _sentence_about(one)
-        st.plotly_chart(
-            figures.score_grid((one.right / one.n).astype(np.float32), f"right on {relation}", theme),
+        chart(
+            figures.score_grid((one.right / one.n).astype(np.float32), f"right on {relation}", theme=theme()),
             key=state.key(f"grammar.grid.{spec.slug}"),
-            config={"displayModeBar": False},
             alt=f"How often each head is right on {relation}; the best is layer {one.best[0] + 1}, head "
             f"{one.best[1] + 1} with {one.accuracy:.0%}.",
         )

@@ -10,15 +10,15 @@ from core import session
 from core.attention.tokens import short
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import lens as figures
-from core.figures.attention import Theme
 from core.figures.predictions import percent
 from core.language.adapters import tasks
 from core.table import Table
 from core.ui.attention.asked import ASKED, SAMPLES, question_of
+from core.ui.chart import chart
 from core.ui.export import chart_menu
 from core.ui.glossary import noted, plain_terms, told
 from core.ui.heads.part import text_part
-from core.ui.page import accent, plain
+from core.ui.page import accent, plain, theme
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
@@ -57,16 +57,14 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
     names = figures.layer_names(len(found.predictions))
     st.markdown(
         f"{_question(spec, task)} After the last layer: **“{plain(found.answer)}”**, "
-        f"{percent(found.probabilities[-1])}. {plain_terms(figures.said(found, names))} The model’s own head reads "
-        f"{plain(read)}."
+        f"{percent(found.probabilities[-1])}. {plain_terms(figures.path_words(found, names))} The model’s own head "
+        f"reads {plain(read)}."
     )
-    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        st.plotly_chart(
-            figures.answers(found, accent(spec.branch), theme),
+        chart(
+            figures.answers(found, accent(spec.branch), theme=theme()),
             key=state.key(f"lens.answers.{spec.slug}"),
-            config={"displayModeBar": False},
             alt="The most probable answers after each layer with their probabilities; the table below has them.",
         )
         answers = state.key(f"lens.answers.{spec.slug}")
@@ -79,11 +77,10 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
         )
     with right:
         st.markdown(f"**How “{plain(found.answer)}” comes up**")
-        st.plotly_chart(
-            figures.path(found, accent(spec.branch), theme),
+        chart(
+            figures.path(found, accent(spec.branch), theme=theme()),
             key=state.key(f"lens.path.{spec.slug}"),
-            config={"displayModeBar": False},
-            alt=f"Probability and place of “{found.answer}” over the layers. {figures.said(found, names)}",
+            alt=f"Probability and place of “{found.answer}” over the layers. {figures.path_words(found, names)}",
         )
         path = state.key(f"lens.path.{spec.slug}")
         chart_menu(

@@ -13,9 +13,9 @@ from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views import grid
 from core.attention.views.export import MAX_TABLE_ROWS, map_table, to_npz
 from core.attention.views.packed import Bits
-from core.attention.views.page import Theme
 from core.attention.views.svg import all_svg, head_svg
 from core.checkpoints.spec import CheckpointSpec
+from core.theme import Name
 from core.ui.attention.against import other_model, other_text
 from core.ui.attention.opened_head import opened_head
 from core.ui.attention.two_models import difference, numbered, two_models, two_rewriters
@@ -24,7 +24,7 @@ from core.ui.framed import framed
 from core.ui.glossary import told
 from core.ui.heads.parts import name
 from core.ui.heads.text import PAIRS, Chosen, chosen_text
-from core.ui.page import plain
+from core.ui.page import plain, theme
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -83,15 +83,15 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
         shown = _shown(str(together), found, read, state)
     if shown is None:
         return
-    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    look = theme().name
     title = f"{spec.name}: {TOGETHER[str(together)]}"
     alone = shown.layers == shown.heads == 1
     layer, head = (
-        (0, 0) if alone else opened_head(shown, (spec.slug, theme, read.text, read.second, read.adapters), state)
+        (0, 0) if alone else opened_head(shown, (spec.slug, look, read.text, read.second, read.adapters), state)
     )
     page = grid.render(
         shown,
-        theme=theme,
+        theme=look,
         title=title,
         difference=_signed(str(together)),
         layer=layer,
@@ -108,10 +108,10 @@ def all_maps(spec: CheckpointSpec, state: PageState) -> None:
         "and see how much weight is left."
     )
     st.markdown(f"**Notice** {_NOTICE[str(together)]}" + (f" {plain(shown.note)}" if shown.note else ""))
-    _files(shown, f"{spec.slug}-{together}", title, theme, state, signed=_signed(str(together)))
+    _files(shown, f"{spec.slug}-{together}", title, look, state, signed=_signed(str(together)))
 
 
-def _files(shown: AttentionMap, stem: str, title: str, theme: Theme, state: PageState, *, signed: bool) -> None:
+def _files(shown: AttentionMap, stem: str, title: str, look: Name, state: PageState, *, signed: bool) -> None:
     """What is drawn as a page, as a picture and as numbers; made only when asked for."""
     alone = shown.layers == shown.heads == 1
 
@@ -119,7 +119,7 @@ def _files(shown: AttentionMap, stem: str, title: str, theme: Theme, state: Page
         return grid.render(shown, theme="light", title=title, difference=signed, bits=bits).encode()
 
     def picture() -> bytes:
-        drawn = head_svg(shown, 0, 0, theme=theme, title=title) if alone else all_svg(shown, theme=theme, title=title)
+        drawn = head_svg(shown, 0, 0, theme=look, title=title) if alone else all_svg(shown, theme=look, title=title)
         return drawn.encode()
 
     with st.container(horizontal=True, vertical_alignment="center"):

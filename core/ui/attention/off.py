@@ -13,18 +13,19 @@ from core import session
 from core.attention.heads import Grid
 from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
-from core.figures import effects
-from core.figures.attention import Theme
+from core.figures.attention import effect_grid
+from core.figures.heads import sharp_and_idle
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.table import Table
 from core.ui.attention.asked import SAMPLES, SHARED, kinds_of, question_of
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.export import chart_menu
 from core.ui.glossary import told
 from core.ui.heads.part import text_part
 from core.ui.heads.text import task_menu
 from core.ui.notices import warned
-from core.ui.page import accent, plain
+from core.ui.page import accent, plain, theme
 
 if TYPE_CHECKING:
     from core.attention.ablation.ablate import Ablation, Head, HeadEffect
@@ -100,10 +101,9 @@ def _answers(found: Ablation, spec: CheckpointSpec, state: PageState, task: str 
     st.markdown(f"**{plain(question_of(spec, task))}**")
     tokens = [change.token for change in found.changes][:8]
     before, after = ([getattr(change, name) for change in found.changes][:8] for name in ("before", "after"))
-    st.plotly_chart(
-        guess_bars(tokens, before, accent(spec.branch), kept=after, dark=st.context.theme.type == "dark"),
+    chart(
+        guess_bars(tokens, before, accent(spec.branch), kept=after, theme=theme()),
         key=state.key("off.bars"),
-        config={"displayModeBar": False},
         alt=bars_alt(tokens, before, "With all heads") + " " + bars_alt(tokens, after, "Without those that are off"),
     )
     _menu(
@@ -141,15 +141,13 @@ def _grid(
             _toggle(slot, f"{kind[0]}{layer + 1}-{head + 1}")
 
     st.markdown("**What the answer loses without each head**")
-    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     shown = [(head.layer, head.head) for head in off if head.kind == kind]
     strongest = next(effect for effect in ranked if effect.head.kind == kind)
-    st.plotly_chart(
-        effects.effect_grid(bits, shown, theme, accent(spec.branch)),
+    chart(
+        effect_grid(bits, shown, accent(spec.branch), theme=theme()),
         key=key,
         on_select=clicked,
         selection_mode="points",
-        config={"displayModeBar": False},
         alt=f"Bits lost without each of {bits.size} heads; the most without layer {strongest.head.layer + 1}, head "
         f"{strongest.head.head + 1}: {strongest.bits:.2f}. The table below has all of them.",
     )
@@ -202,16 +200,15 @@ def _sharp(ranked: tuple[HeadEffect, ...], kind: str, spec: CheckpointSpec, stat
     if not own:
         return
     with st.expander("A sharp picture is no proof of use", expanded=True):
-        st.plotly_chart(
-            effects.sharp_and_idle(
+        chart(
+            sharp_and_idle(
                 [f"layer {effect.head.layer + 1}, head {effect.head.head + 1}" for effect in own],
                 [effect.sharpness or 0.0 for effect in own],
                 [effect.bits for effect in own],
                 accent(spec.branch),
-                "dark" if st.context.theme.type == "dark" else "light",
+                theme=theme(),
             ),
             key=state.key("off.sharp"),
-            config={"displayModeBar": False},
             alt="Sharpness of each head's attention against the bits lost without it; the table below has the numbers.",
         )
         rows = tuple((_code(one.head), one.sharpness, one.bits) for one in own)

@@ -14,10 +14,12 @@ from core.errors import OutOfRange
 from core.figures.costs import Growth, cache_lines
 from core.figures.numbers import in_bytes
 from core.table import Table
-from core.ui.calculators.parts import dark, formula, number, pick
+from core.ui.calculators.parts import formula, number, pick
+from core.ui.chart import chart
 from core.ui.export import download_csv
 from core.ui.links import PageState
 from core.ui.notices import warned
+from core.ui.page import theme
 from core.ui.text_table import Row, TextTable, text_table
 
 FIRST = ("gpt-2 xl", "gpt-neo 2.7B", "llama 7B", "llama 3-8B", "gpt-3 175B")
@@ -51,10 +53,9 @@ def cache(state: PageState) -> None:
     ]
     amounts = [cache_bytes(known[name], length, batch=batch, width=width, source=length) for name in names]
     said = "; ".join(f"{line.name} {in_bytes(amount)}" for line, amount in zip(lines, amounts, strict=True))
-    st.plotly_chart(
-        cache_lines(lines, length, dark=dark()),
+    chart(
+        cache_lines(lines, length, theme=theme()),
         key=state.key("cache"),
-        config={"displayModeBar": False},
         alt=f"Key-value cache over the length of a text. At {length:,} tokens: {said}.",
     )
     st.markdown(

@@ -16,7 +16,6 @@ from core.ui.calculators.parts import (
     Chosen,
     choose,
     cited,
-    dark,
     device_row,
     formula,
     number,
@@ -24,9 +23,10 @@ from core.ui.calculators.parts import (
     real,
     usual_length,
 )
+from core.ui.chart import chart
 from core.ui.export import download_csv
 from core.ui.links import PageState
-from core.ui.page import plain
+from core.ui.page import plain, theme
 from core.ui.text_table import Row, TextTable, text_table
 
 _TOKENS = 10.0
@@ -91,10 +91,9 @@ def one_epoch(state: PageState) -> None:
         names = [row[0] for row in rows]
         hours = [row[1].hours for row in rows]
         said = [in_time(row[1].seconds) for row in rows]
-        st.plotly_chart(
-            hours_bars(names, hours, said, name, dark=dark()),
+        chart(
+            hours_bars(names, hours, said, name, theme=theme()),
             key=state.key("hours"),
-            config={"displayModeBar": False},
             alt="Time by device: " + "; ".join(f"{one} {text}" for one, text in zip(names, said, strict=True)),
         )
         st.markdown(

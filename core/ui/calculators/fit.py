@@ -13,7 +13,6 @@ from core.ui.calculators.parts import (
     Chosen,
     choose,
     cited,
-    dark,
     device_row,
     formula,
     number,
@@ -21,9 +20,10 @@ from core.ui.calculators.parts import (
     usual_length,
 )
 from core.ui.calculators.training import plan_boxes
+from core.ui.chart import chart
 from core.ui.export import download_csv
 from core.ui.links import PageState
-from core.ui.page import plain
+from core.ui.page import plain, theme
 from core.ui.text_table import Row, TextTable, text_table
 
 
@@ -46,10 +46,9 @@ def will_it_fit(state: PageState) -> None:
             f"everything else: {spare}."
         )
         bars += [Bar(one.what, (("in all", one.bytes),)) for one in remedies]
-        st.plotly_chart(
-            held_bars(bars, limit, limit_name=f"{100 * (1 - RESERVE):.0f} % of {memory:g} GB", dark=dark()),
+        chart(
+            held_bars(bars, limit, limit_name=f"{100 * (1 - RESERVE):.0f} % of {memory:g} GB", theme=theme()),
             key=state.key(f"fit.{use}"),
-            config={"displayModeBar": False},
             alt=held_alt(bars, limit),
         )
         st.markdown(

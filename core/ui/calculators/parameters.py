@@ -11,15 +11,15 @@ from core.costs.blueprint import tree, used
 from core.costs.configuration import Configuration
 from core.costs.start import meaning, start
 from core.figures import parameters as figures
-from core.figures.lay_out import lay_out
 from core.figures.numbers import in_words, percent
 from core.table import Table
 from core.ui.calculators.boxes import boxes
-from core.ui.calculators.parts import choose_system, dark, formula
+from core.ui.calculators.parts import choose_system, formula
+from core.ui.chart import chart
 from core.ui.export import download_csv
 from core.ui.glossary import plain_terms, told
 from core.ui.links import PageState
-from core.ui.page import plain
+from core.ui.page import plain, theme
 from core.ui.text_table import Row, TextTable, text_table
 from core.ui.tree.view import walkable_tree
 
@@ -91,12 +91,11 @@ def _use(one: Configuration, note: str) -> None:
 
 def _bars(yours: ModuleNode, theirs: ModuleNode, name: str, state: PageState) -> None:
     networks = {"yours": yours, name: theirs}
-    figure = figures.sizes_bars(networks)
-    lay_out(figure, height=250)
-    st.plotly_chart(
+    figure = figures.sizes_bars(networks, theme=theme())
+    figure.layout.height = 250
+    chart(
         figure,
         key=state.key("bars"),
-        config={"displayModeBar": False},
         alt=f"Parameters by what they are for: yours {in_words(yours.total)}, {name} {in_words(theirs.total)}. "
         "The table at the foot has every number.",
     )
@@ -116,13 +115,12 @@ def _picture(state: PageState, yours: ModuleNode) -> None:
     if drawing == "tree":
         walkable_tree(yours, key=state.key("tree"), selected="", label="Your network, module tree")
         return
-    figure = figures.treemap(yours, dark=dark())
-    lay_out(figure, height=400)
+    figure = figures.treemap(yours, theme=theme())
+    figure.layout.height = 400
     largest = max(figures.legend_rows(yours), key=lambda row: row[2])
-    st.plotly_chart(
+    chart(
         figure,
         key=state.key("treemap"),
-        config={"displayModeBar": False},
         alt=f"Treemap of your network by parameters. The largest part is {largest[0]}, {percent(largest[3])}.",
     )
 

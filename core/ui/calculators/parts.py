@@ -249,8 +249,3 @@ def cited(citation: Citation) -> str:
     year = f" ({citation.year})" if citation.year else ""
     title = f"[{plain(citation.title)}]({citation.url})" if citation.url else plain(citation.title)
     return f"{plain(who)}{title}{year}. *{plain(citation.evidence)}*: {plain(citation.read)}"
-
-
-def dark() -> bool:
-    """Whether the visitor's page is dark."""
-    return bool(st.context.theme.type == "dark")

@@ -12,11 +12,12 @@ from core.efficiency.parallel import STAGES, Plan, held
 from core.figures.costs import Bar, held_alt, held_bars, held_rows
 from core.figures.numbers import in_bytes, in_words
 from core.table import Table
-from core.ui.calculators.parts import Chosen, choose, dark, formula, number, pick, switch, usual_length
+from core.ui.calculators.parts import Chosen, choose, formula, number, pick, switch, usual_length
+from core.ui.chart import chart
 from core.ui.export import download_csv
 from core.ui.glossary import noted, told
 from core.ui.links import PageState
-from core.ui.page import plain
+from core.ui.page import plain, theme
 from core.ui.text_table import Row, TextTable, text_table
 
 
@@ -42,9 +43,7 @@ def training(state: PageState) -> None:
             f"{plain(chosen.name)}, {in_words(chosen.root.parameters)} parameters, "
             f"{plan.batch:,} × {plan.length:,} tokens at a time on each copy, {plan.data * plan.batch:,} texts in all."
         )
-        st.plotly_chart(
-            held_bars(bars, dark=dark()), key=state.key("held"), config={"displayModeBar": False}, alt=held_alt(bars)
-        )
+        chart(held_bars(bars, theme=theme()), key=state.key("held"), alt=held_alt(bars))
         told(
             "**Try** 64 copies and the stages of ZeRO; then a longer text, and computing the scores again.\n\n"
             "**Notice** that ZeRO divides what all copies hold alike and leaves the activations as they are, and that "

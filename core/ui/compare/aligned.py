@@ -21,7 +21,7 @@ _STYLE = """<style>
 .atlas-two summary{cursor:pointer;padding:.55rem .8rem;display:flex;flex-wrap:wrap;gap:.2rem 1rem;align-items:baseline}
 .atlas-two summary::before{content:"▸";width:.7rem}
 .atlas-two details[open]>summary::before{content:"▾"}
-.atlas-two summary:focus-visible{outline:2px solid #0072B2;outline-offset:2px;border-radius:.5rem}
+.atlas-two summary:focus-visible{outline:2px solid var(--atlas-blue);outline-offset:2px;border-radius:.5rem}
 .atlas-two summary b{flex:1 1 14rem}
 .atlas-two summary span{font-size:.84rem}
 .atlas-two table{width:100%;border-collapse:collapse;table-layout:fixed}
@@ -33,10 +33,10 @@ _STYLE = """<style>
 .atlas-two code{font-size:.8rem;overflow-wrap:anywhere}
 .atlas-two .sign{display:inline-block;min-width:1.5rem;font-weight:700;font-size:1rem}
 .atlas-two .row{border-left:.3rem solid transparent}
-.atlas-two .v-size,.atlas-two .v-copies{border-left-color:#56B4E9}
-.atlas-two .v-kind,.atlas-two .v-moved,.atlas-two .v-fused{border-left-color:#E69F00}
-.atlas-two .v-left{border-left-color:#D55E00}
-.atlas-two .v-right{border-left-color:#009E73}
+.atlas-two .v-size,.atlas-two .v-copies{border-left-color:var(--atlas-sky)}
+.atlas-two .v-kind,.atlas-two .v-moved,.atlas-two .v-fused{border-left-color:var(--atlas-orange)}
+.atlas-two .v-left{border-left-color:var(--atlas-vermilion)}
+.atlas-two .v-right{border-left-color:var(--atlas-green)}
 .atlas-two .nothing{opacity:.7}
 @media (max-width:640px){
   .atlas-two thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}

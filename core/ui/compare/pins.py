@@ -15,8 +15,8 @@ _STYLE = """<style>
   border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent)}
 .atlas-pins th{font-weight:600}
 .atlas-pins small{display:block;font-size:.8rem;font-weight:400;opacity:.8}
-.atlas-pins mark{color:inherit;background:color-mix(in srgb,#E69F00 24%,transparent);text-decoration:underline 2px;
-  text-underline-offset:.2em;border-radius:.15rem;padding:0 .1em}
+.atlas-pins mark{color:inherit;background:color-mix(in srgb,var(--atlas-orange) 24%,transparent);
+  text-decoration:underline 2px;  text-underline-offset:.2em;border-radius:.15rem;padding:0 .1em}
 .atlas-pins a{color:inherit;text-decoration:underline dotted 1px;text-underline-offset:.2em}
 .atlas-pins .same td{opacity:.78}
 @media (max-width:640px){

@@ -25,14 +25,14 @@ _IN_CARD = 4
 STYLE = """<style>
 .atlas-sheet{overflow:auto;max-height:78vh;border:1px solid color-mix(in srgb,currentColor 22%,transparent);
   border-radius:.5rem;overscroll-behavior-x:contain}
-.atlas-sheet:focus-visible{outline:2px solid #0072B2;outline-offset:2px}
+.atlas-sheet:focus-visible{outline:2px solid var(--atlas-blue);outline-offset:2px}
 .atlas-sheet table{border-collapse:separate;border-spacing:0;table-layout:fixed;
   font-size:.86rem;line-height:1.42;width:max(100%,WIDTHrem)}
 .atlas-sheet caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .atlas-sheet th,.atlas-sheet td{text-align:left;vertical-align:top;padding:.5rem .7rem;overflow-wrap:anywhere;
   border-bottom:1px solid color-mix(in srgb,currentColor 14%,transparent)}
-.atlas-sheet thead th{position:sticky;top:0;z-index:2;background:GROUND;font-weight:600}
-.atlas-sheet tbody th{position:sticky;left:0;z-index:1;background:GROUND;font-weight:600;
+.atlas-sheet thead th{position:sticky;top:0;z-index:2;background:var(--atlas-ground);font-weight:600}
+.atlas-sheet tbody th{position:sticky;left:0;z-index:1;background:var(--atlas-ground);font-weight:600;
   border-right:1px solid color-mix(in srgb,currentColor 22%,transparent)}
 .atlas-sheet thead th:first-child{left:0;z-index:3;
   border-right:1px solid color-mix(in srgb,currentColor 22%,transparent)}
@@ -62,7 +62,7 @@ STYLE = """<style>
 
 
 def sheet_html(
-    rows: Sequence[SheetRow], columns: Sequence[str], *, dark: bool, base: str = "", linker: Linker | None = None
+    rows: Sequence[SheetRow], columns: Sequence[str], *, base: str = "", linker: Linker | None = None
 ) -> str:
     """The table of ``rows``; ``columns`` are slugs, the name first. ``base`` stands before the app's paths.
 
@@ -72,7 +72,6 @@ def sheet_html(
     headings = {column.slug: column.heading for column in COLUMNS}
     widths = [_WIDTHS.get(slug, _USUAL) for slug in columns]
     style = STYLE.replace("WIDTH", str(sum(widths))).replace("CARD", str(_IN_CARD + 1))
-    style = style.replace("GROUND", "#12161B" if dark else "#FFFFFF")
     cols = "".join(f'<col style="width:{width}rem">' for width in widths)
     head = "".join(f'<th scope="col">{escape(headings[slug])}</th>' for slug in columns)
     body = "".join(f"<tr>{_name(row, base)}{_cells(row, columns, headings, linker)}</tr>" for row in rows)

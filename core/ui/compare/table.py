@@ -53,7 +53,7 @@ def systems_table(state: PageState) -> None:
         return
     st.caption(f"{count}, {len(columns)} of {len(COLUMNS)} properties. Small print says how a cell's source was read.")
     with linking("compare.table") as linker:
-        st.html(sheet_html(found, columns, dark=st.context.theme.type == "dark", base=base_path(), linker=linker))
+        st.html(sheet_html(found, columns, base=base_path(), linker=linker))
     _downloads(state, found, columns)
     told(
         "**Try** Sources in a row: every cell then names the text it stands on. Or pin two systems and read only what "

@@ -9,14 +9,15 @@ from core.anatomy.compare import VERDICTS, Comparison, compare
 from core.anatomy.told import told
 from core.catalogue import System
 from core.errors import AtlasError
-from core.figures.butterfly import bars_table, butterfly
 from core.figures.numbers import in_words, short
+from core.figures.parameters import butterfly, butterfly_table
+from core.ui.chart import chart
 from core.ui.compare.aligned import aligned_html, words
 from core.ui.data_table import data_table
 from core.ui.glossary import noted, plain_terms
 from core.ui.links import PageState, page_link
 from core.ui.notices import informed
-from core.ui.page import plain
+from core.ui.page import plain, theme
 
 START = {"left": "bert", "right": "albert"}
 _LABELS = {"left": "From", "right": "To"}
@@ -107,13 +108,12 @@ def _bars(found: Comparison, state: PageState) -> None:
     )
     state.set(bars=by)
     by_part = by == "parts"
-    rows = bars_table(found, by_part=by_part)
+    rows = butterfly_table(found, by_part=by_part)
     widest = max(rows[:-1], key=lambda row: abs(int(str(row["Difference"]))))
     names = found.left.name, found.right.name
-    st.plotly_chart(
-        butterfly(found, by_part=by_part),
+    chart(
+        butterfly(found, by_part=by_part, theme=theme()),
         key=state.key(f"bars.{by}"),
-        config={"displayModeBar": False},
         alt=f"Parameters of {names[0]} to the left and of {names[1]} to the right, for {len(rows) - 1} "
         f"{'parts' if by_part else 'groups of parts'}. They differ most in “{widest['Part']}”, by "
         f"{in_words(abs(int(str(widest['Difference']))))}. The table below has every number.",

@@ -8,12 +8,13 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
-from core.figures.adapters import update_alt, update_bars, update_rows
+from core.figures.bars import update_alt, update_bars, update_rows
 from core.figures.predictions import bars_alt, guess_bars, percent
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import choice, uncovered, was_shown
 from core.ui.glossary import noted, told
-from core.ui.page import accent, plain, sentences
+from core.ui.page import accent, plain, sentences, theme
 
 if TYPE_CHECKING:
     from core.language.adapters import TaskInfo, TaskVerdict
@@ -83,26 +84,23 @@ def _one(spec: CheckpointSpec, text: str, info: TaskInfo, state: PageState) -> b
 
     if not uncovered(state, _question(info, found), "Your answer", judge, choices=info.answers):
         return False
-    dark = st.context.theme.type == "dark"
     sides = (
         ("Through the adapters", found.adapted, accent(spec.branch), "adapted"),
-        ("By a head alone, on the same encoder", found.alone, "#9AA3AB", "alone"),
+        ("By a head alone, on the same encoder", found.alone, theme().muted, "alone"),
     )
     for column, (title, values, colour, name) in zip(st.columns(2, gap="large"), sides, strict=True):
         with column:
             st.caption(title)
-            st.plotly_chart(
-                guess_bars(info.answers, values, colour, scale=1.0, dark=dark),
-                config={"displayModeBar": False},
+            chart(
+                guess_bars(info.answers, values, colour, scale=1.0, theme=theme()),
                 key=state.key(f"adapters.{name}"),
                 alt=bars_alt(info.answers, values, title),
             )
     picture, advice = st.columns([3, 2], gap="large")
     with picture:
         noted("How far the adapters move the state h in each layer, the mean over the tokens")
-        st.plotly_chart(
-            update_bars(found.updates, accent(spec.branch), dark=dark),
-            config={"displayModeBar": False},
+        chart(
+            update_bars(found.updates, accent(spec.branch), theme=theme()),
             key=state.key("adapters.updates"),
             alt=update_alt(found.updates),
         )

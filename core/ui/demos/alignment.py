@@ -13,7 +13,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from core.figures.alignment import lines
+from core.figures.attention import alignment_lines
 from core.language.types import Token
 from core.settings import ROOT
 from core.ui.chips import on_colour
@@ -62,7 +62,7 @@ def alignment_rows(
     data = {
         "source": [_chip(token, "read") for token in source],
         "target": [_chip(token, f"step {t + 1}") for t, token in enumerate(target)],
-        "lines": lines(weights),
+        "lines": alignment_lines(weights),
         "selected": chosen,
         "accent": accent,
         "onAccent": on_colour(accent),

@@ -11,11 +11,12 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec, Measure
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, uncovered, verdict
 from core.ui.demos.cover_masks import label
 from core.ui.glossary import told
-from core.ui.page import accent, plain, sentences
+from core.ui.page import accent, plain, sentences, theme
 
 if TYPE_CHECKING:
     from core.language.types import MaskPrediction
@@ -67,15 +68,14 @@ def beside_demo(spec: CheckpointSpec, partners: Sequence[CheckpointSpec], state:
                     title = f"Guesses of {model.name} for mask {number}"
                     if len(side.predictions) > 1:
                         st.caption(f"Mask {number}")
-                    st.plotly_chart(
+                    chart(
                         guess_bars(
                             prediction.tokens,
                             prediction.probabilities,
                             accent("encoder"),
                             scale=scale,
-                            dark=st.context.theme.type == "dark",
+                            theme=theme(),
                         ),
-                        config={"displayModeBar": False},
                         key=state.key(f"beside.{model.slug}.{number}"),
                         alt=bars_alt(prediction.tokens, prediction.probabilities, title),
                     )

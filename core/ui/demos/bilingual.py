@@ -10,13 +10,14 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.tokens import words
+from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import FIRST
 from core.ui.demos.samples import sample_pills
 from core.ui.glossary import noted, told
-from core.ui.page import accent, plain, sentences
+from core.ui.page import accent, plain, sentences, theme
 
 if TYPE_CHECKING:
     from core.language.bilingual import Guess, Joined
@@ -124,11 +125,8 @@ def _pictures(joined: Joined, guesses: tuple[Guess, ...], state: PageState) -> N
 
 def _bars(name: str, side: MaskPrediction, scale: float, key: str) -> None:
     st.markdown(f"**{name}**")
-    st.plotly_chart(
-        guess_bars(
-            side.tokens, side.probabilities, accent("encoder"), scale=scale, dark=st.context.theme.type == "dark"
-        ),
-        config={"displayModeBar": False},
+    chart(
+        guess_bars(side.tokens, side.probabilities, accent("encoder"), scale=scale, theme=theme()),
         key=key,
         alt=bars_alt(side.tokens, side.probabilities, f"Guesses: {name.lower()}"),
     )

@@ -9,12 +9,14 @@ from core.checkpoints.spec import CheckpointSpec
 from core.efficiency import buckets as found_by
 from core.efficiency import samples
 from core.efficiency.buckets import Buckets
-from core.figures import buckets as figures
+from core.figures import sparse as figures
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, uncovered
-from core.ui.demos.long_text import choose, number, theme
+from core.ui.demos.long_text import choose, number
 from core.ui.glossary import noted, told
 from core.ui.links import PageState
+from core.ui.page import theme
 
 ROUNDS = (1, 2, 4, 8)
 SAMPLE = f"{samples.CLUE} {' '.join(samples.entry(day) for day in range(3))} {samples.CLUE}"
@@ -62,10 +64,9 @@ def hashing_demo(spec: CheckpointSpec, state: PageState) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"**The text sorted by bucket** · first round, {seen.count} buckets, chunks of {seen.chunk}")
-        st.plotly_chart(
-            figures.sorted_text(seen.order[0], seen.buckets[0], seen.labels, seen.chunk, n - 1),
+        chart(
+            figures.sorted_text(seen.order[0], seen.buckets[0], seen.labels, seen.chunk, n - 1, theme=theme()),
             key=state.key("sorted"),
-            config={"displayModeBar": False},
             alt=f"Each of the {n} bytes at its place in the text and after sorting by bucket; chunks of {seen.chunk} "
             "are cut, the two that the last byte sees are shaded.",
         )
@@ -73,10 +74,9 @@ def hashing_demo(spec: CheckpointSpec, state: PageState) -> None:
     with right:
         cell = max(1, -(-n // _CELLS))
         st.markdown(f"**Who meets whom** · {rounds} {'round' if rounds == 1 else 'rounds'}")
-        st.plotly_chart(
+        chart(
             figures.meetings(found_by.shares(seen.met, cell), cell, theme=theme()),
             key=state.key("meetings"),
-            config={"displayModeBar": False},
             alt="Queries by keys: the share of pairs that meet in a chunk, nothing above the diagonal.",
         )
         st.caption(f"A cell stands for {cell} × {cell} bytes. Nobody looks ahead, nor at itself.")
@@ -109,10 +109,9 @@ def _caught(seen: Buckets, rounds: int, state: PageState) -> None:
     rows = [(row.rounds, row.caught, row.found, row.pairs) for row in seen.rows]
     left, right = st.columns([1.4, 1], gap="large", vertical_alignment="center")
     with left:
-        st.plotly_chart(
-            figures.rounds(rows),
+        chart(
+            figures.rounds(rows, theme=theme()),
             key=state.key("caught"),
-            config={"displayModeBar": False},
             alt="; ".join(
                 f"{count} rounds: {100 * caught:.0f} % of the weight, {100 * found:.0f} % of the largest, "
                 f"{100 * pairs:.0f} % of the pairs"
@@ -149,10 +148,9 @@ def _tabs(spec: CheckpointSpec, seen: Buckets, text: str, state: PageState, show
         full = [n * n for n in _LENGTHS]
         lines = [(f"{r} rounds", [found_by.scores(n, seen.chunk, r) for n in _LENGTHS]) for r in (1, 8)]
         lines[0] = ("1 round", lines[0][1])
-        st.plotly_chart(
-            figures.growth(_LENGTHS, full, lines),
+        chart(
+            figures.score_counts(_LENGTHS, full, lines, theme=theme()),
             key=state.key("growth"),
-            config={"displayModeBar": False},
             alt="Scores of one head against the length on logarithmic axes: full attention rises twice as steeply.",
         )
         data_table(
@@ -214,10 +212,9 @@ def reading_demo(spec: CheckpointSpec, state: PageState) -> None:
     if not uncovered(state, ("reading", spec.slug, text), asked, judge, choices=_CHANGES):
         return
     told(f"**Bits per byte of the last {_LAST} bytes**")
-    st.plotly_chart(
-        figures.reading(lengths, bits),
+    chart(
+        figures.bits_by_length(lengths, bits, theme=theme()),
         key=state.key("reading"),
-        config={"displayModeBar": False},
         alt="; ".join(f"{n} bytes read: {value:.2f} bits" for n, value in zip(lengths, bits, strict=True)),
     )
     st.markdown(

@@ -11,12 +11,13 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.types import Decoding
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import choice, switch, uncovered
 from core.ui.demos.covered_codes import card, covered_codes
 from core.ui.demos.decoding import decoding_controls, decoding_of, effective, explain_decoding, next_seed
 from core.ui.glossary import told
-from core.ui.page import accent, plain, sentences
+from core.ui.page import accent, plain, sentences, theme
 
 if TYPE_CHECKING:
     from core.language.codes import CodeVerdict
@@ -104,9 +105,8 @@ def _judge(spec: CheckpointSpec, state: PageState, hidden: bool) -> None:
             return
         picture, advice = st.columns([3, 2], gap="large")
         with picture:
-            st.plotly_chart(
-                guess_bars(names, values, accent(spec.branch), scale=1.0, dark=st.context.theme.type == "dark"),
-                config={"displayModeBar": False},
+            chart(
+                guess_bars(names, values, accent(spec.branch), scale=1.0, theme=theme()),
                 key=state.key("codes.bars"),
                 alt=bars_alt(names, values, "Probability of each code, given the text"),
             )

@@ -16,6 +16,7 @@ from core.errors import AtlasError
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.probes import PROBES
 from core.language.tokens import words
+from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered
@@ -24,7 +25,7 @@ from core.ui.demos.probes import all_probes
 from core.ui.demos.samples import sample_pills
 from core.ui.glossary import noted, told
 from core.ui.notices import warned
-from core.ui.page import accent, plain
+from core.ui.page import accent, plain, theme
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -179,7 +180,6 @@ def _part(part: Part, colour: str) -> str:
 
 def _bars(sentence: MaskedText, predictions: Sequence[MaskPrediction], colour: str) -> DeltaGenerator:
     """One picture a mask, side by side on a wide screen, all on one scale; returns the place for words about them."""
-    dark = st.context.theme.type == "dark"
     scale = max(p.probabilities[0] for p in predictions)
     pictures = predictions[:_MOST_PICTURES]
     for start in range(0, len(pictures), _IN_A_ROW):
@@ -190,9 +190,8 @@ def _bars(sentence: MaskedText, predictions: Sequence[MaskPrediction], colour: s
                 hidden = sentence.tokens[prediction.position]
                 name = f"Mask {number}" if hidden.special else f"Mask {number}, in place of “{hidden.text}”"
                 st.caption(plain(f"{name} (token {prediction.position})"))
-                st.plotly_chart(
-                    guess_bars(prediction.tokens, prediction.probabilities, colour, scale=scale, dark=dark),
-                    config={"displayModeBar": False},
+                chart(
+                    guess_bars(prediction.tokens, prediction.probabilities, colour, scale=scale, theme=theme()),
                     key=f"{sentence.text}.{prediction.position}.{number}",
                     alt=bars_alt(prediction.tokens, prediction.probabilities, f"Guesses for mask {number}"),
                 )

@@ -8,7 +8,6 @@ from core import session
 from core.checkpoints.spec import Checkpoint
 from core.efficiency import samples
 from core.efficiency.compare import LongText, token_counter
-from core.figures import sparse as figures
 from core.figures.numbers import short
 from core.settings import MAX_TEXT_CHARS
 from core.ui.links import PageState
@@ -106,8 +105,3 @@ def seconds(seconds: float) -> str:
 def megabytes(count: int) -> str:
     """Bytes in megabytes."""
     return f"{count / 1e6:.1f} MB" if count < 1e8 else f"{count / 1e6:,.0f} MB"
-
-
-def theme() -> figures.Theme:
-    """Which of the two sets of colours the visitor sees."""
-    return "dark" if st.context.theme.type == "dark" else "light"

@@ -9,13 +9,14 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
-from core.figures.memory import saved_alt, saved_bars
+from core.figures.bars import saved_alt, saved_bars
 from core.language.guesses import among
 from core.language.tokens import words
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, uncovered
 from core.ui.notices import informed
-from core.ui.page import accent, plain, sentences
+from core.ui.page import accent, plain, sentences, theme
 
 if TYPE_CHECKING:
     from core.language.segments import Reading
@@ -107,15 +108,14 @@ def _picture(found: Reading, state: PageState) -> None:
     """The bars, and what the whole text costs."""
     saved = (found.without - found.with_memory).tolist()
     st.markdown("**What the memory saves on each token**")
-    st.plotly_chart(
+    chart(
         saved_bars(
             [token.text for token in found.tokens],
             saved,
             found.segment,
             accent("decoder"),
-            dark=st.context.theme.type == "dark",
+            theme=theme(),
         ),
-        config={"displayModeBar": False},
         key=state.key("memory.bars"),
         alt=saved_alt(saved, found.segment),
     )

@@ -9,12 +9,13 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
-from core.figures.orders import masks, masks_alt, masks_table
+from core.figures.masks import stream_maps, stream_table, stream_words
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.orders_steps import steps_or_guess
 from core.ui.demos.samples import sample_pills
 from core.ui.glossary import noted, told
-from core.ui.page import accent, plain, sentences
+from core.ui.page import accent, plain, sentences, theme
 
 if TYPE_CHECKING:
     from core.language.permuted import Found, Unknown
@@ -130,18 +131,17 @@ def _who_sees_whom(unknown: Unknown, state: PageState) -> None:
     rank = ranks(unknown.places, len(tokens)).tolist()
     content, query = sees(unknown)
     st.markdown("**Who sees whom**, in the order of the text; in brackets the step in which a token is found")
-    st.plotly_chart(
-        masks(tokens, rank, content, query, accent("decoder"), dark=st.context.theme.type == "dark"),
-        config={"displayModeBar": False},
+    chart(
+        stream_maps(tokens, rank, content, query, accent("decoder"), theme=theme()),
         key=state.key("orders.masks"),
-        alt=masks_alt(tokens, rank),
+        alt=stream_words(tokens, rank),
     )
     told(
         "Rows look at columns; a dot is seen. **Notice** the diagonal: a token's content stream knows the token, its "
         "query stream, which has to find it, does not. That is all in which the two differ, and why there are two."
     )
     with st.expander("Who sees whom, as a table"):
-        data_table(masks_table(tokens, rank, content, query), "streams", alt="Whom each token's streams see")
+        data_table(stream_table(tokens, rank, content, query), "streams", alt="Whom each token's streams see")
 
 
 def _costs_table(spec: CheckpointSpec, text: str, chosen: tuple[int, ...]) -> None:

@@ -9,11 +9,12 @@ import streamlit as st
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.guesses import MAX_CHARS
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import SENTENCE_CHARS, uncovered
 from core.ui.demos.cover_masks import judge_of
 from core.ui.glossary import told
-from core.ui.page import accent, plain
+from core.ui.page import accent, plain, theme
 
 if TYPE_CHECKING:
     from core.language.permuted import Found, Unknown
@@ -53,16 +54,15 @@ def _pictures(unknown: Unknown, found: tuple[Found, ...], state: PageState) -> N
                 st.markdown(f"**Step {number}**: {plain(_sees(unknown, number))}")
                 words, chances = step.guess.tokens, step.guess.probabilities
                 at = next((i for i, word in enumerate(words) if word == step.truth), None)
-                st.plotly_chart(
+                chart(
                     guess_bars(
                         words,
                         chances,
                         accent("decoder"),
                         chosen=at,
                         scale=scale,
-                        dark=st.context.theme.type == "dark",
+                        theme=theme(),
                     ),
-                    config={"displayModeBar": False},
                     key=state.key(f"orders.bars.{number}"),
                     alt=bars_alt(words, chances, f"Guesses in step {number}"),
                 )

@@ -9,10 +9,11 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import choice, uncovered
 from core.ui.glossary import noted, told
-from core.ui.page import accent, sentences
+from core.ui.page import accent, sentences, theme
 
 if TYPE_CHECKING:
     from core.language.pairs import PairVerdict
@@ -67,9 +68,8 @@ def pairs_demo(spec: CheckpointSpec, state: PageState) -> None:
             if not uncovered(state, question, label, lambda guess: choice(guess, lines, values), choices=lines):
                 return
             st.caption(title)
-            st.plotly_chart(
-                guess_bars(labels, values, accent("encoder"), scale=1.0, dark=st.context.theme.type == "dark"),
-                config={"displayModeBar": False},
+            chart(
+                guess_bars(labels, values, accent("encoder"), scale=1.0, theme=theme()),
                 key=state.key("pairs.bars"),
                 alt=bars_alt(labels, values, title),
             )

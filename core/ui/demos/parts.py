@@ -10,15 +10,15 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import FIRST, ONE
 from core.ui.glossary import noted, told
-from core.ui.page import accent, plain, sentences
+from core.ui.page import accent, plain, sentences, theme
 
 if TYPE_CHECKING:
     from core.attention.architectures.disentangled import Parts, Without
-    from core.figures.attention import Theme
     from core.ui.links import PageState
 
 TEXT = "The dog ran to the [MASK] and the cat slept."
@@ -82,10 +82,9 @@ def _menu(state: PageState, title: str, name: str, count: int) -> int:
 
 
 def _maps(found: Parts, layer: int, head: int, query: int, state: PageState) -> None:
-    """The three parts and their sum, all on one scale of colours."""
-    from core.figures.parts import score_map
+    """The three parts and their sum, all on one scale of colors."""
+    from core.figures.attention import score_map
 
-    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     parts = found.scores[layer, :, head]
     titles = [f"{title} ({part})" for part, title in NAMES.items()]
     pictures = [*zip(titles, parts, strict=True), ("Their sum, the score itself", parts.sum(axis=0))]
@@ -94,9 +93,8 @@ def _maps(found: Parts, layer: int, head: int, query: int, state: PageState) -> 
         with column:
             st.markdown(f"**{name}**")
             key = int(values[query].argmax())
-            st.plotly_chart(
-                score_map(values, found.tokens, query, limit, theme),
-                config={"displayModeBar": False},
+            chart(
+                score_map(values, found.tokens, query, limit, theme=theme()),
                 key=state.key(f"parts.map.{number}"),
                 alt=f"{name}: layer {layer + 1}, head {head + 1}, scores of {len(found.tokens)} tokens for each other, "
                 f"from {values.min():.2f} to {values.max():.2f}. {found.tokens[query]} scores {found.tokens[key]} "
@@ -104,7 +102,7 @@ def _maps(found: Parts, layer: int, head: int, query: int, state: PageState) -> 
             )
     noted(
         f"Scores before the softmax, rows look and columns are looked at: orange −{limit:.1f}, nought the background, "
-        f"purple +{limit:.1f}. The framed row is the token that looks."
+        f"blue +{limit:.1f}. The framed row is the token that looks."
     )
 
 
@@ -160,15 +158,14 @@ def _left_out(found: tuple[Without, ...], state: PageState) -> None:
         with column:
             title = f"Without {NAMES[guess.part].lower()}" if guess.part else "Whole"
             st.caption(title)
-            st.plotly_chart(
+            chart(
                 guess_bars(
                     guess.tokens,
                     guess.probabilities,
                     accent("encoder"),
                     scale=scale,
-                    dark=st.context.theme.type == "dark",
+                    theme=theme(),
                 ),
-                config={"displayModeBar": False},
                 key=state.key(f"parts.without.{guess.part or 'none'}"),
                 alt=bars_alt(guess.tokens, guess.probabilities, title),
             )

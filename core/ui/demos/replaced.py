@@ -9,15 +9,16 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
-from core.figures.verdicts import verdict_alt, verdict_bars
+from core.figures.predictions import verdict_alt, verdict_bars
 from core.language.guesses import among, same_word
 from core.language.replaced import Judged
 from core.language.tokens import words
+from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, switch, uncovered, verdict
 from core.ui.glossary import noted, told
-from core.ui.page import accent, sentences
+from core.ui.page import accent, sentences, theme
 
 if TYPE_CHECKING:
     from core.language.types import Token
@@ -106,9 +107,8 @@ def _show(spec: CheckpointSpec, found: Judged, threshold: float, state: PageStat
     picture, advice = st.columns([3, 2], gap="large")
     with picture:
         noted("How sure the discriminator is that each token was replaced; ◂ and hatching mark those that were")
-        st.plotly_chart(
-            verdict_bars(names, values, marked, colour, threshold=threshold, dark=st.context.theme.type == "dark"),
-            config={"displayModeBar": False},
+        chart(
+            verdict_bars(names, values, marked, colour, threshold=threshold, theme=theme()),
             key=state.key("replaced.bars"),
             alt=verdict_alt(names, values, marked),
         )

@@ -12,9 +12,10 @@ from core.checkpoints.spec import Checkpoint
 from core.language.bytewise import Cut, characters, cut
 from core.language.edits import changed, distance
 from core.language.noise import RATES, Noise
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.glossary import told
-from core.ui.page import accent, sentences
+from core.ui.page import accent, sentences, theme
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -102,13 +103,11 @@ def _changes(clean: str, given: str, written: str) -> None:
 
 def _bars(cuts: tuple[Cut, ...], state: PageState) -> None:
     """Tokens of the clean and of the noisy text for each reader."""
-    from core.figures.bytewise import token_bars
+    from core.figures.vocabulary import token_bars
 
-    dark = st.context.theme.type == "dark"
     said = "; ".join(f"{one.reader}: {len(one.clean)} clean, {len(one.noisy)} noisy" for one in cuts)
-    st.plotly_chart(
-        token_bars(cuts, accent(BRANCH), dark=dark),
-        config={"displayModeBar": False},
+    chart(
+        token_bars(cuts, accent(BRANCH), theme=theme()),
         key=state.key("respell.bars"),
         alt=f"Tokens of the clean and the noisy text. {said}.",
     )

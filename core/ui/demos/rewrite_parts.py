@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from core.figures import alignment as figures
-from core.figures.attention import Theme
+from core.figures import attention as figures
 from core.language.translate import Alignment
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.alignment import alignment_rows
 from core.ui.links import PageState
-from core.ui.page import accent
+from core.ui.page import accent, theme
 
 MEAN = 0  # the menus' entry for the mean; layers and heads count from 1
 
@@ -46,20 +46,18 @@ def attention_panel(found: Alignment, step: int, state: PageState) -> Chosen:
 def attention_tabs(found: Alignment, chosen: Chosen, state: PageState) -> None:
     """The same weights as a heat map and as a table."""
     weights = _weights(found, chosen.layer, chosen.head)
-    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     layer = f"layer {chosen.layer}" if chosen.layer else "all layers"
     head = f"head {chosen.head}" if chosen.head else "all heads"
     heat, table = st.tabs(["Cross-attention as a heat map", "As a table"])
     with heat:
-        st.plotly_chart(
-            figures.heat_map(found.source, found.target, weights, theme),
+        chart(
+            figures.alignment_map(found.source, found.target, weights, theme=theme()),
             key=state.key("alignment.heat"),
-            config={"displayModeBar": False},
             alt=f"Cross-attention of {len(found.target)} written to {len(found.source)} read tokens, {layer}, {head}.",
         )
     with table:
         data_table(
-            figures.table(found.source, found.target, weights),
+            figures.alignment_table(found.source, found.target, weights),
             "alignment",
             alt="For each written token the three read tokens that it looked at most",
         )

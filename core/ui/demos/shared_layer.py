@@ -9,11 +9,12 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import ONE
 from core.ui.glossary import told
-from core.ui.page import accent, sentences
+from core.ui.page import accent, sentences, theme
 
 if TYPE_CHECKING:
     from core.language.depth import LayerPrediction
@@ -50,15 +51,14 @@ def _pictures(passes: tuple[LayerPrediction, ...], state: PageState) -> None:
         with column:
             title = f"After pass {guess.layer}"
             st.caption(title)
-            st.plotly_chart(
+            chart(
                 guess_bars(
                     guess.tokens,
                     guess.probabilities,
                     accent("encoder"),
                     scale=scale,
-                    dark=st.context.theme.type == "dark",
+                    theme=theme(),
                 ),
-                config={"displayModeBar": False},
                 key=state.key(f"depth.{guess.layer}"),
                 alt=bars_alt(guess.tokens, guess.probabilities, title),
             )

@@ -11,6 +11,9 @@ from core.efficiency.cost import cost
 from core.efficiency.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity
 from core.errors import AtlasError
 from core.figures import sparse as figures
+from core.figures.predictions import compared_bars
+from core.theme import PURPLE
+from core.ui.chart import chart
 from core.ui.demos import sparse_tabs, sparse_text
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import FIRST, ONE
@@ -25,11 +28,10 @@ from core.ui.demos.long_text import (
     seconds,
     text_controls,
     text_of,
-    theme,
 )
 from core.ui.links import PageState
 from core.ui.notices import warned
-from core.ui.page import plain
+from core.ui.page import plain, theme
 
 
 def sparse_demo(spec: CheckpointSpec, state: PageState) -> None:
@@ -73,10 +75,9 @@ def _show(
     with left:
         st.markdown(f"**Which tokens look at which** · {n:,} tokens, {len(kinds)} blocks")
         marks = [(position, "mask") for position in long.masks] + ([(clue, "clue")] if clue is not None else [])
-        st.plotly_chart(
+        chart(
             figures.pattern(kinds, sparsity.block_size, theme=theme(), marks=marks),
             key=state.key("pattern"),
-            config={"displayModeBar": False},
             alt=f"Pattern of sparse attention: {one.sparse:,} of {one.full:,} pairs of tokens are computed; "
             "window along the diagonal, global blocks at the edges, random blocks scattered.",
         )
@@ -92,10 +93,14 @@ def _show(
         shown = _uncovered(checkpoint, long, found, state)
         for word in found.words if shown else ():
             st.markdown(f"**What the mask becomes** · {plain(word.context)}")
-            st.plotly_chart(
-                figures.answers(word.answers),
+            chart(
+                compared_bars(
+                    ("sparse attention", "full attention"),
+                    [(answer.text, (answer.sparse, answer.full)) for answer in word.answers],
+                    (PURPLE, theme().muted),
+                    theme=theme(),
+                ),
                 key=state.key(f"answers.{word.position}"),
-                config={"displayModeBar": False},
                 alt="Probabilities of the likeliest words for the mask under sparse and under full attention.",
             )
             st.caption(sparse_text.change(word))

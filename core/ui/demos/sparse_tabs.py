@@ -7,10 +7,12 @@ import streamlit as st
 from core.efficiency.compare import Comparison, LongText, Measured
 from core.efficiency.cost import curve
 from core.figures import sparse as figures
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos import sparse_text
 from core.ui.glossary import noted
 from core.ui.links import PageState
+from core.ui.page import theme
 
 
 def tabs(
@@ -21,10 +23,9 @@ def tabs(
     growth, formula, library, tables, text = st.tabs(list(names))
     costs = curve([n for n in (256, 512, 1024, 1536, 2048, 3072, 4096) if n <= found.positions], found.sparsity)
     with growth:
-        st.plotly_chart(
-            figures.cost_curve(costs, found.tokens),
+        chart(
+            figures.cost_curve(costs, found.tokens, theme=theme()),
             key=state.key("curve"),
-            config={"displayModeBar": False},
             alt="Scores of one head against the length: full attention grows with the square, sparse along a line.",
         )
         noted(

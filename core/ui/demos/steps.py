@@ -11,10 +11,11 @@ import streamlit as st
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep, Token
+from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
 from core.ui.glossary import noted
-from core.ui.page import accent, plain
+from core.ui.page import accent, plain, theme
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -57,16 +58,15 @@ def alternatives_panel(
     taken = next(i for i, option in enumerate(options) if option.id == now.token.id)
     sampling = decoding.strategy == "sample"
     st.markdown(f"**Step {step + 1}: what could have come here**")
-    st.plotly_chart(
+    chart(
         guess_bars(
             labels,
             [option.probability for option in options],
             accent(branch),
             kept=[option.kept for option in options] if sampling else None,
             chosen=taken,
-            dark=st.context.theme.type == "dark",
+            theme=theme(),
         ),
-        config={"displayModeBar": False},
         key=f"{key}.bars",
         alt=bars_alt(labels, [option.probability for option in options], f"Alternatives at step {step + 1}"),
     )

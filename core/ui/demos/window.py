@@ -13,8 +13,9 @@ from core.efficiency.compare import LongText, prepare
 from core.efficiency.compare_windows import WAYS, Guesses, WindowComparison, global_positions
 from core.errors import AtlasError
 from core.figures import sparse as figures
-from core.figures import windows
-from core.figures.predictions import percent
+from core.figures.predictions import compared_bars, percent
+from core.theme import ORANGE, PURPLE
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import FIRST, ONE
@@ -28,12 +29,11 @@ from core.ui.demos.long_text import (
     seconds,
     text_controls,
     text_of,
-    theme,
 )
 from core.ui.glossary import terms, told
 from core.ui.links import PageState
 from core.ui.notices import warned
-from core.ui.page import plain
+from core.ui.page import plain, theme
 
 NAME = "Max"
 """What the sample's clue tells."""
@@ -122,10 +122,9 @@ def _picture(
     one = layout.cost(n, side, global_at)
     st.markdown(f"**Which tokens see which** · {n:,} tokens, {len(global_at)} of them global")
     marks = [(position, "mask") for position in long.masks] + ([(clue, "clue")] if clue is not None else [])
-    st.plotly_chart(
+    chart(
         figures.pattern(kinds, cell, theme=theme(), marks=marks, listed=(1, 2)),
         key=state.key("window.pattern"),
-        config={"displayModeBar": False},
         alt=f"Window attention: {one.sparse:,} of {one.full:,} pairs of tokens are computed, a band along the diagonal "
         "and a row and a column for every global token.",
     )
@@ -164,10 +163,14 @@ def _numbers(found: WindowComparison) -> None:
 
 def _answers(mask: Guesses, state: PageState) -> None:
     st.markdown(f"**What the mask becomes** · {plain(mask.context)}")
-    st.plotly_chart(
-        windows.bars(list(WAYS.values()), [(word.text, word.chances) for word in mask.words[:4]]),
+    chart(
+        compared_bars(
+            list(WAYS.values()),
+            [(word.text, word.chances) for word in mask.words[:4]],
+            (theme().muted, PURPLE, theme().primary, ORANGE),
+            theme=theme(),
+        ),
         key=state.key(f"window.answers.{mask.position}"),
-        config={"displayModeBar": False},
         alt="Probabilities of the likeliest words for the mask under full attention, under the window with the chosen "
         "global tokens, with the first token, and with none.",
     )
@@ -192,10 +195,9 @@ def _tabs(
     growth, formula, tables, text = st.tabs(["Cost against length", "Formula", "As tables", "The text"])
     costs = [layout.cost(n, side, global_at) for n in (256, 512, 1024, 1536, 2048)]
     with growth:
-        st.plotly_chart(
-            figures.cost_curve(costs, found.tokens, "window"),
+        chart(
+            figures.cost_curve(costs, found.tokens, "window", theme=theme()),
             key=state.key("window.curve"),
-            config={"displayModeBar": False},
             alt="Scores of one head against the length: full attention grows with the square, the window along a line.",
         )
         data_table(figures.cost_table(costs), "window-costs", alt="Scores of one head by the length of the text")

@@ -14,7 +14,7 @@ from core.table import Table
 from core.ui.generation.setup import SHARED, Setup, setup
 from core.ui.generation.strategies import minus
 from core.ui.glossary import terms
-from core.ui.page import accent, dark, plain
+from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
 from core.ui.section import Section, View
@@ -33,7 +33,7 @@ def beam_search(view: View) -> None:
     Raises:
         AtlasError: the text or a setting cannot be used.
     """
-    from core.figures.beam_tree import beam_tree, tree_alt, tree_pixels
+    from core.figures.tree import beam_tree, tree_alt, tree_pixels
 
     state, chosen = view.state, setup(view, length=False)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -46,7 +46,7 @@ def beam_search(view: View) -> None:
         Panel(
             "beam-search",
             "Beam search as a tree",
-            beam_tree(tree, accent(chosen.spec.branch), dark=dark()),
+            beam_tree(tree, accent(chosen.spec.branch), theme=theme()),
             tree_alt(tree),
             _table(tree),
             view.words.part("Tree") + (f" {view.words.part('Wide tree')}" if width else ""),

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core import session
-from core.figures.growth import growth_alt, growth_lines
+from core.figures.lines import timing_alt, timing_lines
 from core.figures.numbers import in_bytes
 from core.table import Table
+from core.ui.chart import chart
 from core.ui.generation.setup import SHARED, Setup, setup
 from core.ui.generation.writing import forget, remember
-from core.ui.page import accent, dark
+from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
 from core.ui.section import Section, View
@@ -100,12 +101,8 @@ def _measure(
         progress.progress(share, text=doing)
 
     def draw() -> None:
-        picture.plotly_chart(
-            _figure(chosen, points, most),
-            config={"displayModeBar": False},
-            key=chosen.state.key(f"growth.{len(points)}"),
-            alt=growth_alt(points),
-        )
+        with picture:
+            chart(_figure(chosen, points, most), key=chosen.state.key(f"growth.{len(points)}"), alt=timing_alt(points))
 
     def watched() -> Iterator[Point]:
         show(0.0, f"{chosen.spec.name}: warming up")
@@ -127,7 +124,7 @@ def _ids(prompt: tuple[int, ...], source: tuple[int, ...] | None, count: int) ->
 
 
 def _figure(chosen: Setup, points: Sequence[Point], most: int) -> go.Figure:
-    return growth_lines(points, most, accent(chosen.spec.branch), dark=dark())
+    return timing_lines(points, most, accent(chosen.spec.branch), theme=theme())
 
 
 def _panel(chosen: Setup, place: DeltaGenerator, points: Sequence[Point], most: int) -> None:
@@ -146,7 +143,7 @@ def _panel(chosen: Setup, place: DeltaGenerator, points: Sequence[Point], most: 
             "kv-cache-times",
             "Time of one token with the KV cache and without",
             _figure(chosen, points, most),
-            growth_alt(points),
+            timing_alt(points),
             Table.from_records(records) if records else None,
             chosen.view.words.part("Measured") if records else "",
         ).draw(chosen.state)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.figures.attention import Theme, scale
 from core.figures.predictions import percent
 from core.language.decoding.wording import Wording
 from core.language.types import GenerationStep
 from core.ui.chips import on_colour
-from core.ui.page import dark
+from core.ui.page import theme
 
 if TYPE_CHECKING:
     from core.language.decoding.draft import Drafted
@@ -27,18 +26,11 @@ COLORS = {"surprise": "Surprisal", "entropy": "Entropy", "none": "No color"}
 LOOKS = {"rounds": "Accepted and rejected", "surprise": "Surprisal", "entropy": "Entropy"}
 """What the color behind a drafted token shows."""
 _CARET = '<span aria-hidden="true">▏</span>'
-_ACCEPTED = {"light": ("#CDEBDD", "#10241C"), "dark": ("#0B4A37", "#EAF6F0")}
-"""Behind accepted tokens, and the ink on it: the bluish green of Okabe and Ito, lighter or darker."""
-
-
-def theme() -> Theme:
-    """The page's theme now."""
-    return "dark" if dark() else "light"
 
 
 def shade(amount: float) -> str:
     """The color (``#rrggbb``) of an amount from 0, the page's background, to 1."""
-    stops = scale(theme())
+    stops = theme().amounts
     amount = min(1.0, max(0.0, amount))
     for (low, one), (high, other) in pairwise(stops):
         if amount <= high:
@@ -146,11 +138,11 @@ def drafted_html(
 
 
 def _drafted_style(kind: str) -> str:
-    ground, ink = _ACCEPTED[theme()]
     return {
-        "accepted": f"background:{ground};color:{ink};border-radius:.25em;padding:.1em .08em;"
-        "text-decoration:underline 2px #009E73;text-underline-offset:.25em",
-        "own": "border:2px solid #D55E00;border-radius:.3em;padding:.06em .14em",
+        "accepted": "background:color-mix(in srgb,var(--atlas-green) 28%,transparent);"
+        "border-radius:.25em;padding:.1em .08em;"
+        "text-decoration:underline 2px var(--atlas-green);text-underline-offset:.25em",
+        "own": "border:2px solid var(--atlas-vermilion);border-radius:.3em;padding:.06em .14em",
         "rejected": "text-decoration:line-through 2px;font-size:.82em;opacity:.85",
         "dropped": "text-decoration:line-through 1px dotted;font-size:.82em;opacity:.62",
     }[kind]

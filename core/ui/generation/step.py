@@ -23,7 +23,7 @@ from core.ui.generation.setup import RULES, SHARED, Setup, number_box, setup
 from core.ui.generation.writing import Canvas, generate_all
 from core.ui.glossary import terms
 from core.ui.links import PageState, instead, within
-from core.ui.page import accent, dark
+from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
@@ -190,7 +190,7 @@ def _path(chosen: Setup, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
 
 def _pictures(chosen: Setup, result: Look, step: GenerationStep) -> None:
     """Bars before and after the rule beside its formula; for typical sampling the surprisals, too."""
-    from core.figures.kept import rule_alt, rule_bars, surprise_bars
+    from core.figures.decoding import rule_alt, rule_bars, surprise_bars
 
     view, around = chosen.view, result.around
     names = [visible(row.text) for row in result.rows]
@@ -204,7 +204,7 @@ def _pictures(chosen: Setup, result: Look, step: GenerationStep) -> None:
         Panel(
             "generation-step",
             what,
-            rule_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, dark=dark()),
+            rule_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, theme=theme()),
             rule_alt(result, names, what),
             Table.from_records(
                 [
@@ -240,7 +240,7 @@ def _pictures(chosen: Setup, result: Look, step: GenerationStep) -> None:
             Panel(
                 "generation-surprisal",
                 "Surprisal of each token and the entropy",
-                surprise_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, dark=dark()),
+                surprise_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, theme=theme()),
                 f"Surprisal of each token and the entropy, {around.entropy:.1f} bits, as a line.",
             ).draw(chosen.state)
 

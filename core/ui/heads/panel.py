@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
-from core.attention import bertviz
 from core.attention.heads import HeadScores, scores
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.errors import NoAttentionMatrix
+from core.theme import Name
 from core.ui.heads import parts, pictures
 from core.ui.heads.text import text_trace
 from core.ui.notices import warned
 from core.ui.page import accent as branch_colour
-from core.ui.page import sentences
+from core.ui.page import sentences, theme
 
 if TYPE_CHECKING:
     from core.ui.branch import BranchView
@@ -61,7 +61,7 @@ def heads_view(
     """
     if not trace.maps:
         raise NoAttentionMatrix("This model gives no attention weights, so there is no matrix to draw.")
-    theme: bertviz.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    look = theme().name
     colour = accent if accent.startswith("#") else branch_colour(accent)
     maps = {found.kind: found for found in trace.maps}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -88,14 +88,14 @@ def heads_view(
         left, right = st.columns([2, 3] if lines else [3, 2], gap="medium")
         with left:
             if lines:
-                pictures.head_view(trace, found, at_layer, at_head, theme)
+                pictures.head_view(trace, found, at_layer, at_head, look)
             else:
-                pictures.heat_map(found, at_layer, at_head, theme, key)
+                pictures.heat_map(found, at_layer, at_head, key)
         with right:
             pictures.table(found, at_layer, at_head, count=3 if lines else 2, key=f"{slots}.keys")
     parts.words(found, measured, at_layer, at_head)
     pictures.strongest(found, at_layer, at_head)
-    _tabs(trace, found, measured, at_layer, at_head, key=key, slots=slots, colour=colour, theme=theme)
+    _tabs(trace, found, measured, at_layer, at_head, key=key, slots=slots, colour=colour, look=look)
     return HeadsChoice(at_layer + 1, at_head + 1, chosen_kind, chosen_view)
 
 
@@ -190,7 +190,7 @@ def _tabs(
     key: str,
     slots: str,
     colour: str,
-    theme: bertviz.Theme,
+    look: Name,
 ) -> None:
     def go(to_layer: int, to_head: int) -> None:
         st.session_state[f"{slots}.Layer"], st.session_state[f"{slots}.Head"] = to_layer + 1, to_head + 1
@@ -200,13 +200,13 @@ def _tabs(
     # A closed tab costs nothing: its pictures are not made.
     if overview.open:
         with overview:
-            parts.all_heads(found, layer, head, key=slots, accent=colour, theme=theme, go=go)
+            parts.all_heads(found, layer, head, key=slots, accent=colour, go=go)
     if roles.open:
         with roles:
-            parts.roles(measured, key=slots, theme=theme, go=go)
+            parts.roles(measured, key=slots, go=go)
     if formula.open:
         with formula:
             parts.formula(found)
     if files.open:
         with files:
-            parts.downloads(trace, found, layer, head, key=slots, theme=theme)
+            parts.downloads(trace, found, layer, head, key=slots, look=look)

@@ -17,10 +17,12 @@ from core.attention.views.export import MAX_TABLE_ROWS, grids_table, head_table,
 from core.attention.views.packed import Bits
 from core.attention.views.svg import head_svg
 from core.figures import attention as figures
+from core.theme import Name
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.export import chart_menu, download_csv, download_html, download_npz, download_svg
 from core.ui.glossary import told
-from core.ui.page import plain
+from core.ui.page import plain, theme
 
 Go = Callable[[int, int], None]
 """Opens a layer and a head (from 0); to be used as a callback."""
@@ -82,9 +84,7 @@ def about(scores: HeadScores, layer: int, head: int) -> str:
     return sentence
 
 
-def all_heads(
-    found: AttentionMap, layer: int, head: int, *, key: str, accent: str, theme: bertviz.Theme, go: Go
-) -> None:
+def all_heads(found: AttentionMap, layer: int, head: int, *, key: str, accent: str, go: Go) -> None:
     """The overview; a click on a thumbnail opens that head."""
 
     def clicked() -> None:
@@ -92,12 +92,11 @@ def all_heads(
         if points and 0 <= points[0] < found.layers * found.heads:
             go(*divmod(int(points[0]), found.heads))
 
-    st.plotly_chart(
-        figures.overview(found, layer, head, theme, accent),
+    chart(
+        figures.overview(found, layer, head, accent, theme=theme()),
         key=f"{key}.all",
         on_select=clicked,
         selection_mode="points",
-        config={"displayModeBar": False},
         alt=f"Thumbnails of {found.layers} layers with {found.heads} heads each; layer {layer + 1}, head {head + 1} is "
         "framed. The tab What the heads do has the same heads as numbers.",
     )
@@ -116,7 +115,7 @@ def all_heads(
     )
 
 
-def roles(scores: HeadScores, *, key: str, theme: bertviz.Theme, go: Go) -> None:
+def roles(scores: HeadScores, *, key: str, go: Go) -> None:
     """Head scores as a grid and as a table, with the strongest heads one click away."""
     names = list(scores.grids)
     preferred = next((n for n in ("previous", "same place") if n in names), names[0])
@@ -134,10 +133,9 @@ def roles(scores: HeadScores, *, key: str, theme: bertviz.Theme, go: Go) -> None
                 args=(layer, head),
             )
     if grid.shape[1] > 1 or grid.shape[0] > 1:
-        st.plotly_chart(
-            figures.score_grid(grid, MEANING[name], theme),
+        chart(
+            figures.score_grid(grid, MEANING[name], theme=theme()),
             key=f"{key}.grid",
-            config={"displayModeBar": False},
             alt=f"Score {name} of every head; the table below has the numbers.",
         )
         chart_menu(
@@ -187,21 +185,19 @@ def formula(found: AttentionMap) -> None:
     )
 
 
-def downloads(
-    trace: AttentionTrace, found: AttentionMap, layer: int, head: int, *, key: str, theme: bertviz.Theme
-) -> None:
+def downloads(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, *, key: str, look: Name) -> None:
     """This head, all heads, and bertviz's views as pages that need no network; made only when asked for."""
     stem = f"{trace.checkpoint}-{found.kind}"
     title = f"{trace.checkpoint}, {name(found).lower()}, layer {layer + 1}, head {head + 1}"
     one = f"{stem}-layer{layer + 1}-head{head + 1}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        download_svg(lambda: head_svg(found, layer, head, theme=theme, title=title).encode(), one, f"{key}.svg")
+        download_svg(lambda: head_svg(found, layer, head, theme=look, title=title).encode(), one, f"{key}.svg")
         download_csv(partial(head_table, found, layer, head), one, f"{key}.csv")
         download_npz(lambda: to_npz(trace), f"{trace.checkpoint}-attention", f"{key}.npz", of="all heads")
         bits: Bits = 16 if st.session_state.get(f"{key}.bits") else 8
         for view, of in _PAGES:
             download_html(
-                partial(_standalone, trace, view, found.kind, layer, head, theme, bits),
+                partial(_standalone, trace, view, found.kind, layer, head, look, bits),
                 f"{stem}-{view}-view",
                 f"{key}.{view}",
                 of=of,
@@ -220,10 +216,10 @@ def downloads(
 
 
 def _standalone(
-    trace: AttentionTrace, view: bertviz.View, kind: MapKind, layer: int, head: int, theme: bertviz.Theme, bits: Bits
+    trace: AttentionTrace, view: bertviz.View, kind: MapKind, layer: int, head: int, look: Name, bits: Bits
 ) -> bytes:
     title = f"Attention of {trace.checkpoint}"
     longest = max(max(found.weights.shape[2:]) for found in trace.maps)  # parts of a long text are chosen on the page
     return bertviz.render(
-        trace, view, layer=layer, heads=[head], kind=kind, theme=theme, title=title, count=longest, bits=bits
+        trace, view, layer=layer, heads=[head], kind=kind, theme=look, title=title, count=longest, bits=bits
     ).encode()

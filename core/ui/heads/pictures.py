@@ -9,19 +9,22 @@ from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import strongest_links, top_keys
 from core.figures import attention as figures
+from core.theme import Name
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.framed import framed
+from core.ui.page import theme
 from core.ui.text_table import TextTable, text_table
 
 _LONGEST = 60
 _FRAME_LIMIT = 720  # px: longer head views scroll inside their frame
 
 
-def heat_map(found: AttentionMap, layer: int, head: int, theme: bertviz.Theme, key: str) -> None:
+def heat_map(found: AttentionMap, layer: int, head: int, key: str) -> None:
     weights = found.weights[layer, head]
     query, at = divmod(int(weights.argmax()), weights.shape[1])
-    st.plotly_chart(
-        figures.heat_map(found, layer, head, theme),
+    chart(
+        figures.attention_map(found, layer, head, theme=theme()),
         key=f"{key}.heat",
         config=saved_as(f"attention-layer{layer + 1}-head{head + 1}"),
         alt=f"Heat map of layer {layer + 1}, head {head + 1}: {weights.shape[0]} query tokens by {weights.shape[1]} "
@@ -29,7 +32,7 @@ def heat_map(found: AttentionMap, layer: int, head: int, theme: bertviz.Theme, k
         f"{_cut(found.key_tokens[at])}. The table beside it has the strongest keys of every query.",
     )
     if not found.computed(layer, head).all():
-        st.caption("Grey ground: not computed. A computed weight of zero has the colour of the page.")
+        st.caption("Gray ground: not computed. A computed weight of zero has the color of the page.")
 
 
 def saved_as(name: str) -> dict[str, object]:
@@ -65,9 +68,9 @@ def strongest(found: AttentionMap, layer: int, head: int) -> None:
         )
 
 
-def head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, theme: bertviz.Theme) -> None:
+def head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, look: Name) -> None:
     alone = AttentionTrace(trace.checkpoint, **{found.kind: found})
-    page = bertviz.render(alone, "head", layer=layer, heads=[head], theme=theme, controls=False)
+    page = bertviz.render(alone, "head", layer=layer, heads=[head], theme=look, controls=False)
     framed(
         page,
         height=min(bertviz.height(found), _FRAME_LIMIT),

@@ -9,6 +9,7 @@ from core.attention.masks.board import Board, lay, mask_table
 from core.attention.masks.descriptions import describe
 from core.attention.masks.words import Choice, write
 from core.language.text import clean
+from core.theme import BLUE
 from core.ui.export import download_csv
 from core.ui.glossary import told as said
 from core.ui.links import PageState
@@ -16,7 +17,7 @@ from core.ui.masks.about import about
 from core.ui.masks.board import mask_board, turned, undo
 from core.ui.masks.controls import MOST_CHARACTERS, SENTENCE, chosen
 
-COLOUR = "#0072B2"
+COLOR = BLUE
 BELOW = {
     "three": "Three things called a mask",
     "reach": "Reach",
@@ -38,7 +39,7 @@ def masks(state: PageState) -> None:
     left, right = st.columns([1.15, 1], gap="large")
     with left:
         label = f"{choice.title()}: {board.count} of {board.allowed.size} pairs are allowed"
-        mask_board(board, key=key, label=label, accent=COLOUR, file=f"mask-{write(choice)}")
+        mask_board(board, key=key, label=label, accent=COLOR, file=f"mask-{write(choice)}")
         _edits_and_download(choice, board, key, state)
     with right:
         about(choice, board)
@@ -102,7 +103,7 @@ def _below(choice: Choice, board: Board, state: PageState) -> None:
     if below == "reach":
         from core.ui.masks.reach import reach
 
-        reach(choice, board, state, COLOUR)
+        reach(choice, board, state, COLOR)
     elif below == "count":
         from core.ui.masks.count import count
 
@@ -114,4 +115,4 @@ def _below(choice: Choice, board: Board, state: PageState) -> None:
     else:
         from core.ui.masks.three import three
 
-        three(split(clean(state.text("text", SENTENCE), MOST_CHARACTERS)), state, COLOUR)
+        three(split(clean(state.text("text", SENTENCE), MOST_CHARACTERS)), state, COLOR)

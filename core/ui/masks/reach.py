@@ -10,13 +10,14 @@ from core.attention.masks.board import Board, lay, seen
 from core.attention.masks.influence import Levels
 from core.attention.masks.kinds import CONTENT, QUERY
 from core.attention.masks.words import Choice, Term
-from core.figures.masks import growing, levels_map, levels_table
+from core.figures.masks import growing_map, levels_map, levels_table
+from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
 from core.ui.glossary import noted, told
 from core.ui.links import PageState
 from core.ui.masks.streams import streams
-from core.ui.page import plain
+from core.ui.page import plain, theme
 
 LAYERS = 2
 _MOST_LAYERS = 24
@@ -46,13 +47,12 @@ def reach(choice: Choice, board: Board, state: PageState, colour: str) -> None:
     place = picked[0] if picked else place
     state.set(place=None if place == rows // 2 else place)
     _said(levels, layers, place, board)
-    dark = st.context.theme.type == "dark"
     left, right = st.columns(2, gap="large")
     token = axes.queries[place]
     with left:
         st.markdown(f"**What {plain(_called(token))} can rest on**, after so many layers")
-        st.plotly_chart(
-            growing(levels[place], token, axes.keys, layers, colour, dark=dark),
+        chart(
+            growing_map(levels[place], token, axes.keys, layers, colour, theme=theme()),
             key=state.key("masks.growing"),
             config={"displaylogo": False},
             alt=f"After {layers} layers the output at {token} rests on: "
@@ -60,8 +60,8 @@ def reach(choice: Choice, board: Board, state: PageState, colour: str) -> None:
         )
     with right:
         st.markdown("**Layers until news arrives**, from each column at each row")
-        st.plotly_chart(
-            levels_map(levels, axes.queries, axes.keys, layers, place, dark=dark),
+        chart(
+            levels_map(levels, axes.queries, axes.keys, layers, place, theme=theme()),
             key=state.key("masks.levels"),
             config={"displaylogo": False},
             alt=f"Pairs of tokens by the layers that news needs, up to {layers}; the table below has the numbers.",

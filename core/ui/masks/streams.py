@@ -6,9 +6,11 @@ import streamlit as st
 
 from core.attention.masks.words import Term
 from core.attention.patterns import content_stream, drawn, mask, query_stream
-from core.figures.orders import masks, masks_alt
+from core.figures.masks import stream_maps, stream_words
 from core.language import orders
+from core.ui.chart import chart
 from core.ui.links import PageState
+from core.ui.page import theme
 
 
 def streams(term: Term, tokens: tuple[str, ...], state: PageState, colour: str) -> None:
@@ -17,16 +19,16 @@ def streams(term: Term, tokens: tuple[str, ...], state: PageState, colour: str) 
     order = drawn(n, term.numbers[0])
     rank = orders.ranks(order, n).tolist()
     st.markdown("**Both streams**; in brackets the turn in which a token is found")
-    st.plotly_chart(
-        masks(
+    chart(
+        stream_maps(
             tokens,
             rank,
             mask(content_stream(order, n), n),
             mask(query_stream(order, n), n),
             colour,
-            dark=st.context.theme.type == "dark",
+            theme=theme(),
         ),
         key=state.key("masks.streams"),
         config={"displaylogo": False},
-        alt=masks_alt(tokens, rank),
+        alt=stream_words(tokens, rank),
     )

@@ -9,10 +9,12 @@ import streamlit as st
 
 from core.attention import patterns
 from core.attention.masks.axes import MOST, one_text
-from core.figures.masks import seen_map
+from core.figures.masks import mask_map
+from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.glossary import told
 from core.ui.links import PageState
+from core.ui.page import theme
 from core.ui.text_table import TextTable, text_table
 
 PADDED = 3
@@ -85,12 +87,11 @@ def three(tokens: Sequence[str], state: PageState, colour: str) -> None:
             f"Nothing is blank: all see {MASK}, whose word is gone from the input.",
         ),
     )
-    dark = st.context.theme.type == "dark"
     for column, (title, allowed, names, words) in zip(st.columns(3), shown, strict=True):
         with column:
             told(f"**{title}**")
-            st.plotly_chart(
-                seen_map(allowed, names, names, colour, title=title, dark=dark),
+            chart(
+                mask_map(allowed, names, names, colour, of=title, theme=theme()),
                 key=state.key(f"masks.three.{title}"),
                 config={"displaylogo": False},
                 alt=f"{title} over {len(names)} tokens. {words}",

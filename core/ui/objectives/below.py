@@ -10,6 +10,7 @@ import streamlit as st
 from core.language.losses import Losses, PlaceLoss
 from core.objectives.shares import DRAWS
 from core.table import Table
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.export import download_csv
 from core.ui.glossary import told
@@ -17,7 +18,7 @@ from core.ui.links import PageState
 from core.ui.objectives.entry import Entry, Given, Share, Stage
 from core.ui.objectives.given import given, style
 from core.ui.objectives.picture import DONE, shown
-from core.ui.page import accent
+from core.ui.page import accent, theme
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
@@ -62,15 +63,15 @@ def below(
 
 
 def _mask(entry: Entry, asked: Given, seen: Visible, title: str, key: str, state: PageState) -> None:
-    from core.figures.visible import visible_map, visible_said
+    from core.figures.masks import mask_words, small_mask_map
 
     kind = style(asked.slug)
     special = set(asked.frame.values())
     rows, columns = ([shown(name, kind, name in special) for name in names] for names in (seen.queries, seen.keys))
     st.markdown(f"**{title}**")
-    said = visible_said(seen.allowed)
-    st.plotly_chart(
-        visible_map(seen.allowed, rows, columns, accent(entry.branch), dark=st.context.theme.type == "dark"),
+    said = mask_words(seen.allowed)
+    chart(
+        small_mask_map(seen.allowed, rows, columns, accent(entry.branch), theme=theme()),
         config={"displaylogo": False},
         key=state.key(f"mask.{key}"),
         alt=f"{title}: rows look, columns are looked at. {said}",

@@ -10,24 +10,23 @@ import math
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from core.theme import Theme
 from core.ui.chips import on_colour
 from core.ui.objectives.circle import Key, Point, Shape
 
 RADIUS = 150
-_INK = {"light": ("#FFFFFF", "#1A1F24"), "dark": ("#12171C", "#E8ECF0")}
 
 
 def circle_svg(
-    points: Sequence[Point], ties: Sequence[tuple[int, int]], keys: Sequence[Key], label: str, theme: str = "light"
+    points: Sequence[Point], ties: Sequence[tuple[int, int]], keys: Sequence[Key], label: str, theme: Theme
 ) -> str:
     """The picture as text.
 
     :param ties: pairs of points that a dashed line joins.
     :param keys: the legend, drawn in a row below.
     :param label: what the picture is, for screen readers.
-    :param theme: ``light`` or ``dark``.
     """
-    ground, ink = _INK[theme]
+    ground, ink = theme.ground, theme.ink
     spots = [_spot(point.angle, RADIUS) for point in points]
     parts = [f'<circle r="{RADIUS}" fill="none" stroke="{ink}" stroke-opacity=".25" stroke-width="1.5"/>']
     for one, other in ties:

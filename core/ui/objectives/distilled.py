@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from core.figures.distillation import soft_alt, soft_bars
+from core.figures.predictions import compared_alt, compared_bars
 from core.objectives import distillation, masked
 from core.objectives.example import Example
 from core.table import Table
+from core.ui.chart import chart
 from core.ui.export import download_csv
 from core.ui.glossary import told
 from core.ui.objectives import live, live_pairs
 from core.ui.objectives.entry import Entry, Given, Number, Stage
-from core.ui.page import accent, plain
+from core.ui.page import accent, plain, theme
 from core.ui.text_table import TextTable, text_table
 
 TEACHER, STUDENT = "atlas-bert", "atlas-distilbert"
@@ -54,12 +55,16 @@ def _losses(given: Given, stages: tuple[Stage, ...]) -> None:
         teacher, student = (side[row, best].tolist() for side in soft)
         with column:
             st.caption(plain(f"In place of “{truth}”"))
-            st.plotly_chart(
-                soft_bars(
-                    words, teacher, student, accent("encoder"), truth=truth, dark=st.context.theme.type == "dark"
+            chart(
+                compared_bars(
+                    ("teacher", "student"),
+                    list(zip(words, zip(teacher, student, strict=True), strict=True)),
+                    (accent("encoder"),),
+                    truth=truth,
+                    theme=theme(),
                 ),
                 key=f"distillation.bars.{row}.{given.seed}",
-                alt=soft_alt(words, teacher, student, f"In place of {truth}"),
+                alt=compared_alt(words, teacher, student, f"In place of {truth}"),
             )
     if len(example.asked) > shown:
         st.caption(f"The first {shown} of {len(example.asked)} hidden tokens are drawn; the losses count all of them.")

@@ -43,7 +43,7 @@ _STYLE = """<style>
 .ob .random>.t,.ob .replaced>.t{border:2px dashed var(--ac);background:none}
 .ob .unchanged>.t{border:4px double var(--ac);padding:.02em .4em;background:none}
 .ob .moved>.t{border:2px solid var(--ac);border-radius:.1em;background:none}
-.ob .special>.t{border:1.5px dashed #808691;background:none;opacity:.85}
+.ob .special>.t{border:1.5px dashed var(--atlas-muted);background:none;opacity:.85}
 .ob .d{font-size:.72rem;height:1.1rem;opacity:.85;white-space:nowrap}
 .ob .a{border-color:var(--ac)}
 .ob .o{border-color:transparent;opacity:.5;font-family:inherit}

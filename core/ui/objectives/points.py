@@ -9,9 +9,11 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from core.figures.contrastive import matrix, matrix_alt, matrix_table
+from core.figures.vectors import pair_matrix, pair_table, pair_words
 from core.objectives import contrastive
 from core.objectives.contrastive import Loss
+from core.theme import BLUE, GREEN, VERMILION
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.export import download_svg
 from core.ui.glossary import told
@@ -19,6 +21,7 @@ from core.ui.links import PageState, instead, within
 from core.ui.objectives.circle import Key, Point, Shape, circle, moved
 from core.ui.objectives.circle_svg import circle_svg
 from core.ui.objectives.controls import choose_seed
+from core.ui.page import theme
 
 LOSSES = {"clip": "Image and text", "supervised": "By class"}
 MOST = {"clip": 6, "supervised": 12}
@@ -28,7 +31,7 @@ _STARTS = {
     "supervised": ((10, 50, 130, 170, 250, 300), (85, 200, 330, 25, 150, 275)),
 }
 """Where the points of either set begin with seed 0: neither right nor hopeless."""
-_SHAPES: tuple[tuple[Shape, str], ...] = (("circle", "#0072B2"), ("square", "#D55E00"), ("triangle", "#009E73"))
+_SHAPES: tuple[tuple[Shape, str], ...] = (("circle", BLUE), ("square", VERMILION), ("triangle", GREEN))
 _STEP = 12.0
 _APART = 15
 """Degrees between points that are drawn, so that none hides another."""
@@ -222,9 +225,8 @@ def _saved(
     loss: Loss,
 ) -> str:
     """The circle as an SVG file."""
-    theme = "dark" if st.context.theme.type == "dark" else "light"
     label = f"{LOSSES[kind]}: points on a circle at {', '.join(f'{angle}°' for angle in angles)}; loss {loss.value:.3f}"
-    return circle_svg(made, ties, keys, label, theme)
+    return circle_svg(made, ties, keys, label, theme())
 
 
 def _names(kind: str, count: int) -> list[str]:
@@ -265,7 +267,6 @@ def _maps(kind: str, loss: Loss, count: int, state: PageState) -> None:
     else:
         of = np.asarray(classes(count))
         wanted = (of[:, None] == of[None, :]) & ~np.eye(2 * count, dtype=np.bool_)
-    dark = st.context.theme.type == "dark"
     views = {"cosines": "Cosines", "chances": "Probabilities by row"}
     view = st.segmented_control(
         "Matrix",
@@ -278,12 +279,12 @@ def _maps(kind: str, loss: Loss, count: int, state: PageState) -> None:
     )
     state.set(matrix=None if view == "cosines" else view)
     values = loss.similarity if view == "cosines" else loss.probability
-    st.plotly_chart(
-        matrix(values, *short, wanted, cosines=view == "cosines", dark=dark),
+    chart(
+        pair_matrix(values, *short, wanted, cosines=view == "cosines", theme=theme()),
         key=state.key(f"points.map.{kind}"),
-        alt=matrix_alt(values, wanted, views[str(view)]),
+        alt=pair_words(values, wanted, views[str(view)]),
     )
     st.caption("A frame marks what belongs together: the loss wants it large, and all else of its row small.")
-    table = matrix_table(loss.similarity, loss.probability, rows, columns, wanted)
+    table = pair_table(loss.similarity, loss.probability, rows, columns, wanted)
     with st.expander("As a table"):
         data_table(table, "contrastive", alt="Every pair with its cosine and its probability", key=state.key("points"))

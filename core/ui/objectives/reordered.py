@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from core.figures.orders import masks, masks_alt, masks_table
+from core.figures.masks import stream_maps, stream_table, stream_words
 from core.language.orders import ranks
 from core.objectives import permutation
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import was_shown
 from core.ui.glossary import told
@@ -20,7 +21,7 @@ from core.ui.objectives.entry import Entry, Given, Number, Stage
 from core.ui.objectives.given import question
 from core.ui.objectives.hide import BLANK
 from core.ui.objectives.order_row import order_row
-from core.ui.page import accent
+from core.ui.page import accent, theme
 
 _ACCENT = accent("decoder")
 
@@ -97,17 +98,17 @@ def _streams(given: Given, stages: tuple[Stage, ...]) -> None:
     rank = ranks(example.order, len(tokens)).tolist()
     content, query = (seen.allowed for seen in example.visible)
     told("**Content and query stream**, in the text's own order; in brackets the step in which a token is found")
-    st.plotly_chart(
-        masks(tokens, rank, content, query, _ACCENT, dark=st.context.theme.type == "dark"),
+    chart(
+        stream_maps(tokens, rank, content, query, _ACCENT, theme=theme()),
         key=f"permutation.masks.{given.seed}",
-        alt=masks_alt(tokens, rank),
+        alt=stream_words(tokens, rank),
     )
     told(
         "A row looks at the columns with a dot. The content stream of a token knows the token; its query stream, which "
         "has to find it, knows only where it is. That diagonal is all in which the two differ."
     )
     with st.expander("Who sees whom, as a table"):
-        data_table(masks_table(tokens, rank, content, query), "streams", alt="Whom each token's streams see")
+        data_table(stream_table(tokens, rank, content, query), "streams", alt="Whom each token's streams see")
 
 
 ENTRIES = (

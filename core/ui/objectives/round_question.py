@@ -8,15 +8,15 @@ from html import escape
 import streamlit as st
 
 from core import checkpoints
-from core.figures.predictions import bars_alt, guess_bars, percent
-from core.figures.verdicts import verdict_alt, verdict_bars
+from core.figures.predictions import bars_alt, guess_bars, percent, verdict_alt, verdict_bars
 from core.language.guesses import MAX_CHARS, among, plain_word
 from core.language.round_answers import Answer
 from core.language.rounds import GAP, Question, spans
+from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.links import PageState
 from core.ui.objectives.round_texts import PROMPTS
-from core.ui.page import accent, plain
+from core.ui.page import accent, plain, theme
 
 Take = Callable[[str | int | None], None]
 BRANCHES = {"masked": "encoder", "next": "decoder", "replaced": "encoder", "order": "decoder"}
@@ -153,15 +153,14 @@ def _solved(question: Question, colour: str) -> str:
 
 
 def _bars(question: Question, answer: Answer, colour: str, name: str, slug: str, state: PageState) -> None:
-    dark = st.context.theme.type == "dark"
     key, config = state.key("rounds.bars"), {"displayModeBar": False}
     if question.kind == "replaced":
         place = [question.place or 0]
         card = checkpoints.get(slug).card
         threshold = float(card.extra.get("threshold", 0.5)) if card else 0.5
         st.caption("The judge's verdict on each word; ◂ and hatching mark the replaced one")
-        figure = verdict_bars(answer.labels, answer.chances, place, colour, threshold=threshold, dark=dark)
-        st.plotly_chart(figure, alt=verdict_alt(answer.labels, answer.chances, place), key=key, config=config)
+        figure = verdict_bars(answer.labels, answer.chances, place, colour, threshold=threshold, theme=theme())
+        chart(figure, alt=verdict_alt(answer.labels, answer.chances, place), key=key, config=config)
         return
     if question.kind == "order":
         labels = [opening(text) for text in answer.labels]
@@ -171,5 +170,5 @@ def _bars(question: Question, answer: Answer, colour: str, name: str, slug: str,
         labels = [label.strip() or label for label in answer.labels]
         st.caption(f"The likeliest words of {plain(name)}; ▸ marks the right one")
         chosen, scale = among(question.answers[0], labels), None
-    figure = guess_bars(labels, answer.chances, colour, chosen=chosen, scale=scale, dark=dark)
-    st.plotly_chart(figure, alt=bars_alt(labels, answer.chances, f"Answers of {name}"), key=key, config=config)
+    figure = guess_bars(labels, answer.chances, colour, chosen=chosen, scale=scale, theme=theme())
+    chart(figure, alt=bars_alt(labels, answer.chances, f"Answers of {name}"), key=key, config=config)

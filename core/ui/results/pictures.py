@@ -10,24 +10,24 @@ from core import catalogue
 from core.catalogue.questions import Case, reference
 from core.catalogue.results import Measure, Result, name
 from core.errors import UnknownSystem
-from core.figures.results import GREY, Dot, Point, dots, dots_alt, scaling, scaling_alt
-from core.ui.page import accent
+from core.figures.results import Dot, Point, dots, dots_alt, scaling, scaling_alt
+from core.ui.chart import chart
+from core.ui.page import accent, theme
 
 _BETTER = {True: "higher is better", False: "lower is better"}
 
 
 def draw(case: Case, measure: Measure, found: Sequence[Result], key: str) -> None:
     """Draw the case's picture of ``found``, which are all of ``measure``."""
-    dark = st.context.theme.type == "dark"
     axis = f"{measure.title}, {_BETTER[measure.higher]}"
     if case.kind == "scale":
         points = scale_points(found)
-        figure = scaling(points, axis, _colours(found), dark=dark)
+        figure = scaling(points, axis, _colours(found), theme=theme())
         alt = scaling_alt(points, measure.title)
     else:
         made = {"parts": part_dots, "versions": version_dots, "leaders": leader_dots}[case.kind](case, measure, found)
-        figure, alt = dots(made, axis, dark=dark), dots_alt(made, measure.title)
-    st.plotly_chart(figure, key=f"{key}.chart", config={"displayModeBar": False}, alt=alt)
+        figure, alt = dots(made, axis, theme=theme()), dots_alt(made, measure.title)
+    chart(figure, key=f"{key}.chart", alt=alt)
     frozen = "Hollow marks are frozen models. " if any("frozen" in row.variant for row in found) else ""
     st.caption(f"{_KEY[case.kind]} {frozen}The axis does not begin at zero.")
 
@@ -114,10 +114,10 @@ def _colour(system: str) -> str:
     try:
         return accent(catalogue.get(system).branch)
     except UnknownSystem:
-        return GREY
+        return theme().muted
 
 
 def _colours(found: Sequence[Result]) -> dict[str, str]:
     """The paper's own system, which is the one with most rows beside its name, in its accent; the others grey."""
     own = {row.system for row in found if row.system == row.paper} or {found[0].system}
-    return {name(row.system): _colour(row.system) if row.system in own else GREY for row in found}
+    return {name(row.system): _colour(row.system) if row.system in own else theme().muted for row in found}

@@ -16,9 +16,9 @@ import streamlit as st
 from core import links
 from core.figures.lineage import Entry, family
 from core.figures.numbers import short
-from core.figures.timeline import SYMBOLS, Drawing, by_size, lanes, span_of
-from core.figures.timeline_key import LINE, Sign, key
-from core.ui.page import ACCENTS, BRANCH_TITLES, accent, base_path
+from core.figures.timeline import LINE, SYMBOLS, Drawing, Sign, by_size, key, lanes, span_of
+from core.theme import PURPLE
+from core.ui.page import BRANCH_TITLES, accent, base_path
 
 ASSETS = Path(__file__).parents[3] / "assets" / "components" / "timeline"
 SCRIPTS = ("timeline-draw.js", "timeline-save.js", "timeline.js")
@@ -117,7 +117,7 @@ def _node(entry: Entry, places: Mapping[str, int]) -> dict[str, Any]:
         "colour": accent(str(entry.branch)),
         "shape": SYMBOLS[entry.branch],
         "hollow": entry.largest is None,
-        "ring": ACCENTS["efficient"] if "efficient" in entry.branches[1:] else "",
+        "ring": PURPLE if "efficient" in entry.branches[1:] else "",
         "size": short(entry.largest) if entry.largest else "",
         "href": page_of(entry),
         "who": f"{entry.date} · {branch} · {entry.organisation}",
@@ -157,7 +157,7 @@ def _sign(sign: Sign, top: float) -> dict[str, Any]:
         "colour": accent(str(sign.branch)),
         "shape": SYMBOLS[sign.branch],
         "hollow": sign.hollow,
-        "ring": ACCENTS["efficient"] if sign.ring else "",
+        "ring": PURPLE if sign.ring else "",
         "x": _rounded(sign.x),
         "y": _rounded(top + sign.y),
         "r": _rounded(sign.r),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from core.figures import segmentation as figures
+from core.figures import tree as figures
 from core.language.tokens import DECODERS, read_piece, visible
 from core.language.types import Token
 from core.table import Table
 from core.tokenizers import bpe
 from core.tokenizers.known import Known, end_of_word, engine, ranks
 from core.ui.data_table import data_table
-from core.ui.page import dark
+from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
 from core.ui.section import View
@@ -40,7 +40,7 @@ def merges(view: View, one: Known, word: str) -> None:
         figures.join_tree(
             [readable(one, symbol) for symbol in symbols],
             [(step.at, readable(one, step.left + step.right), step.rank) for step in found[:applied]],
-            dark=dark(),
+            theme=theme(),
         ),
         f"Tree of {applied} of {len(found)} merges that make {len(pieces)} tokens of {len(symbols)} {units}.",
     ).draw(state)

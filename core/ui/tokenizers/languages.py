@@ -9,7 +9,7 @@ import streamlit as st
 from core.figures.vocabulary import Dots, dots
 from core.table import Table
 from core.tokenizers.languages import MEASURES, Measure, languages, measured
-from core.ui.page import dark
+from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
 from core.ui.section import Section, View
@@ -70,7 +70,7 @@ def by_language(view: View) -> None:
     Panel(
         "languages",
         MEASURES[measure],
-        dots([language.name for language in spoken], series, MEASURES[measure], dark=dark()),
+        dots([language.name for language in spoken], series, MEASURES[measure], theme=theme()),
         f"{MEASURES[measure]} of the same two sentences in {len(spoken)} languages. {ends}.",
         Table.from_records(records),
         note=view.words.part("Hollow"),

@@ -6,8 +6,7 @@ from typing import cast
 
 import streamlit as st
 
-from core.figures.bytewise import token_bars
-from core.figures.segmentation import ACCENT
+from core.figures.vocabulary import token_bars
 from core.language.bytewise import Cut as Pair
 from core.language.noise import PUBLISHED, RATES, Noise, noisy
 from core.table import Table
@@ -16,7 +15,7 @@ from core.tokenizers.text import whole
 from core.ui.calculators.parts import cited
 from core.ui.export import download_csv
 from core.ui.glossary import terms
-from core.ui.page import dark
+from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Seed
 from core.ui.section import Section, View
@@ -72,7 +71,7 @@ def noise(view: View) -> None:
     Panel(
         "noise",
         "Tokens of the clean and of the noisy text",
-        token_bars(pairs, ACCENT[dark()], dark=dark()),
+        token_bars(pairs, theme().primary, theme=theme()),
         f"Tokens of the clean and of the noisy text. {counts}.",
         Table.from_records(
             [{"tokenizer": pair.reader, "clean": len(pair.clean), "noisy": len(pair.noisy)} for pair in pairs]

@@ -34,12 +34,12 @@ STYLE = """
 .tk-run .p{padding:0 .32em;border-radius:.5em;white-space:pre-wrap;overflow-wrap:anywhere;max-width:100%;
   border:1px solid transparent}
 .tk-run .p.e{margin-inline-end:.35em}
-.tk-run .a{background:color-mix(in srgb,#0072B2 24%,transparent);
-  border-color:color-mix(in srgb,#0072B2 55%,transparent)}
-.tk-run .b{background:color-mix(in srgb,#E69F00 26%,transparent);
-  border-color:color-mix(in srgb,#E69F00 65%,transparent)}
-.tk-run .u{background:transparent;border:2px dotted #B5432A;font-weight:600}
-.tk-run .s{background:transparent;border:1px dashed #808691;opacity:.85}
+.tk-run .a{background:color-mix(in srgb,var(--atlas-blue) 24%,transparent);
+  border-color:color-mix(in srgb,var(--atlas-blue) 55%,transparent)}
+.tk-run .b{background:color-mix(in srgb,var(--atlas-orange) 26%,transparent);
+  border-color:color-mix(in srgb,var(--atlas-orange) 65%,transparent)}
+.tk-run .u{background:transparent;border:2px dotted var(--atlas-vermilion);font-weight:600}
+.tk-run .s{background:transparent;border:1px dashed var(--atlas-muted);opacity:.85}
 .tk-run .new{text-decoration:underline 2px;text-underline-offset:.22em}
 .tk-run i{font-style:normal;opacity:.55;user-select:none}
 .tk-foot{margin:.15rem 0 0;font-size:.83rem;opacity:.85;overflow-wrap:anywhere}

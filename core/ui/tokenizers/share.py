@@ -10,7 +10,7 @@ from core.figures.vocabulary import Bar
 from core.figures.vocabulary import shares as bars
 from core.table import Table
 from core.tokenizers.share import Share, shares
-from core.ui.page import base_path, dark
+from core.ui.page import base_path, theme
 from core.ui.panel import Panel
 from core.ui.param import Toggle
 from core.ui.section import Section, View
@@ -35,7 +35,7 @@ def share(view: View) -> None:
     Panel(
         "vocabulary-share",
         "The vocabulary's share of the parameters",
-        bars([Bar(_name(one, every), one.reads, one.writes, one.total) for one in ends], dark=dark()),
+        bars([Bar(_name(one, every), one.reads, one.writes, one.total) for one in ends], theme=theme()),
         f"The vocabulary's share of the parameters of {len(ends)} networks, from {_name(ends[0], True)}, "
         f"{percent(ends[0].share)}, down to {_name(ends[-1], True)}, {percent(ends[-1].share)}.",
         Table.from_records(

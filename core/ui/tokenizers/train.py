@@ -18,7 +18,7 @@ from core.tokenizers.train import MOST_TEXT, Kind, Piece, Trained, train, words_
 from core.ui.data_table import data_table
 from core.ui.export import download_csv
 from core.ui.links import PageState, within
-from core.ui.page import dark
+from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import Section, View
@@ -106,7 +106,7 @@ def _curve(state: PageState, trained: Trained, sentence: Sequence[str], size: in
     Panel(
         "growth",
         "Tokens per 100 characters by vocabulary size",
-        growth(of_text, of_test, size, dark=dark()),
+        growth(of_text, of_test, size, theme=theme()),
         f"Tokens per 100 characters fall from {of_text[0][1]:.0f} with {of_text[0][0]} entries to "
         f"{of_text[-1][1]:.0f} with {of_text[-1][0]}; of the test sentence from {of_test[0][1]:.0f} to "
         f"{of_test[-1][1]:.0f}.",

@@ -8,7 +8,7 @@ from random import Random
 
 import streamlit as st
 
-from core.figures import segmentation as figures
+from core.figures import tree as figures
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.types import Token
 from core.table import Table
@@ -16,7 +16,7 @@ from core.tokenizers import unigram
 from core.tokenizers.known import Known, scores
 from core.tokenizers.unigram import Lattice, Path
 from core.ui.export import download_csv
-from core.ui.page import dark
+from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Real, Seed
 from core.ui.section import View
@@ -56,7 +56,7 @@ def segmentations(view: View, one: Known, word: str) -> None:
     Panel(
         "lattice",
         "Lattice of matching tokens",
-        figures.lattice(_spaced(word), lattice.edges, weights, best.edges, dark=dark()),
+        figures.lattice(_spaced(word), lattice.edges, weights, best.edges, theme=theme()),
         f"Lattice of {len(lattice.edges)} tokens for {word}; the best of {unigram.ways(lattice):,} segmentations is "
         + _name(best),
         Table.from_records(edges),
@@ -71,7 +71,7 @@ def segmentations(view: View, one: Known, word: str) -> None:
     Panel(
         "segmentations",
         f"The {len(paths)} best segmentations, as shares of all",
-        guess_bars(names, shares, figures.ACCENT[dark()], dark=dark()),
+        guess_bars(names, shares, theme().primary, theme=theme()),
         bars_alt(names, shares, "The best segmentations"),
         Table.from_records(records),
         heading=True,

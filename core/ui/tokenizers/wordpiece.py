@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.figures import segmentation as figures
+from core.figures import tree as figures
 from core.language.types import Token
 from core.table import Table
 from core.tokenizers import wordpiece
 from core.tokenizers.cut import unknown_piece
 from core.tokenizers.known import Known, engine
-from core.ui.page import dark, plain
+from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.section import View
 from core.ui.tokenizers.common import formula_of
@@ -42,7 +42,7 @@ def matches(view: View, one: Known, word: str) -> None:
     Panel(
         "lookups",
         "Vocabulary lookups",
-        figures.tries(word, found.tries, dark=dark()),
+        figures.tries(word, found.tries, theme=theme()),
         f"{len(found.tries)} lookups in the vocabulary for {word}, longest first; "
         f"{sum(one.found for one in found.tries)} matched.",
         Table.from_records(records) if records else None,

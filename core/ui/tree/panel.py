@@ -17,11 +17,12 @@ from core.catalogue.schema import System
 from core.errors import OutOfRange, RecordUnusable
 from core.figures import parameters as figures
 from core.figures.numbers import percent, short
+from core.ui.chart import chart
 from core.ui.costs import computed_table
 from core.ui.data_table import data_table
 from core.ui.glossary import noted, plain_terms, terms
 from core.ui.notices import warned
-from core.ui.page import plain
+from core.ui.page import plain, theme
 from core.ui.tree.nothing import no_tree
 from core.ui.tree.sizes import compare_sizes
 from core.ui.tree.view import walkable_tree
@@ -211,12 +212,11 @@ def _roles(node: ModuleNode) -> None:
 
 def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -> None:
     draw = figures.treemap if view == "treemap" else figures.sunburst
-    figure = draw(root, dark=st.context.theme.type == "dark")
+    figure = draw(root, theme=theme())
     largest = max(figures.legend_rows(root), key=lambda row: row[2])
-    st.plotly_chart(
+    chart(
         figure,
         key=f"{key}.{view}.{size}",
-        config={"displayModeBar": False},
         alt=f"{VIEWS[view]} of {system.name} {size} by parameters. The largest part is {largest[0]}, {largest[3]:.0%}. "
         "The table below has every number.",
     )

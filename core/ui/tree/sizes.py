@@ -9,8 +9,10 @@ from core.anatomy.roles import EMBEDDINGS, by_role
 from core.catalogue.schema import System
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.glossary import noted
+from core.ui.page import theme
 
 
 def compare_sizes(system: System, key: str) -> None:
@@ -35,10 +37,9 @@ def compare_sizes(system: System, key: str) -> None:
     networks = {f"{system.name} {name}": root for name, root in anatomy.trees(system.slug).items()}
     networks |= {f"{others[slug].name} {others[slug].default_size.name}": anatomy.tree(slug) for slug in beside}
     most = max(networks, key=lambda label: networks[label].total)
-    st.plotly_chart(
-        figures.sizes_bars(networks, relative=relative),
+    chart(
+        figures.sizes_bars(networks, relative=relative, theme=theme()),
         key=f"{key}.bars",
-        config={"displayModeBar": False},
         alt=f"Parameters by role of {len(networks)} networks. The largest is {most} with "
         f"{in_words(networks[most].total)}. The table below has every number.",
     )

@@ -14,7 +14,7 @@ import streamlit as st
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import role_of
 from core.figures.numbers import in_words, percent, short
-from core.figures.parameters import ROLE_COLOURS
+from core.figures.parameters import ROLE_COLORS
 
 ASSETS = Path(__file__).parents[3] / "assets" / "components" / "tree"
 HTML = """
@@ -80,7 +80,7 @@ def _item(node: ModuleNode, root: ModuleNode, path: str, inherited: str | None, 
         "share": share,
         "count": short(total) if total else "–",
         "tied": bool(node.ties),
-        "colour": ROLE_COLOURS[role] if role else "",
+        "colour": ROLE_COLORS[role] if role else "",
         "said": said + (", shares a tensor" if node.ties else ""),
         "kids": [
             _item(child, root, f"{path}.{child.name}" if path else child.name, role, copies) for child in node.children

@@ -9,13 +9,12 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
-from core.figures import depth
-from core.figures.curves import mixed
-from core.figures.vectors import ink
+from core.figures.lines import Line, line_alt, line_chart
 from core.table import Table
+from core.theme import mixed
 from core.ui.export import download_csv
 from core.ui.glossary import terms
-from core.ui.page import accent, dark, plain
+from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Toggle, Words
 from core.ui.section import Section, View
@@ -126,8 +125,8 @@ def _curves(view: View, measured: Measured, measure: str, less: bool) -> None:
         shade = _SHADES[per_branch.get(spec.branch, 0) % len(_SHADES)]
         per_branch[spec.branch] = per_branch.get(spec.branch, 0) + 1
         values: list[float | None] = [getattr(layer, field) for layer in layers]
-        color = mixed(accent(spec.branch), ink(dark()), shade)
-        lines.append(depth.Line(spec.name, list(range(len(values))), values, color, _DASHES[number % len(_DASHES)]))
+        color = mixed(accent(spec.branch), theme().ink, shade)
+        lines.append(Line(spec.name, list(range(len(values))), values, color, _DASHES[number % len(_DASHES)]))
     ticks = ["emb.", *(str(i) for i in range(1, max(len(line.values) for line in lines)))]
     title, meaning = MEASURES[measure]
     records = [
@@ -140,8 +139,8 @@ def _curves(view: View, measured: Measured, measure: str, less: bool) -> None:
     Panel(
         "contextuality",
         title,
-        depth.curves(lines, title.lower(), ticks, dark=dark(), height=420),
-        depth.alt(lines, title, ticks),
+        line_chart(lines, title.lower(), ticks, theme=theme(), height=420),
+        line_alt(lines, title, ticks),
         Table.from_records(records),
         note=f"{title}: {meaning}{', minus the anisotropy baseline' if less else ''}. emb. is the input of the first "
         "layer.",

@@ -9,14 +9,14 @@ import streamlit as st
 
 from core.attention.trace import Floats
 from core.checkpoints.spec import CheckpointSpec
-from core.figures import strips
 from core.figures import vectors as pictures
+from core.figures.vectors import strips
 from core.links.parameters import Integers
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.glossary import terms
 from core.ui.links import PageState, instead
-from core.ui.page import dark
+from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Real, Toggle
 from core.ui.section import Section, View
@@ -160,7 +160,7 @@ def _points(
     Panel(
         f"{spec.slug}-mixed",
         "The mixed vectors on a plane",
-        pictures.plane(points, titles, dark=dark()),
+        pictures.plane(points, titles, theme=theme()),
         "The mixed vectors of one word on a plane; the numbers below say how well the senses are separated.",
         Table(
             ("line", "sense", "sentence", "x", "y"),
@@ -205,7 +205,7 @@ def _learned(view: View, spec: CheckpointSpec) -> None:
             Panel(
                 f"{spec.slug}-{slug}",
                 title,
-                strips.strips(values, names, ticks, digits=2 if slug == "shares" else 0, what="", dark=dark()),
+                strips(values, names, ticks, digits=2 if slug == "shares" else 0, what="", theme=theme()),
                 f"{title}: {most}",
                 Table(
                     ("task", *ticks), tuple((name, *map(float, row)) for name, row in zip(names, values, strict=True))

@@ -8,10 +8,10 @@ import numpy as np
 import streamlit as st
 
 from core import session
-from core.figures import depth, strips
-from core.figures.vectors import COLOURS
+from core.figures.lines import Line, line_chart
+from core.figures.vectors import strips
 from core.table import Table
-from core.ui.page import accent, dark
+from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Model
 from core.ui.section import View
@@ -65,7 +65,7 @@ def sinusoidal(view: View) -> None:
         width = _slider(view, _WIDTHS, _WIDTH, "width")
         order = cast(Order, ORDER.draw(state))
         picture = PICTURE.draw(state)
-    _table_and_distances(view, sinusoids(MOST, width, order), picture, "sinusoids", COLOURS[0], None)
+    _table_and_distances(view, sinusoids(MOST, width, order), picture, "sinusoids", theme().categorical[0], None)
     view.try_and_notice("sinusoidal")
     fixed = ", ".join(slug.removeprefix("atlas-").upper() for slug in FIXED)
     view.say("How it works: sinusoidal", fixed=fixed)
@@ -93,7 +93,7 @@ def _table_and_distances(
         Panel(
             "positions",
             PICTURE.options[picture],
-            strips.strips(
+            strips(
                 shown,
                 rows,
                 columns,
@@ -103,21 +103,21 @@ def _table_and_distances(
                 down="position",
                 across=f"the {width} dimensions" if values else "position",
                 reach=float(np.quantile(np.abs(shown), 0.995)) if values else 1.0,
-                dark=dark(),
+                theme=theme(),
             ),
             f"{PICTURE.options[picture]} of {count} positions of {name}: blue above zero, orange below.",
         ).draw(view.state)
     with right:
         distances = list(range(count))
-        lines = [depth.Line(name, distances, means.tolist(), color, spread=spreads.tolist())]
+        lines = [Line(name, distances, means.tolist(), color, spread=spreads.tolist())]
         if baseline is not None:
             other, _ = by_distance(similarity(baseline))
-            lines.append(depth.Line("sinusoids", distances, other.tolist(), COLOURS[6], "dot"))
+            lines.append(Line("sinusoids", distances, other.tolist(), theme().categorical[6], "dot"))
         some = ", ".join(f"{means[d]:.2f} at {d}" for d in (1, 4, 16, 64) if d < len(means))
         Panel(
             "positions-by-distance",
             "Mean cosine of two positions by distance",
-            depth.curves(lines, "cosine", across="distance of two positions", dark=dark(), markers=False, height=430),
+            line_chart(lines, "cosine", across="distance of two positions", theme=theme(), markers=False, height=430),
             f"Mean cosine of two positions by distance: {some}.",
             Table(
                 ("distance", "mean cosine", "standard deviation"),

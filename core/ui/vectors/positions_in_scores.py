@@ -6,10 +6,10 @@ import numpy as np
 import streamlit as st
 
 from core import session
-from core.figures import depth, strips
-from core.figures.vectors import COLOURS
+from core.figures.lines import Line, line_chart
+from core.figures.vectors import strips
 from core.table import Table
-from core.ui.page import accent, dark
+from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import View
@@ -78,7 +78,7 @@ def _bias_by_distance(view: View, found: ByDistance, layer: int, title: str, col
         Panel(
             "distance-by-head",
             f"{title} by head and distance",
-            strips.strips(
+            strips(
                 means[:, known],
                 [str(head + 1) for head in range(heads)],
                 [str(d) for d in distances],
@@ -87,7 +87,7 @@ def _bias_by_distance(view: View, found: ByDistance, layer: int, title: str, col
                 row_height=44,
                 down="head",
                 across="distance: key position minus query position",
-                dark=dark(),
+                theme=theme(),
             ),
             f"{title} by head and distance: blue raises the score, orange lowers it.",
             Table(
@@ -105,11 +105,11 @@ def _bias_by_distance(view: View, found: ByDistance, layer: int, title: str, col
         row, spread = means[head - 1][known], spreads[head - 1][known]
         high, low = distances[int(row.argmax())], distances[int(row.argmin())]
         band = "; the band is one standard deviation over the pairs of the text" if scheme != "t5" else ""
-        line = depth.Line(f"head {head}", distances, row.tolist(), color, spread=spread.tolist())
+        line = Line(f"head {head}", distances, row.tolist(), color, spread=spread.tolist())
         Panel(
             "distance",
             f"Head {head} by distance",
-            depth.curves([line], "added to the score", across="distance", dark=dark(), markers=False, height=330),
+            line_chart([line], "added to the score", across="distance", theme=theme(), markers=False, height=330),
             f"Head {head}: highest at distance {high}, lowest at {low}.",
             Table(
                 ("distance", "mean", "standard deviation"),
@@ -144,11 +144,11 @@ def alibi(view: View) -> None:
     if len(shown) > 8:
         shown = [shown[round(i * (len(shown) - 1) / 7)] for i in range(8)]
     lines = [
-        depth.Line(
+        Line(
             f"head {h + 1}",
             [-d for d in distances],
             [-slope * d for d in distances],
-            COLOURS[i % len(COLOURS)],
+            theme().categorical[i % len(theme().categorical)],
             _DASHES[i % len(_DASHES)],
         )
         for i, (h, slope) in enumerate(shown)
@@ -157,7 +157,7 @@ def alibi(view: View) -> None:
     Panel(
         "alibi",
         "ALiBi's biases by distance",
-        depth.curves(lines, "added to the score", across=across, dark=dark(), markers=False, height=430),
+        line_chart(lines, "added to the score", across=across, theme=theme(), markers=False, height=430),
         f"What {heads} heads add to the score by distance: a straight line each, slopes {found[0]:.3g} to "
         f"{found[-1]:.3g}.",
         Table(("head", "slope"), tuple((h + 1, slope) for h, slope in enumerate(found))),

@@ -7,10 +7,10 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
-from core.figures import depth, strips
-from core.figures.vectors import COLOURS
+from core.figures.lines import Line, line_chart
+from core.figures.vectors import strips
 from core.table import Table
-from core.ui.page import accent, dark
+from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
 from core.ui.section import View
@@ -73,7 +73,7 @@ def _angles_and_decay(view: View, width: int, base: float) -> None:
         Panel(
             "rotations",
             "Rotation of each pair by position",
-            strips.strips(
+            strips(
                 cosines,
                 [str(position) for position in range(_REACH)],
                 [str(k + 1) for k in range(len(angles))],
@@ -83,7 +83,7 @@ def _angles_and_decay(view: View, width: int, base: float) -> None:
                 row_height=5,
                 down="position",
                 across="pair: cosine of its angle",
-                dark=dark(),
+                theme=theme(),
             ),
             f"The rotation of each of {len(angles)} pairs at {_REACH} positions: the first pairs rotate fast, the last "
             "hardly.",
@@ -91,11 +91,11 @@ def _angles_and_decay(view: View, width: int, base: float) -> None:
         ).draw(view.state)
     with right:
         alike = alike_after_turns(distances, width, base)
-        line = depth.Line("mean cosine", distances.tolist(), alike.tolist(), COLOURS[1])
+        line = Line("mean cosine", distances.tolist(), alike.tolist(), theme().categorical[1])
         Panel(
             "rotary",
             "Cosine after rotation by distance",
-            depth.curves([line], "cosine", across="distance of query and key", dark=dark(), markers=False, height=390),
+            line_chart([line], "cosine", across="distance of query and key", theme=theme(), markers=False, height=390),
             f"Cosine of a vector with itself rotated: {alike[1]:.2f} at 1, {alike[16]:.2f} at 16, {alike[256]:.2f} at "
             "256.",
             Table(("distance", "cosine"), tuple((int(d), float(c)) for d, c in zip(distances, alike, strict=True))),
@@ -126,13 +126,13 @@ def _live(view: View, spec: CheckpointSpec) -> None:
     best = str(int(distances[scores.argmax()])).replace("-", "−")
     left, right = st.columns([1.4, 1], gap="large")
     with left:
-        line = depth.Line("score", distances.tolist(), scores.tolist(), accent(spec.branch))
+        line = Line("score", distances.tolist(), scores.tolist(), accent(spec.branch))
         across = "distance: key position minus query position"
         blocked = ", the key later, where a causal mask blocks it" if key > query else ""
         Panel(
             "rotary-score",
             "Score of this query and key by distance",
-            depth.curves([line], "score", across=across, dark=dark(), markers=False, height=300),
+            line_chart([line], "score", across=across, theme=theme(), markers=False, height=300),
             f"The score of this query and key by distance, highest at {best}.",
             Table(("distance", "score"), tuple((int(d), float(s)) for d, s in zip(distances, scores, strict=True))),
             note=f"They are {abs(key - query)} apart in the text{blocked}. The score would be highest at distance "

@@ -8,11 +8,11 @@ import streamlit as st
 from core import session
 from core.attention.tokens import label, short
 from core.checkpoints.spec import CheckpointSpec
-from core.figures import strips
+from core.figures.vectors import strips
 from core.table import Table
 from core.ui.chips import token_chips
 from core.ui.glossary import terms
-from core.ui.page import dark
+from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import Section, View
@@ -105,7 +105,7 @@ def _grid(view: View, sums: Sums, number: str, spec: CheckpointSpec) -> None:
     Panel(
         f"{spec.slug}-sum",
         NUMBER.options[number],
-        strips.strips(
+        strips(
             values.T,
             rows,
             columns,
@@ -113,7 +113,7 @@ def _grid(view: View, sums: Sums, number: str, spec: CheckpointSpec) -> None:
             reach=1.0 if number != "length" else None,
             what=NUMBER.options[number].lower(),
             row_height=27,
-            dark=dark(),
+            theme=theme(),
         ),
         f"{NUMBER.options[number]} of each component, token by token. On average the sum is {means}.",
         Table.from_records(records),
@@ -153,8 +153,8 @@ def _one_token(view: View, sums: Sums, spec: CheckpointSpec) -> None:
         Panel(
             f"{spec.slug}-{slug}",
             title,
-            strips.strips(
-                values, rows, columns, signed=True, digits=None, what="", row_height=34, dark=dark(), across=title
+            strips(
+                values, rows, columns, signed=True, digits=None, what="", row_height=34, theme=theme(), across=title
             ),
             f"Token {at}, {title}: blue above zero, orange below.",
             Table(

@@ -8,12 +8,12 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
-from core.figures import depth
 from core.figures import vectors as pictures
+from core.figures.lines import Line, line_alt, line_chart
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.links import within
-from core.ui.page import accent, dark
+from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Seed
 from core.ui.section import Section, View
@@ -119,7 +119,7 @@ def _points(view: View, vectors: WordVectors, planes: tuple[Plane, ...], stop: i
     Panel(
         f"{spec.slug}-points",
         "Vectors of one word on a plane",
-        pictures.plane(points, titles, dark=dark()),
+        pictures.plane(points, titles, theme=theme()),
         f"{len(points)} vectors of one word ({name_of(stop, vectors.own.layers)} of {spec.name}) on a plane; the table "
         "of distances below says which are near each other.",
         Table(
@@ -202,7 +202,7 @@ def _distances(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int
         Panel(
             f"{spec.slug}-cosines",
             "Cosines between the occurrences",
-            pictures.cosines(matrix, names, dark=dark()),
+            pictures.cosines(matrix, names, theme=theme()),
             "Cosines between the vectors of all occurrences; the pairs beside it are the nearest and the farthest.",
             Table(
                 ("stop", "line", "sense", "other line", "other sense", "cosine"),
@@ -237,11 +237,11 @@ def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> 
     ]
     names = ["static", "emb.", *(str(layer) for layer in range(1, vectors.own.layers + 1))]
     lines = [
-        depth.Line(name, list(range(len(layers))), [getattr(one, key) for one in layers], color, dash)
+        Line(name, list(range(len(layers))), [getattr(one, key) for one in layers], color, dash)
         for key, name, color, dash in (
             ("same", "same sense", accent(spec.branch), "solid"),
-            ("other", "another sense", pictures.COLOURS[4], "dash"),
-            ("strangers", "any two words", pictures.COLOURS[6], "dot"),
+            ("other", "another sense", theme().categorical[4], "dash"),
+            ("strangers", "any two words", theme().categorical[6], "dot"),
         )
         if any(getattr(one, key) is not None for one in layers)
     ]
@@ -250,8 +250,8 @@ def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> 
         Panel(
             f"{spec.slug}-senses",
             "Mean cosine by layer",
-            depth.curves(lines, "mean cosine", names, dark=dark()),
-            depth.alt(lines, "Mean cosine", names),
+            line_chart(lines, "mean cosine", names, theme=theme()),
+            line_alt(lines, "Mean cosine", names),
             Table(
                 ("stop", "same sense", "another sense", "any two words", "nearest has the sense"),
                 tuple(

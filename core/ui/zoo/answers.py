@@ -15,11 +15,12 @@ from core.language.replaced import Judged
 from core.language.side_by_side import CONTINUES, GUESSES, KINDS, Answer, Continued, Filled, Rewritten, Word
 from core.language.tokens import visible
 from core.language.types import Token
+from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
 from core.ui.glossary import told
 from core.ui.notices import warned
-from core.ui.page import accent, plain
+from core.ui.page import accent, plain, theme
 
 Pair = tuple[CheckpointSpec, CheckpointSpec]
 _MOST_PICTURES = 6
@@ -172,9 +173,8 @@ def _bars(spec: CheckpointSpec, picture: Picture, scale: float, key: str) -> Non
     labels, chances = picture.labels[:_MOST_ROWS], picture.probabilities[:_MOST_ROWS]
     more = f" (the first {_MOST_ROWS} of {len(picture.labels)})" if len(picture.labels) > _MOST_ROWS else ""
     st.caption(plain(f"{spec.name}: {picture.caption[0].lower()}{picture.caption[1:]}{more}"))
-    st.plotly_chart(
-        guess_bars(labels, chances, accent(spec.branch), scale=scale, dark=st.context.theme.type == "dark"),
-        config={"displayModeBar": False},
+    chart(
+        guess_bars(labels, chances, accent(spec.branch), scale=scale, theme=theme()),
         key=f"{key}.bars",
         alt=bars_alt(labels, chances, f"{spec.name}, {picture.caption}"),
     )

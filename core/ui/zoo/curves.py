@@ -8,10 +8,11 @@ import streamlit as st
 
 from core.checkpoints.listing import Curve, curves, falls
 from core.figures.curves import Line, curves_alt, learning_curves
+from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.links import PageState
 from core.ui.notices import informed, warned
-from core.ui.page import ACCENTS, plain
+from core.ui.page import plain, theme
 from core.ui.text_table import Row, TextTable, text_table
 from core.ui.zoo.frame import ZooView
 from core.ui.zoo.same_tokens import same_tokens, tokens_slider
@@ -38,10 +39,9 @@ def curves_picture(view: ZooView) -> None:
     tokens = tokens_slider(lines, state) if len(lines) > 1 and "loss" not in name else None
     picture, as_table = st.tabs(["Picture", "As a table"])
     with picture:
-        st.plotly_chart(
-            learning_curves(lines, name, ACCENTS, log=log, dark=st.context.theme.type == "dark", mark=tokens),
+        chart(
+            learning_curves(lines, name, log=log, theme=theme(), mark=tokens),
             key=state.key("curves.chart"),
-            config={"displayModeBar": False},
             alt=curves_alt(lines, name),
         )
     with as_table:

@@ -1,0 +1,192 @@
+"""Horizontal bars: probabilities of tokens, two readers side by side, verdicts; and bars over tokens and layers.
+
+A hatching tells series apart as well as a color.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.figures.labels import label
+from core.figures.plot import BARE, TURNED, Json, Trace, figure, title, upright
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from core.theme import Theme
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One bar a row; texts and words are escaped already."""
+
+    name: str
+    values: Sequence[float]
+    color: str | Sequence[str]
+    hatch: str | Sequence[str] = ""
+    texts: Sequence[str] = ()
+    """Written at the bars' ends."""
+    width: float | None = None
+    opacity: float = 1.0
+    hover: str = "%{customdata}: %{x:.4f}"
+    extra: str = ""
+    """What names the series under the pointer."""
+
+
+def hatched(color: Any, shape: Any, theme: Theme, **marker: Any) -> Json:
+    """A marker of bars with a hatching in ink."""
+    return {"color": color, "pattern": {"shape": shape, "fgcolor": theme.ink, "solidity": 0.25}, **marker}
+
+
+def row_axis(names: Sequence[str], size: int = 14, **axis: Any) -> Json:
+    """Rows from the top down. They are numbered and named afterwards: two different tokens may read the same."""
+    at = list(range(len(names)))
+    named = {"tickmode": "array", "tickvals": at, "ticktext": list(names), "tickfont": {"size": size}}
+    return TURNED | BARE | named | axis
+
+
+def bars(
+    names: Sequence[str],
+    series: Sequence[Series],
+    theme: Theme,
+    *,
+    height: int,
+    end: float,
+    words: Sequence[str] = (),
+    size: int = 14,
+    more: Sequence[Trace] = (),
+    xaxis: Json | None = None,
+    yaxis: Json | None = None,
+    **layout: Any,
+) -> go.Figure:
+    """Horizontal bars, the first row on top; no axis below unless ``xaxis`` is given.
+
+    Args:
+        names: of the rows, escaped.
+        end: the value at the right edge.
+        words: what each row is called under the pointer, escaped.
+        size: of the names.
+        more: traces over the bars.
+    """
+    rows = list(range(len(names)))
+    traces = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "x": list(one.values),
+            "y": rows,
+            "name": one.name,
+            "width": one.width,
+            "marker": hatched(one.color, one.hatch, theme, opacity=one.opacity),
+            "text": list(one.texts),
+            "textposition": "outside",
+            "textfont": {"size": 13},
+            "customdata": list(words or names),
+            "hovertemplate": f"{one.hover}<extra>{one.extra}</extra>",
+        }
+        for one in series
+    ]
+    return figure(
+        theme,
+        [*traces, *more],
+        height=height,
+        showlegend=layout.pop("showlegend", len(series) > 1),
+        xaxis={"range": [0, end], **(xaxis or {"visible": False})},
+        yaxis=row_axis(names, size) | (yaxis or {}),
+        uniformtext={"minsize": 12, "mode": "show"},
+        **layout,
+    )
+
+
+PLACES = ("attention", "feed-forward")
+"""Where adapters stand, by turns."""
+
+
+def update_bars(updates: Sequence[float], color: str, *, theme: Theme) -> go.Figure:
+    """How much adapters add in each layer, from left to right.
+
+    :param updates: 2 L shares of the state's length, attention and feed-forward by turns.
+    """
+    layers = [str(number + 1) for number in range(len(updates) // 2)]
+    traces = [
+        {
+            "type": "bar",
+            "x": layers,
+            "y": list(updates[place::2]),
+            "name": f"after {PLACES[place]}",
+            "marker": hatched(shade, shape, theme),
+            "hovertemplate": f"layer %{{x}}, after {PLACES[place]}: %{{y:.0%}} of |h|<extra></extra>",
+        }
+        for place, shade, shape in ((0, color, ""), (1, theme.muted, "/"))
+    ]
+    return figure(
+        theme,
+        traces,
+        height=280,
+        margin={"l": 0, "r": 0, "t": 48, "b": 4},
+        bargap=0.3,
+        bargroupgap=0.06,
+        xaxis={**title("layer"), "type": "category"},
+        yaxis={**title("added, as a share of |h|"), "tickformat": ".0%", "rangemode": "tozero"},
+    )
+
+
+def update_rows(updates: Sequence[float]) -> list[dict[str, object]]:
+    """The same numbers as rows of a table."""
+    return [
+        {"layer": at // 2 + 1, "after": PLACES[at % 2], "added, as a share of |h|": value}
+        for at, value in enumerate(updates)
+    ]
+
+
+def update_alt(updates: Sequence[float]) -> str:
+    """The bars in one sentence, for screen readers."""
+    if not updates:
+        return "No adapters."
+    most, least = (max(range(len(updates)), key=lambda i: sign * updates[i]) for sign in (1, -1))
+
+    def said(at: int) -> str:
+        return f"{100 * updates[at]:.0f} % of the state after {PLACES[at % 2]} in layer {at // 2 + 1}"
+
+    return f"What adapters add in {len(updates) // 2} layers: most, {said(most)}; least, {said(least)}."
+
+
+def saved_bars(tokens: Sequence[str], saved: Sequence[float], segment: int, color: str, *, theme: Theme) -> go.Figure:
+    """What a memory saves on each token, in reading order; a line where each segment begins.
+
+    :param tokens: n tokens as they read.
+    :param saved: bits that each costs less with the memory than without.
+    :param segment: tokens of a segment.
+    """
+    bar = {
+        "type": "bar",
+        "x": list(range(1, len(tokens) + 1)),
+        "y": list(saved),
+        "width": 1.0,
+        "marker": {"color": [color if value > 0 else theme.muted for value in saved]},
+        "customdata": [f"token {n}, “{label(text)}”" for n, text in enumerate(tokens, 1)],
+        "hovertemplate": "%{customdata}: %{y:+.2f} bits<extra></extra>",
+    }
+    begins = range(segment, len(tokens), segment)
+    return figure(
+        theme,
+        [bar],
+        height=260,
+        margin={"l": 0, "r": 0, "b": 0},
+        bargap=0.0,
+        shapes=[upright(begin + 0.5, color=theme.ink, width=1, dash="dot") | {"opacity": 0.7} for begin in begins],
+        xaxis=title("token (dotted: a segment begins)"),
+        yaxis={**title("bits saved"), "zeroline": True},
+    )
+
+
+def saved_alt(saved: Sequence[float], segment: int) -> str:
+    """The bars in one sentence, for screen readers."""
+    helped = sum(value > 0 for value in saved[segment:])
+    later = len(saved[segment:])
+    return (
+        f"Bits that the memory saves on each of {len(saved)} tokens, in segments of {segment}. The first segment has "
+        f"nothing to remember; of the {later} tokens after it {helped} are cheaper with the memory."
+    )

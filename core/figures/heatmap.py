@@ -1,0 +1,189 @@
+"""Heat maps: every map of numbers, of differences and of kinds is drawn here.
+
+Amounts run from the page's ground, differences through it, kinds have a color each. Numbers in cells are black or
+white, whichever stands out more from its own cell: one color for all leaves the middle of a scale hard to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figures.labels import label
+from core.figures.plot import BARE, TURNED, Json, Trace, cut, figure, scatter, ticks
+from core.theme import BLACK, MONO, WHITE, Theme
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Kind = Literal["amounts", "differences"]
+
+_WEIGHTS = (0.2126, 0.7152, 0.0722)
+"""What red, green and blue add to the luminance of a color (WCAG)."""
+_GAPS_UP_TO = 40
+_EVERY_TOKEN = 20
+"""Tokens up to which each is named; beyond, as many as the screen has room for."""
+_LONGEST = 14
+
+
+class Labels(NamedTuple):
+    """One side of a map: where its cells stand on the axis, and how the axis names them."""
+
+    at: Sequence[Any]
+    axis: Json
+
+
+def names(texts: Sequence[str], every: int = 1, **axis: Any) -> Labels:
+    """Positions 0, 1, ... with every so manieth name; escaped here."""
+    return Labels(list(range(len(texts))), ticks(texts, every) | BARE | axis)
+
+
+def numbers(count: int, **axis: Any) -> Labels:
+    """Categories 1, 2, ..., of layers or heads."""
+    return Labels([str(i + 1) for i in range(count)], {"type": "category"} | BARE | axis)
+
+
+def tokens(texts: Sequence[str], each: int = 1, **axis: Any) -> Labels:
+    """Tokens as unlike categories, ``3 · cat``, shown without their numbers; ``each`` of them make a cell."""
+    at = [f"{i + 1} · {label(texts[i])}" for i in range(0, len(texts), each)]
+    few = len(at) <= _EVERY_TOKEN
+    return Labels(
+        at,
+        {
+            "type": "category",
+            "tickmode": "array" if few else "auto",
+            "tickvals": at if few else None,
+            "labelalias": {name: label(cut(text, _LONGEST)) for name, text in zip(at, texts[::each], strict=True)},
+            "tickfont": {"family": MONO, "size": 12 if len(at) <= 40 else 10},
+            "showgrid": False,
+            **axis,
+        },
+    )
+
+
+def cells(
+    values: NDArray[Any],
+    down: Labels,
+    across: Labels,
+    theme: Theme,
+    *,
+    scale: Kind | Sequence[str] = "amounts",
+    ends: tuple[float, float] | None = None,
+    colorbar: str | Json | None = None,
+    **trace: Any,
+) -> Trace:
+    """The trace of a map; NaN where nothing was computed.
+
+    Args:
+        scale: for kinds a color each, of the numbers 0, 1, ....
+        ends: where the scale begins and ends, by default at the largest number.
+        colorbar: its title, or all of it; none where the numbers stand in the cells.
+    """
+    if isinstance(scale, str):
+        colors = theme.amounts if scale == "amounts" else theme.differences
+        high = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+        low, high = ends or (-high if scale == "differences" else 0.0, high)
+    else:
+        count = len(scale)
+        colors = tuple((edge / count, color) for i, color in enumerate(scale) for edge in (i, i + 1))
+        low, high = -0.5, count - 0.5
+    shown: Json = {"title": {"text": colorbar}} if isinstance(colorbar, str) else colorbar or {}
+    return {
+        "type": "heatmap",
+        "z": values,
+        "x": across.at,
+        "y": down.at,
+        "zmin": low,
+        "zmax": high,
+        "colorscale": colors,
+        "showscale": colorbar is not None,
+        "colorbar": shown,
+        "xgap": 1 if values.shape[1] <= _GAPS_UP_TO else 0,
+        "ygap": 1 if values.shape[0] <= _GAPS_UP_TO else 0,
+        **trace,
+    }
+
+
+def heat_map(
+    values: NDArray[Any],
+    down: Labels,
+    across: Labels,
+    theme: Theme,
+    *,
+    height: int,
+    texts: Sequence[Sequence[str]] | None = None,
+    text_size: int = 12,
+    mono: bool = False,
+    more: Sequence[Trace] = (),
+    layout: Json | None = None,
+    **trace: Any,
+) -> go.Figure:
+    """A map with rows downwards and the names of its columns on top.
+
+    Args:
+        texts: written into the cells.
+        mono: whether texts and hover texts are tokens.
+        more: traces over the map.
+        layout: frames and what else is the picture's own.
+        trace: as :func:`cells` takes it.
+    """
+    ground = cells(values, down, across, theme, **trace)
+    axes: tuple[Json, Json] = {"side": "top", **across.axis}, TURNED | down.axis
+    over = list(more)
+    if texts is not None:
+        over.insert(0, write(ground, texts, text_size, MONO if mono else None))
+        rows, columns = values.shape  # texts would push the axes outwards
+        axes[0].update(range=[-0.5, columns - 0.5])
+        axes[1].update(range=[rows - 0.5, -0.5], autorange=None)
+    return figure(
+        theme,
+        [ground, *over],
+        xaxis=axes[0],
+        yaxis=axes[1],
+        height=height,
+        **{"hoverlabel": {"font": {"family": MONO}}} if mono else {},
+        **layout or {},
+    )
+
+
+def write(ground: Trace, texts: Sequence[Sequence[str]], size: int, family: str | None) -> Trace:
+    """(R, C) texts in the cells of a map, each in its own ink."""
+    ink = inks(np.nan_to_num(ground["z"]), ground["colorscale"], ground["zmin"], ground["zmax"])
+    return scatter(
+        [x for _ in ground["y"] for x in ground["x"]],
+        [y for y in ground["y"] for _ in ground["x"]],
+        "text",
+        text=[text for line in texts for text in line],
+        hoverinfo="skip",
+        showlegend=False,
+        textfont={"color": ink.ravel().tolist(), "size": size} | ({"family": family} if family else {}),
+    )
+
+
+def readable(grounds: NDArray[np.floating]) -> NDArray[np.str_]:
+    """(..., 3) red, green and blue from 0 to 255: black or white on each, by WCAG's contrast ratio."""
+    parts = np.asarray(grounds, dtype=np.float64) / 255
+    luminance = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ np.array(_WEIGHTS)
+    return np.where(1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05, WHITE, BLACK)
+
+
+def ink_on(color: str) -> str:
+    """Black or white on ``#rrggbb``."""
+    return str(readable(_channels([color])[0]))
+
+
+def inks(
+    values: NDArray[np.floating], colors: Sequence[tuple[float, str]], low: float, high: float
+) -> NDArray[np.str_]:
+    """Black or white for each of (R, C) values on a scale from ``low`` to ``high``; beyond it its ends go on."""
+    channels = _channels([color for _, color in colors])
+    along = (np.asarray(values, dtype=np.float64) - low) / ((high - low) or 1.0)
+    stops = [position for position, _ in colors]
+    return readable(np.stack([np.interp(along, stops, channels[:, i]) for i in range(3)], axis=-1))
+
+
+def _channels(colors: Sequence[str]) -> NDArray[np.float64]:
+    return np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in colors], dtype=np.float64)

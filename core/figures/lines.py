@@ -1,0 +1,198 @@
+"""Lines over layers, lengths and sizes: they differ by dash and marker as well as by color."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.figures.labels import label
+from core.figures.plot import BELOW, DASHES, SYMBOLS, Json, Trace, figure, scatter, ticks, title, upright
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from core.checkpoints.curve import Point
+    from core.efficiency.growth import Point as Timing
+    from core.theme import Theme
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line; ``values`` may have gaps."""
+
+    name: str
+    places: Sequence[Any]
+    values: Sequence[float | None]
+    color: str
+    dash: str = "solid"
+    spread: Sequence[float] | None = None
+    """Half the height of a band around the line."""
+    ranges: Sequence[tuple[float, float]] | None = None
+    """Least and largest of what each value is the median of, as thin bars."""
+    words: Sequence[str] | None = None
+    """What each point is under the pointer; in a ``hover`` it is ``%{customdata}``."""
+
+
+def line_chart(
+    lines: Sequence[Line],
+    measure: str,
+    names: Sequence[str] | None = None,
+    *,
+    across: str = "layer",
+    hover: str = "%{y:.3f}",
+    markers: bool = True,
+    width: float = 2,
+    at: float | None = None,
+    xaxis: Json | None = None,
+    yaxis: Json | None = None,
+    theme: Theme,
+    **layout: Any,
+) -> go.Figure:
+    """Lines over positions.
+
+    :param names: of the positions 0, 1, ...; numbers where there are none.
+    :param across: what the positions are.
+    :param at: a position with an upright line.
+    """
+    traces: list[Trace] = []
+    for number, line in enumerate(lines):
+        if line.spread is not None:
+            traces.append(_band(line, line.spread))
+        traces.append(
+            scatter(
+                list(line.places),
+                list(line.values),
+                "lines+markers" if markers else "lines",
+                name=label(line.name),
+                connectgaps=False,
+                line={"color": line.color, "width": width, "dash": line.dash},
+                marker={"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8, "color": line.color},
+                customdata=line.words,
+                hovertemplate=f"{hover}<extra>{label(line.name) if len(lines) > 1 else ''}</extra>",
+                **_error_bars(line),
+            )
+        )
+    shown: Json = {
+        "height": 380,
+        "hovermode": "closest",
+        "legend": BELOW,
+        "showlegend": len(lines) > 1,
+        "xaxis": {
+            "showgrid": True,
+            **title(across, 12),
+            **(ticks(names) if names is not None else {}),
+            **(xaxis or {}),
+        },
+        "yaxis": {**title(measure, 4), **(yaxis or {})},
+    }
+    mark = {} if at is None else {"shapes": [upright(at, color=theme.ink, width=1, dash="dot")]}
+    return figure(theme, traces, **shown | mark | layout)
+
+
+def line_alt(lines: Sequence[Line], measure: str, names: Sequence[str]) -> str:
+    """The picture in a few sentences, for screen readers."""
+    said = []
+    for line in lines:
+        known = [
+            (names[int(place)] if names else f"{place:g}", value)
+            for place, value in zip(line.places, line.values, strict=True)
+            if value is not None
+        ]
+        if known:
+            said.append(f"{line.name} from {known[0][1]:.2f} ({known[0][0]}) to {known[-1][1]:.2f} ({known[-1][0]})")
+    return f"{measure} by layer. {'; '.join(said)}."
+
+
+def learning_curve(points: Sequence[Point], measure: str, accent: str, *, theme: Theme) -> go.Figure:
+    """One model's ``measure`` against millions of tokens, a line for each set of texts."""
+    splits = list(dict.fromkeys(point.split for point in points if point.measure == measure))
+    lines = []
+    for number, split in enumerate(splits):
+        own = [point for point in points if point.measure == measure and point.split == split]
+        color, dash = theme.muted if number else accent, DASHES[number % len(DASHES)]
+        lines.append(Line(split, [p.tokens / 1e6 for p in own], [p.value for p in own], color, dash))
+    return line_chart(
+        lines,
+        measure,
+        across="tokens seen, millions",
+        hover="%{x:.2f} M tokens: %{y:.4g}",
+        markers=all(len(line.places) <= 60 for line in lines),
+        height=260,
+        legend={"y": 1.1},
+        xaxis={"showgrid": False},
+        theme=theme,
+    )
+
+
+def timing_lines(points: Sequence[Timing], most: int, color: str, *, theme: Theme) -> go.Figure:
+    """Milliseconds for a token over the length of the text before it, with the KV cache and without.
+
+    Medians as lines, the fastest and the slowest run as thin bars.
+    """
+    places = [p.tokens for p in points]
+    lines = [
+        _milliseconds("without the cache", places, [(p.whole, p.whole_range) for p in points], theme.ink, "dash"),
+        _milliseconds("with the cache", places, [(p.cached, p.cached_range) for p in points], color, "solid"),
+    ]
+    top = max([1000 * max(p.whole, p.cached) for p in points], default=1.0)
+    return line_chart(
+        lines,
+        "milliseconds for one token",
+        across="tokens before it",
+        hover="after %{x} tokens: %{y:.1f} ms",
+        width=2.5,
+        margin={"l": 0, "r": 10, "t": 34},
+        legend={"y": 1.0, "yanchor": "bottom"},
+        xaxis={"range": [0, most * 1.02]},
+        yaxis={"range": [0, 1.35 * top]},
+        theme=theme,
+    )
+
+
+def timing_alt(points: Sequence[Timing]) -> str:
+    """The lines in a few sentences."""
+    if not points:
+        return "Milliseconds for one token, with the cache and without: nothing is measured yet."
+    said = "; ".join(f"after {p.tokens} tokens {1000 * p.cached:.1f} and {1000 * p.whole:.1f} ms" for p in points)
+    return f"Milliseconds for one token with the cache and without it: {said}."
+
+
+def _milliseconds(
+    name: str, places: Sequence[int], times: Sequence[tuple[float, tuple[float, float]]], color: str, dash: str
+) -> Line:
+    ranges = [(1000 * low, 1000 * high) for _, (low, high) in times]
+    return Line(name, places, [1000 * time for time, _ in times], color, dash, ranges=ranges)
+
+
+def _error_bars(line: Line) -> Trace:
+    if line.ranges is None:
+        return {}
+    pairs = [(value or 0.0, low, high) for value, (low, high) in zip(line.values, line.ranges, strict=True)]
+    return {
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "thickness": 1,
+            "width": 3,
+            "color": line.color,
+            "array": [high - value for value, _, high in pairs],
+            "arrayminus": [value - low for value, low, _ in pairs],
+        }
+    }
+
+
+def _band(line: Line, spread: Sequence[float]) -> Trace:
+    """A pale band from a spread below the line to a spread above."""
+    both = [(value or 0.0, around) for value, around in zip(line.values, spread, strict=True)]
+    return scatter(
+        [*line.places, *reversed(list(line.places))],
+        [*(value + around for value, around in both), *(value - around for value, around in reversed(both))],
+        "lines",
+        fill="toself",
+        fillcolor=line.color,
+        opacity=0.18,
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+    )

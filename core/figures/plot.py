@@ -1,0 +1,155 @@
+"""How every figure is built: its traces and its layout at once, on the template of a theme.
+
+A template carries fonts, inks, grounds, grid lines, hover labels and margins; a figure says only what is its own. Given
+at once, a figure is checked once, which ``update_layout`` and ``add_trace`` do for each value again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from core.figures.labels import label
+from core.theme import FONT, THEMES, Name, Theme
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Json = dict[str, Any]
+Trace = dict[str, Any]
+
+GRID = "rgba(128,128,128,0.25)"
+CLEAR = "rgba(0,0,0,0)"
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star", "triangle-down", "cross", "pentagon", "hexagon")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+HATCH = {"solidity": 0.25}
+
+ABOVE: Json = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"}
+"""A legend above its figure."""
+BELOW: Json = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"}
+"""A legend under the title of the axis."""
+TURNED: Json = {"autorange": "reversed"}
+"""An axis that runs down."""
+BARE: Json = {"showgrid": False}
+
+
+def figure(theme: Theme, traces: Sequence[Trace], **layout: Any) -> go.Figure:
+    """The figure of ``traces``, each a dictionary with its type, on the template of ``theme``."""
+    import plotly.graph_objects as go
+
+    return go.Figure(data=list(traces), layout={"template": template(theme.name), **layout})
+
+
+@cache
+def template(name: Name) -> go.layout.Template:
+    """The template of a theme, which plotly knows as ``atlas-light`` or ``atlas-dark``."""
+    import plotly.graph_objects as go
+    import plotly.io as pio
+
+    theme = THEMES[name]
+    axis = {
+        "fixedrange": True,
+        "automargin": True,
+        "ticks": "",
+        "zeroline": False,
+        "zerolinecolor": theme.ink,
+        "gridcolor": GRID,
+        "linecolor": theme.line,
+        "tickfont": {"size": 13},
+        "title": {"font": {"size": 13}, "standoff": 10},
+    }
+    made = go.layout.Template(
+        layout={
+            "font": {"family": FONT, "size": 13, "color": theme.ink},
+            "colorway": theme.categorical,
+            "paper_bgcolor": theme.ground,
+            "plot_bgcolor": theme.ground,
+            "margin": {"l": 8, "r": 8, "t": 8, "b": 8, "pad": 4},
+            "xaxis": {**axis, "showgrid": False},
+            "yaxis": axis,
+            "legend": ABOVE | {"bgcolor": CLEAR, "traceorder": "normal"},
+            "hoverlabel": {"bgcolor": theme.ground, "bordercolor": theme.line, "font": {"color": theme.ink}},
+            "hovermode": "closest",
+            "dragmode": False,
+            "annotationdefaults": {"showarrow": False, "font": {"color": theme.ink}},
+            "shapedefaults": {"line": {"color": theme.ink}},
+        },
+        data={
+            "bar": [{"cliponaxis": False, "textfont": {"color": theme.ink}, "marker": {"line": {"width": 0}}}],
+            "scatter": [{"cliponaxis": False, "textfont": {"color": theme.ink}}],
+            "heatmap": [
+                {
+                    "hoverongaps": False,
+                    "colorscale": theme.amounts,
+                    # below the picture, where a narrow screen has room for it
+                    "colorbar": {
+                        "orientation": "h",
+                        "thickness": 10,
+                        "len": 0.6,
+                        "x": 0.0,
+                        "xanchor": "left",
+                        "y": 0.0,
+                        "yanchor": "top",
+                        "ypad": 14,
+                        "outlinewidth": 0,
+                        "nticks": 4,
+                        "tickangle": 0,
+                        "tickformat": ".2~f",
+                        "title": {"side": "right"},
+                    },
+                }
+            ],
+        },
+    )
+    pio.templates[f"atlas-{name}"] = made
+    return made
+
+
+def scatter(x: Sequence[Any] | Any, y: Sequence[Any] | Any, mode: str, **looks: Any) -> Trace:
+    """Points, lines or texts."""
+    return {"type": "scatter", "x": x, "y": y, "mode": mode, **looks}
+
+
+def upright(x: float, *, row: int = 1, **line: Any) -> Json:
+    """A line at ``x`` through the whole height of a chart; in a column of charts ``row``, from 1 at the top."""
+    axis = "" if row == 1 else str(row)
+    reach = {"xref": f"x{axis}", "yref": f"y{axis} domain"}
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, **reach, "line": line}
+
+
+def level(y: float, **line: Any) -> Json:
+    """A line at ``y`` through the whole width of a chart."""
+    return {"type": "line", "x0": 0, "x1": 1, "y0": y, "y1": y, "xref": "x domain", "yref": "y", "line": line}
+
+
+def band(x0: float, x1: float, color: str, opacity: float) -> Json:
+    """The ground from ``x0`` to ``x1`` through the whole height of a chart."""
+    ends = {"x0": x0, "x1": x1, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain"}
+    return {"type": "rect", **ends, "fillcolor": color, "opacity": opacity, "line": {"width": 0}}
+
+
+def box(x0: float, x1: float, y0: float, y1: float, **line: Any) -> Json:
+    """A frame."""
+    return {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": line}
+
+
+def note(text: str, x: float, y: float, **looks: Any) -> Json:
+    """A text at a position; escape what is not ours."""
+    return {"text": text, "x": x, "y": y, "showarrow": False, **looks}
+
+
+def title(text: str, standoff: int | None = None) -> Json:
+    """An axis' title."""
+    return {"title": {"text": text} | ({} if standoff is None else {"standoff": standoff})}
+
+
+def ticks(names: Sequence[str], every: int = 1) -> Json:
+    """Every so manieth of the names at the positions 0, 1, ...; escaped here."""
+    at = list(range(0, len(names), every))
+    return {"tickmode": "array", "tickvals": at, "ticktext": [label(names[i]) for i in at]}
+
+
+def cut(text: str, room: int) -> str:
+    """``text`` with at most ``room`` characters."""
+    return text if len(text) <= room else text[: room - 1] + "…"
