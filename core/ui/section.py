@@ -7,6 +7,7 @@ share: title, the row of sections, reading and writing the link, errors as sente
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,9 @@ from core.ui.links import PageState, close_page, link_row, open_page, sections
 from core.ui.page import header, sentences
 from core.ui.param import Param
 
+_DISPLAY = re.compile(r"^\$\$(.+)\$\$$", re.MULTILINE)
+"""A formula on a line of its own; Streamlit centers it only where its marks have lines of their own, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -31,7 +35,7 @@ class View:
 
     def say(self, part: str, /, **values: str | int | float) -> None:
         """Show a part of the words as Markdown, its terms linked; ``values`` are a run's numbers and names of ours."""
-        st.markdown(terms(self.words.part(part, **values)))
+        st.markdown(terms(_DISPLAY.sub(r"$$\n\1\n$$", self.words.part(part, **values))))
 
     def note(self, part: str, /, **values: str | int | float) -> None:
         """Show a part of the words as a small note."""
