@@ -15,7 +15,10 @@ from core.catalogue.glossary import Term
 from core.catalogue.load import BadData
 from core.ui import glossary as ui
 from core.ui.glossary import Linker, kept, linking, plain_terms, rich_terms, terms
+from core.ui.pages import pages
 from core.ui.text_table import Link, TextTable, html, inline
+
+pages()  # each says what its links can carry
 
 ROOT = Path(__file__).resolve().parents[2]
 TERMS = glossary.terms()
