@@ -121,6 +121,12 @@ def test_nonsense_gets_a_plain_answer_and_loses_nothing() -> None:
     assert not at.warning
 
 
+def test_an_emptied_box_comes_back_empty_and_the_page_asks_for_text() -> None:
+    at = page(text="")
+    assert at.text_area[0].value == ""
+    assert at.warning[0].value.startswith("There is no text")
+
+
 def test_the_heads_are_those_of_the_encoder() -> None:
     at = page(tab="heads", text="The cat sat on the mat.")
     assert not at.exception

@@ -21,6 +21,7 @@ from core.ui.attention.two_models import another
 from core.ui.glossary import terms
 from core.ui.heads.text import PAIRS, Chosen
 from core.ui.notices import warned
+from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -37,8 +38,7 @@ def other_text(found: AttentionMap, read: Chosen, state: PageState) -> Pair | No
         AtlasError: what the other text does not allow, as a sentence.
     """
     spec = read.spec
-    text = st.text_input("Other text, of as many tokens", state.text("other"), key=state.key("maps.other"), width=360)
-    state.set(other=text or None)
+    text = text_box(state, "other", "Other text, of as many tokens", key="maps.other", width=360)
     if not text:
         st.caption("Type the same sentence with one word changed.")
         return None

@@ -33,6 +33,7 @@ from core.ui.heads.pictures import saved_as
 from core.ui.heads.text import task_menu
 from core.ui.notices import warned
 from core.ui.page import accent, base_path, plain, theme
+from core.ui.text_box import text_box
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
@@ -132,8 +133,7 @@ def _keep(state: PageState, places: Sequence[int]) -> None:
 
 def _what(chosen: Sequence[CheckpointSpec], state: PageState) -> tuple[str, str, str | None]:
     """The sentence, what the heads are to be strongest at, and the task of an encoder-decoder."""
-    text = st.text_input("Sentence", state.text("text", TEXT), key=state.key("beside.text"), max_chars=MAX_LINK_CHARS)
-    state.set(text=None if text == TEXT else text)
+    text = text_box(state, "text", "Sentence", TEXT, key="beside.text", max_chars=MAX_LINK_CHARS)
     before = state.text("role", USUAL)
     role = st.selectbox(
         "Heads with the most",

@@ -20,6 +20,7 @@ from core.ui.heads.part import text_part
 from core.ui.heads.text import sample_menu, task_menu
 from core.ui.notices import warned
 from core.ui.page import accent, sentences
+from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.attention.inside.block import Block, Side
@@ -96,18 +97,16 @@ def _controls(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> As
     sides = [side for side in SIDES if side in found]
     blueprint_of(found[sides[0]][0])
     samples = heads_samples.samples(spec)
-    slot = state.key(f"block.text.{spec.kind}")
-    st.session_state.setdefault(slot, state.text("text", samples[0]))
+    box = f"block.text.{spec.kind}"
     refused: list[str] = []
     with row:
         task = task_menu(spec, state) if spec.kind in ("seq2seq-lm", "adapters") else None
-        text = st.text_input("Text", key=slot, persist_state="page", help="Of a long text, you choose a part") or ""
-        sample_menu(samples, slot, state)
+        text = text_box(state, "text", "Text", samples[0], key=box, help="Of a long text, you choose a part")
+        sample_menu(samples, state.key(box), state)
         side = _side(sides, spec, state, refused)
         layer = _layer(len(found[side]), side, spec, state, refused)
     for sentence in refused:
         _refuse(sentence)
-    state.set(text=None if text == samples[0] else text)
     text = text_part(spec, state, text, task=task or "" if spec.kind == "seq2seq-lm" else "", segment=True)
     return Asked(text, task, side, layer, found[side][layer].names.score in _SPARSE)
 

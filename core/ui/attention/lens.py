@@ -19,6 +19,7 @@ from core.ui.export import chart_menu
 from core.ui.glossary import noted, plain_terms, told
 from core.ui.heads.part import text_part
 from core.ui.page import accent, plain, theme
+from core.ui.text_box import text_box
 from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
@@ -37,14 +38,15 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
     st.subheader("What each layer would already answer", anchor=False)
     sample = SAMPLES.get(spec.kind, SAMPLES["masked-lm"])
     label = "Text with a [MASK]" if spec.kind in ("masked-lm", "permutation-lm") else "Text"
-    text = st.text_input(
+    text = text_box(
+        state,
+        "asked",
         label,
-        state.text("asked", sample),
-        key=state.key(f"lens.text.{spec.kind}"),
+        sample,
+        key=f"lens.text.{spec.kind}",
         max_chars=600,
         help="The same text is asked in the section Switch off",
     )
-    state.set(asked=None if text == sample else text)
     task = state.text("task") or None
     if spec.kind == "adapters" and task is None:
         task = tasks(session.checkpoint(spec.slug))[0].slug

@@ -26,6 +26,7 @@ from core.ui.heads.part import text_part
 from core.ui.heads.text import task_menu
 from core.ui.notices import warned
 from core.ui.page import accent, plain, theme
+from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.attention.ablation.ablate import Ablation, Head, HeadEffect
@@ -43,8 +44,7 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
     sample = SAMPLES.get(spec.kind, SAMPLES["masked-lm"])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         task = task_menu(spec, state) if spec.kind in ("seq2seq-lm", "adapters") else None
-        text = st.text_input("Text", state.text("asked", sample), key=state.key(f"off.text.{spec.kind}"), max_chars=600)
-    state.set(asked=None if text == sample else text)
+        text = text_box(state, "asked", "Text", sample, key=f"off.text.{spec.kind}", max_chars=600)
     text = text_part(spec, state, text, task=task or "", segment=True, name="asked-window", answered=True)
     with st.spinner("Switching off one head after the other"):
         ranked = session.head_effects(spec.slug, text, task)

@@ -15,6 +15,7 @@ from core.ui.data_table import data_table
 from core.ui.demos.cover import choice, uncovered, was_shown
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.language.adapters import TaskInfo, TaskVerdict
@@ -35,15 +36,13 @@ def adapters_demo(spec: CheckpointSpec, state: PageState) -> None:
     """Draw the demo; text and task are kept in the page's state."""
     with sentences():
         known = _tasks(spec.slug)
-        box = state.key("adapters.text")
-        st.session_state.setdefault(box, state.text("text") or TEXT)
-        text = st.text_area("A sentence or two", key=box, persist_state="page", height=68) or ""
+        text = text_box(state, "text", "A sentence or two", TEXT, key="adapters.text", height=68)
         with st.popover("Samples"):
             for number, sample in enumerate(SAMPLES):
                 button = state.key(f"adapters.sample.{number}")
-                st.button(plain(sample), key=button, on_click=_take, args=(box, sample), width="stretch")
+                st.button(plain(sample), key=button, on_click=_take, args=(state.key("adapters.text"), sample))
         info = _choose(known, state)
-        state.set(text=None if text == TEXT else text, task=None if info == known[0] else info.slug)
+        state.set(task=None if info == known[0] else info.slug)
         shown = True
         with sentences():
             shown = _one(spec, text, info, state)

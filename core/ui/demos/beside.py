@@ -17,6 +17,7 @@ from core.ui.demos.cover import Judge, uncovered, verdict
 from core.ui.demos.cover_masks import label
 from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.language.types import MaskPrediction
@@ -41,9 +42,7 @@ def beside_demo(spec: CheckpointSpec, partners: Sequence[CheckpointSpec], state:
     """Draw the demo; ``partners`` are the models that it can be held against, the card's own choice first."""
     known = {partner.slug: partner for partner in partners}
     left, right = st.columns([3, 1.4], vertical_alignment="bottom")
-    box = state.key("beside.text")
-    st.session_state.setdefault(box, state.text("text") or TEXT)
-    text = left.text_input("Sentence with [MASK] in place of a word", key=box, persist_state="page") or ""
+    text = text_box(state, "text", "Sentence with [MASK] in place of a word", TEXT, key="beside.text", place=left)
     wanted = state.text("beside")
     slug = right.selectbox(
         "Beside it",
@@ -53,7 +52,7 @@ def beside_demo(spec: CheckpointSpec, partners: Sequence[CheckpointSpec], state:
         key=state.key(f"beside.{spec.slug}"),
     )
     partner = known[slug]
-    state.set(text=None if text == TEXT else text, beside=None if slug == next(iter(known)) else slug)
+    state.set(beside=None if slug == next(iter(known)) else slug)
     with sentences():
         both = (partner, spec)
         sides = _answers(partner.slug, spec.slug, text)

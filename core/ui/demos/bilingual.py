@@ -18,6 +18,7 @@ from core.ui.demos.cover_masks import FIRST
 from core.ui.demos.samples import sample_pills
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.text_box import standing, text_box
 
 if TYPE_CHECKING:
     from core.language.bilingual import Guess, Joined
@@ -62,15 +63,16 @@ def bilingual_demo(spec: CheckpointSpec, state: PageState) -> None:
 
 def _texts(state: PageState) -> tuple[str, str]:
     """The samples and the two boxes."""
-    boxes = (state.key("bilingual.first"), state.key("bilingual.second"))
-    for box, name, sample in zip(boxes, ("first", "second"), SAMPLES[0], strict=True):
-        st.session_state.setdefault(box, state.text(name) or sample)
+    boxes = {
+        state.key(f"bilingual.{name}"): standing(state, name, sample, key=f"bilingual.{name}")
+        for name, sample in zip(("first", "second"), SAMPLES[0], strict=True)
+    }
     sample_pills("Samples", {plain(pair[0]): pair for pair in SAMPLES}, state.key("bilingual.sample"), boxes)
     left, right = st.columns(2, gap="medium")
-    first = str(left.text_input("English", key=boxes[0], persist_state="page") or "")
-    second = str(right.text_input("French, saying the same", key=boxes[1], persist_state="page") or "")
-    state.set(first=None if first == SAMPLES[0][0] else first, second=None if second == SAMPLES[0][1] else second)
-    return first, second
+    return (
+        text_box(state, "first", "English", SAMPLES[0][0], key="bilingual.first", place=left),
+        text_box(state, "second", "French, saying the same", SAMPLES[0][1], key="bilingual.second", place=right),
+    )
 
 
 def _choose(spec: CheckpointSpec, first: str, second: str, state: PageState) -> tuple[int, ...]:

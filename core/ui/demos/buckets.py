@@ -17,6 +17,7 @@ from core.ui.demos.long_text import choose, number
 from core.ui.glossary import noted, told
 from core.ui.links import PageState
 from core.ui.page import theme
+from core.ui.text_box import text_box
 
 ROUNDS = (1, 2, 4, 8)
 SAMPLE = f"{samples.CLUE} {' '.join(samples.entry(day) for day in range(3))} {samples.CLUE}"
@@ -31,11 +32,8 @@ _SMALL = 0.05
 
 
 def _text(state: PageState) -> str:
-    box = state.key("bytes.text")
-    st.session_state.setdefault(box, state.text("text") or SAMPLE)
-    text = str(st.text_area("Text, up to 1,024 bytes", key=box, persist_state="page", height=110, max_chars=5000) or "")
-    state.set(text=None if text == SAMPLE else text)
-    return text
+    label = "Text, up to 1,024 bytes"
+    return text_box(state, "text", label, SAMPLE, key="bytes.text", height=110, max_chars=5000)
 
 
 def hashing_demo(spec: CheckpointSpec, state: PageState) -> None:

@@ -18,6 +18,7 @@ from core.ui.demos.covered_codes import card, covered_codes
 from core.ui.demos.decoding import decoding_controls, decoding_of, effective, explain_decoding, next_seed
 from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.language.codes import CodeVerdict
@@ -37,12 +38,9 @@ def codes_demo(spec: CheckpointSpec, state: PageState) -> None:
     from core.language.text import clean
 
     labels = list(listed(spec))
-    box = state.key("codes.text")
-    st.session_state.setdefault(box, state.text("text", PROMPT))
-    text = st.text_input("Beginning, the same for every code", key=box, persist_state="page") or ""
+    text = text_box(state, "text", "Beginning, the same for every code", PROMPT, key="codes.text")
     decoding = decoding_controls(decoding_of(state), key=state.key("codes.decoding"), most=MOST)
     state.set(
-        text=None if text == PROMPT else text,
         strategy=decoding.strategy,
         temperature=decoding.temperature,
         top_k=decoding.top_k,
@@ -88,10 +86,7 @@ def _continuations(spec: CheckpointSpec, begun: str, made: Mapping[str, str]) ->
 
 def _judge(spec: CheckpointSpec, state: PageState, hidden: bool) -> None:
     """Bars for the probability of each code, given a text."""
-    box = state.key("codes.passage")
-    st.session_state.setdefault(box, state.text("passage", PASSAGE))
-    text = st.text_area("Which code has this text?", key=box, persist_state="page", height=68) or ""
-    state.set(passage=None if text == PASSAGE else text)
+    text = text_box(state, "passage", "Which code has this text?", PASSAGE, key="codes.passage", height=68)
     with sentences():
         found = _judged(spec.slug, text)
         order = sorted(range(len(found.labels)), key=lambda i: -found.probabilities[i])

@@ -114,7 +114,7 @@ def fill_mask_demo(
 def _samples(key: str) -> None:
     """Ten sentences, one click each; the one that stands in the box is marked."""
     samples = {probe.name: (probe.text,) for probe in PROBES}
-    standing = sample_pills("Ten probes", samples, f"{key}.sample", (f"{key}.text",))
+    standing = sample_pills("Ten probes", samples, f"{key}.sample", {f"{key}.text": st.session_state[f"{key}.text"]})
     if standing is not None:
         asks = next(p.asks for p in PROBES if p.name == standing)
         st.caption(f"{standing} asks for {asks}.")

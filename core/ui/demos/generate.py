@@ -134,7 +134,8 @@ def _samples(key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption("Beginnings", width="content")
         samples = {name: (text,) for name, text in SAMPLES.items()}
-        sample_pills("Beginnings to try", samples, f"{key}.sample", (f"{key}.text",))
+        box = f"{key}.text"
+        sample_pills("Beginnings to try", samples, f"{key}.sample", {box: st.session_state[box]})
 
 
 def _path_taken(key: str, spec: CheckpointSpec, prompt: str, forced: tuple[int, ...]) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from core.figures.numbers import short
 from core.settings import MAX_TEXT_CHARS
 from core.ui.links import PageState
 from core.ui.page import sentences
+from core.ui.text_box import text_box
 
 LENGTHS = (256, 512, 1024, 2048, 4096)
 OWN = "own"
@@ -44,15 +45,8 @@ def text_of(state: PageState, checkpoint: Checkpoint, sample: str, length: int) 
     if sample != OWN:
         with sentences():
             return samples.build(sample, length, token_counter(checkpoint))
-    typed = st.text_area(
-        "Your text, with [MASK] in place of a word",
-        state.text("text", OWN_EXAMPLE),
-        key=state.key("text"),
-        max_chars=MAX_TEXT_CHARS,
-        height=160,
-    )
-    state.set(text=typed)
-    return typed
+    label = "Your text, with [MASK] in place of a word"
+    return text_box(state, "text", label, OWN_EXAMPLE, height=160, max_chars=MAX_TEXT_CHARS)
 
 
 def clue_position(checkpoint: Checkpoint, long: LongText, text: str, word: str = "") -> int | None:

@@ -17,6 +17,7 @@ from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, uncovered
 from core.ui.notices import informed
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.language.segments import Reading
@@ -46,10 +47,7 @@ def memory_demo(spec: CheckpointSpec, state: PageState) -> None:
     """Draw the demo; the text, the length of a segment and that of the memory are kept in the page's state."""
     from core.language.segments import MAX_READ, longest_memory
 
-    box = state.key("memory.text")
-    st.session_state.setdefault(box, state.text("passage", STORY))
-    text = str(st.text_area("Text, longer than a segment", key=box, persist_state="page", height=150) or "")
-    state.set(passage=None if text == STORY else text)
+    text = text_box(state, "passage", "Text, longer than a segment", STORY, key="memory.text", height=150)
     with sentences():
         longest = longest_memory(session.checkpoint(spec.slug).model) or MAX_READ
         wanted = state.number("memory") or longest

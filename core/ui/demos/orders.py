@@ -16,6 +16,7 @@ from core.ui.demos.orders_steps import steps_or_guess
 from core.ui.demos.samples import sample_pills
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.text_box import standing, text_box
 
 if TYPE_CHECKING:
     from core.language.permuted import Found, Unknown
@@ -61,12 +62,9 @@ def orders_demo(spec: CheckpointSpec, state: PageState) -> None:
 
 def _text(state: PageState) -> str:
     """The samples and the box."""
-    box = state.key("orders.text")
-    st.session_state.setdefault(box, state.text("text", SAMPLES[0]))
-    sample_pills("Samples", {plain(sample): (sample,) for sample in SAMPLES}, state.key("orders.sample"), (box,))
-    text = str(st.text_area("Sentence", key=box, persist_state="page", height=68, label_visibility="collapsed") or "")
-    state.set(text=None if text == SAMPLES[0] else text)
-    return text
+    boxes = {state.key("orders.text"): standing(state, "text", SAMPLES[0], key="orders.text")}
+    sample_pills("Samples", {plain(sample): (sample,) for sample in SAMPLES}, state.key("orders.sample"), boxes)
+    return text_box(state, "text", "Sentence", SAMPLES[0], key="orders.text", height=68, hidden_label=True)
 
 
 def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:

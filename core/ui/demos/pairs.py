@@ -14,6 +14,7 @@ from core.ui.data_table import data_table
 from core.ui.demos.cover import choice, uncovered
 from core.ui.glossary import noted, told
 from core.ui.page import accent, sentences, theme
+from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.language.pairs import PairVerdict
@@ -45,17 +46,11 @@ _WORDS = {
 
 def pairs_demo(spec: CheckpointSpec, state: PageState) -> None:
     """Draw the demo; the sentence and the lines are kept in the page's state."""
-    first_box, second_box = state.key("pairs.first"), state.key("pairs.second")
-    standard = "\n".join(SECOND)
-    st.session_state.setdefault(first_box, state.text("first") or FIRST)
-    st.session_state.setdefault(second_box, state.text("second") or standard)
     left, right = st.columns(2, gap="large")
     with left:
-        first = st.text_input("First sentence", key=first_box, persist_state="page") or ""
-        second = (
-            st.text_area("What might follow, one on each line", key=second_box, persist_state="page", height=172) or ""
-        )
-    state.set(first=None if first == FIRST else first, second=None if second == standard else second)
+        first = text_box(state, "first", "First sentence", FIRST, key="pairs.first")
+        label = "What might follow, one on each line"
+        second = text_box(state, "second", label, "\n".join(SECOND), key="pairs.second", height=172)
     with sentences():
         asked, verdicts = _answers(spec.slug, first, second)
         title, advice = _WORDS[asked]

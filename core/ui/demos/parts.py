@@ -16,6 +16,7 @@ from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import FIRST, ONE
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.attention.architectures.disentangled import Parts, Without
@@ -31,10 +32,7 @@ NAMES = {
 
 def parts_demo(spec: CheckpointSpec, state: PageState) -> None:
     """Draw the demo; text, layer, head and the looking token are kept in the page's state."""
-    box = state.key("parts.text")
-    st.session_state.setdefault(box, state.text("text") or TEXT)
-    text = st.text_input("Sentence, perhaps with [MASK] in place of a word", key=box, persist_state="page") or ""
-    state.set(text=None if text == TEXT else text)
+    text = text_box(state, "text", "Sentence, perhaps with [MASK] in place of a word", TEXT, key="parts.text")
     masks = 0
     with sentences():
         found = _parts(spec.slug, text)

@@ -19,6 +19,7 @@ from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, switch, uncovered, verdict
 from core.ui.glossary import noted, told
 from core.ui.page import accent, sentences, theme
+from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.language.types import Token
@@ -33,10 +34,7 @@ def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
     filled = "generator" in spec.parts
     threshold = float(spec.card.extra.get("threshold", 0.5)) if spec.card else 0.5
     start = TEXT if filled else OWN
-    box = state.key("replaced.text")
-    st.session_state.setdefault(box, state.text("text") or start)
-    text = st.text_area("Sentence", key=box, persist_state="page", height=68, label_visibility="collapsed") or ""
-    state.set(text=None if text == start else text)
+    text = text_box(state, "text", "Sentence", start, key="replaced.text", height=68, hidden_label=True)
     with sentences():
         if not filled:
             _show(spec, _own(spec.slug, text), threshold, state)

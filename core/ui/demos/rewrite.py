@@ -32,6 +32,7 @@ from core.ui.glossary import plain_terms
 from core.ui.links import PageState
 from core.ui.notices import warned
 from core.ui.page import accent, plain
+from core.ui.text_box import standing, text_box
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -66,8 +67,7 @@ def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
         hidden = switch(state)
     typing, writing = _samples_and_columns(task, state)
     with typing:
-        typed = str(st.text_area("Text in", key=state.key("text"), persist_state="page", height=72) or "")
-        state.set(text=None if typed == rewrite_text.samples(task)[0] else typed)
+        typed = text_box(state, "text", "Text in", rewrite_text.samples(task)[0], height=72)
     try:
         with typing:
             given = _damaged(checkpoint, task, typed, kind, state) if kind is not None else typed
@@ -174,13 +174,11 @@ def _samples_and_columns(task: Task, state: PageState) -> tuple[DeltaGenerator, 
     Another task brings its own sample where the box still holds one of the old task's.
     """
     samples = rewrite_text.samples(task)
-    box, owner = state.key("text"), state.key("text.task")
-    if box not in st.session_state:
-        st.session_state[box] = state.text("text", samples[0])
-    elif st.session_state.get(owner) != task.slug and st.session_state[box] in rewrite_text.every_sample():
-        st.session_state[box] = samples[0]
+    box, owner, text = state.key("text"), state.key("text.task"), standing(state, "text", samples[0])
+    if st.session_state.get(owner, task.slug) != task.slug and text in rewrite_text.every_sample():
+        st.session_state[box] = text = samples[0]
     st.session_state[owner] = task.slug
-    sample_pills("Samples", {plain(sample): (sample,) for sample in samples}, state.key("text.sample"), (box,))
+    sample_pills("Samples", {plain(one): (one,) for one in samples}, state.key("text.sample"), {box: text})
     left, right = st.columns(2, gap="medium")
     return left, right
 

@@ -7,13 +7,16 @@ from collections.abc import Mapping
 import streamlit as st
 
 
-def sample_pills(label: str, samples: Mapping[str, tuple[str, ...]], pills: str, boxes: tuple[str, ...]) -> str | None:
-    """Draw the row above its boxes, whose keys are ``boxes``; the name of the sample that stands in them, if one does.
+def sample_pills(
+    label: str, samples: Mapping[str, tuple[str, ...]], pills: str, boxes: Mapping[str, str]
+) -> str | None:
+    """Draw the row above its boxes; the name of the sample that stands in them, if one does.
 
     :param samples: what the pills say, ready for Markdown, and a text for each box.
     :param pills: key of the row.
+    :param boxes: the text that stands in each box, by the box's key.
     """
-    standing = tuple(st.session_state[box] for box in boxes)
+    standing = tuple(boxes.values())
     st.session_state[pills] = marked = next((name for name, texts in samples.items() if texts == standing), None)
 
     def take() -> None:

@@ -15,6 +15,7 @@ from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import ONE
 from core.ui.glossary import told
 from core.ui.page import accent, sentences, theme
+from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.language.depth import LayerPrediction
@@ -25,10 +26,7 @@ TEXT = "Once upon a [MASK] there was a little girl."
 
 def shared_layer_demo(spec: CheckpointSpec, state: PageState) -> None:
     """Draw the demo; the sentence is kept in the page's state."""
-    box = state.key("depth.text")
-    st.session_state.setdefault(box, state.text("text") or TEXT)
-    text = st.text_input("Sentence with [MASK] in place of a word", key=box, persist_state="page") or ""
-    state.set(text=None if text == TEXT else text)
+    text = text_box(state, "text", "Sentence with [MASK] in place of a word", TEXT, key="depth.text")
     with sentences():
         passes = _answers(spec.slug, text)[1:]
         last = passes[-1]

@@ -34,6 +34,7 @@ from core.ui.glossary import terms, told
 from core.ui.links import PageState
 from core.ui.notices import warned
 from core.ui.page import plain, theme
+from core.ui.text_box import text_box
 
 NAME = "Max"
 """What the sample's clue tells."""
@@ -50,17 +51,17 @@ def window_demo(spec: CheckpointSpec, state: PageState) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sample, length = text_controls(state, positions)
         side = choose(state, "Window, each side", "side", layout.SIDES, side_of(checkpoint.model))
-        words = st.text_input(
+        words = text_box(
+            state,
+            "words",
             "Words that become global",
-            state.text("words"),
-            key=state.key("words"),
             max_chars=200,
             width=240,
             placeholder="dog, lamp",
             help="They see every token and every token sees them. Commas between them",
         )
         start = st.toggle("First token global", state.text("start", "yes") == "yes", key=state.key("start"))
-    state.set(words=words or None, start=None if start else "no")
+    state.set(start=None if start else "no")
     text = text_of(state, checkpoint, sample, length)
     try:
         long = prepare(checkpoint, text, positions)

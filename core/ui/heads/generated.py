@@ -18,6 +18,7 @@ from core.ui.demos.generate import DEFAULT_TEXT, generated
 from core.ui.heads.panel import heads_view
 from core.ui.links import PageState
 from core.ui.page import plain
+from core.ui.text_box import text_box
 
 
 def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) -> None:
@@ -25,17 +26,12 @@ def generated_heads(spec: CheckpointSpec, state: PageState, decoding: Decoding) 
     model = session.checkpoint(spec.slug).model
     config = model.config
     refuse(config.model_type)
-    box = state.key("heads.prompt")
-    st.session_state.setdefault(box, state.text("text", DEFAULT_TEXT))
-    text = (
-        st.text_input("Beginning", key=box, persist_state="page", help="The model goes on from here as in the demo")
-        or ""
-    )
-    if text != state.text("text", DEFAULT_TEXT):
+    before = state.text("text", DEFAULT_TEXT)
+    goes_on = "The model goes on from here as in the demo"
+    text = text_box(state, "text", "Beginning", DEFAULT_TEXT, key="heads.prompt", help=goes_on)
+    if text != before:
         state.set(forced=(), step=None)  # a path chosen by hand belongs to the text it was chosen in
-    typed = None if text == DEFAULT_TEXT else text
-    state.set(text=typed)
-    prompt, steps = generated(spec.slug, typed, decoding, state.integers("forced"))
+    prompt, steps = generated(spec.slug, text, decoding, state.integers("forced"))
     how = STRATEGIES[decoding.strategy].lower()
     chosen = " along the path that you chose" if state.integers("forced") else ""
     st.caption(

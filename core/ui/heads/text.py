@@ -15,6 +15,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.ui.heads import samples as texts
 from core.ui.heads.part import text_part
 from core.ui.page import plain
+from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -68,29 +69,23 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, 
         AtlasError: whatever the text or the model does not allow, as a sentence.
     """
     samples = texts.samples(spec)
-    slot = state.key(f"heads.text.{spec.kind}")
-    st.session_state.setdefault(slot, state.text("text", samples[0]))
+    box = f"heads.text.{spec.kind}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         run = _what_to_run(spec, state)
-        text = (
-            st.text_input(
-                "Text", key=slot, persist_state="page", help="Of a long text, a part that you choose is drawn"
-            )
-            or ""
-        )
+        drawn = "Of a long text, a part that you choose is drawn"
+        text = text_box(state, "text", "Text", samples[0], key=box, help=drawn)
         second = ""
         if pairs and spec.kind in PAIRS:
-            second = st.text_input(
+            second = text_box(
+                state,
+                "second",
                 "Second sentence",
-                state.text("second"),
-                key=state.key("heads.second"),
+                key="heads.second",
                 placeholder="none",
                 help="Read together with the first, as a pair",
                 width=260,
             )
-            state.set(second=second or None)
-        sample_menu(samples, slot, state)
-    state.set(text=None if text == samples[0] else text)
+        sample_menu(samples, state.key(box), state)
     ahead = int(run.keywords.get("count", 0))
     part = text_part(spec, state, text, second=second, ahead=ahead, task=state.text("task"), most=most)
     return Chosen(spec, run, part, second, run.keywords.get("adapters"))

@@ -15,6 +15,7 @@ from core.errors import OutOfRange
 from core.language.text import clean
 from core.ui.links import PageState
 from core.ui.notices import warned
+from core.ui.text_box import text_box
 
 SENTENCE = "The king gave his daughter a golden ring."
 WRITTEN = "Le roi donna une bague à sa fille."
@@ -59,11 +60,12 @@ def _masks(state: PageState) -> tuple[Choice, DeltaGenerator]:
 
 def _axes(choice: Choice, state: PageState) -> Axes:
     """What stands at the axes; reads and writes ``text``, ``tokens``, ``queries``, ``caption``, ``side``."""
-    text = st.text_input(
+    text = text_box(
+        state,
+        "text",
         "Your sentence",
-        state.text("text", SENTENCE),
-        key=state.key("masks.text"),
-        width="stretch",
+        SENTENCE,
+        key="masks.text",
         help="Cut into words and marks: a mask asks where a token stands, not what it is",
     )
     count = None
@@ -80,7 +82,7 @@ def _axes(choice: Choice, state: PageState) -> Axes:
         )
     written = _written(state) if choice.layout == "two" else ""
     caption, side = _sizes(state) if choice.layout == "image" else (0, 0)
-    state.set(text=text if text != SENTENCE else None, tokens=count)
+    state.set(tokens=count)
     words = axes_of.numbered(count) if count else axes_of.split(clean(text, MOST_CHARACTERS))
     room = MOST - choice.padded if choice.layout != "image" else MOST
     if len(words) > room:
@@ -201,16 +203,16 @@ def _join(slot: int, linked: Choice, terms: list[Term], state: PageState) -> Joi
 
 
 def _written(state: PageState) -> str:
-    written = st.text_input(
+    return text_box(
+        state,
+        "queries",
         "Text that is written",
-        state.text("queries", WRITTEN),
+        WRITTEN,
+        key="masks.queries",
         max_chars=MOST_CHARACTERS,
-        key=state.key("masks.queries"),
         width=250,
         help="Its tokens look at those of your sentence",
     )
-    state.set(queries=written if written != WRITTEN else None)
-    return written
 
 
 def _sizes(state: PageState) -> tuple[int, int]:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.ui.links import PageState, instead, within
 from core.ui.objectives.entry import Entry, Line, Number, Option, Setting, Several
+from core.ui.text_box import text_box
 
 SEEDS = 2**31
 UNITS = {"nats": "nats", "bits": "bits"}
@@ -89,16 +90,8 @@ def _setting(entry: Entry, setting: Setting, state: PageState) -> int | str:
                 )
             )
         case Line():
-            value = str(
-                st.text_input(
-                    setting.label,
-                    state.text(setting.name, setting.default),
-                    key=key,
-                    help=setting.help or None,
-                    width=340,
-                )
-                or ""
-            )
+            name, label, usual, help = setting.name, setting.label, setting.default, setting.help or None
+            return text_box(state, name, label, usual, key=f"{entry.slug}.{name}", help=help, width=340)
         case Several():
             return _several(setting, key, state)
     state.set(**{setting.name: None if value == setting.default else value})

@@ -27,6 +27,7 @@ from core.ui.objectives.hide import asking, judges, open_targets
 from core.ui.objectives.hide import covered as hide
 from core.ui.objectives.picture import picture
 from core.ui.page import accent, plain, sentences
+from core.ui.text_box import text_box
 
 _FEW = 6
 """More targets than that get a wider box for the guess."""
@@ -86,19 +87,16 @@ def objective(state: PageState) -> None:
 
 def _text(entry: Entry, state: PageState) -> str:
     """The visitor's text; a text of one's own stays when the objective changes."""
-    text = (
-        st.text_area(
-            "Your text" if entry.several else "Your sentence",
-            state.text("text", entry.text),
-            height=96 if entry.several else 68,
-            key=state.key(f"{entry.slug}.text"),
-            label_visibility="collapsed",
-            placeholder="Several sentences" if entry.several else "A sentence",
-        )
-        or ""
+    return text_box(
+        state,
+        "text",
+        "Your text" if entry.several else "Your sentence",
+        entry.text,
+        key=f"{entry.slug}.text",
+        height=96 if entry.several else 68,
+        placeholder="Several sentences" if entry.several else "A sentence",
+        hidden_label=True,
     )
-    state.set(text=None if text == entry.text else text)
-    return text
 
 
 def _untold(stages: Sequence[Stage]) -> Sequence[Stage]:

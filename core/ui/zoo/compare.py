@@ -17,6 +17,7 @@ from core.ui.demos.samples import sample_pills
 from core.ui.links import PageState
 from core.ui.notices import informed, warned
 from core.ui.page import plain
+from core.ui.text_box import standing, text_box
 from core.ui.zoo.answers import draw_answers
 from core.ui.zoo.covered import answers_uncovered
 from core.ui.zoo.frame import ZooView
@@ -123,22 +124,10 @@ def _task(pair: Sequence[CheckpointSpec], state: PageState) -> str | None:
 
 
 def _text(state: PageState) -> str:
-    box = state.key("text")
-    st.session_state.setdefault(box, state.text("text", DEFAULT_TEXT))
-    sample_pills("Sentences to try", {name: (text,) for name, text in SAMPLES.items()}, state.key("sample"), (box,))
-    typed = str(
-        st.text_area(
-            "Sentence",
-            key=box,
-            persist_state="page",
-            height=68,
-            label_visibility="collapsed",
-            placeholder="One sentence for both models",
-        )
-        or ""
-    )
-    state.set(text=None if typed == DEFAULT_TEXT else typed)
-    return typed
+    boxes = {state.key("text"): standing(state, "text", DEFAULT_TEXT)}
+    sample_pills("Sentences to try", {name: (text,) for name, text in SAMPLES.items()}, state.key("sample"), boxes)
+    placeholder = "One sentence for both models"
+    return text_box(state, "text", "Sentence", DEFAULT_TEXT, height=68, placeholder=placeholder, hidden_label=True)
 
 
 def _words(text: str) -> tuple[Word, ...]:
