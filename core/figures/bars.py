@@ -36,8 +36,12 @@ class Series:
 
 
 def hatched(color: Any, shape: Any, theme: Theme, **marker: Any) -> Json:
-    """A marker of bars with a hatching in ink."""
-    return {"color": color, "pattern": {"shape": shape, "fgcolor": theme.ink, "solidity": 0.25}, **marker}
+    """A marker of bars with a hatching in ink over their color."""
+    return {
+        "color": color,
+        "pattern": {"shape": shape, "fillmode": "overlay", "fgcolor": theme.ink, "solidity": 0.25},
+        **marker,
+    }
 
 
 def row_axis(names: Sequence[str], size: int = 14, **axis: Any) -> Json:

@@ -149,7 +149,7 @@ def cost_curve(costs: Sequence[Cost], here: int, name: str = "sparse", *, theme:
         hover="%{x:,} tokens: %{customdata} scores",
         width=3,
         at=here,
-        annotations=[note("your text", here, 1, yref="y domain", yanchor="bottom", xanchor="left")],
+        annotations=[note("your text", here, 1, yref="y domain", yanchor="top", xanchor="left", xshift=3)],
         xaxis={"rangemode": "tozero", "tickformat": ",", "showgrid": False},
         yaxis={"rangemode": "tozero"},
         height=360,

@@ -30,6 +30,8 @@ _WIDE = 5
 _SIDE_BY_SIDE = 12
 """Numbers that stand side by side under a picture on a telephone."""
 _MOST_NAMED = 4_000
+_SCALE = 44
+"""Pixels of the scale below cells without numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ def strips(
         hovertemplate=f"{where}<br>{label(what)} %{{z:.3f}}<extra></extra>",
         texts=written,
         text_size=12 if len(columns) <= _WIDE else 11,
-        height=70 + row_height * len(rows) + (20 if across else 0),
+        height=70 + row_height * len(rows) + (20 if across else 0) + (0 if written else _SCALE),
         **named,
     )
 

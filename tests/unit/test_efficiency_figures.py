@@ -56,6 +56,8 @@ def test_the_curve_and_its_table_agree() -> None:
     costs = curve((256, 1024), Sparsity(block_size=32))
     figure = sparse.cost_curve(costs, here=300, theme=LIGHT)
     assert list(figure.data[0].y) == [256**2, 1024**2]
+    (note,) = figure.layout.annotations
+    assert (note.text, note.x, note.yanchor) == ("your text", 300, "top")  # below the legend
     assert [row["Sparse"] for row in sparse.cost_table(costs)] == list(figure.data[1].y)
 
 

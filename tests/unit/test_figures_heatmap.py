@@ -77,4 +77,6 @@ def test_without_digits_a_scale_stands_below() -> None:
     figure = strips(values, ["a"], ["1", "2"], signed=True, digits=None, theme=LIGHT)
     (cells,) = figure.data
     assert (cells.zmin, cells.zmax, cells.showscale) == (-1, 1, True)
-    assert not strips(values, ["a"], ["1", "2"], theme=LIGHT).data[0].showscale
+    plain = strips(values, ["a"], ["1", "2"], theme=LIGHT)
+    assert not plain.data[0].showscale
+    assert figure.layout.height >= plain.layout.height + 40  # the room of the scale
