@@ -23,6 +23,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.links import parameters as link
 from core.links.parameters import Value
 from core.ui.links import PageState, instead
+from core.ui.text_box import text_box
 
 T = TypeVar("T")
 Width = int | Literal["stretch"]
@@ -389,15 +390,26 @@ class Text(Param[str]):
     def checked(self, raw: Value) -> str:
         return str(raw)
 
-    def widget(self, key: str, value: str) -> str:
-        st.session_state.setdefault(key, value)
-        shared: dict[str, Any] = {"key": key, "help": self.help, "width": self.width, "persist_state": "page"}
-        shared |= {"placeholder": self.placeholder, "label_visibility": self._visibility, "max_chars": self.most}
-        if self.height is None:
-            typed = st.text_input(self.label, **shared)
-        else:
-            typed = st.text_area(self.label, height=self.height, **shared)
+    def draw(self, state: PageState, *, tag: str = "") -> str:
+        before = self.value(state)
+        slot = f"{self.name}.{tag}" if tag else self.name
+        typed = text_box(
+            state,
+            self.name,
+            self.label,
+            self.default,
+            key=slot,
+            height=self.height,
+            max_chars=self.most,
+            help=self.help,
+            placeholder=self.placeholder,
+            width=self.width,
+            hidden_label=self.hide_label,
+        )
+        if typed != before and self.resets:
+            state.set(**dict.fromkeys(self.resets))
         if self.samples:
+            key = state.key(slot)
             with st.popover("Samples"):
                 for title, sample in self.samples.items():
                     st.button(
@@ -407,7 +419,7 @@ class Text(Param[str]):
                         args=(key, sample),
                         width="stretch",
                     )
-        return typed or ""
+        return typed
 
 
 def _take_sample(key: str, sample: str) -> None:

@@ -59,7 +59,6 @@ def model_of(state: PageState, param: Model = MODEL) -> CheckpointSpec:
 
 def word_box(state: PageState) -> str:
     """The box of the word, and examples beside it, each with its sentences."""
-    text_for(state)  # its box is drawn later; an example fills both
     word = WORD.draw(state)
     with st.popover("Examples"):
         for example, lines in EXAMPLES.items():
@@ -76,9 +75,7 @@ def word_box(state: PageState) -> str:
 
 def text_for(state: PageState) -> Text:
     """The parameter of the sentences: by default those of the word that the link names."""
-    param = TEXT.with_(default=EXAMPLES.get(WORD.value(state), EXAMPLES[FIRST]))
-    st.session_state.setdefault(state.key("text"), param.value(state))
-    return param
+    return TEXT.with_(default=EXAMPLES.get(WORD.value(state), EXAMPLES[FIRST]))
 
 
 def word_vectors(spec: CheckpointSpec, query: Query) -> WordVectors:
