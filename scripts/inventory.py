@@ -25,9 +25,10 @@ import argparse
 import json
 import multiprocessing
 import os
+import re
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
@@ -40,6 +41,8 @@ ARROW = " >> "
 _ALIKE = 0.6
 """From here on, one item became the other; below, one is gone and the other new."""
 _PAIRS = 2500
+_SUBJECTS = re.compile(r"control \| label: (?:System|Live model) \| .*?value: ([^|·(]+)")
+"""Whom a page is about; where that is another, its items are not told one by one."""
 
 
 def pages_of(only: str | None) -> list[str]:
@@ -99,7 +102,7 @@ def each(
 
 
 def read(path: Path, only: str | None = None) -> dict[str, Views]:
-    pages = json.loads(path.read_text(encoding="utf-8"))["pages"] if path.exists() else {}
+    pages = json.loads(path.read_text(encoding="utf-8"))["pages"]
     return {page: views for page, views in pages.items() if only in (None, page)}
 
 
@@ -146,18 +149,31 @@ def change(old: str, new: str) -> str:
         if was == now:
             continue
         if name == "options":
-            gone, come = (set(a.split(" · ")) - set(b.split(" · ")) for a, b in ((was, now), (now, was)))
-            told.append(f"options {sorted(gone)} -> {sorted(come)}" if gone or come else "options in another order")
+            told.append(f"options {parts(was, now, ' · ') or 'in another order'}")
+        elif name in ("to", "query") and was.partition("?")[0] == now.partition("?")[0]:
+            told.append(f"{name}: {was.partition('?')[0]} {parts(was.partition('?')[2], now.partition('?')[2], '&')}")
+            before = {}  # whatever it is called, so that it is told once
         else:
             told.append(f"{name} “{was}” -> “{now}”")
-    where = ""
-    if len(told) < len(before.keys() | after.keys()) and "label" in before and before["label"] == after.get("label"):
-        where = f" “{before['label']}”"
-    return f"{kind}{where}: " + "; ".join(told)
+    same = "label" in before and before["label"] == after.get("label")
+    return f"{kind}{' “' + before['label'] + '”' if same else ''}: {'; '.join(told)}"
+
+
+def parts(was: str, now: str, sign: str) -> str:
+    """What of a list in one line is gone, and what is new; empty where only the order is another."""
+    gone, new = (
+        [part for part in one.split(sign) if part not in other.split(sign)] for one, other in ((was, now), (now, was))
+    )
+    return f"{gone} -> {new}" if gone or new else ""
 
 
 def differences(before: Sequence[str], after: Sequence[str]) -> list[str]:
     """What differs between two lists of items, each changed item once, as its change."""
+    shown, now_shown = (
+        [found.group(1).strip() for line in lines if (found := _SUBJECTS.match(line))] for lines in (before, after)
+    )
+    if shown != now_shown:
+        return [f"another subject: {' with '.join(shown)} -> {' with '.join(now_shown)}"]
     gone, come = Counter(before) - Counter(after), Counter(after) - Counter(before)
     told = []
     for kind in dict.fromkeys(fields(line)[0] for line in gone):
@@ -174,18 +190,35 @@ def differences(before: Sequence[str], after: Sequence[str]) -> list[str]:
 
 
 def compare(before: Mapping[str, Views], after: Mapping[str, Views]) -> list[tuple[str, list[str]]]:
-    """Each difference once, with all views that have it; those in most views first. Pages that ``after`` lacks, too."""
-    found: dict[str, list[str]] = defaultdict(list)
+    """Each difference once, with all views that have it, whatever model and number it names there; most views first."""
+    models = model_names(before)
+    found: dict[str, tuple[str, list[str]]] = {}
+
+    def add(told: str, view: str) -> None:
+        alike = re.sub(r"\d[\d,.]*", "#", models.sub("MODEL", told) if models.pattern else told)
+        views = found.setdefault(alike, (told, []))[1]
+        if view not in views[-1:]:
+            views.append(view)
+
     for page in sorted(before.keys() | after.keys()):
         old, new = before.get(page, {}), after.get(page, {})
         for view in sorted(old.keys() | new.keys()):
             if view not in new or view not in old:
-                found["view is gone" if view in old else "view is new"].append(view)
+                add("view is gone" if view in old else "view is new", view)
                 continue
             lost = [line for line in new[view] if line.startswith("lost |")]
             for told in lost or dict.fromkeys(differences(old[view], new[view])):
-                found[told].append(view)
-    return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+                add(told, view)
+    return sorted(found.values(), key=lambda entry: (-len(entry[1]), entry[0]))
+
+
+def model_names(pages: Mapping[str, Views]) -> re.Pattern[str]:
+    """Slugs and names of the live models, the longest first."""
+    views = {view: items for page in pages.values() for view, items in page.items()}
+    names = {slug for view in views for slug in re.findall(r"[?&]model=([\w-]+)", view)}
+    chosen = re.compile(r"control \| label: Live model \| .*?value: (.+?) (?:·|\|)")
+    names |= {match.group(1) for items in views.values() for line in items if (match := chosen.match(line))}
+    return re.compile("|".join(re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name))))
 
 
 def report(found: Sequence[tuple[str, list[str]]], examples: int = 2) -> str:
@@ -216,7 +249,7 @@ def main() -> int:
         os.environ["ATLAS_HUB"] = "off"
         os.environ.pop("ATLAS_CHECKPOINT_DIR", None)
         sys.path.insert(0, str(Path.cwd()))
-        after = read(given.write) if given.write and given.resume else {}
+        after = read(given.write) if given.resume and given.write and given.write.exists() else {}
         wanted = [page for page in before or pages_of(given.only) if page not in after]
         start = time.monotonic()
         for page, found, slowest in each(wanted, before, given.jobs, visit=not given.list):
