@@ -25,7 +25,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from core.errors import ContentUnusable
+from core.errors import ContentUnusable, SettingUnusable
 from core.settings import settings
 
 ROOT = Path(__file__).parents[1] / "assets" / "content"
@@ -104,7 +104,10 @@ def content(page: str, section: str = "page") -> Content:
     """
     if not (_NAME.fullmatch(page) and _NAME.fullmatch(section)):
         raise ContentUnusable(f"“{page}/{section}” is no name of a content file.")
-    overlay = settings().content_dir
+    try:
+        overlay = settings().content_dir
+    except SettingUnusable:  # the page says so below its title, which comes from here
+        overlay = None
     for root in (overlay, ROOT) if overlay else (ROOT,):
         path = root / page / f"{section}.md"
         try:

@@ -143,7 +143,9 @@ def test_a_chart_is_downloaded_as_picture_table_and_page(visitor: Visitor, tmp_p
     files = {}
     for name in ("SVG", "PNG", "CSV", "HTML"):
         with page.expect_download() as waiting:
-            page.get_by_role("button", name=f"Download {name}", exact=True).click(timeout=WAIT_MS)
+            page.get_by_test_id("stPopoverBody").get_by_role("button", name=f"Download {name}", exact=True).click(
+                timeout=WAIT_MS
+            )
         waiting.value.save_as(tmp_path / waiting.value.suggested_filename)
         files[name] = (tmp_path / waiting.value.suggested_filename).read_bytes()
     heads = files["CSV"].decode().count("\n") - 1

@@ -73,7 +73,7 @@ def reader(themed: Tab, warm: str) -> Iterator[Visitor]:
 
 
 def test_small_print_and_titles_of_axes_can_be_read_in_both_themes(reader: Visitor) -> None:
-    page = reader.open("/vectors?tab=places&kind=linear")
+    page = reader.open("/vectors?tab=sum")
     wished, shown = page.evaluate(SCHEME)
     assert shown == wished
     caption = page.get_by_test_id("stCaptionContainer").last
@@ -112,7 +112,7 @@ def test_a_long_formula_breaks_on_a_telephone(telephone: Visitor) -> None:
 
 def test_a_row_of_choices_breaks_on_a_telephone(telephone: Visitor) -> None:
     page = telephone.open("/tokenizers?tab=steps")
-    for name in ("BPE joins", "WordPiece matches", "Unigram weighs"):
+    for name in ("BPE merges", "WordPiece matches", "Unigram probabilities"):
         choice = page.get_by_role("radio", name=name)
         expect(choice).to_be_visible()
         comes_true(choice, "(button) => button.getBoundingClientRect().right <= window.innerWidth")
