@@ -12,7 +12,7 @@ import torch
 from core.errors import OutOfRange
 from core.language import choose
 from core.language.decoding import rules
-from core.language.decoding.picking import bits, pick
+from core.language.decoding.picking import spread_of, pick
 from core.language.decoding.wording import Wording
 from core.language.types import Decoding
 
@@ -58,10 +58,12 @@ def test_greedy_knows_no_temperature_and_no_cut_but_the_penalty() -> None:
 
 
 def test_entropy_of_four_alike_is_two_bits() -> None:
-    assert bits(torch.full((4,), 0.25)) == pytest.approx(2)
-    assert str(bits(torch.tensor([1.0, 0, 0, 0]))) == "0.0"
-    logs = torch.tensor([0.0, 0.0, float("-inf"), -1e4]).log_softmax(-1)
-    assert bits(logs.exp(), logs) == pytest.approx(1)
+    never = float("-inf")
+    assert spread_of(torch.full((4,), 0.25), torch.full((4,), 7.0)) == (pytest.approx(2), 4)
+    entropy, possible = spread_of(torch.tensor([1.0, 0, 0, 0]), torch.tensor([3.0, never, never, never]))
+    assert (str(entropy), possible) == ("0.0", 1)
+    scores = torch.tensor([0.0, 0.0, never, -1e4])
+    assert spread_of(scores.softmax(-1), scores) == (pytest.approx(1), 3)
 
 
 def test_greedy_takes_the_first_of_the_highest_scores() -> None:

@@ -31,8 +31,7 @@ def pick(
     import torch
 
     with torch.inference_mode():
-        logs = scores.log_softmax(-1)
-        chances = logs.exp()
+        chances = scores.softmax(-1)
         best = chances.topk(min(ALTERNATIVES, scores.shape[-1]))
         top: list[int] = best.indices.tolist()
         own: list[float] = best.values.tolist()
@@ -48,18 +47,32 @@ def pick(
             token = winner if forced is None else forced
             after = [float(i == winner) for i in (*top, token)]
         own.append(own[top.index(token)] if token in top else float(chances[token]))
-        entropy = bits(chances, logs)
-        kept_entropy = entropy if kept is chances else bits(kept)
-        spread = Spread(-float(logs[token]) / math.log(2), entropy, kept_entropy, int(kept.count_nonzero()))
+        entropy, left = spread_of(chances, scores, (top[0], own[0]))
+        kept_entropy = entropy
+        if not untouched:
+            kept_entropy, left = spread_of(kept, ruled)
+        # A probability may be too small for its number; its logarithm is not.
+        surprise = -math.log2(own[-1]) if own[-1] > 0 else -float(scores.log_softmax(-1)[token]) / math.log(2)
     taken = Alternative(token, wording.token(token), own.pop(), after.pop())
+    spread = Spread(surprise, entropy, kept_entropy, left)
     return taken, Alternatives(tuple(top), tuple(map(wording.token, top)), tuple(own), tuple(after)), spread
 
 
-def bits(chances: Tensor, logs: Tensor | None = None) -> float:
-    """The entropy of probabilities (V,) in bits; 0 log 0 is 0. ``logs``: their natural logarithms, where known."""
-    # The logarithm of 0 becomes a number, and 0 times a number is 0. torch.special.entr takes three times as long.
-    logs = (chances.log() if logs is None else logs).clamp(min=-200)
-    return max(0.0, -float(chances @ logs)) / math.log(2)
+def spread_of(chances: Tensor, scores: Tensor, best: tuple[int, float] | None = None) -> tuple[float, int]:
+    r"""The entropy in bits of ``chances`` (V,), the softmax of ``scores`` (V,), and how many tokens are possible.
+
+    :math:`\log Z - \sum_w p_w z_w`, one product over the vocabulary, with :math:`\log Z = z_w - \log p_w`. A score of minus
+    infinity has no share in it.
+
+    Args:
+        best: the most probable w and its probability, where they are known.
+    """
+    at, chance = best or (at := int(chances.argmax()), float(chances[at]))
+    mean, possible = float(chances @ scores), len(scores)
+    if math.isnan(mean):  # 0 times minus infinity
+        never = scores.isneginf()
+        mean, possible = float(chances @ scores.masked_fill(never, 0)), possible - int(never.sum())
+    return max(0.0, float(scores[at]) - math.log(chance) - mean) / math.log(2), possible
 
 
 def why(token: int, text: str, decoding: Decoding, ends: Collection[int], otherwise: str) -> str:

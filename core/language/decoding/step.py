@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from core.checkpoints.spec import Checkpoint
 from core.language.decode import Reader, banned_ids, without
 from core.language.decoding import rules
-from core.language.decoding.picking import bits
+from core.language.decoding.picking import spread_of
 from core.language.decoding.rules import Rule
 from core.language.decoding.together import Start
 from core.language.decoding.wording import Wording
@@ -112,7 +112,7 @@ def look(
             if p > 0
         )
         shown = sum(row.before for row in rows), sum(row.after for row in rows)
-        around = _around(rule, value, before, after)
+        around = _around(rule, value, scores, found)
     rest = around.of - len(rows)
     return Look(around, rows, (rest, max(0.0, 1 - shown[0]) if rest else 0.0, max(0.0, 1 - shown[1]) if rest else 0.0))
 
@@ -127,14 +127,13 @@ def each(
     out: list[Around] = []
     with torch.inference_mode():
         scores = scores_at(checkpoint, begun, ids)
-        before = scores.softmax(-1)
         for rule, value in values:
-            after = rules.apply(scores, rule, value, read).softmax(-1)
-            out.append(_around(rule, value, before, after))
+            out.append(_around(rule, value, scores, rules.apply(scores, rule, value, read)))
     return tuple(out)
 
 
-def _around(rule: Rule, value: float, before: Tensor, after: Tensor) -> Around:
-    kept = after > 0
-    counts = int(kept.sum()), int((before > 0).sum())
-    return Around(rule, value, *counts, float(before[kept].sum()), bits(before), bits(after))
+def _around(rule: Rule, value: float, scores: Tensor, ruled: Tensor) -> Around:
+    before, after = scores.softmax(-1), ruled.softmax(-1)
+    (entropy, of), (entropy_after, kept) = spread_of(before, scores), spread_of(after, ruled)
+    mass = float(before[~ruled.isneginf()].sum())
+    return Around(rule, value, kept, of, mass, entropy, entropy_after)
