@@ -203,7 +203,8 @@ def _one_by_one(
     reader = Reader(checkpoint.model, source, attention=with_attention)
     wording = Wording(checkpoint.tokenizer)
     ends, banned = end_ids(checkpoint.model), banned_ids(checkpoint.model)
-    feed = torch.tensor([list(prompt)], device=checkpoint.model.device)
+    device = checkpoint.model.device
+    feed = torch.tensor([list(prompt)], device=device)
     ids: tuple[int, ...] = ()
     for index in range(budget):
         scores = without(reader.read(feed), banned)[0]  # (V,)
@@ -226,7 +227,7 @@ def _one_by_one(
         )
         if reason:
             return
-        feed = torch.tensor([[chosen.id]], device=checkpoint.model.device)
+        feed = torch.tensor([[chosen.id]], device=device)
 
 
 def end_ids(model: Any) -> frozenset[int]:

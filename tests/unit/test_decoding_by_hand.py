@@ -12,7 +12,7 @@ import torch
 from core.errors import OutOfRange
 from core.language import choose
 from core.language.decoding import rules
-from core.language.decoding.picking import spread_of, pick
+from core.language.decoding.picking import pick, spread_of
 from core.language.decoding.wording import Wording
 from core.language.types import Decoding
 

@@ -61,8 +61,8 @@ def pick(
 def spread_of(chances: Tensor, scores: Tensor, best: tuple[int, float] | None = None) -> tuple[float, int]:
     r"""The entropy in bits of ``chances`` (V,), the softmax of ``scores`` (V,), and how many tokens are possible.
 
-    :math:`\log Z - \sum_w p_w z_w`, one product over the vocabulary, with :math:`\log Z = z_w - \log p_w`. A score of minus
-    infinity has no share in it.
+    :math:`\log Z - \sum_w p_w z_w`, one product over the vocabulary, with :math:`\log Z = z_w - \log p_w`. A score of
+    minus infinity has no share in it.
 
     Args:
         best: the most probable w and its probability, where they are known.
