@@ -68,12 +68,6 @@ class AttentionMap:
         """Number of heads in a layer, H."""
         return int(self.weights.shape[1])
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of its arrays."""
-        arrays = (self.weights, self.allowed, self.queries, self.keys)
-        return sum(array.nbytes for array in arrays if array is not None)
-
     def computed(self, layer: int, head: int) -> Bools:
         """(Q, K) where this head computed a weight; layer and head from 0."""
         shape = self.weights.shape
@@ -97,8 +91,3 @@ class AttentionTrace:
     def maps(self) -> tuple[AttentionMap, ...]:
         """The maps that exist, in the order encoder, decoder, cross, query."""
         return tuple(m for m in (self.encoder, self.decoder, self.cross, self.query) if m is not None)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(one.nbytes for one in self.maps)

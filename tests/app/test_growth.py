@@ -27,15 +27,15 @@ def alive(kind: type) -> int:
 @pytest.mark.parametrize("view", [{"tab": "all"}, {"tab": "bertviz"}, {"tab": "heads", "view": "bertviz"}])
 @pytest.mark.parametrize("model", ["dir-tiny-bert", "dir-tiny-t5"])
 def test_maps_leave_with_the_cache(checkpoint_dir: Path, model: str, view: dict[str, str]) -> None:
-    session.traces.clear()  # what is left then is what something else holds
+    session.results.clear()  # what is left then is what something else holds
     before = alive(AttentionMap)
     at = page(**view, model=model, text="The cat sat.")
-    session.traces.clear()
+    session.results.clear()
     of_one = max(1, alive(AttentionMap) - before)  # the view on screen may hold its own, however many came before it
     for number in range(LINKS):
         back(at, **view, model=model, text=f"The cat sat {number}.")
         assert not at.exception
-    session.traces.clear()
+    session.results.clear()
     assert alive(AttentionMap) - before <= of_one
 
 

@@ -70,9 +70,9 @@ def menu(at: AppTest, label: str) -> Any:
 
 
 @pytest.fixture
-def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+def unmeasured() -> None:
     """No times are kept from another test."""
-    monkeypatch.setattr(session, "_timings", type(session._timings)())
+    session.results.clear()
 
 
 def test_every_live_model_has_a_row(checkpoint_dir: Path, unmeasured: None) -> None:

@@ -63,13 +63,11 @@ def _tree(chosen: Setup, decoding: Decoding) -> Tree:
     """The search; the latest ones are cached by what they depend on."""
     from core.language.decoding.tree import tree
 
-    key = (*chosen.key, decoding)
-    known = session.trees.get(key)
-    if known is None:
-        with st.spinner("Searching", show_time=True):
-            known = tree(session.checkpoint(chosen.spec.slug), chosen.start(), decoding)
-        session.trees.put(key, known)
-    return known
+    with st.spinner("Searching", show_time=True):
+        return session.results.found(
+            ("tree", *chosen.key, decoding),
+            lambda: tree(session.checkpoint(chosen.spec.slug), chosen.start(), decoding),
+        )
 
 
 def _results(view: View, tree: Tree, greedy: Tree) -> None:

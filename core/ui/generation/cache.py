@@ -54,7 +54,7 @@ def kv_cache(view: View) -> None:
     if start.room is not None:
         most = min(most, start.room + len(start.prompt) - 1)
     at = lengths(most)
-    key = (state_of(chosen.spec), chosen.task, at)
+    key = ("growth", state_of(chosen.spec), chosen.task, at)
     ids = _ids(start.prompt, start.source, most + 1)
     stream = measure(checkpoint, ids, at, source=start.source)
     progress, picture = st.empty(), st.empty()
@@ -69,10 +69,12 @@ def kv_cache(view: View) -> None:
         view.say("Memory", size=in_bytes(size))
         view.note("Memory sources")
     slot, part, measure_key = state.key("grow.stopped"), state.key("grow.part"), state.key("measure")
-    known = session.grown(key)
+    known = session.results.get(key)
     if known is not None:
         _panel(chosen, picture, known, most)
-        button.button("Measure again", key=measure_key, icon=":material/timer:", on_click=session.regrow, args=(key,))
+        button.button(
+            "Measure again", key=measure_key, icon=":material/timer:", on_click=session.results.forget, args=(key,)
+        )
     elif st.session_state.get(slot) == key:
         progress.info("The measurement was stopped.")
         _panel(chosen, picture, st.session_state.get(part, ()), most)
@@ -113,7 +115,7 @@ def _measure(
             yield point
 
     draw()
-    session.growth(key, watched, show)
+    session.measured(key, lambda: tuple(watched()), show)
     progress.empty()
 
 

@@ -166,7 +166,7 @@ def _text(chosen: Setup, run: Speculation, key: tuple[object, ...], place: Delta
     from core.language.decoding.draft import Drafted
 
     state, wording = chosen.state, Wording(run.target.tokenizer)
-    known = session.drafts.get(key)
+    known: Drafted | None = session.results.get(("draft", *key))
     slot, part = state.key("draft.stopped"), state.key("draft.part")
     button = st.empty()
     if known is None and st.session_state.get(slot) == key:
@@ -180,7 +180,7 @@ def _text(chosen: Setup, run: Speculation, key: tuple[object, ...], place: Delta
             place.html(drafted_html(chosen.text, now, wording, growing=True))
 
         known = run.generate(draw)
-        session.drafts.put(key, known)
+        session.results.put(("draft", *key), known)
         button.empty()
     if not known.rounds:
         place.html(drafted_html(chosen.text, known, wording))
@@ -192,12 +192,9 @@ def _bits(run: Speculation, key: tuple[object, ...], drafted: Drafted) -> tuple[
     """Surprisal and entropy of the text's tokens, cached: the text stands through many changes of the page."""
     from core.language.decoding.draft_bits import bits
 
-    key = (*key, len(drafted.ids))  # a text that was stopped is shorter
-    known = session.draft_bits.get(key)
-    if known is None:
-        known = bits(run.target, run.prompt, drafted)
-        session.draft_bits.put(key, known)
-    return known
+    # A text that was stopped is shorter.
+    key = ("draft bits", *key, len(drafted.ids))
+    return session.results.found(key, lambda: bits(run.target, run.prompt, drafted))
 
 
 def _counts(view: View, drafted: Drafted, ahead: int) -> None:
@@ -228,7 +225,7 @@ def _counts(view: View, drafted: Drafted, ahead: int) -> None:
 def _times(view: View, run: Speculation, key: tuple[object, ...], drafted: Drafted, button: DeltaGenerator) -> None:
     """Both ways by turns, on request: a few seconds of computing."""
     state = view.state
-    slot, timer, known = state.key("draft.time"), state.key("draft.timer"), session.seconds.get(key)
+    slot, timer, known = state.key("draft.time"), state.key("draft.timer"), session.results.get(("draft seconds", *key))
     if known is None and st.session_state.get(slot) != key:
         button.button(
             "Time it on this machine",
@@ -247,10 +244,8 @@ def _times(view: View, run: Speculation, key: tuple[object, ...], drafted: Draft
         def progress(share: float, doing: str) -> None:
             bar.progress(share, doing)
 
-        session.seconds_of(key, lambda: run.time(len(drafted.ids), progress), progress)
+        known = session.measured(("draft seconds", *key), lambda: run.time(len(drafted.ids), progress), progress)
         bar.empty()
-        known = session.seconds.get(key)
-        assert known is not None
     button.empty()
     _measured(view, known, drafted, run.ahead)
     ways = ("target model alone", "with the draft model", "draft model alone")

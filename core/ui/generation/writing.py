@@ -55,7 +55,7 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
     run: _Run | None = st.session_state.get(slot)
     if run is None or run.keys != tuple(keys):
         run = st.session_state[slot] = _Run(tuple(keys))
-    texts = [session.texts.get(key) for key in keys]
+    texts = [session.results.get(("text", *key)) for key in keys]
     for number, steps in enumerate(texts):
         if steps is not None:
             canvas.steps(number, steps, False)
@@ -71,7 +71,7 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
             _generate_beam(setup, start, decodings[number], number, run, canvas)
         for number in missing:
             texts[number] = tuple(run.steps[number])
-            session.texts.put(keys[number], tuple(run.steps[number]))
+            session.results.put(("text", *keys[number]), texts[number])
         place.empty()
     elif missing:
         for number in missing:

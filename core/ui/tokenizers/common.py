@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core import session
 from core.catalogue.schema import Citation
 from core.costs.known import citations, formulas
 from core.tokenizers.cut import Cut, cut
@@ -45,7 +46,7 @@ def label(one: Known) -> str:
     return FAMILIES[one.family] if not one.readers else f"{FAMILIES[one.family]}: {one.name}"
 
 
-@st.cache_resource(max_entries=512, ttl=3600.0, show_spinner=False)
+@session.cached()
 def tokenized(one: Known, text: str) -> Cut:
     """:func:`core.tokenizers.cut.cut`, cached; the result is read-only."""
     return cut(one, text)

@@ -8,6 +8,7 @@ from typing import cast
 
 import streamlit as st
 
+from core import session
 from core.figures.vocabulary import growth
 from core.language.tokens import visible
 from core.language.types import Token
@@ -185,7 +186,7 @@ def _run(words: Sequence[Sequence[Piece]]) -> str:
     return run(tokens, "The test sentence", unknown=frozenset(unknown))
 
 
-@st.cache_resource(max_entries=48, ttl=3600.0, show_spinner=False)
+@session.cached()
 def _trained(text: str, kind: Kind) -> Trained:
     return train(text, kind)
 

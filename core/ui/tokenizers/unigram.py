@@ -8,6 +8,7 @@ from random import Random
 
 import streamlit as st
 
+from core import session
 from core.figures import tree as figures
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.types import Token
@@ -132,6 +133,6 @@ def _spaced(text: str) -> str:
     return text.replace("▁", "␣")
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
+@session.cached()
 def _longest(one: Known, size: int) -> int:
     return max(map(len, scores(one)))

@@ -1,0 +1,144 @@
+"""What was computed is kept while its bytes fit, and each result is computed once however many ask."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from core.cache import Cache, weigh
+
+MB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    text: str
+    numbers: NDArray[np.float32]
+
+
+def reader(most: int) -> tuple[Callable[..., Result], list[str]]:
+    """Reads texts, of which one of n letters has n MB of numbers; and which it has read."""
+    texts: list[str] = []
+
+    def read(text: str, *, vectors: bool = False) -> Result:
+        texts.append(text)
+        return Result(text, np.zeros(len(text) * MB // 4, np.float32))
+
+    return Cache(most).wrap(read), texts
+
+
+def test_bytes_are_those_of_all_that_belongs_to_a_result() -> None:
+    numbers = np.zeros(1000, np.float32)
+    assert 4000 <= weigh(numbers) < 4200
+    assert weigh((numbers, numbers)) < 4400, "one object counts once"
+    assert 4000 <= weigh((numbers[::2], np.broadcast_to(numbers, (50, 1000)))) < 4600, "views hold what they are of"
+    nested = {"a": [Result("x" * 500, numbers)]}
+    assert 4500 <= weigh(nested) < 5200
+    assert weigh(Cache(1)) < 200, "what is of another kind may belong to others"
+
+
+def test_what_is_kept_cannot_be_changed() -> None:
+    ask, _ = reader(4 * MB)
+    with pytest.raises(ValueError, match="read-only"):
+        ask("a").numbers[0] = 1
+
+
+def test_the_least_recently_used_leave_when_bytes_are_spent() -> None:
+    ask, read = reader(4 * MB)
+    assert ask("aa") is ask("aa")
+    ask("b")
+    ask("aa")  # used again
+    ask("c")  # more than 4 MB with b
+    ask("aa")
+    assert read == ["aa", "b", "c"]
+    ask("b")
+    assert read == ["aa", "b", "c", "b"]
+    assert ask("ddddd") is ask("ddddd"), "the latest is kept whatever it weighs"
+
+
+def test_an_argument_that_is_left_out_is_its_default() -> None:
+    ask, read = reader(4 * MB)
+    assert ask("a") is ask("a", vectors=False) is ask(text="a")
+    assert ask("a", vectors=True) is not ask("a")
+    assert read == ["a", "a"]
+
+
+def test_small_ones_are_not_without_number() -> None:
+    cache = Cache(20_000)
+    for number in range(1000):
+        cache.put(number, "word")
+    assert cache.get(0) is None
+    assert cache.get(999) == "word"
+    assert sum(cache.get(number) is not None for number in range(1000)) < 250
+
+
+def test_what_is_forgotten_takes_no_room() -> None:
+    cache = Cache(3 * MB)
+    for key in "ab":
+        cache.put(key, bytes(MB))
+    for _ in range(5):
+        cache.put("a", bytes(MB))
+    assert cache.get("b") is not None
+    cache.forget("a")
+    cache.put("c", bytes(MB))
+    assert cache.get("a") is None
+    assert cache.get("b") is not None
+    cache.clear()
+    assert cache.get("b") is None
+
+
+def test_who_asks_meanwhile_gets_the_same() -> None:
+    begun, go = threading.Event(), threading.Event()
+    calls: list[str] = []
+
+    def slow(text: str) -> list[str]:
+        calls.append(text)
+        begun.set()
+        assert go.wait(60)
+        if text == "bad":
+            raise ValueError(text)
+        return [text]
+
+    ask = Cache(MB).wrap(slow)
+    found: list[object] = []
+
+    def visitor(text: str) -> None:
+        try:
+            found.append(ask(text))
+        except ValueError as error:
+            found.append(error)
+
+    for text in ("good", "bad"):
+        begun.clear()
+        go.clear()
+        found.clear()
+        threads = [threading.Thread(target=visitor, args=(text,)) for _ in range(3)]
+        threads[0].start()
+        assert begun.wait(60)
+        for thread in threads[1:]:
+            thread.start()
+        go.set()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 3
+        assert text == "bad" or found[0] is found[1] is found[2]
+    with pytest.raises(ValueError, match="bad"):
+        ask("bad")
+    assert calls.count("good") == 1, "a result is kept"
+    assert calls.count("bad") >= 2, "what went wrong is not"
+
+
+def test_an_hour_later_it_is_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask, read = reader(4 * MB)
+    ask("a")
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 3601)
+    ask("a")
+    ask("a")
+    assert read == ["a", "a"]
