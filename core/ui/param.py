@@ -13,9 +13,10 @@ declaration first::
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import streamlit as st
 
@@ -30,24 +31,18 @@ Width = int | Literal["stretch"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Param(Generic[T]):
+class Param(ABC, Generic[T]):
     """What all kinds share."""
 
     name: str
     """In the link."""
     label: str
     default: T
-    help: str | None = None
-    width: Width = "stretch"
-    resets: tuple[str, ...] = ()
-    """Parameters that start afresh when a visitor changes this one."""
-    hide_label: bool = False
-    """The label is for screen readers alone; the options speak for themselves."""
 
     @property
+    @abstractmethod
     def carried(self) -> link.Parameter:
         """How a link carries it."""
-        raise NotImplementedError
 
     def with_(self, **changes: Any) -> Self:
         """The same parameter, narrowed to what a run knows."""
@@ -67,13 +62,34 @@ class Param(Generic[T]):
             state.set(**{self.name: None})
             return self.default
 
+    @abstractmethod
     def checked(self, raw: Value) -> T:
         """``raw`` as this parameter's value; ValueError with the end of a sentence where it is not offered."""
-        raise NotImplementedError
 
-    def widget(self, key: str, value: T) -> T:
-        """Draw the control."""
-        raise NotImplementedError
+    def written(self, value: T) -> Value:
+        """The value as the state holds it."""
+        return value  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control(Param[T]):
+    """A parameter that a visitor sets with a control of its own."""
+
+    help: str | None = None
+    width: Width = "stretch"
+    resets: tuple[str, ...] = ()
+    """Parameters that start afresh when a visitor changes this one."""
+    hide_label: bool = False
+    """The label is for screen readers alone; the options speak for themselves."""
+
+    @abstractmethod
+    def widget(self, state: PageState, slot: str, value: T) -> T:
+        """Draw the control.
+
+        Args:
+            slot: the widget's key without page and epoch, as :meth:`PageState.key` takes it.
+            value: what it shows when it is drawn for the first time.
+        """
 
     def draw(self, state: PageState, *, tag: str = "") -> T:
         """Draw the control with its value, write what it says to the state, and return it.
@@ -83,15 +99,11 @@ class Param(Generic[T]):
             tag: what else the control depends on, such as the model: another tag starts it afresh.
         """
         before = self.value(state)
-        chosen = self.widget(state.key(f"{self.name}.{tag}" if tag else self.name), before)
+        chosen = self.widget(state, f"{self.name}.{tag}" if tag else self.name, before)
         if chosen != before and self.resets:
             state.set(**dict.fromkeys(self.resets))
         state.set(**{self.name: None if chosen == self.default else self.written(chosen)})
         return chosen
-
-    def written(self, value: T) -> Value:
-        """The value as the state holds it."""
-        return value  # type: ignore[return-value]
 
     @property
     def _visibility(self) -> Literal["visible", "collapsed"]:
@@ -103,7 +115,7 @@ def _quoted(raw: Value) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice(Param[str]):
+class Choice(Control[str]):
     """One of a few words, each with the name that the control shows."""
 
     default: str = ""
@@ -125,8 +137,8 @@ class Choice(Param[str]):
             return str(raw)
         raise ValueError(f"offered here: {', '.join(list(self.options)[:24]) or 'nothing'}")
 
-    def widget(self, key: str, value: str) -> str:
-        options = list(self.options)
+    def widget(self, state: PageState, slot: str, value: str) -> str:
+        key, options = state.key(slot), list(self.options)
         if self.style == "menu":
             menu: Callable[..., str] = st.selectbox
             return menu(
@@ -189,7 +201,7 @@ class Model(Choice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words(Param[tuple[str, ...]]):
+class Words(Control[tuple[str, ...]]):
     """Any of a few, in the order in which they are offered."""
 
     default: tuple[str, ...] = ()
@@ -210,8 +222,8 @@ class Words(Param[tuple[str, ...]]):
             raise ValueError(f"offered here: {', '.join(list(self.options)[:24]) or 'nothing'}")
         return words[: self.most]
 
-    def widget(self, key: str, value: tuple[str, ...]) -> tuple[str, ...]:
-        options = list(self.options)
+    def widget(self, state: PageState, slot: str, value: tuple[str, ...]) -> tuple[str, ...]:
+        key, options = state.key(slot), list(self.options)
         if self.style == "menu":
             chosen = st.multiselect(
                 self.label,
@@ -240,16 +252,56 @@ class Words(Param[tuple[str, ...]]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Integer(Param[int]):
+class _Number(Control[T]):
+    """A number in a box or on a slider."""
+
+    low: float
+    high: float
+    step: float | None = None
+    style: Literal["box", "slider"] = "box"
+    format: str | None = None
+    """As printf has it, e.g. ``%d %%``."""
+    placeholder: str | None = None
+    """What an empty box shows; only one without a default can be empty."""
+    _type: ClassVar[type[int] | type[float]] = float
+
+    def checked(self, raw: Value) -> T:
+        if isinstance(raw, int | float) and self.low <= raw <= self.high and raw == self._type(raw):
+            return self._type(raw)  # type: ignore[return-value]
+        raise ValueError(f"it lies from {_bound(self.low)} to {_bound(self.high)} here")
+
+    def widget(self, state: PageState, slot: str, value: T) -> T:
+        number: Callable[[Any], Any] = self._type
+        draw: Callable[..., Any] = st.slider if self.style == "slider" else st.number_input
+        chosen = draw(
+            self.label,
+            number(self.low),
+            number(self.high),
+            None if value is None else number(value),
+            step=self.step,
+            format=self.format,
+            key=state.key(slot),
+            help=self.help,
+            width=self.width,
+            label_visibility=self._visibility,
+            **({"placeholder": self.placeholder} if self.placeholder else {}),
+        )
+        return self.default if chosen is None else number(chosen)
+
+
+def _bound(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integer(_Number[int]):
     """A whole number."""
 
     default: int = 0
     low: int
     high: int
     step: int = 1
-    style: Literal["box", "slider"] = "box"
-    format: str | None = None
-    """As printf has it, e.g. ``%d %%``."""
+    _type = int
 
     def __post_init__(self) -> None:
         if not self.low <= self.default <= self.high:
@@ -259,27 +311,28 @@ class Integer(Param[int]):
     def carried(self) -> link.Integer:
         return link.Integer(None, self.low, self.high)
 
-    def checked(self, raw: Value) -> int:
-        if isinstance(raw, int) and self.low <= raw <= self.high:
-            return raw
-        raise ValueError(f"it lies from {self.low:,} to {self.high:,} here")
 
-    def widget(self, key: str, value: int) -> int:
-        draw: Callable[..., Any] = st.slider if self.style == "slider" else st.number_input
-        st.session_state.setdefault(key, value)
-        chosen = draw(
-            self.label,
-            self.low,
-            self.high,
-            step=self.step,
-            format=self.format,
-            key=key,
-            help=self.help,
-            width=self.width,
-            label_visibility=self._visibility,
-            persist_state="page",
-        )
-        return int(value if chosen is None else chosen)
+@dataclass(frozen=True, kw_only=True)
+class Real(_Number[float]):
+    """A number with decimals."""
+
+    style: Literal["box", "slider"] = "slider"
+
+    @property
+    def carried(self) -> link.Real:
+        return link.Real(None, self.low, self.high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unset(_Number[float | None]):
+    """A number with decimals whose box may stay empty."""
+
+    default: float | None = None
+    format: str | None = "%g"
+
+    @property
+    def carried(self) -> link.Real:
+        return link.Real(None, self.low, self.high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,8 +346,8 @@ class Seed(Integer):
     width: Width = 130
     again: str = "Sample again"
 
-    def widget(self, key: str, value: int) -> int:
-        chosen = super().widget(key, value)
+    def widget(self, state: PageState, slot: str, value: int) -> int:
+        key, chosen = state.key(slot), super().widget(state, slot, value)
         st.button(self.again, on_click=_next_seed, args=(key,), key=f"{key}.again", icon=":material/casino:")
         return chosen
 
@@ -313,45 +366,7 @@ def _next_seed(key: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Real(Param[float]):
-    """A number with decimals."""
-
-    default: float
-    low: float
-    high: float
-    step: float | None = None
-    style: Literal["box", "slider"] = "slider"
-    format: str | None = None
-
-    @property
-    def carried(self) -> link.Real:
-        return link.Real(None, self.low, self.high)
-
-    def checked(self, raw: Value) -> float:
-        if isinstance(raw, int | float) and self.low <= raw <= self.high:
-            return float(raw)
-        raise ValueError(f"it lies from {self.low:g} to {self.high:g} here")
-
-    def widget(self, key: str, value: float) -> float:
-        draw: Callable[..., Any] = st.slider if self.style == "slider" else st.number_input
-        st.session_state.setdefault(key, float(value))
-        chosen = draw(
-            self.label,
-            float(self.low),
-            float(self.high),
-            step=self.step,
-            format=self.format,
-            key=key,
-            help=self.help,
-            width=self.width,
-            label_visibility=self._visibility,
-            persist_state="page",
-        )
-        return float(value if chosen is None else chosen)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Toggle(Param[bool]):
+class Toggle(Control[bool]):
     """On or off; ``yes`` or ``no`` in the link."""
 
     default: bool = False
@@ -363,15 +378,15 @@ class Toggle(Param[bool]):
     def checked(self, raw: Value) -> bool:
         return raw == "yes"
 
-    def widget(self, key: str, value: bool) -> bool:
-        return st.toggle(self.label, value, key=key, help=self.help, label_visibility=self._visibility)
+    def widget(self, state: PageState, slot: str, value: bool) -> bool:
+        return st.toggle(self.label, value, key=state.key(slot), help=self.help, label_visibility=self._visibility)
 
     def written(self, value: bool) -> str:
         return "yes" if value else "no"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Text(Param[str]):
+class Text(Control[str]):
     """What a visitor types. An emptied box stays empty, also after a reload; Reset brings the sample back."""
 
     default: str = ""
@@ -390,9 +405,7 @@ class Text(Param[str]):
     def checked(self, raw: Value) -> str:
         return str(raw)
 
-    def draw(self, state: PageState, *, tag: str = "") -> str:
-        before = self.value(state)
-        slot = f"{self.name}.{tag}" if tag else self.name
+    def widget(self, state: PageState, slot: str, value: str) -> str:
         typed = text_box(
             state,
             self.name,
@@ -406,8 +419,6 @@ class Text(Param[str]):
             width=self.width,
             hidden_label=self.hide_label,
         )
-        if typed != before and self.resets:
-            state.set(**dict.fromkeys(self.resets))
         if self.samples:
             key = state.key(slot)
             with st.popover("Samples"):
@@ -446,6 +457,3 @@ class Carried(Param[Value]):
 
     def checked(self, raw: Value) -> Value:
         return raw
-
-    def widget(self, key: str, value: Value) -> Value:
-        raise NotImplementedError(f"{self.name} has no control of its own")

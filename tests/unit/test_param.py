@@ -129,3 +129,19 @@ def test_a_page_registers_what_its_sections_declare() -> None:
 
 def test_a_number_outside_its_own_range_is_no_default() -> None:
     assert param.Integer(name="p", label="", low=2, high=5).default == 2
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind", "typed"),
+    [
+        (INTEGER, "number_input", 7),
+        (INTEGER.replace("Integer(", 'Integer(style="slider", '), "slider", 7),
+        ('Real(name="p", label="T", low=0, high=9, default=1)', "slider", 7.0),
+        (TEXT, "text_input", "typed"),
+    ],
+)
+def test_what_is_typed_first_after_the_server_was_started_anew_counts(declared: str, kind: str, typed: Any) -> None:
+    shown = opened(declared)
+    getattr(shown, kind)[0].set_value(typed)
+    sent = shown._tree.get_widget_states()  # the browser outlives the session, and sends what its widgets say
+    assert value_of(page(declared)._run(sent)) == repr(typed)
