@@ -184,8 +184,7 @@ def planes(slug: str, word: str, text: str, seed: int | None) -> tuple[Plane, ..
 def contextual(slug: str, text: str, fewest: int) -> Measured:
     """How contextual each layer of ``slug`` is over the lines of ``text``."""
     from core.vectors.contextual import measure
-    from core.vectors.lines import parse
-    from core.vectors.occurrences import words
+    from core.vectors.occurrences import parse, words
 
     return measure(words(parse(text), lambda line: reading(slug, line)), fewest)
 

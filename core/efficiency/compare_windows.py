@@ -18,7 +18,7 @@ import numpy as np
 from core.checkpoints.spec import Checkpoint
 from core.efficiency.compare import _QUICK_SECONDS, LongText, Measured, Progress, around, softmax
 from core.efficiency.cost import BYTES_PER_SCORE
-from core.efficiency.window_layout import MOST_GLOBAL, cost
+from core.efficiency.windowed import MOST_GLOBAL, cost
 from core.errors import InputUnusable
 
 if TYPE_CHECKING:

@@ -10,6 +10,12 @@ sees all, with projections of its own:
                (3w + g) n scores, of which the window's edges are masked
 
 Legend: R rows, H heads, n tokens, d head width, w one side of the window, g global tokens, B = ceil(n / w) blocks.
+
+Window and global tokens as a layout: which cells of the picture are computed, how many scores, how many steps.
+
+A token sees another when they are at most w tokens apart, or one of the two is global. Exact counts, no torch.
+
+Legend: n tokens, w one side of the window, g global tokens.
 """
 
 from __future__ import annotations
@@ -17,11 +23,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
 from core.attention import patterns
+from core.efficiency.cost import Cost
+from core.efficiency.layout import GLOBAL, NONE, WINDOW
 
 
 def allowed(n: int, side: int, global_at: Sequence[int] = ()) -> Tensor:
@@ -79,3 +89,46 @@ def by_mask(query: Tensor, key: Tensor, value: Tensor, seen: Tensor | None) -> t
     scores = (query @ key.transpose(-1, -2)) * query.shape[-1] ** -0.5
     weights = torch.softmax(scores if seen is None else scores.masked_fill(~seen, -torch.inf), dim=-1)
     return weights @ value, weights
+
+
+SIDES = (16, 32, 64, 128, 256)
+"""Reaches of the window on one side that the page offers."""
+MOST_GLOBAL = 16
+"""Global tokens that a visitor may choose."""
+
+
+def kinds(n: int, side: int, global_at: Sequence[int], cell: int) -> NDArray[np.uint8]:
+    """The kind of each cell of ``cell`` x ``cell`` pairs of tokens, (cells, cells): of the strongest pair in it."""
+    count = -(-n // cell)
+    at = np.arange(count)
+    apart = np.abs(at[:, None] - at[None, :])
+    nearest = np.maximum(0, (apart - 1) * cell + 1) * (apart > 0)  # tokens between the nearest two of a pair of cells
+    found = np.where(nearest <= side, WINDOW, NONE).astype(np.uint8)
+    marked = np.unique(np.asarray(global_at, dtype=np.int64) // cell)
+    found[marked] = GLOBAL
+    found[:, marked] = GLOBAL
+    return found
+
+
+def cost(n: int, side: int, global_at: Sequence[int]) -> Cost:
+    """Scores of one head over n tokens, counted: window pairs, and pairs with a global token that the window lacks."""
+    at = np.arange(n)
+    low, high = np.maximum(at - side, 0), np.minimum(at + side, n - 1)
+    chosen = np.zeros(n, dtype=bool)
+    chosen[[place for place in global_at if place < n]] = True
+    before = np.concatenate([[0], np.cumsum(chosen)])
+    inside = before[high + 1] - before[low]  # global tokens within each token's window
+    plain = ~chosen
+    window = int((high - low + 1 - inside)[plain].sum())
+    globally = int(plain.sum()) * int(chosen.sum()) + int(chosen.sum()) * n
+    return Cost(n, n * n, window + globally, (("window", window), ("global", globally)))
+
+
+def steps(side: int, global_at: Sequence[int], start: int, end: int) -> int:
+    """Layers that a word at ``start`` needs to reach one at ``end``: window by window, or through a global token."""
+    if start == end:
+        return 0
+    windows = -(-abs(start - end) // side)
+    if start in global_at or end in global_at:
+        return 1
+    return min(windows, 2) if global_at else windows

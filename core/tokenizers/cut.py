@@ -46,7 +46,7 @@ def cut(one: Known, text: str) -> Cut:
     """``text`` by the tokeniser ``one``.
 
     Args:
-        text: any text that UTF-8 can hold, see :func:`core.tokenizers.text.whole`.
+        text: any text that UTF-8 can hold, see :func:`core.tokenizers.samples.whole`.
     """
     if one.family == "characters":
         tokens = tuple(Token(ord(c), c, c, i, i + 1) for i, c in enumerate(text))

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.errors import InputUnusable
 from core.tokenizers.known import Known, engine
-from core.tokenizers.text import whole
+from core.tokenizers.samples import whole
 
 MOST = 40
 """Characters of a word that is followed step by step."""

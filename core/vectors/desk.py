@@ -1,8 +1,16 @@
-"""``python -m core vectors``: measure models over the sentences that come with the app, and keep what was found."""
+"""``python -m core vectors``: measure models over the sentences that come with the app, and keep what was found.
+
+The sentences over which models are measured at the desk: all the English ones that come with the app.
+
+None of them was trained on: they were written for tests, for cards and for the treebank. Sentences of the cloze sets
+have the first of their answers in the gap. Each is taken once, in the order of the files.
+"""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +20,12 @@ from core.attention.roles.treebank import Sentence
 from core.attention.trace import Floats
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputTooLong
+from core.settings import ASSETS
 from core.vectors import kept
 from core.vectors.contextual import Measured, measure
-from core.vectors.learn import TASKS, Learned, classes, learn
-from core.vectors.lines import Line
-from core.vectors.occurrences import inside, words
+from core.vectors.mix import TASKS, Learned, classes, learn
+from core.vectors.occurrences import Line, inside, words
 from core.vectors.reading import Reading, read
-from core.vectors.texts import sentences
 
 
 def contextual(checkpoint: Checkpoint, texts: Sequence[str]) -> Measured:
@@ -72,3 +79,28 @@ def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
         best = ", ".join(f"{one.task} {100 * one.accuracy:.0f} %" for one in tasks)
         last = found.layers[-1].self_adjusted or 0.0
         print(f"{slug}: self-similarity beyond strangers {last:.3f} after the last layer; {best}", flush=True)
+
+
+GAP = "[MASK]"
+COUNT = 590
+"""How many they are, for pages that do not read them."""
+
+
+@lru_cache(maxsize=1)
+def sentences() -> tuple[str, ...]:
+    """The set; needs neither torch nor transformers."""
+    from core.attention.roles import treebank
+
+    found = [sentence.text for sentence in treebank.read(treebank.SHIPPED)]
+    for name in ("everyday.tsv", "everyday-2.tsv"):
+        found += [row["sentence"].replace(GAP, row["answers"].split()[0]) for row in _rows(ASSETS / "cloze" / name)]
+    held_out = ASSETS / "heldout"
+    found += [row["text"] for row in _rows(held_out / "adapters.tsv")]
+    found += [row["whole"] for row in _rows(held_out / "fusions.tsv")]
+    found += [row["en"] for row in _rows(held_out / "translations.tsv")]
+    return tuple(dict.fromkeys(found))
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))

@@ -6,7 +6,7 @@ Three tidy files for each model, in ``assets/vectors``; layer 0 stands for what 
     words/SLUG.csv   word, sentences, then a column for each layer: the word's self-similarity beyond strangers
     mix/SLUG.csv     task, layer, weight, alone, mix, commonest, gamma, words, classes
 
-What the columns are is defined in `core.vectors.contextual` and `core.vectors.learn`. Reading needs numpy alone.
+What the columns are is defined in `core.vectors.contextual` and `core.vectors.mix`. Reading needs numpy alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from core.errors import AtlasError
 from core.settings import ASSETS
 from core.vectors.contextual import Layer, Measured
-from core.vectors.learn import Learned
+from core.vectors.mix import Learned
 
 FOLDER = ASSETS / "vectors"
 LAYER_COLUMNS = ("layer", "strangers", "self similarity", "within a sentence", "explained", "explained by chance")

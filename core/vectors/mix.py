@@ -13,16 +13,40 @@ that helps:
 with the mean and variance of the numbers of h.
 
 numpy alone. Legend: L layers, n words, w width.
+
+The weights of a mix of layers, learned by a small task over the treebank: what a task wants of which layer.
+
+The task's own model is the smallest there is, a softmax over the classes of a word,
+
+.. math:: p(y \mid x) = \mathrm{softmax}(W E + b), \qquad E = \gamma \sum_j s_j\, \mathrm{norm}(h_j)
+
+and w, :math:`\gamma`, W and b are learned together by Adam on the cross-entropy, with :math:`\lambda \|W\|^2` added. It
+is the mix of `core.vectors.mix` in earnest, but not ELMo's experiment: the layers are those of a Transformer, and the
+tasks are small. A third of the sentences is kept for the test; `SPLITS` divisions, each from a seed, give a mean.
+
+Beside the mix, the same is learned from every layer alone: what a layer knows, whatever weight the mix gives it.
+
+Legend: L layers, n words, w width, C classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.attention.trace import Floats
 from core.errors import OutOfRange
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from core.attention.roles.treebank import Sentence
+    from core.attention.trace import Floats
+
 
 EPSILON = 1e-5
 
@@ -53,3 +77,127 @@ def mixed(states: Floats, raw: Sequence[float], gamma: float = 1.0, *, norm: boo
     layers = normed(states) if norm else states
     found: Floats = (gamma * np.tensordot(np.asarray(weights(raw)), layers, axes=1)).astype(np.float32)
     return found
+
+
+TASKS: dict[str, tuple[str, str]] = {
+    "speech": ("part of speech", "Which of the parts of speech a word is, one of up to seventeen."),
+    "relation": ("relation", "By which relation of grammar a word hangs on another."),
+    "next": ("the next word", "Which part of speech follows; after the last word the class is END."),
+    "place": (
+        "place",
+        "Which word of its sentence a word is: the first, ... the tenth or a later one.",
+    ),
+}
+"""(What a task is called, what it asks.)"""
+SPLITS = 3
+_STEPS = 150
+_RATE = 0.02
+_DECAY = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """One task; means over `SPLITS` divisions."""
+
+    task: str
+    weights: tuple[float, ...]
+    """(L + 1,) s."""
+    gamma: float
+    accuracy: float
+    """Of the mix, on words of sentences that were kept for the test."""
+    alone: tuple[float, ...]
+    """(L + 1,) of each layer alone."""
+    commonest: float
+    """Of always answering the commonest class."""
+    words: int
+    """In all sentences."""
+    classes: int
+
+
+def classes(sentence: Sentence, task: str) -> tuple[str, ...]:
+    """The right answer for each word."""
+    if task == "speech":
+        return sentence.upos
+    if task == "relation":
+        return tuple(relation.split(":")[0] for relation in sentence.relations)
+    if task == "next":
+        return (*sentence.upos[1:], "END")
+    return tuple(str(min(number, 10)) for number in range(1, len(sentence.words) + 1))
+
+
+def learn(
+    states: Floats, answers: Sequence[str], groups: Sequence[int], task: str, done: Callable[[], object] = lambda: None
+) -> Learned:
+    """Learn one task.
+
+    Args:
+        states: (L + 1, n, w) of words.
+        answers: (n,) the right class of each.
+        groups: (n,) the sentence of each; sentences are kept for the test as wholes.
+        done: follows each model that was learned.
+    """
+    import torch
+
+    names = sorted(set(answers))
+    target = torch.tensor([names.index(answer) for answer in answers])
+    layers = torch.from_numpy(normed(states).copy())
+    found: list[tuple[NDArray[np.float64], float, float, list[float], float]] = []
+    for seed in range(SPLITS):
+        test = torch.from_numpy(_kept(groups, seed))
+        mix = _fit(layers, target, test, len(names), seed)
+        done()
+        alone = []
+        for layer in layers:
+            alone.append(_fit(layer[None], target, test, len(names), seed)[2])
+            done()
+        usual = target[~test].mode().values
+        found.append((*mix, alone, float((target[test] == usual).float().mean())))
+    weights, gammas, accuracies, alone_all, usual_all = zip(*found, strict=True)
+    return Learned(
+        task,
+        tuple(np.mean(weights, axis=0).tolist()),
+        float(np.mean(gammas)),
+        float(np.mean(accuracies)),
+        tuple(np.mean(alone_all, axis=0).tolist()),
+        float(np.mean(usual_all)),
+        len(answers),
+        len(names),
+    )
+
+
+def _kept(groups: Sequence[int], seed: int) -> NDArray[np.bool_]:
+    """(n,) True for words of the third of the sentences that is kept for the test."""
+    every = sorted(set(groups))
+    order = np.random.default_rng(seed).permutation(len(every))
+    kept = {every[i] for i in order[: max(1, len(every) // 3)]}
+    return np.array([group in kept for group in groups])
+
+
+def _fit(
+    layers: Tensor, target: Tensor, test: Tensor, count: int, seed: int
+) -> tuple[NDArray[np.float64], float, float]:
+    """(s, gamma, accuracy on the test) of one division."""
+    import torch
+
+    torch.manual_seed(seed)
+    width = layers.shape[-1]
+    raw = torch.zeros(len(layers), requires_grad=True)
+    gamma = torch.ones((), requires_grad=True)
+    matrix = torch.zeros(count, width, requires_grad=True)
+    bias = torch.zeros(count, requires_grad=True)
+    own = layers[:, ~test]
+    adam = torch.optim.Adam([raw, gamma, matrix, bias], lr=_RATE)
+
+    def scores(states: Tensor) -> Tensor:
+        vectors = gamma * torch.tensordot(raw.softmax(0), states, dims=1)
+        found: Tensor = vectors @ matrix.T + bias
+        return found
+
+    for _ in range(_STEPS):
+        adam.zero_grad()
+        loss = torch.nn.functional.cross_entropy(scores(own), target[~test]) + _DECAY * (matrix**2).sum()
+        loss.backward()  # type: ignore[no-untyped-call]
+        adam.step()
+    with torch.no_grad():
+        right = scores(layers[:, test]).argmax(-1) == target[test]
+        return raw.softmax(0).double().numpy(), float(gamma), float(right.float().mean())

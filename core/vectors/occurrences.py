@@ -7,10 +7,19 @@ A word of several pieces has the mean of their vectors,
 over the tokens that lie in it, however little.
 
 Legend: L layers, P occurrences, W words of all sentences together, w width.
+
+A word and the sentences that it stands in, as a visitor types them: one sentence a line, its sense before a bar.
+
+    theatre | We went to the theatre and saw a play about a queen.
+
+The sense may be left out. A word stands where its letters do, whatever their case, with no letter or digit beside them;
+scripts that write words without spaces between them need no such borders.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,10 +27,10 @@ import numpy as np
 
 from core.attention.trace import Floats, frozen
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputUnusable
+from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.language.side_by_side import Word, split
+from core.language.text import clean
 from core.language.types import Token
-from core.vectors.lines import Line, checked, listed, parse, places
 from core.vectors.reading import Reading
 
 MOST = 24
@@ -211,3 +220,152 @@ def word_vectors(checkpoint: Checkpoint, word: str, text: str, read: Callable[[s
     own, around = gather(checked(word), lines, read), words(lines, read)
     tables = (static(checkpoint, [one.ids for one in own.found]), static(checkpoint, around.ids))
     return WordVectors(own, around, *tables)
+
+
+MAX_LINES = 16
+MAX_LINE = 160
+"""Characters of one sentence."""
+MAX_WORD = 30
+MAX_SENSE = 20
+_NO_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One sentence."""
+
+    number: int
+    """Counted from 1 among the lines that have a sentence."""
+    sense: str
+    """What stood before the bar; may be empty."""
+    text: str
+
+
+def parse(text: str) -> tuple[Line, ...]:
+    """The sentences of a text, empty lines left out.
+
+    Raises:
+        InputEmpty: there is none.
+        InputTooLong: more than `MAX_LINES` lines, or one of more than `MAX_LINE` characters.
+    """
+    written = clean(text, 100_000, newlines=True).split("\n")
+    found: list[Line] = []
+    for raw in (line.strip() for line in written):
+        sense, bar, sentence = raw.partition("|")
+        sense, sentence = (sense.strip(), sentence.strip()) if bar else ("", raw)
+        if not sentence:
+            continue
+        number = len(found) + 1
+        if len(sentence) > MAX_LINE:
+            raise InputTooLong(
+                f"Line {number} has {len(sentence):,} characters; a sentence may have {MAX_LINE} here. Put one "
+                "sentence on each line."
+            )
+        if len(sense) > MAX_SENSE:
+            raise InputTooLong(
+                f"In line {number} {len(sense):,} characters stand before the bar; a sense may have {MAX_SENSE}."
+            )
+        found.append(Line(number, sense, sentence))
+    if not found:
+        raise InputEmpty("There is no sentence here. Type one on each line, with the word in it.")
+    if len(found) > MAX_LINES:
+        raise InputTooLong(f"There are {len(found):,} lines; up to {MAX_LINES} are taken. Leave some out.")
+    return tuple(found)
+
+
+def checked(word: str) -> str:
+    """The word, cleaned.
+
+    Raises:
+        InputEmpty, InputTooLong: nothing, or more than `MAX_WORD` characters.
+        InputUnusable: no letter or digit in it.
+    """
+    if not word.strip():
+        raise InputEmpty("There is no word to follow. Type one that your sentences have in common.")
+    found = clean(word)
+    if len(found) > MAX_WORD:
+        raise InputTooLong(f"This word has {len(found):,} characters; up to {MAX_WORD} are taken.")
+    if not any(unicodedata.category(letter)[0] in "LNSM" for letter in found):
+        raise InputUnusable(f"“{found}” has no letter, digit or sign to look for. Type a word of your sentences.")
+    return found
+
+
+def places(word: str, text: str) -> tuple[tuple[int, int], ...]:
+    """Where ``word`` stands in ``text``: first character and the one after its last, in order, without overlaps."""
+    found, at = [], 0
+    pattern = re.compile(re.escape(word), re.IGNORECASE)
+    while (match := pattern.search(text, at)) is not None:
+        start, end = match.span()
+        if _border(text, start - 1, start) and _border(text, end - 1, end):
+            found.append((start, end))
+            at = end
+        else:
+            at = start + 1
+    return tuple(found)
+
+
+def _border(text: str, before: int, after: int) -> bool:
+    """Whether a word may end between two characters."""
+    if before < 0 or after >= len(text):
+        return True
+    one, other = text[before], text[after]
+    if _NO_SPACES.match(one) or _NO_SPACES.match(other):
+        return True
+    return not (_inside(one) and _inside(other))
+
+
+def _inside(character: str) -> bool:
+    """Letters, digits and the marks on them."""
+    return unicodedata.category(character)[0] in "LNM" or character == "_"
+
+
+def listed(numbers: tuple[int, ...] | list[int]) -> str:
+    """Numbers of lines in words: ``line 2``, ``lines 2, 4 and 5``."""
+    if len(numbers) == 1:
+        return f"line {numbers[0]}"
+    return f"lines {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+EXAMPLES: dict[str, str] = {
+    "play": """theatre | We went to the theatre and saw a play about a queen.
+theatre | The play has three acts and ends with a wedding.
+music | She can play the violin and the piano.
+music | They play slow songs on an old guitar every evening.
+children | The children play in the garden until it is dark.
+children | Two kittens play with a ball of wool on the floor.
+sport | Our team will play the last match on Sunday.
+sport | The boys play football in the park after school.
+part | Teachers play an important part in the life of a child.
+part | Bees play a large role when fruit trees are in flower.
+slack | The old wheel has too much play, so the cart shakes.
+slack | Leave a little play between the door and its frame.""",
+    "bank": """money | She took her money to the bank and opened an account.
+money | The bank lends money to people who want to buy a house.
+money | A thief broke into the bank and stole the gold.
+river | The boat lay on the bank of the river.
+river | We sat on the grassy bank and watched the water.
+river | A fisherman stood on the muddy bank with his rod.
+cloud | A dark bank of clouds came up before the storm.
+cloud | The ship went slowly into a bank of fog.
+rely | You can bank on your friends when you need help.
+rely | Do not bank on good weather in April.""",
+    "light": """lamp | Please turn off the light before you go to bed.
+lamp | There was a light in the window of the cottage.
+sun | The light of the sun fell through the leaves.
+sun | Plants need light and water to grow.
+weight | The basket was empty and very light.
+weight | A feather is so light that the wind can carry it.
+colour | Her eyes were light blue like the sky.
+colour | He wore a light grey coat and a dark hat.
+fire | They light a fire when the evenings are cold.
+fire | Can you light the candle with this match?""",
+    "spring": """season | In spring the trees have new leaves and flowers.
+season | The birds come back every spring and build their nests.
+season | Winter was long, and spring came late that year.
+water | Cold water runs from a spring at the foot of the hill.
+water | They drank from the spring and filled their bottles.
+metal | The clock stopped because its spring was broken.
+metal | A steel spring holds the lid of the box.
+jump | The cat made ready to spring at the mouse.
+jump | I saw the tiger spring over the fence.""",
+}

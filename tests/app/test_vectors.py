@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.vectors.examples import EXAMPLES
+from core.vectors.occurrences import EXAMPLES
 from core.vectors.reading import readable
 from tests.app.test_branches import opened, shown
 from tests.app.test_zoo import html_of

@@ -8,8 +8,7 @@ import torch
 from transformers import BigBirdConfig, BigBirdForMaskedLM
 
 from core.attention.patterns import mask
-from core.efficiency.attend import Gather, full_attention, masked_attention, sparse_attention
-from core.efficiency.bigbird import encode, forward, seen
+from core.efficiency.bigbird import Gather, encode, forward, full_attention, masked_attention, seen, sparse_attention
 from core.efficiency.layout import Sparsity
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.fill_mask import masked_logits

@@ -14,7 +14,7 @@ from core.attention.inside.block import Block, block
 from core.attention.inside.step_texts import step_text
 from core.attention.inside.wiring import norm_first, wires
 from core.checkpoints.spec import Checkpoint
-from core.figures.flow import lane_of
+from core.figures.block import lane_of
 from tests import tinyfamilies
 
 TEXT = "The cat sat on the mat and looked at the dog."

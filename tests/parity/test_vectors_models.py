@@ -14,14 +14,13 @@ from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.vectors import kept, places
 from core.vectors.contextual import strangers
-from core.vectors.learn import learn
-from core.vectors.lines import Line
+from core.vectors.desk import sentences
+from core.vectors.mix import learn
 from core.vectors.nearest import in_vocabulary, static, table, vocabulary
-from core.vectors.occurrences import word_vectors, words
+from core.vectors.occurrences import Line, word_vectors, words
 from core.vectors.positions import deberta_bucket, sinusoids, slopes, t5_bucket, turned
 from core.vectors.reading import read, readable
 from core.vectors.sums import KINDS, sums
-from core.vectors.texts import sentences
 from tests import tinyfamilies
 
 TEXT = "The cat sat on the mat and looked at the dog."

@@ -12,7 +12,7 @@ from core.attention.inside.steps import HEADS, MAPS, ROWS, Part, Step
 from core.attention.inside.wiring import ENCODER, norm_first, slug, wires
 from core.attention.views.export import step_table
 from core.figures import block as figures
-from core.figures.flow import HEADING, LEFT, ROW, flow, lane_of
+from core.figures.block import HEADING, LEFT, ROW, flow, lane_of
 from core.theme import BLUE, DARK, LIGHT
 from core.ui.attention.block_list import accepted, component_data, made_of
 

@@ -11,7 +11,9 @@ import torch
 from core.attention.capture import capture
 from core.checkpoints.loading import read
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
-from core.efficiency import buckets, compare_windows, hashing, longformer, reformer, window_layout
+from core.efficiency import compare_windows, hashing, longformer, reformer
+from core.efficiency import hashing as buckets
+from core.efficiency import windowed as window_layout
 from core.efficiency.compare import prepare
 from core.efficiency.layout import GLOBAL, NONE
 from core.efficiency.windowed import allowed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.efficiency import window_layout
+from core.efficiency import windowed as window_layout
 from core.figures import sparse
 from core.figures.predictions import compared_bars
 from core.theme import DARK, LIGHT

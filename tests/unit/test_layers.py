@@ -68,9 +68,9 @@ READS = {
         "    __import__(f'core.objectives.{found.name}')"
     ),
     "vectors": (
-        "import core.vectors.contextual, core.vectors.desk, core.vectors.learn, core.vectors.lines, core.vectors.mix\n"
+        "import core.vectors.contextual, core.vectors.desk, core.vectors.mix\n"
         "import core.vectors.nearest, core.vectors.occurrences, core.vectors.places, core.vectors.plane\n"
-        "import core.vectors.positions, core.vectors.reading, core.vectors.senses, core.vectors.sums\n"
+        "import core.vectors.positions, core.vectors.reading, core.vectors.sums\n"
         "from core.vectors import kept, texts; assert kept.layers('minilm') and texts.sentences()"
     ),
     "glossary and corrections": (

@@ -18,11 +18,9 @@ from core.theme import DARK, LIGHT
 from core.tokenizers import bpe, prepare, unigram, wordpiece
 from core.tokenizers.cut import Cut, cut
 from core.tokenizers.known import FAMILIES, PLAIN_BPE, Known, end_of_word, engine, known, ranks, scores
-from core.tokenizers.languages import languages, measured
 from core.tokenizers.lost import Lost, lost
-from core.tokenizers.samples import SAMPLES
+from core.tokenizers.samples import MOST, SAMPLES, languages, measured, whole
 from core.tokenizers.share import counted, shares
-from core.tokenizers.text import MOST, whole
 from core.training import tokenizers as plain_bpe
 
 HERE = {one.slug: one for one in known()}

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
-from core.tokenizers import bpe, learn, unigram, wordpiece
+from core.tokenizers import bpe, unigram, wordpiece
+from core.tokenizers import train as learn
 
 RANKS = {("l", "o"): 0, ("lo", "w"): 1, ("e", "r"): 2, ("low", "er"): 3}
 PIECES = ("un", "##aff", "##able", "##a", "##ff", "aff", "a", "u")

@@ -9,12 +9,23 @@ from hypothesis import strategies as st
 
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.language.types import Token
-from core.vectors.examples import EXAMPLES
-from core.vectors.lines import MAX_LINE, MAX_LINES, Line, checked, listed, parse, places
-from core.vectors.occurrences import gather, inside, missing, words
+from core.vectors.contextual import apart
+from core.vectors.desk import COUNT, sentences
+from core.vectors.occurrences import (
+    EXAMPLES,
+    MAX_LINE,
+    MAX_LINES,
+    Line,
+    checked,
+    gather,
+    inside,
+    listed,
+    missing,
+    parse,
+    places,
+    words,
+)
 from core.vectors.reading import Reading
-from core.vectors.senses import apart
-from core.vectors.texts import COUNT, sentences
 
 
 def letters(text: str) -> Reading:

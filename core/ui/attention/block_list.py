@@ -15,7 +15,7 @@ import streamlit as st
 
 from core.attention.inside.steps import Step
 from core.attention.inside.wiring import Wire
-from core.figures import flow as drawing
+from core.figures import block as drawing
 
 ASSETS = Path(__file__).parents[3] / "assets" / "components" / "block"
 HTML = """

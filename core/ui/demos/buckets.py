@@ -6,9 +6,9 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
-from core.efficiency import buckets as found_by
+from core.efficiency import hashing as found_by
 from core.efficiency import samples
-from core.efficiency.buckets import Buckets
+from core.efficiency.hashing import Buckets
 from core.figures import sparse as figures
 from core.ui.chart import chart
 from core.ui.data_table import data_table

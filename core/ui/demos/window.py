@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from core import session
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.efficiency import window_layout as layout
+from core.efficiency import windowed as layout
 from core.efficiency.compare import LongText, prepare
 from core.efficiency.compare_windows import WAYS, Guesses, WindowComparison, global_positions
 from core.errors import AtlasError

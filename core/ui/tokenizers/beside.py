@@ -11,7 +11,7 @@ from core.table import Table
 from core.tokenizers.cut import Cut
 from core.tokenizers.known import FAMILIES, known
 from core.tokenizers.lost import lost
-from core.tokenizers.text import whole
+from core.tokenizers.samples import whole
 from core.ui.data_table import data_table
 from core.ui.export import download_csv
 from core.ui.page import plain

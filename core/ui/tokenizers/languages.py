@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.figures.vocabulary import Dots, dots
 from core.table import Table
-from core.tokenizers.languages import MEASURES, Measure, languages, measured
+from core.tokenizers.samples import MEASURES, Measure, languages, measured
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice

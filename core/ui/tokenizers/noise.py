@@ -11,7 +11,7 @@ from core.language.bytewise import Cut as Pair
 from core.language.noise import PUBLISHED, RATES, Noise, noisy
 from core.table import Table
 from core.tokenizers.known import Known
-from core.tokenizers.text import whole
+from core.tokenizers.samples import whole
 from core.ui.calculators.parts import cited
 from core.ui.export import download_csv
 from core.ui.glossary import terms

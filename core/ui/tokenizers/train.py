@@ -13,8 +13,7 @@ from core.figures.vocabulary import growth
 from core.language.tokens import visible
 from core.language.types import Token
 from core.table import Table
-from core.tokenizers.samples import TALE, TALE_TEST
-from core.tokenizers.text import whole
+from core.tokenizers.samples import TALE, TALE_TEST, whole
 from core.tokenizers.train import MOST_TEXT, Kind, Piece, Trained, train, words_of
 from core.ui.data_table import data_table
 from core.ui.export import download_csv

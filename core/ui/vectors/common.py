@@ -11,9 +11,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.param import Model, Text
-from core.vectors.examples import EXAMPLES
-from core.vectors.lines import MAX_LINE, MAX_LINES, MAX_SENSE, MAX_WORD, parse
-from core.vectors.occurrences import WordVectors, missing
+from core.vectors.occurrences import EXAMPLES, MAX_LINE, MAX_LINES, MAX_SENSE, MAX_WORD, WordVectors, missing, parse
 from core.vectors.reading import readable
 
 FIRST = next(iter(EXAMPLES))

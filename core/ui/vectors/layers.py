@@ -22,7 +22,7 @@ from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, text_for
 from core.vectors import kept
 from core.vectors.contextual import Layer
-from core.vectors.texts import COUNT
+from core.vectors.desk import COUNT
 
 MEASURES = {
     "self": ("Self-similarity", "mean cosine between a word's vectors in different sentences"),

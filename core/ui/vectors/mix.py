@@ -24,12 +24,10 @@ from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, TEXT, WORD, Query, model_of, text_for, word_box, word_vectors
 from core.ui.vectors.word import around_word
 from core.vectors import kept
-from core.vectors.contextual import strangers
-from core.vectors.learn import SPLITS, TASKS, Learned
-from core.vectors.mix import mixed, normed, weights
+from core.vectors.contextual import apart, strangers
+from core.vectors.mix import SPLITS, TASKS, Learned, mixed, normed, weights
 from core.vectors.occurrences import WordVectors
 from core.vectors.plane import components
-from core.vectors.senses import apart
 
 REACH = 4.0
 STEP = 0.1

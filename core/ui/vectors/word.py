@@ -19,11 +19,10 @@ from core.ui.param import Choice, Integer, Seed
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, TEXT, WORD, Query, model_of, text_for, word_box, word_vectors
-from core.vectors.contextual import strangers
+from core.vectors.contextual import Apart, apart, strangers
 from core.vectors.nearest import between, in_sentences, in_vocabulary
 from core.vectors.occurrences import Occurrence, WordVectors
 from core.vectors.plane import FEWEST, PERPLEXITY, Plane, perplexity_for
-from core.vectors.senses import Apart, apart
 
 STATIC = -1
 MAP = Choice(
