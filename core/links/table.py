@@ -30,32 +30,8 @@ _DECODING: dict[str, Parameter] = {
     "seed": Integer(0, 0, 2**31 - 1),
 }
 
-_SEARCHED = (
-    "name",
-    "type",
-    "objective",
-    "tokeniser",
-    "vocabulary",
-    "unknown",
-    "embeddings",
-    "attention",
-    "activation",
-    "parameters",
-    "training",
-    "data",
-    "batch",
-)
-"""Columns of the big table that can be searched each."""
-
 PAGES: dict[str, dict[str, Parameter]] = {
     "home": {},
-    "timeline": {
-        "axis": Choice("branch", ("branch", "size")),
-        "branches": Words(most=4),
-        "system": Choice(),
-        "year": Integer(None, 1900, 2100),
-        "month": Integer(None, 1, 12),
-    },
     "about": {},
     "glossary": {"term": Choice(), "letter": Choice(), "q": Text()},
     "search": {"q": Text()},
@@ -240,25 +216,6 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "price": Real(None, 0.0, 10_000.0),
         "use": Choice("run", ("run", "train")),
         "every": Choice("no", ("yes", "no")),
-    },
-    "compare": {
-        "tab": Choice("table", ("table", "trees")),
-        "any": Text(),
-        **{name: Text() for name in _SEARCHED},
-        "branch": Choice(None, ("encoder", "decoder", "encoder-decoder", "efficient")),
-        "live": Choice(None, ("yes", "no")),
-        "from": Integer(None, 1900, 2100),
-        "to": Integer(None, 1900, 2100),
-        "columns": Words(most=20),
-        "sort": Choice(),
-        "order": Choice(None, ("down",)),
-        "pins": Words(most=4),
-        "left": Choice(),
-        "left-size": Choice(),
-        "right": Choice(),
-        "right-size": Choice(),
-        "rows": Choice("all", ("all", "differences")),
-        "bars": Choice("groups", ("groups", "parts")),
     },
     "decoder": {
         **_COMMON,

@@ -135,7 +135,7 @@ class Choice(Control[str]):
     def checked(self, raw: Value) -> str:
         if raw in self.options:
             return str(raw)
-        raise ValueError(f"offered here: {', '.join(list(self.options)[:24]) or 'nothing'}")
+        raise ValueError(f"offered here: {', '.join(filter(None, list(self.options)[:24])) or 'nothing'}")
 
     def widget(self, state: PageState, slot: str, value: str) -> str:
         key, options = state.key(slot), list(self.options)
@@ -202,7 +202,7 @@ class Model(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class Words(Control[tuple[str, ...]]):
-    """Any of a few, in the order in which they are offered."""
+    """Any of a few, in the order in which they are offered, or chosen."""
 
     default: tuple[str, ...] = ()
     options: Mapping[str, str]
@@ -210,6 +210,10 @@ class Words(Control[tuple[str, ...]]):
     style: Literal["menu", "pills"] = "pills"
     may_be_empty: bool = False
     """Otherwise an empty choice stands for the default."""
+    as_chosen: bool = False
+    """In the order in which they were chosen."""
+    placeholder: str | None = None
+    """In an empty menu."""
 
     @property
     def carried(self) -> link.Words:
@@ -219,7 +223,7 @@ class Words(Control[tuple[str, ...]]):
         words = tuple(str(word) for word in raw) if isinstance(raw, tuple) else ()
         strange = next((word for word in words if word not in self.options), None)
         if strange is not None:
-            raise ValueError(f"offered here: {', '.join(list(self.options)[:24]) or 'nothing'}")
+            raise ValueError(f"offered here: {', '.join(filter(None, list(self.options)[:24])) or 'nothing'}")
         return words[: self.most]
 
     def widget(self, state: PageState, slot: str, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -233,6 +237,7 @@ class Words(Control[tuple[str, ...]]):
                 max_selections=self.most,
                 key=key,
                 help=self.help,
+                placeholder=self.placeholder,
                 width=self.width,
                 label_visibility=self._visibility,
             )
@@ -247,7 +252,7 @@ class Words(Control[tuple[str, ...]]):
                 help=self.help,
                 label_visibility=self._visibility,
             )
-        taken = tuple(word for word in options if word in chosen)
+        taken = tuple(chosen if self.as_chosen else (word for word in options if word in chosen))
         return taken if self.may_be_empty else taken or self.default
 
 
@@ -370,19 +375,21 @@ class Toggle(Control[bool]):
     """On or off; ``yes`` or ``no`` in the link."""
 
     default: bool = False
+    on: str = "yes"
+    """The link's word for it, where it is another."""
 
     @property
     def carried(self) -> link.Choice:
-        return link.Choice(None, ("yes", "no"))
+        return link.Choice(None, (self.on, "no"))
 
     def checked(self, raw: Value) -> bool:
-        return raw == "yes"
+        return raw == self.on
 
     def widget(self, state: PageState, slot: str, value: bool) -> bool:
         return st.toggle(self.label, value, key=state.key(slot), help=self.help, label_visibility=self._visibility)
 
     def written(self, value: bool) -> str:
-        return "yes" if value else "no"
+        return self.on if value else "no"
 
 
 @dataclass(frozen=True, kw_only=True)

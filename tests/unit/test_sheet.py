@@ -12,8 +12,7 @@ from core import anatomy, catalogue
 from core.anatomy.sheet import COLUMNS, MISSING, Cell, Filter, SheetRow, chosen, ordered, sheet
 from core.anatomy.sheet_files import cited, markdown, sheet_table
 from core.catalogue.differences import marked
-from core.ui.compare.pins import pins_html
-from core.ui.compare.sheet import sheet_html
+from core.ui.compare.sheet import pins_html, sheet_html
 
 ALL = [column.slug for column in COLUMNS]
 

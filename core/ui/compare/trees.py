@@ -1,186 +1,225 @@
-"""The section "Two trees": choose two networks, and see what is the same, new and gone."""
+"""The section "Two trees": choose two networks, and see what is the same, new and gone.
+
+The list of parts is HTML: the left module, the verdict, the right module; groups open and close. ``details`` and tables
+are the browser's own, so that all of it works by keyboard. Everything is escaped.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
 
 import streamlit as st
 
 from core import anatomy, catalogue
-from core.anatomy.compare import VERDICTS, Comparison, compare
+from core.anatomy.compare import VERDICTS, Comparison, Row, Verdict, compare
+from core.anatomy.compare import Section as Group
+from core.anatomy.meaning import Piece
 from core.anatomy.told import told
 from core.catalogue import System
-from core.errors import AtlasError
 from core.figures.numbers import in_words, short
 from core.figures.parameters import butterfly, butterfly_table
-from core.ui.chart import chart
-from core.ui.compare.aligned import aligned_html, words
-from core.ui.data_table import data_table
-from core.ui.glossary import noted, plain_terms
+from core.table import Table
+from core.ui.glossary import plain_terms
 from core.ui.links import PageState, page_link
 from core.ui.notices import informed
 from core.ui.page import plain, theme
+from core.ui.panel import Panel
+from core.ui.param import Choice
+from core.ui.section import Section, View
+from core.ui.unbuilt import unbuilt
 
-START = {"left": "bert", "right": "albert"}
-_LABELS = {"left": "From", "right": "To"}
-_BARS = {"groups": "By group", "parts": "By part"}
-_ROWS = {"all": "All parts", "differences": "Differences"}
+LEFT = Choice(name="left", label="From", default="bert", options={}, resets=("left-size",))
+RIGHT = Choice(name="right", label="To", default="albert", options={}, resets=("right-size",))
+LEFT_SIZE = Choice(name="left-size", label="Size", options={})
+RIGHT_SIZE = Choice(name="right-size", label="Size", options={})
+BARS = Choice(
+    name="bars", label="Bars", options={"groups": "By group", "parts": "By part"}, style="row", hide_label=True
+)
+ROWS = Choice(
+    name="rows", label="Parts", options={"all": "All parts", "differences": "Differences"}, style="row", hide_label=True
+)
 
 
-def two_trees(state: PageState) -> None:
-    """Draw the whole section; reads and writes left, right, their sizes, rows and bars."""
+def two_trees(view: View) -> None:
+    """Draw the section."""
+    state = view.state
+    unbuilt()
+    systems = sorted((s for s in catalogue.systems() if s.sizes), key=lambda system: system.name.lower())
+    names = {system.slug: f"{system.name} ({system.year})" for system in systems}
     columns = st.columns([1.3, 1.1, 1.3, 1.1], vertical_alignment="bottom")
     with columns[0]:
-        left = _system("left", state)
+        left = catalogue.get(LEFT.with_(options=names).draw(state))
     with columns[1]:
-        left_size = _size("left", left, state)
+        left_size = _size(LEFT_SIZE, left, state)
     with columns[2]:
-        right = _system("right", state)
+        right = catalogue.get(RIGHT.with_(options=names).draw(state))
     with columns[3]:
-        right_size = _size("right", right, state)
+        right_size = _size(RIGHT_SIZE, right, state)
     found = compare(left.slug, right.slug, left_size, right_size)
-    _sentences(found)
-    _bars(found, state)
-    _tree(found, state)
-    _records(left, right)
-    noted(
-        "Parts are matched by what they do, not by name: BERT's query, T5's q and a third of GPT-2's c_attn are one. "
-        "The trees are those of the classes that the records name; a part that a class makes without a module, such as "
-        "GPT-J's rotary positions, does not show here. Numbers are counted in the trees, shared tensors once."
-    )
-
-
-def _system(side: str, state: PageState) -> System:
-    systems = {system.slug: system for system in catalogue.systems() if system.sizes}
-    current = state.text(side, START[side])
-    slugs = sorted(systems, key=lambda slug: systems[slug].name.lower())
-    slug = st.selectbox(
-        _LABELS[side],
-        slugs,
-        index=slugs.index(current),
-        key=state.key(side),
-        format_func=lambda slug: f"{systems[slug].name} ({systems[slug].year})",
-    )
-    if slug != current:
-        state.set(**{f"{side}-size": None})
-    state.set(**{side: None if slug == START[side] else slug})
-    return systems[slug]
-
-
-def _size(side: str, system: System, state: PageState) -> str:
-    counts = anatomy.counts(system.slug)
-    names, name = list(counts), f"{side}-size"
-    asked = state.text(name, system.default_size.name)
-    if not names:
-        anatomy.tree(system.slug)  # says what is wrong with the record
-    if asked not in names:
-        usual = system.default_size.name if system.default_size.name in names else names[0]
-        known = asked in [one.name for one in system.sizes]
-        lacks = f"{system.name} {asked} cannot be built" if known else f"{system.name} has no size “{asked[:40]}”"
-        st.caption(plain(f"{lacks}; this is {usual}."))
-        asked = usual
-    size = st.selectbox(
-        "Size",
-        names,
-        index=names.index(asked),
-        key=state.key(f"{name}.{system.slug}"),
-        format_func=lambda option: f"{option} · {short(counts[option])}",
-    )
-    state.set(**{name: None if size == system.default_size.name else size})
-    return str(size)
-
-
-def _sentences(found: Comparison) -> None:
     said = told(found)
     st.markdown(plain(said.headline))
     parts = (("New", said.new), ("Gone", said.gone), ("Changed", said.changed), ("The same", said.same))
-    lines = [f"- **{title}**: {plain_terms(text)}." for title, text in parts if text]
-    st.markdown("\n".join(lines))
-
-
-def _bars(found: Comparison, state: PageState) -> None:
-    by = st.segmented_control(
-        "Bars",
-        list(_BARS),
-        format_func=_BARS.__getitem__,
-        default=state.text("bars", "groups"),
-        key=state.key("bars"),
-        required=True,
-        label_visibility="collapsed",
-    )
-    state.set(bars=by)
-    by_part = by == "parts"
-    rows = butterfly_table(found, by_part=by_part)
-    widest = max(rows[:-1], key=lambda row: abs(int(str(row["Difference"]))))
-    names = found.left.name, found.right.name
-    chart(
-        butterfly(found, by_part=by_part, theme=theme()),
-        key=state.key(f"bars.{by}"),
-        alt=f"Parameters of {names[0]} to the left and of {names[1]} to the right, for {len(rows) - 1} "
-        f"{'parts' if by_part else 'groups of parts'}. They differ most in “{widest['Part']}”, by "
-        f"{in_words(abs(int(str(widest['Difference']))))}. The table below has every number.",
-    )
-    with st.expander("As a table"):
-        numbers = {name: st.column_config.NumberColumn(format="localized") for name in rows[0] if name != "Part"}
-        data_table(
-            rows,
-            "parameters-compared",
-            alt=f"Parameters of {names[0]} and of {names[1]}, and their difference",
-            column_config=numbers,
-        )
-
-
-def _tree(found: Comparison, state: PageState) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader("Part by part", anchor=False, width="content")
-        rows = st.segmented_control(
-            "Parts",
-            list(_ROWS),
-            format_func=_ROWS.__getitem__,
-            default=state.text("rows", "all"),
-            key=state.key("rows"),
-            required=True,
-            label_visibility="collapsed",
-        )
-    state.set(rows=rows)
-    used = {row.verdict for row in found.rows}
-    st.caption(
-        "Signs: "
-        + ", ".join(
-            f"{plain(sign)} {plain(words(verdict, found))}"
-            for verdict, (sign, _) in VERDICTS.items()
-            if verdict in used
-        )
-        + "."
-    )
-    if rows == "differences" and used == {"same"}:
-        informed("Not a single part differs. “All parts” shows them.")
-        return
-    st.html(aligned_html(found, differences_only=rows == "differences"))
-    st.markdown(
-        "**Try** GPT-2 and Llama, or a small and a large size of one system. **Notice** how often a new name is an old "
-        "part: most of the family differs in a norm, a gate, or in how a place is told."
-    )
-
-
-def _records(left: System, right: System) -> None:
-    """What the two records say, and the way to their pages."""
+    st.markdown("\n".join(f"- **{title}**: {plain_terms(text)}." for title, text in parts if text))
+    _bars(found, state)
+    _parts(found, view)
     st.subheader("What the records say", anchor=False)
     for column, system in zip(st.columns(2), (left, right), strict=True):
         with column:
-            st.markdown(f"**{plain(system.name)}** changed this{_against(system)}: {plain_terms(system.change)}")
-            st.markdown(plain_terms(system.why))
-            page_link(
-                system.branch,
-                f"{plain(system.name)}: its tree",
-                {"system": system.slug, "tab": "tree"},
-                icon=":material/account_tree:",
-            )
+            _record(system)
+    view.note("Matched")
 
 
-def _against(system: System) -> str:
-    if system.parent is None:
-        return ""
-    ancestor = next((one.name for one in catalogue.ancestors() if one.slug == system.parent), None)
-    try:
-        return f" in {plain(ancestor or catalogue.get(system.parent).name)}"
-    except AtlasError:
-        return ""
+def _size(param: Choice, system: System, state: PageState) -> str:
+    """The size of a system, among those of which a tree can be built."""
+    counts = anatomy.counts(system.slug)
+    if not counts:
+        anatomy.tree(system.slug)  # says what is wrong with the record
+    options = {name: f"{name} · {short(count)}" for name, count in counts.items()}
+    usual = system.default_size.name
+    return param.with_(options=options, default=usual if usual in options else "").draw(state, tag=system.slug)
+
+
+def _bars(found: Comparison, state: PageState) -> None:
+    by_part = BARS.draw(state) == "parts"
+    rows = butterfly_table(found, by_part=by_part)
+    widest = max(rows[:-1], key=lambda row: abs(int(str(row["Difference"]))))
+    Panel(
+        "parameters-compared",
+        f"Parameters of {found.left.name} and of {found.right.name}",
+        butterfly(found, by_part=by_part, theme=theme()),
+        f"Parameters of {found.left.name} to the left and of {found.right.name} to the right, for {len(rows) - 1} "
+        f"{'parts' if by_part else 'groups of parts'}. They differ most in “{widest['Part']}”, by "
+        f"{in_words(abs(int(str(widest['Difference']))))}.",
+        Table.from_records(rows),
+    ).draw(state)
+
+
+def _parts(found: Comparison, view: View) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader("Part by part", anchor=False, width="content")
+        differences = ROWS.draw(view.state) == "differences"
+    used = {row.verdict for row in found.rows}
+    signs = (f"{sign} {_in_words(verdict, found)}" for verdict, (sign, _) in VERDICTS.items() if verdict in used)
+    st.caption(plain(f"Signs: {', '.join(signs)}."))
+    if differences and used == {"same"}:
+        informed(view.words.part("Nothing differs"))
+        return
+    st.html(aligned_html(found, differences_only=differences))
+    view.try_and_notice()
+
+
+def _record(system: System) -> None:
+    """What a record says of its system, and the way to its page."""
+    names = {one.slug: one.name for one in catalogue.systems()} | {one.slug: one.name for one in catalogue.ancestors()}
+    against = f" in {plain(names[system.parent])}" if system.parent in names else ""
+    st.markdown(f"**{plain(system.name)}** changed this{against}: {plain_terms(system.change)}")
+    st.markdown(plain_terms(system.why))
+    query = {"system": system.slug, "tab": "tree"}
+    page_link(system.branch, f"{plain(system.name)}: its tree", query, icon=":material/account_tree:")
+
+
+_MOST = 2
+"""So many modules of one side are named; the rest is counted."""
+_STYLE = """<style>
+.atlas-two{font-size:.9rem;line-height:1.45}
+.atlas-two details{border:1px solid color-mix(in srgb,currentColor 22%,transparent);
+  border-radius:.5rem;margin:0 0 .6rem}
+.atlas-two summary{cursor:pointer;padding:.55rem .8rem;display:flex;flex-wrap:wrap;gap:.2rem 1rem;align-items:baseline}
+.atlas-two summary::before{content:"▸";width:.7rem}
+.atlas-two details[open]>summary::before{content:"▾"}
+.atlas-two summary:focus-visible{outline:2px solid var(--atlas-blue);outline-offset:2px;border-radius:.5rem}
+.atlas-two summary b{flex:1 1 14rem}
+.atlas-two summary span{font-size:.84rem}
+.atlas-two table{width:100%;border-collapse:collapse;table-layout:fixed}
+.atlas-two caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.atlas-two th,.atlas-two td{text-align:left;vertical-align:top;padding:.5rem .8rem;overflow-wrap:anywhere;
+  border-top:1px solid color-mix(in srgb,currentColor 14%,transparent)}
+.atlas-two th{font-weight:600}
+.atlas-two small{display:block;font-size:.8rem;font-weight:400;opacity:.82}
+.atlas-two code{font-size:.8rem;overflow-wrap:anywhere}
+.atlas-two .sign{display:inline-block;min-width:1.5rem;font-weight:700;font-size:1rem}
+.atlas-two .row{border-left:.3rem solid transparent}
+.atlas-two .v-size,.atlas-two .v-copies{border-left-color:var(--atlas-sky)}
+.atlas-two .v-kind,.atlas-two .v-moved,.atlas-two .v-fused{border-left-color:var(--atlas-orange)}
+.atlas-two .v-left{border-left-color:var(--atlas-vermilion)}
+.atlas-two .v-right{border-left-color:var(--atlas-green)}
+.atlas-two .nothing{opacity:.7}
+@media (max-width:640px){
+  .atlas-two thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+  .atlas-two table,.atlas-two tbody{display:block}
+  .atlas-two colgroup{display:none}
+  .atlas-two tr{display:block;padding:.4rem 0;border-top:1px solid color-mix(in srgb,currentColor 18%,transparent)}
+  .atlas-two th,.atlas-two td{display:block;border-top:0;padding:.15rem .8rem}
+  .atlas-two td::before{content:attr(data-h);display:block;font-size:.78rem;opacity:.8}
+}
+</style>"""
+
+
+def aligned_html(comparison: Comparison, *, differences_only: bool = False) -> str:
+    """All sections; with ``differences_only`` neither parts that are the same nor sections of nothing else."""
+    shown = []
+    for section in comparison.sections:
+        rows = [row for row in section.rows if not (differences_only and row.verdict == "same")]
+        if rows:
+            shown.append(_group(section, rows, comparison))
+    return f'{_STYLE}<div class="atlas-two">{"".join(shown)}</div>'
+
+
+def _in_words(verdict: Verdict, comparison: Comparison) -> str:
+    """A verdict in words, with the networks' names."""
+    return VERDICTS[verdict][1].format(left=comparison.left.short, right=comparison.right.short)
+
+
+def _group(section: Group, rows: Sequence[Row], comparison: Comparison) -> str:
+    left, right = section.parameters
+    told = ", ".join(f"{VERDICTS[verdict][0]} {count}" for verdict, count in section.verdicts)
+    said = ", ".join(f"{count} {_in_words(verdict, comparison)}" for verdict, count in section.verdicts)
+    amount = f"{in_words(left)} and as many" if left == right else f"{in_words(left)} → {in_words(right)}"
+    opened = "" if all(row.verdict == "same" for row in rows) else " open"
+    names = (comparison.left.name, comparison.right.name)
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in ("Part", *names))
+    body = "".join(_row(row, comparison) for row in rows)
+    return (
+        f"<details{opened}><summary><b>{escape(section.name)}</b><span>{escape(amount)} parameters</span>"
+        f'<span title="{escape(said)}" aria-label="{escape(said)}">{escape(told)}</span></summary>'
+        f'<table><caption>{escape(section.name)}</caption><colgroup><col style="width:28%"><col style="width:36%">'
+        f'<col style="width:36%"></colgroup><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>'
+    )
+
+
+def _row(row: Row, comparison: Comparison) -> str:
+    sign = VERDICTS[row.verdict][0]
+    said = "".join(f"<small>{escape(text)}</small>" for text in (_in_words(row.verdict, comparison), *row.remarks))
+    sides = zip((comparison.left.name, comparison.right.name), (row.left, row.right), row.parameters, strict=True)
+    cells = "".join(f'<td data-h="{escape(name)}">{_side(pieces, amount)}</td>' for name, pieces, amount in sides)
+    return (
+        f'<tr><th scope="row" class="row v-{row.verdict}"><span class="sign" aria-hidden="true">{sign}</span>'
+        f"{escape(row.name)}{said}</th>{cells}</tr>"
+    )
+
+
+def _side(pieces: Sequence[Piece], amount: int) -> str:
+    if not pieces:
+        return '<span class="nothing">has none</span>'
+    shown = "".join(_piece(piece) for piece in pieces[:_MOST])
+    rest = len(pieces) - _MOST
+    more = f"<small>and {rest} more {'module' if rest == 1 else 'modules'}</small>" if rest > 0 else ""
+    total = f"{amount:,} parameters" if amount else "no parameters of its own"
+    return f"{shown}{more}<small>{total}</small>"
+
+
+def _piece(piece: Piece) -> str:
+    names = [name for name, _ in piece.tensors]
+    alone = set(names) <= {"weight", "bias"}
+    shapes = [" × ".join(f"{extent:,}" for extent in shape) for _, shape in piece.tensors]
+    told = " + ".join(shapes if alone else [f"{name} {shape}" for name, shape in zip(names, shapes, strict=True)])
+    copies = f", {piece.copies} copies" if piece.copies > 1 else ""
+    # a break may come after each dot of a long path
+    path = escape(piece.path or piece.cls).replace(".", ".<wbr>")
+    return (
+        f"<div><code>{path}</code><small>{escape(piece.cls)}{': ' if told else ''}{escape(told)}{copies}</small></div>"
+    )
+
+
+TREES = Section("trees", two_trees, (LEFT, LEFT_SIZE, RIGHT, RIGHT_SIZE, BARS, ROWS))

@@ -1,0 +1,224 @@
+"""The family over the years: the picture, one line of descent in sentences, and everything as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import streamlit as st
+
+from core.catalogue import BRANCHES
+from core.figures.lineage import Entry, family, leap, line_of, middle, tops
+from core.figures.numbers import short
+from core.links.parameters import Integer
+from core.table import Table
+from core.ui.export import download_csv
+from core.ui.glossary import Linker, linking, plain_terms
+from core.ui.links import PageState
+from core.ui.notices import informed
+from core.ui.page import BRANCH_TITLES, plain
+from core.ui.param import Carried, Choice, Words
+from core.ui.section import Section, View
+from core.ui.text_table import Link, Part, Row, TextTable, text_table
+from core.ui.timeline.picture import page_of, picture, sizes_in_words
+from core.ui.unbuilt import unbuilt
+
+AXIS = Choice(
+    name="axis", label="Arranged", options={"branch": "By branch", "size": "By size"}, style="row", hide_label=True
+)
+SHOWN = Words(
+    name="branches",
+    label="Branches",
+    default=BRANCHES,
+    options={branch: BRANCH_TITLES[branch] for branch in BRANCHES},
+    most=len(BRANCHES),
+    may_be_empty=True,
+    hide_label=True,
+)
+SYSTEM = Choice(name="system", label="Line of descent", options={}, width=300, hide_label=True)
+YEAR = Carried(name="year", label="Year", as_=Integer(None, 1900, 2100))
+MONTH = Carried(name="month", label="Month", as_=Integer(None, 1, 12))
+
+
+def over_time(view: View) -> None:
+    """Draw the section."""
+    state, everything = view.state, family()
+    names = {entry.slug: entry.name for entry in sorted(everything, key=lambda entry: entry.name.lower())}
+    lines = {"": "No line lit", **{slug: f"Line of {name}" for slug, name in names.items()}}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        axis = AXIS.draw(state)
+        branches = _branches(view)
+        chosen = SYSTEM.with_(options=lines).draw(state)
+    line = line_of(chosen, everything) if chosen else ()
+    until = _until(state)
+    if not branches:
+        informed(view.words.part("No branch"))
+        return
+    inside = {entry.slug for entry in line}
+    shown = tuple(e for e in everything if not e.branch or e.slug in inside or set(e.branches) & set(branches))
+    systems = sum(entry.branch is not None for entry in shown)
+    label = f"{systems} systems over the years {AXIS.options[axis].lower()}; arrow keys walk, Enter opens"
+    stopped = picture(shown, axis, key=state.key("picture"), until=until, chosen=chosen or None, label=label)
+    unbuilt()
+    if stopped is not None:
+        until = stopped
+        _keep(state, until)
+    seen = tuple(entry for entry in shown if entry.at <= until)
+    growth = " ".join(filter(None, (growth_sentence(seen), middle_sentence(seen))))
+    view.try_and_notice(growth=plain(growth) or "nothing to compare yet: too few systems with a size are shown.")
+    view.note("Counted")
+    if line:
+        _line_of_descent(line, names[chosen], chosen)
+    with st.expander("As a table", icon=":material/table_rows:"):
+        _table(seen, names)
+        download_csv(family_table(seen), "family", state.key("csv"))
+
+
+def _branches(view: View) -> tuple[str, ...]:
+    """The branches to show, in a popover that names them; a system counts wherever it is listed."""
+    state = view.state
+    before = SHOWN.value(state)
+    now = st.session_state.get(state.key(SHOWN.name), before)  # what was just chosen, so that the label keeps up
+    some = ", ".join(title for branch, title in SHOWN.options.items() if branch in now)
+    label = "all" if len(now) == len(BRANCHES) else some or "none"
+    with st.popover(f"Branches: {label}", key=state.key("branches.open")):
+        chosen = SHOWN.draw(state)
+        view.note("Branches")
+    return chosen
+
+
+def _until(state: PageState) -> int:
+    """The last month to show; a link may name one before or after everything, which the page says."""
+    everything = family()
+    year = YEAR.value(state)
+    if not isinstance(year, int):
+        state.set(month=None)
+        return everything[-1].at
+    wanted = year * 12 + cast(int, MONTH.value(state) or 12) - 1
+    until = min(max(wanted, everything[0].at), everything[-1].at)
+    if year < everything[0].year or year > everything[-1].year:
+        st.caption(plain(f"The family shown here begins in {everything[0].date} and ends in {everything[-1].date}."))
+    _keep(state, until)
+    return until
+
+
+def _keep(state: PageState, until: int) -> None:
+    """Put the last month into the link; the end of time and a year's December need no words."""
+    if until >= family()[-1].at:
+        state.set(year=None, month=None)
+    else:
+        state.set(year=until // 12, month=None if until % 12 == 11 else until % 12 + 1)
+
+
+def growth_sentence(shown: Sequence[Entry]) -> str:
+    """How far each year's systems went, the largest leap, and what came since; empty where there is nothing to say."""
+    best = tops(shown)
+    if len(best) < 2:
+        return ""
+    reached = [f"{short(entry.largest or 0)} in {entry.year} ({entry.name})" for entry in best]
+    reached[0] = reached[0].replace(" in ", " parameters in ", 1)
+    said = f"each year’s largest, by the year in which a system began: {', '.join(reached)}."
+    step = leap(shown)
+    if step is not None:
+        before, after, factor = step
+        times = f"{factor:,.0f} times" if factor >= 10 else f"{factor:.1f} times"
+        said += f" The largest leap, from {before.year} to {after.year}, is {times}."
+    later = sum(entry.at > best[-1].at and entry.largest is not None for entry in shown)
+    if later:
+        said += f" None of the {later} that began since is larger." if later > 1 else " The one since is not larger."
+    return said
+
+
+def middle_sentence(shown: Sequence[Entry]) -> str:
+    """The median of the largest sizes, in words; empty below four of them."""
+    half = middle(shown)
+    counted = sum(entry.largest is not None for entry in shown)
+    if half is None or counted < 4:
+        return ""
+    return f"Most stayed small: half of the {counted} with a size have none above {short(half)}."
+
+
+def _line_of_descent(line: Sequence[Entry], name: str, slug: str) -> None:
+    """The changes along the chosen system's line, one sentence or two for each step."""
+    st.subheader(plain(f"The line of {name}"), anchor=False)
+    with linking("timeline.line") as linker:
+        rows = steps(line, linker)
+    if not rows:
+        change = next(entry.change for entry in line if entry.slug == slug)
+        st.markdown(plain(f"{name} has neither parent nor children here. ") + plain_terms(change))
+        return
+    caption = f"Each step of the line of {name}: from which system to which, when, and what changed"
+    text_table(TextTable(("Step", "When", "What changed"), rows, caption, widths=(27, 15, 58)))
+
+
+def steps(line: Sequence[Entry], linker: Linker) -> list[Row]:
+    """``BERT → RoBERTa``, its month, and what it changed, for everyone in the line with a parent."""
+    names = {entry.slug: entry.name for entry in line}
+    return [
+        ((_linked(entry, f"{names[entry.parent]} → {entry.name}"),), entry.date, linker.rich(entry.change))
+        for entry in line
+        if entry.parent in names
+    ]
+
+
+def _table(seen: Sequence[Entry], names: dict[str, str]) -> None:
+    """The picture's systems as a table to read."""
+    with linking("timeline.table") as linker:
+        rows: list[Row] = [
+            (
+                (_linked(entry, entry.name), entry.organisation),
+                entry.date,
+                _branch(entry),
+                _parameters(entry),
+                names.get(entry.parent or "", ""),
+                linker.rich(entry.change),
+            )
+            for entry in seen
+        ]
+    headings = ("System", "When", "Branch", "Parameters", "From", "What changed")
+    text_table(TextTable(headings, rows, "The systems of the picture, oldest first", widths=(18, 11, 13, 14, 12, 32)))
+
+
+def family_table(shown: Iterable[Entry]) -> Table:
+    """The rows of ``shown``; sizes in full."""
+    return Table.from_records(
+        [
+            {
+                "slug": entry.slug,
+                "name": entry.name,
+                "year": entry.year,
+                "month": entry.month,
+                "organisation": entry.organisation,
+                "branch": entry.branch,
+                "also listed under": " ".join(entry.branches[1:]),
+                "parent": entry.parent,
+                "smallest size (parameters)": entry.smallest or None,
+                "largest size (parameters)": entry.largest or None,
+                "change": entry.change,
+            }
+            for entry in shown
+        ]
+    )
+
+
+def _linked(entry: Entry, text: str) -> Part:
+    href = page_of(entry)
+    return text if href is None else Link(text, href)
+
+
+def _branch(entry: Entry) -> tuple[Part, ...]:
+    if entry.branch is None:
+        return ("root",)
+    also = [BRANCH_TITLES[branch] for branch in entry.branches[1:]]
+    return (BRANCH_TITLES[entry.branch], f"also {', '.join(also)}" if also else "")
+
+
+def _parameters(entry: Entry) -> tuple[Part, ...]:
+    if entry.largest is None or entry.smallest is None:
+        return (sizes_in_words(entry),)
+    if entry.largest == entry.smallest:
+        return (short(entry.largest),)
+    return (f"{short(entry.smallest)} to {short(entry.largest)}", f"{len(entry.sizes)} sizes")
+
+
+FAMILY = Section("family", over_time, (AXIS, SHOWN, SYSTEM, YEAR, MONTH))
