@@ -15,7 +15,8 @@ from importlib import metadata
 from core import __version__, checkpoints
 from core import settings as configuration
 from core.checkpoints import hub_cache, package, registry
-from core.checkpoints.spec import Branch, CheckpointSpec
+from core.checkpoints.families.family import Branch
+from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError, SettingUnusable
 
 BRANCHES: tuple[Branch, ...] = ("encoder", "decoder", "encoder-decoder", "efficient")
@@ -36,14 +37,6 @@ NEEDED = (
 """Packages without which a page does not work."""
 
 OLDEST_PYTHON = (3, 11)
-_WORDS = {
-    "masked-lm": "masked tokens",
-    "replaced-token": "replaced tokens",
-    "causal-lm": "generation",
-    "seq2seq-lm": "text to text",
-    "permutation-lm": "words in any order",
-    "adapters": "tasks through adapters",
-}
 
 
 @dataclass(slots=True)
@@ -151,7 +144,7 @@ def _models(report: Report, load: bool) -> None:
 
 def _describe(spec: CheckpointSpec) -> list[str]:
     size = f", {spec.size_bytes / 1e6:,.1f} MB" if spec.size_bytes else ""
-    lines = [f"{spec.slug}: {_WORDS[spec.kind]}; {spec.origin}{size}"]
+    lines = [f"{spec.slug}: {spec.family.answers}; {spec.origin}{size}"]
     if spec.card:
         lines.extend(f"    {m.name} {m.value:g} {m.unit} on {m.on}" for m in spec.card.measures)
     return lines

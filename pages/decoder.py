@@ -20,7 +20,7 @@ if view.section in ("demo", "heads") and view.spec is None:
     no_model(view)
 elif view.section == "demo":
     decoder_demo(view.spec, state)
-elif view.section == "heads" and view.spec.kind == "permutation-lm":
+elif view.section == "heads" and view.spec.offers("two streams"):
     text_heads(view)
 elif view.section == "heads":
     if beside(state, view.spec.slug):

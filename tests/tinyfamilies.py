@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
+from core.checkpoints.families.family import Kind
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from tests import tiny
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
+from core.checkpoints.families.family import Kind
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from tests.tinyfamilies import POSITIONS, tokenizer_of
 
 Settings = dict[str, tuple[Kind, dict[str, Any]]]

@@ -68,27 +68,27 @@ def capture(
     from core.attention.architectures.vectors import attach
     from core.language.adapters import through
 
-    kind = checkpoint.spec.kind
+    spec = checkpoint.spec
     refuse(checkpoint.model.config.model_type)
-    if kind in ("causal-lm", "seq2seq-lm"):
+    if spec.offers("generates"):
         _refuse_switching(checkpoint.model)
     with torch.inference_mode(), through(checkpoint, adapters):
-        if kind == "seq2seq-lm":
+        if spec.offers("rewrites"):
             return _encoder_decoder(checkpoint, text, target, vectors=vectors)
-        inputs = _tokenise(checkpoint, text, None if kind == "causal-lm" else text_b)
+        inputs = _tokenise(checkpoint, text, None if spec.offers("continues") else text_b)
         tokens = labels(checkpoint.tokenizer, inputs.ids[0].tolist())
-        if kind == "causal-lm":
-            trace = AttentionTrace(checkpoint.spec.slug, decoder=_decoder(checkpoint.model, inputs.ids, tokens))
+        if spec.offers("continues"):
+            trace = AttentionTrace(spec.slug, decoder=_decoder(checkpoint.model, inputs.ids, tokens))
             return attach(trace, checkpoint, {"input_ids": inputs.ids}) if vectors else trace
         encoder = _encoder(checkpoint.model, inputs, tokens)
-        trace = AttentionTrace(checkpoint.spec.slug, encoder=encoder)
+        trace = AttentionTrace(spec.slug, encoder=encoder)
         if vectors:
             trace = attach(trace, checkpoint, {**inputs.tensors, **own_language(checkpoint.model, inputs.ids)})
-        if kind != "permutation-lm":
+        if not spec.offers("two streams"):
             return trace
         known = [i for i, number in enumerate(inputs.ids[0].tolist()) if number in checkpoint.tokenizer.all_special_ids]
         content, query = shapes.two_streams(checkpoint.model, inputs.ids, tokens, known)
-        streams = AttentionTrace(checkpoint.spec.slug, decoder=content, query=query)
+        streams = AttentionTrace(spec.slug, decoder=content, query=query)
         if vectors:
             streams = attach(streams, checkpoint, shapes.stream_inputs(inputs.ids, known))
         assert trace.encoder is not None
@@ -218,7 +218,7 @@ def _tokenise(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> _
     """``input_ids`` and their companions, shape (1, n)."""
     import torch
 
-    newlines = checkpoint.spec.kind == "causal-lm"
+    newlines = checkpoint.spec.offers("continues")
     pair = [clean(part, newlines=newlines) for part in (text, text_b or "") if part is text or part.strip()]
     tokenizer = checkpoint.tokenizer
     encoding = tokenizer(*pair, verbose=False)

@@ -99,11 +99,11 @@ def look(checkpoint: Checkpoint, text: str, task: str | None = None) -> WordLook
     words = words_of(text)
     if not checkpoint.tokenizer.is_fast:
         raise _without_places(checkpoint)
-    if checkpoint.spec.kind == "seq2seq-lm" and task is not None:
+    if checkpoint.spec.offers("rewrites") and task is not None:
         return _both_sides(checkpoint, clean(text, MAX_CHARS), task, words)
     typed = clean(text, MAX_CHARS)
-    kind = checkpoint.spec.kind
-    target, adapters = (typed if kind == "seq2seq-lm" else None), (task if kind == "adapters" else None)
+    spec = checkpoint.spec
+    target, adapters = (typed if spec.offers("rewrites") else None), (task if spec.offers("answers tasks") else None)
     trace = capture(checkpoint, typed, target=target, adapters=adapters)
     found, tokens = trace.encoder or trace.decoder, tokenise(checkpoint, typed)
     if found is None or len(tokens) != len(found.key_tokens):

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from core.checkpoints.memory import forget, load
-    from core.checkpoints.registry import available, for_branch, for_system, get, refused
+    from core.checkpoints.registry import available, first, for_branch, for_system, get, refused
 
-__all__ = ["available", "for_branch", "for_system", "forget", "get", "load", "refused"]
+__all__ = ["available", "first", "for_branch", "for_system", "forget", "get", "load", "refused"]
 
 _HOMES = {
     "available": "registry",
+    "first": "registry",
     "for_branch": "registry",
     "for_system": "registry",
     "get": "registry",

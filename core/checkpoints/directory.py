@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core import settings as configuration
+from core.checkpoints.families.architectures import architecture_of, branch_of, positions_of
 from core.checkpoints.folder import Inspected, inspect_again, signature
-from core.checkpoints.kinds import branch_of, positions_of
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import CheckpointRefused
 
@@ -89,6 +89,7 @@ def in_directory() -> tuple[list[CheckpointSpec], tuple[Refused, ...]]:
                 size_bytes=inspected.size_bytes,
                 max_positions=positions_of(inspected.config),
                 tasks=tasks_of(inspected.config),
+                architecture=architecture_of(inspected.config),
             )
         )
     return specs, tuple(others)

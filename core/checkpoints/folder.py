@@ -18,8 +18,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from core.checkpoints.kinds import kind_of, known_model_type
-from core.checkpoints.spec import Kind
+from core.checkpoints.families import FAMILIES
+from core.checkpoints.families.architectures import kind_of, known_model_type
+from core.checkpoints.families.family import Kind
 from core.errors import CheckpointRefused, CheckpointUnavailable
 
 WEIGHTS = "model.safetensors"
@@ -70,7 +71,7 @@ def inspect(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
     refuse_code(folder, config)
     _refuse_many_parts(name, config)
     kind = kind or kind_of(config)
-    if kind is None or kind == "adapters":  # adapters need an encoder beside them: only bundled ones are read
+    if kind is None or FAMILIES[kind].auto is None:  # adapters need an encoder beside them: only bundled ones are read
         raise CheckpointRefused(_unknown(name, config))
     weights = _weights(folder)
     if not any((folder / file).is_file() for file in TOKENIZERS):

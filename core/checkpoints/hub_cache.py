@@ -10,8 +10,8 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
+from core.checkpoints.families.family import Kind
 from core.checkpoints.folder import Inspected, inspect_again
-from core.checkpoints.spec import Kind
 from core.errors import CheckpointRefused
 
 

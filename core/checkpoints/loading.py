@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from core.checkpoints import hub_cache, package
 from core.checkpoints.bundled import base_state, elements_of, hears_sentences, state_of, targets
+from core.checkpoints.families import FAMILIES
+from core.checkpoints.families.family import Kind
 from core.checkpoints.folder import Inspected, count_elements, inspect, inspect_again, read_json
 from core.checkpoints.read_adapters import read_adapters
-from core.checkpoints.registry import DRAFT, GENERATOR, MINILM, bundled_root
-from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
+from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import CheckpointRefused, CheckpointUnavailable
 from core.settings import settings
 
@@ -38,7 +40,7 @@ def read(spec: CheckpointSpec) -> Checkpoint:
     :class:`CheckpointRefused` when the files cannot or must not be loaded.
     """
     require_ready(spec)
-    if spec.slug == MINILM or spec.source == "bundled":
+    if spec.source in ("bundled", "package"):
         model, tokenizer = _read_bundled(spec)
     else:
         folder = _inspected(spec).folder
@@ -68,7 +70,7 @@ def require_ready(spec: CheckpointSpec) -> None:
 
 def estimated_bytes(spec: CheckpointSpec) -> int:
     """Memory that the weights will take in float32, from the headers of their files."""
-    if spec.slug == MINILM or spec.source == "bundled":
+    if spec.source in ("bundled", "package"):
         folder = _bundled_folder(spec)
         reader = count_elements(package.verified_weights()) if hears_sentences(folder) else 0
         return 4 * (elements_of(folder, spec.card) + reader)
@@ -83,7 +85,7 @@ def _bundled_folder(spec: CheckpointSpec) -> Path:
 
 def fingerprint(spec: CheckpointSpec) -> tuple[tuple[str, int, int], ...]:
     """Changes when a host replaces the files of a checkpoint, so that the old model is not served on."""
-    if spec.slug == MINILM or spec.source == "bundled":
+    if spec.source in ("bundled", "package"):
         files = tuple(_bundled_folder(spec).glob("*.safetensors"))
     else:
         files = _inspected(spec).weights
@@ -217,7 +219,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
         return _read_folder(inspect(folder, folder), auto=_pairs_class(folder))
     if (folder / "model.safetensors").is_file():
         return _read_folder(inspect(folder, folder))
-    if spec.kind == "adapters":
+    if spec.offers("answers tasks"):
         base = {name.removeprefix("bert."): value for name, value in base_state(package.NAME).items()}
         found: Any = read_adapters(folder, _config(folder), base)
         return found, _tokenizer(package.verified_weights().parent)
@@ -244,16 +246,9 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
 
 def _auto(kind: Kind) -> Any:
     """transformers' factory for a kind of model."""
-    from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForPreTraining, AutoModelForSeq2SeqLM
+    import transformers
 
-    factories: dict[Kind, Any] = {
-        "masked-lm": AutoModelForMaskedLM,
-        "causal-lm": AutoModelForCausalLM,
-        "seq2seq-lm": AutoModelForSeq2SeqLM,
-        "replaced-token": AutoModelForPreTraining,
-        "permutation-lm": AutoModelForCausalLM,  # where transformers lists XLNet
-    }
-    return factories[kind]
+    return getattr(transformers, str(FAMILIES[kind].auto))
 
 
 def _config(folder: Path) -> PretrainedConfig:

@@ -7,9 +7,10 @@ Nothing is listed by name here: a folder below ``assets/checkpoints`` with a car
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,11 @@ from core import settings as configuration
 from core.checkpoints import hub_cache, package
 from core.checkpoints.card import read_card
 from core.checkpoints.directory import Refused, in_directory, tasks_of
+from core.checkpoints.families import FAMILIES
+from core.checkpoints.families.architectures import architecture_of, branch_of, kind_of, positions_of
+from core.checkpoints.families.family import Branch, Kind
 from core.checkpoints.folder import read_json
-from core.checkpoints.kinds import branch_of, kind_of, positions_of
-from core.checkpoints.spec import Branch, Card, CheckpointSpec, Kind, Part
+from core.checkpoints.spec import Card, CheckpointSpec, Part
 from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
 
 if TYPE_CHECKING:
@@ -46,6 +49,16 @@ def available() -> tuple[CheckpointSpec, ...]:
     for spec in (*_bundled(), *in_directory()[0], *_hub()):
         specs.setdefault(spec.slug, spec)
     return tuple(specs.values())
+
+
+def first(place: str) -> tuple[str, ...]:
+    """What a section or a menu opens with (``assets/checkpoints/first.toml``), here or not."""
+    return tuple(_firsts(bundled_root() / "first.toml").get(place, ()))
+
+
+@cache
+def _firsts(file: Path) -> dict[str, list[str]]:
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
 def refused() -> tuple[Refused, ...]:
@@ -172,6 +185,7 @@ def _minilm() -> CheckpointSpec:
         ready=complete,
         size_bytes=size or None,
         max_positions=512,
+        architecture="bert",
         card=card,
     )
 
@@ -200,6 +214,7 @@ def _bundled_folder(folder: Path) -> CheckpointSpec | None:
         size_bytes=sum(file.stat().st_size for file in weights),
         max_positions=card.extra.get("max_positions", positions_of(config)),
         tasks=tuple(card.extra.get("tasks", ())),
+        architecture=architecture_of(config),
         parts=_parts(folder, config),
         card=card,
     )
@@ -207,7 +222,7 @@ def _bundled_folder(folder: Path) -> CheckpointSpec | None:
 
 def _weights(kind: Kind | None, config: dict[str, object]) -> tuple[str, ...]:
     """The files that a bundled folder's weights may lie in; of adapters, one for each task."""
-    if kind == "adapters":
+    if kind is not None and "answers tasks" in FAMILIES[kind].offers:
         tasks = config.get("adapter_tasks")
         return tuple(f"{name}.safetensors" for name in tasks) if isinstance(tasks, dict) else ()
     return ("model.safetensors", "difference.safetensors")
@@ -242,10 +257,10 @@ def published() -> tuple[CheckpointSpec, ...]:
     from core import catalogue
 
     entries = [
-        (system, entry, entry.kind)
+        (system, entry, FAMILIES[entry.kind].kind)
         for system in catalogue.systems()
         for entry in system.hub
-        if entry.kind in ("masked-lm", "causal-lm", "seq2seq-lm", "permutation-lm")
+        if entry.kind in FAMILIES
     ]
     held = hub_cache.held([entry.id for _, entry, _ in entries])
     return tuple(
@@ -280,6 +295,7 @@ def _fetched(spec: CheckpointSpec) -> CheckpointSpec:
         size_bytes=found.size_bytes,
         max_positions=positions_of(found.config),
         tasks=tasks_of(found.config),
+        architecture=architecture_of(found.config),
     )
 
 

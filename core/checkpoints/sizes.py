@@ -20,7 +20,7 @@ from pathlib import Path
 from core.checkpoints import loading, package
 from core.checkpoints.card import read_card
 from core.checkpoints.folder import StoredTensor, opened, still_there, stored_tensors
-from core.checkpoints.registry import MINILM, bundled_root
+from core.checkpoints.registry import bundled_root
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 
@@ -72,7 +72,7 @@ def state_of(spec: CheckpointSpec) -> State:
 def _files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """The checkpoint's own weights, and those of its base."""
     own = tuple(Path(name) for name, _, _ in loading.fingerprint(spec))
-    bundled = spec.source == "bundled" or spec.slug == MINILM
+    bundled = spec.source in ("bundled", "package")
     if not bundled or (bundled_root() / spec.slug / "model.safetensors").is_file():
         return own, ()
     return own, _base_files(spec.card.base if spec.card else None)

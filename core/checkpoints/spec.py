@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from core.checkpoints.families import FAMILIES
+from core.checkpoints.families.architectures import TRAITS, Trait
+from core.checkpoints.families.family import Ability, Branch, Kind, ModelFamily
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-Branch = Literal["encoder", "decoder", "encoder-decoder", "efficient"]
-Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "replaced-token", "permutation-lm", "adapters"]
 Part = Literal["pairs", "generator", "draft"]
 """What a checkpoint may have beside its main model: a head for pairs of segments, ELECTRA's generator, a small model
 that drafts for the large one."""
@@ -74,13 +76,21 @@ class CheckpointSpec:
     max_positions: int | None = None
     tasks: tuple[str, ...] = ()
     """Task slugs in the order of the menu: of a sequence-to-sequence checkpoint ("en-fr", ...) or of adapters."""
+    architecture: str | None = None
+    """As `core.checkpoints.families.architectures.architecture_of`; None where no file has said it yet."""
     parts: tuple[Part, ...] = ()
     """Further models of the same folder, loaded with ``checkpoints.load(slug, part=...)``."""
     card: Card | None = field(default=None, compare=False, hash=False)
 
-    def offers(self, part: Part) -> bool:
-        """Whether it has this part and learnt what the part is for; what it hardly learnt, its card withholds."""
-        return part in self.parts and (self.card is None or part not in self.card.extra.get("withheld", ()))
+    @property
+    def family(self) -> ModelFamily:
+        """What is true of all models of its kind."""
+        return FAMILIES[self.kind]
+
+    def offers(self, what: Ability | Trait | Part) -> bool:
+        """Whether its family, its architecture or its folder has this; what it hardly learnt, its card withholds."""
+        has = {*self.family.offers, *TRAITS.get(self.architecture or "", ()), *self.parts}
+        return what in has and (self.card is None or what not in self.card.extra.get("withheld", ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ def prepare(checkpoint: Checkpoint, text: str, chosen: Sequence[int]) -> Unknown
 
 def cut(checkpoint: Checkpoint, text: str) -> tuple[Token, ...]:
     """The tokens of ``text``, special ones included; refuses what `prepare` refuses."""
-    if checkpoint.spec.kind != "permutation-lm":
+    if not checkpoint.spec.offers("two streams"):
         raise InputUnusable(f"{checkpoint.spec.name} does not find words in any order. Choose an XLNet.")
     tokens = tokenise(checkpoint, clean(text, MAX_CHARS))
     check_length(checkpoint, len(tokens))

@@ -21,7 +21,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from core.checkpoints.spec import Checkpoint, Kind
+from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language import tasks, translate
 from core.language.fill_mask import MaskedText, Part, predict, prepare, refill
@@ -41,18 +41,6 @@ WRITES = 60
 BYTES = 160
 """Where they are bytes."""
 GUESSES = 5
-
-KINDS: dict[Kind, str] = {
-    "masked-lm": "fills hidden words",
-    "permutation-lm": "fills hidden words",
-    "causal-lm": "continues a text",
-    "seq2seq-lm": "turns a text into another",
-    "replaced-token": "judges whether each token was replaced",
-}
-"""The kinds that answer here, and what they do."""
-
-FILLS: frozenset[Kind] = frozenset({"masked-lm", "permutation-lm"})
-"""The kinds that fill hidden words."""
 
 _MASK = r"\[mask\]|<mask>|<special1>|<extra_id_\d+>"
 _WORD = re.compile(rf"{_MASK}|\w+(?:['’\-]\w+)*|[^\w\s]+?", re.IGNORECASE)
@@ -153,15 +141,15 @@ def answer(checkpoint: Checkpoint, text: str, hidden: Collection[int] = (), task
     """
     text = clean(text, MAX_CHARS)
     words = split(text)
-    if checkpoint.spec.kind in FILLS:
+    if checkpoint.spec.offers("fills masks"):
         sentence = prepare(checkpoint, masked(text, words, hidden))
         guesses = predict(checkpoint, sentence, GUESSES)
         return Filled(sentence, guesses, refill(checkpoint, sentence, guesses))
-    if checkpoint.spec.kind == "causal-lm":
+    if checkpoint.spec.offers("continues"):
         return _continue(checkpoint, text, words, hidden)
-    if checkpoint.spec.kind == "seq2seq-lm":
+    if checkpoint.spec.offers("rewrites"):
         return _rewrite(checkpoint, text, words, task)
-    if checkpoint.spec.kind == "replaced-token":
+    if checkpoint.spec.offers("judges tokens"):
         _refuse_masks(checkpoint, words, "judges the tokens that stand there")
         return judge_own(checkpoint, text)
     raise InputUnusable(f"{checkpoint.spec.name} is of a kind that this comparison cannot run yet.")

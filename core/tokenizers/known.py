@@ -40,8 +40,6 @@ _LONG = 24
 """Characters of a name that stands in a row of others."""
 PLAIN_BPE = Path(__file__).resolve().parents[2] / "assets" / "tokenizers" / "bpe" / "tokenizer.json"
 """Plain BPE, which no model here reads through (`core.training.tokenizers`)."""
-_WORDS_FROM = "minilm"
-"""Whose whole words make the closed list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +66,7 @@ class Known:
 
 def known() -> tuple[Known, ...]:
     """Every different tokeniser, by kind; within a kind the one that most models share first."""
+    base, *first = registry.first("tokenizers-named")  # the base's whole words make the closed list
     files: dict[str, list[tuple[CheckpointSpec, Path, tuple[int, int]]]] = {}
     for spec in registry.available():
         path = _file(spec)
@@ -78,11 +77,11 @@ def known() -> tuple[Known, ...]:
     for users in files.values():
         names = tuple(_name(spec) for spec, _, _ in users)
         # A model that was trained with this very vocabulary names it before one that only borrowed it.
-        spec, path, stamp = min(users, key=lambda user: (user[0].slug != _WORDS_FROM, user[0].slug not in _FIRST))
+        spec, path, stamp = min(users, key=lambda user: (user[0].slug != base, user[0].slug not in first))
         family = family_of(path, stamp)
         if family is not None:
             found.append(Known(spec.slug, _name(spec), family, _size(path, stamp), names, path, stamp))
-    words = next((one for one in found if one.slug == _WORDS_FROM), None)
+    words = next((one for one in found if one.slug == base), None)
     if words is not None:
         count = len(whole_words(words))
         found.append(Known("words", "Whole words", "words", count, (), words.file, words.stamp))
@@ -91,10 +90,7 @@ def known() -> tuple[Known, ...]:
         found.append(Known("bpe", "BPE", "letter-bpe", _size(PLAIN_BPE, stamp), (), PLAIN_BPE, stamp))
     found.append(Known("characters", "Characters", "characters", 0, (), None))
     places = list(FAMILIES)
-    return tuple(sorted(found, key=lambda one: (places.index(one.family), -len(one.readers), one.slug not in _FIRST)))
-
-
-_FIRST = ("atlas-bert", "atlas-gpt-2", "atlas-t5", "atlas-byt5")
+    return tuple(sorted(found, key=lambda one: (places.index(one.family), -len(one.readers), one.slug not in first)))
 
 
 def engine(one: Known) -> Tokenizer:

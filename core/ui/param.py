@@ -174,7 +174,7 @@ class Model(Choice):
     options: Mapping[str, str] = None  # type: ignore[assignment]
     fits: Callable[[CheckpointSpec], bool] = lambda spec: True
     first: str = ""
-    """The model that a section begins with, where it is here."""
+    """Where `checkpoints.first` finds the model that a section opens with; else it is the first one that is offered."""
 
     def __post_init__(self) -> None:
         if self.options is None:
@@ -193,11 +193,13 @@ class Model(Choice):
 
     def here(self) -> Self:
         """The parameter with the models that are here."""
+        from core import checkpoints
         from core.ui.page import BRANCH_TITLES
 
         specs = self.offered()
+        first = next((slug for slug in checkpoints.first(self.first) if slug in specs), "") if self.first else ""
         names = {slug: f"{spec.name} · {BRANCH_TITLES.get(spec.branch, spec.branch)}" for slug, spec in specs.items()}
-        return self.with_(options=names, default=self.first if self.first in names else next(iter(names), ""))
+        return self.with_(options=names, default=first or next(iter(names), ""))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,25 +22,6 @@ from core.vectors.positions import along_distance
 
 MOST = 128
 """Places that are shown of a table."""
-LEARNED = (
-    "minilm",
-    "atlas-bert",
-    "atlas-roberta",
-    "atlas-gpt-2",
-    "atlas-albert",
-    "atlas-distilbert",
-    "atlas-electra",
-    "atlas-bigbird",
-    "atlas-longformer",
-    "atlas-xlm",
-    "atlas-bart",
-    "atlas-gpt-neo",
-    "atlas-reformer",
-)
-FIXED = ("atlas-ctrl", "atlas-m2m-100")
-RELATIVE = ("atlas-t5", "atlas-byt5", "atlas-deberta", "atlas-xlnet", "atlas-transformer-xl")
-TURNED = ("atlas-llama",)
-"""Bundled models by the way in which they know places; a test holds this against the models."""
 TERMS: dict[str, str] = {
     "position": "distance",
     "c2p": "content to position",
@@ -115,7 +96,7 @@ def _inputs(checkpoint: Checkpoint, ids: list[int]) -> dict[str, Any]:
 
     row = torch.tensor([ids])
     inputs = {"input_ids": row, "attention_mask": torch.ones_like(row)}
-    if checkpoint.spec.kind == "seq2seq-lm":
+    if checkpoint.spec.offers("rewrites"):
         inputs["decoder_input_ids"] = row[:, :1]
     return inputs
 

@@ -44,7 +44,7 @@ class Reading:
 
 def readable(spec: CheckpointSpec) -> bool:
     """Whether :func:`read` takes a checkpoint: adapters have no layers of their own, only those of their trunk."""
-    return spec.ready and spec.kind != "adapters"
+    return spec.ready and not spec.offers("answers tasks")
 
 
 def read(checkpoint: Checkpoint, text: str) -> Reading:
@@ -87,7 +87,7 @@ def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str
             "vector cannot be found."
         )
     typed = clean(text, MAX_CHARS)
-    if checkpoint.spec.kind == "seq2seq-lm":
+    if checkpoint.spec.offers("rewrites"):
         request = prepare(checkpoint, typed, tasks(checkpoint)[0].slug)
         tokens = tuple(_shifted(request.tokens, len(request.task.prefix)))
     else:

@@ -35,9 +35,9 @@ PARTS = ("token", "position", "segment", "language")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What some of the bundled models add up."""
+    """What some architectures add up."""
 
-    slugs: tuple[str, ...]
+    architectures: tuple[str, ...]
     parts: tuple[str, ...]
     after: tuple[str, ...]
     """What follows the sum: a norm, a projection to the width of the blocks."""
@@ -47,59 +47,59 @@ class Kind:
 
 KINDS = (
     Kind(
-        ("minilm", "atlas-bert", "atlas-electra", "atlas-bert2bert", "atlas-bigbird"),
+        ("bert", "electra", "encoder-decoder", "big_bird"),
         ("token", "position", "segment"),
         ("norm",),
         "BERT's sum: a table of words, one of places, one of two texts.",
     ),
     Kind(
-        ("atlas-roberta", "atlas-longformer"),
+        ("roberta", "longformer"),
         ("token", "position", "segment"),
         ("norm",),
         "One text, so its table of segments has one row: the same vector for every token, which says nothing.",
     ),
     Kind(
-        ("atlas-albert",),
+        ("albert",),
         ("token", "position", "segment"),
         ("norm", "projection"),
         "The sum is 64 numbers wide and is brought to 192 by a projection: fewer numbers for each word.",
     ),
-    Kind(("atlas-distilbert", "atlas-bart"), ("token", "position"), ("norm",), "No segments."),
+    Kind(("distilbert", "bart"), ("token", "position"), ("norm",), "No segments."),
     Kind(
-        ("atlas-xlm",),
+        ("xlm",),
         ("token", "position", "language"),
         ("norm",),
         "A vector for the language; the places of the second sentence begin again at 0.",
     ),
     Kind(
-        ("atlas-gpt-2", "atlas-gpt-neo"),
+        ("gpt2", "gpt_neo"),
         ("token", "position"),
         (),
         "No norm here: each layer normalises what it reads.",
     ),
     Kind(
-        ("atlas-ctrl", "atlas-m2m-100"),
+        ("ctrl", "m2m_100"),
         ("token", "position"),
         (),
         "Places are sinusoids, not learned; vectors of words are multiplied by the root of the width first.",
     ),
     Kind(
-        ("atlas-reformer",),
+        ("reformer",),
         ("token", "position"),
         (),
         "A place is two short vectors side by side, of a row and of a column: fewer numbers for many places.",
     ),
-    Kind(("atlas-deberta",), ("token",), ("norm",), "Places are not added; every layer has vectors for distances."),
-    Kind(("atlas-t5", "atlas-byt5"), ("token",), (), "Nothing is added; a number for the distance is added to scores."),
-    Kind(("atlas-llama",), ("token",), (), "Nothing is added; queries and keys are turned by their place."),
+    Kind(("deberta-v2",), ("token",), ("norm",), "Places are not added; every layer has vectors for distances."),
+    Kind(("t5",), ("token",), (), "Nothing is added; a number for the distance is added to scores."),
+    Kind(("llama",), ("token",), (), "Nothing is added; queries and keys are turned by their place."),
     Kind(
-        ("atlas-xlnet", "atlas-transformer-xl"),
+        ("xlnet", "transformer-xl"),
         ("token",),
         (),
         "Nothing is added; sinusoids of the distance stand in the scores.",
     ),
 )
-"""Every bundled model; a test holds them against the models themselves."""
+"""The architecture of every bundled model; a test holds them against the models themselves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +146,7 @@ def pairs(checkpoint: Checkpoint) -> bool:
 
     if speaks(checkpoint.model):
         return True
-    return checkpoint.spec.kind in ("masked-lm", "replaced-token") and _segments(checkpoint) > 1
+    return checkpoint.spec.offers("two texts") and _segments(checkpoint) > 1
 
 
 def _segments(checkpoint: Checkpoint) -> int:

@@ -15,7 +15,7 @@ from core.checkpoints.spec import Checkpoint
 from core.language.decoding.together import Start, together
 from core.language.generate import prompt_ids
 from core.language.types import Decoding
-from core.ui.generation.setup import FIRST, PROMPT
+from core.ui.generation.setup import PROMPT
 from core.ui.pages import pages
 from tests.app.test_zoo import NASTY, html_of, protos, shown
 from tests.words import words
@@ -26,7 +26,7 @@ WRITERS = [s for s in checkpoints.available() if s.ready and s.kind in ("causal-
 
 
 def writer() -> Checkpoint:
-    return session.checkpoint(FIRST)
+    return session.checkpoint(checkpoints.first("generation")[0])
 
 
 def opened(**query: str) -> AppTest:

@@ -169,9 +169,7 @@ def test_a_detector_of_replaced_tokens_stands_beside_what_fills_masks() -> None:
 
 def test_a_kind_without_a_page_is_listed_and_left_out_of_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     known = registry.available()
-    strange = replace(
-        known[0], slug="odd", name="Odd one", kind="ranks-pairs", branch="judges", system="judge", card=None
-    )
+    strange = replace(known[0], slug="odd", name="Odd one", kind="adapters", branch="judges", system="judge", card=None)
     monkeypatch.setattr(registry, "available", lambda: (*known, strange))
     at = opened()
     assert not at.exception

@@ -10,7 +10,8 @@ import pytest
 
 from core.attention.capture import MAX_TOKENS, capture
 from core.attention.generated import stitch
-from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
+from core.checkpoints.families.family import Kind
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
 from core.language.types import Alternative, GenerationStep
 from tests import tiny

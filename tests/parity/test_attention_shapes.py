@@ -15,7 +15,8 @@ from core.attention.capture import capture
 from core.attention.generated import continued, rewritten
 from core.attention.trace import AttentionMap
 from core.checkpoints import available
-from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
+from core.checkpoints.families.family import Kind
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.efficiency import reformer
 from core.efficiency.layout import Sparsity
 from core.language.tasks import tasks

@@ -13,7 +13,8 @@ from core.attention.capture import capture
 from core.attention.generated import continued
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.word_maps import look
-from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
+from core.checkpoints.families.family import Kind
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import NoAttentionMatrix
 from tests import tinyfamilies
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from core import checkpoints
-from core.checkpoints import kinds, package, registry
+from core.checkpoints import package, registry
 from core.checkpoints.card import read_card
+from core.checkpoints.families import architectures
 from core.checkpoints.sizes import state_of
 from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
 from core.settings import ROOT
@@ -192,7 +193,7 @@ def test_a_card_that_cannot_be_read(tmp_path: Path, text: str) -> None:
 def test_kinds_agree_with_transformers_tables() -> None:
     from transformers.models.auto import modeling_auto
 
-    assert kinds.tables() == {
+    assert architectures.tables() == {
         "seq2seq-lm": dict(modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
         "masked-lm": dict(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
         "causal-lm": dict(modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
@@ -212,14 +213,14 @@ def test_kinds_agree_with_transformers_tables() -> None:
     ],
 )
 def test_kind_of_an_architecture(architecture: str, kind: str | None) -> None:
-    assert kinds.kind_of({"architectures": [architecture]}) == kind
+    assert architectures.kind_of({"architectures": [architecture]}) == kind
 
 
 def test_one_class_is_xlnet_or_transformer_xl() -> None:
     config = {"architectures": ["XLNetLMHeadModel"], "model_type": "xlnet"}
-    assert kinds.kind_of(config | {"attn_type": "bi"}) == "permutation-lm"
-    assert kinds.kind_of(config | {"attn_type": "uni"}) == "causal-lm"
-    assert {kinds.branch_of(kind, config) for kind in ("permutation-lm", "causal-lm")} == {"decoder"}
+    assert architectures.kind_of(config | {"attn_type": "bi"}) == "permutation-lm"
+    assert architectures.kind_of(config | {"attn_type": "uni"}) == "causal-lm"
+    assert {architectures.branch_of(kind, config) for kind in ("permutation-lm", "causal-lm")} == {"decoder"}
 
 
 @pytest.mark.parametrize(
@@ -233,7 +234,7 @@ def test_one_class_is_xlnet_or_transformer_xl() -> None:
     ],
 )
 def test_positions(config: dict[str, object], positions: int | None) -> None:
-    assert kinds.positions_of(config) == positions
+    assert architectures.positions_of(config) == positions
 
 
 def test_looking_imports_neither_torch_nor_transformers(tiny_root: Path) -> None:

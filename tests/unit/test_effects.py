@@ -13,6 +13,7 @@ from core.attention.ablation.ablate import Head, heads_of, rank
 from core.attention.ablation.effects import COLUMNS, GAP, STEP, cli_effects, measure, sentences, texts
 from core.attention.ablation.question import Where
 from core.attention.roles import rolefiles
+from core.checkpoints.families import FAMILIES
 from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError, InputUnusable
 from core.settings import ASSETS
@@ -34,14 +35,15 @@ def test_the_set_is_of_our_own_sentences() -> None:
 
 
 def test_each_kind_is_asked_what_it_can_answer() -> None:
-    first = {kind: texts(kind)[0] for kind in ("masked-lm", "causal-lm", "replaced-token", "seq2seq-lm")}  # type: ignore[arg-type]
+    first = {kind: texts(family)[0] for kind, family in FAMILIES.items() if kind not in ("permutation-lm", "adapters")}
     assert first == {
         "masked-lm": "The rider put a saddle on the [MASK].",
         "causal-lm": "The rider put a saddle on the",
         "replaced-token": "The rider put a saddle on the soup.",
         "seq2seq-lm": "The rider put a saddle on the horse.",
     }
-    assert texts("adapters") == texts("seq2seq-lm")
+    assert texts(FAMILIES["adapters"]) == texts(FAMILIES["seq2seq-lm"])
+    assert texts(FAMILIES["permutation-lm"]) == texts(FAMILIES["masked-lm"])
 
 
 @pytest.mark.parametrize(("slug", "asked"), [("bert", "The cat sat on the [MASK]."), ("gpt2", "The cat sat on the")])
@@ -96,7 +98,7 @@ def test_files_hold_means_and_are_read_back(
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == COLUMNS
     assert [(row["layer"], row["head"]) for row in rows] == [("1", "1"), ("1", "2"), ("2", "1"), ("2", "2")]
-    lost = measure(checkpoints.load("dir-tiny-bert"), texts("masked-lm"))
+    lost = measure(checkpoints.load("dir-tiny-bert"), texts(FAMILIES["masked-lm"]))
     found = rolefiles.effects("dir-tiny-bert", tmp_path)
     for head, effect in found.items():
         assert effect.texts == 20
@@ -111,7 +113,7 @@ def test_one_refused_model_does_not_stop_the_others(
     checkpoint_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        "core.attention.ablation.effects.texts", lambda kind: () if kind == "causal-lm" else ("A [MASK].",)
+        "core.attention.ablation.effects.texts", lambda family: () if family.kind == "causal-lm" else ("A [MASK].",)
     )
     cli_effects(["dir-tiny-gpt2", "dir-tiny-bert"], tmp_path)
     assert "dir-tiny-gpt2 was not measured: " in capsys.readouterr().out

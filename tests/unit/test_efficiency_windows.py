@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from core.attention.capture import capture
+from core.checkpoints.families.family import Kind
 from core.checkpoints.loading import read
-from core.checkpoints.spec import Checkpoint, CheckpointSpec, Kind
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.efficiency import compare_windows, hashing, longformer, reformer
 from core.efficiency import hashing as buckets
 from core.efficiency import windowed as window_layout

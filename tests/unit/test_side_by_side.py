@@ -100,13 +100,13 @@ def test_a_detector_judges_the_sentence_as_it_stands() -> None:
         answer(loaded, "The [MASK] sat.")
 
 
-def test_a_long_text_and_an_unknown_kind_get_sentences(checkpoint_dir: Path) -> None:
+def test_a_long_text_and_a_kind_that_answers_otherwise_get_sentences(checkpoint_dir: Path) -> None:
     from dataclasses import replace
 
     loaded = checkpoints.load("dir-tiny-bert")
     with pytest.raises(InputTooLong, match="600"):
         answer(loaded, "word " * 200, (0,))
-    strange = replace(loaded, spec=replace(loaded.spec, kind="unheard-of"))
+    strange = replace(loaded, spec=replace(loaded.spec, kind="adapters"))
     with pytest.raises(InputUnusable, match="cannot run yet"):
         answer(strange, TEXT, (0,))
 

@@ -257,7 +257,7 @@ def _counts(checkpoint: Checkpoint) -> dict[tuple[MapKind, int], int]:
     found = {
         (layer.kind, layer.layer): layer.heads for layers in attention_layers(checkpoint).values() for layer in layers
     }
-    if checkpoint.spec.kind == "permutation-lm":
+    if checkpoint.spec.offers("two streams"):
         found |= {(stream, layer): heads for stream in STREAMS for (_, layer), heads in found.items()}
     return found
 
@@ -268,7 +268,7 @@ def together(checkpoint: Checkpoint, heads: Collection[Head]) -> set[Head]:
     Raises:
         NoAttentionMatrix: as :func:`heads_of`.
     """
-    if checkpoint.spec.kind != "permutation-lm":
+    if not checkpoint.spec.offers("two streams"):
         return set(heads)
     return {
         Head(kind, layer, head)

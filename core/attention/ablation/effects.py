@@ -27,7 +27,7 @@ asked about:
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
@@ -37,7 +37,8 @@ from core.attention.ablation.ablate import Head, rank
 from core.attention.ablation.question import Where
 from core.attention.roles.headroles import OUTPUT, Row, keep
 from core.attention.trace import MapKind
-from core.checkpoints.spec import Checkpoint, Kind
+from core.checkpoints.families.family import ModelFamily
+from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.adapters import tasks
 
@@ -70,22 +71,20 @@ def sentences() -> tuple[Sentence, ...]:
         )
 
 
-def texts(kind: Kind) -> tuple[str, ...]:
-    """The set as a model of this kind is asked."""
-    asked: Mapping[Kind, Callable[[Sentence], str]] = {
-        "masked-lm": lambda one: one.gap,
-        "permutation-lm": lambda one: one.gap,
-        "causal-lm": lambda one: one.gap.partition(GAP)[0].rstrip(),
-        "replaced-token": lambda one: one.gap.replace(GAP, one.odd),
-        "seq2seq-lm": lambda one: one.gap.replace(GAP, one.right),
-        "adapters": lambda one: one.gap.replace(GAP, one.right),
-    }
-    return tuple(asked[kind](one) for one in sentences())
+def texts(family: ModelFamily) -> tuple[str, ...]:
+    """The set as a family is asked: of a mask, of what follows, of a wrong word, or of the whole sentence."""
+    if "fills masks" in family.offers:
+        return tuple(one.gap for one in sentences())
+    if "continues" in family.offers:
+        return tuple(one.gap.partition(GAP)[0].rstrip() for one in sentences())
+    return tuple(
+        one.gap.replace(GAP, one.odd if "judges tokens" in family.offers else one.right) for one in sentences()
+    )
 
 
 def answers(checkpoint: Checkpoint) -> tuple[Where, ...]:
     """Which answers to each text are meant."""
-    if checkpoint.spec.kind == "adapters":
+    if checkpoint.spec.offers("answers tasks"):
         return tuple(Where(task=task.slug) for task in tasks(checkpoint))
     return (Where(step=STEP),)
 
@@ -134,7 +133,7 @@ def cli_effects(slugs: Sequence[str], output: Path | None) -> None:
     folder = (output or OUTPUT) / FOLDER
     refused = []
     for spec in specs:
-        asked = texts(spec.kind)
+        asked = texts(spec.family)
         with tqdm(total=len(asked), desc=spec.slug, disable=None) as bar:
             try:
                 lost = measure(checkpoints.load(spec.slug), asked, bar.update)

@@ -11,7 +11,7 @@ Legend: R rows, n tokens, V possible answers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from core.attention.architectures.layout import stacks
 from core.attention.architectures.recording import private_twin, run
 from core.attention.capture import MAX_TOKENS
 from core.attention.tokens import labels
+from core.checkpoints.families.family import Ability
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language import adapters, permuted, translate
@@ -82,17 +83,16 @@ def ask(checkpoint: Checkpoint, text: str, where: Where | None = None) -> Questi
         UnknownTask: the checkpoint does not offer it.
     """
     where = where or Where()
-    match checkpoint.spec.kind:
-        case "masked-lm" | "permutation-lm":
-            asked = _masked(checkpoint, text, where)
-        case "replaced-token":
-            asked = _judged(checkpoint, text, where)
-        case "causal-lm":
-            asked = _continued(checkpoint, text, where)
-        case "seq2seq-lm":
-            asked = _written(checkpoint, text, where)
-        case "adapters":
-            asked = _sorted(checkpoint, text, where)
+    questions: dict[Ability, Callable[[Checkpoint, str, Where], Question]] = {
+        "fills masks": _masked,
+        "judges tokens": _judged,
+        "continues": _continued,
+        "rewrites": _written,
+        "answers tasks": _sorted,
+    }
+    asked = next(make for ability, make in questions.items() if checkpoint.spec.offers(ability))(
+        checkpoint, text, where
+    )
     check_size(checkpoint, max(len(asked.tokens), len(asked.source)))
     return asked
 
@@ -191,9 +191,9 @@ class Reader:
         self.question = question
         self.model = private_twin(question.checkpoint)
         self.type = str(self.model.config.model_type)
-        kind = question.checkpoint.spec.kind
-        self._banned = banned_ids(self.model) if kind in ("causal-lm", "seq2seq-lm") else []
-        self._judges = kind == "replaced-token"
+        spec = question.checkpoint.spec
+        self._banned = banned_ids(self.model) if spec.offers("generates") else []
+        self._judges = spec.offers("judges tokens")
         at_one_place = question.task is None and "target_mapping" not in question.inputs
         if at_one_place and self.type not in ("longformer", "reformer"):
             self.trunk.register_forward_hook(self._only_there)
@@ -204,7 +204,7 @@ class Reader:
     def trunk(self) -> Any:
         """What gives the states that the head reads; the decoder alone of an encoder-decoder, which lies within."""
         found = self.model.get_submodule(stacks(self.question.checkpoint)[-1].prefix.rstrip(".") or "decoder")
-        return getattr(found, "decoder", found) if self.question.checkpoint.spec.kind == "causal-lm" else found
+        return getattr(found, "decoder", found) if self.question.checkpoint.spec.offers("continues") else found
 
     def _only_there(self, _module: Any, _given: Any, back: Any) -> Any:
         if isinstance(back, _Given):

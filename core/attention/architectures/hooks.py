@@ -121,7 +121,7 @@ def hooked_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer,
         return known
     ids = torch.tensor([checkpoint.tokenizer(_PROBE, verbose=False)["input_ids"]])
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    if checkpoint.spec.kind == "seq2seq-lm":
+    if checkpoint.spec.offers("rewrites"):
         inputs["decoder_input_ids"] = ids[:, :-1]
     scores = hooked_scores(checkpoint, inputs)
     found = {kind: tuple(layer for layer, _ in layers) for kind, layers in scores.items()}
@@ -181,7 +181,7 @@ def _attend(
 def _weights(checkpoint: Checkpoint, outputs: Any) -> dict[MapKind, list[Tensor]]:
     """What the library returns, (1, H, Q, K) a layer, by kind."""
     config = checkpoint.model.config
-    names: dict[MapKind, str] = {"decoder" if checkpoint.spec.kind == "causal-lm" else "encoder": "attentions"}
+    names: dict[MapKind, str] = {"decoder" if checkpoint.spec.offers("continues") else "encoder": "attentions"}
     if getattr(config, "is_encoder_decoder", False):
         names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     return {kind: attention_layers_of(config, getattr(outputs, name, None), kind) for kind, name in names.items()}

@@ -221,7 +221,7 @@ def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
             Stack("encoder", config.encoder.model_type, config.encoder, "encoder."),
             Stack("decoder", config.decoder.model_type, config.decoder, behind),
         )
-    if checkpoint.spec.kind == "adapters":
+    if checkpoint.spec.offers("answers tasks"):
         return (Stack("encoder", ADAPTERS, config, "trunk."),)
     names = (model.base_model_prefix, "model")  # the first is another in a text model cut out of a larger one (Llama 4)
     prefix = next((f"{name}." for name in names if hasattr(model, name)), "")
@@ -230,7 +230,7 @@ def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
             Stack("encoder", config.model_type, config, prefix),
             Stack("decoder", config.model_type, config, prefix),
         )
-    return (Stack("decoder" if checkpoint.spec.kind == "causal-lm" else "encoder", config.model_type, config, prefix),)
+    return (Stack("decoder" if checkpoint.spec.offers("continues") else "encoder", config.model_type, config, prefix),)
 
 
 def _kinds(stack: Stack, both: tuple[Stack, ...]) -> tuple[MapKind, ...]:

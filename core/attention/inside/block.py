@@ -105,7 +105,7 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     count = sum(1 for before in own[:layer] if before.module == attn.module)
     crossing = found["cross"][layer] if side == "decoder" and "cross" in found else None
     recorder = Recorder(private_twin(checkpoint))
-    task = where.task if where and checkpoint.spec.kind == "adapters" else None
+    task = where.task if where and checkpoint.spec.offers("answers tasks") else None
     with through(checkpoint, task, recorder.model):
         scene = Scene(recorder, plan, attn, count, task)
         _record_layer(scene, crossing)
@@ -121,7 +121,7 @@ def inputs_of(checkpoint: Checkpoint, text: str, where: Where) -> dict[str, Tens
     import torch
 
     model: Any = checkpoint.model
-    if checkpoint.spec.kind == "seq2seq-lm":
+    if checkpoint.spec.offers("rewrites"):
         task = where.task or tasks(checkpoint)[0].slug
         request = translate.prepare(checkpoint, text, task)
         steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=where.step or MAX_WRITTEN)))
@@ -129,9 +129,9 @@ def inputs_of(checkpoint: Checkpoint, text: str, where: Where) -> dict[str, Tens
         source = torch.tensor([list(request.source)])
         read = torch.tensor([[*request.prompt, *written]])
         return {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": read}
-    if checkpoint.spec.kind == "causal-lm":
+    if checkpoint.spec.offers("continues"):
         ids = torch.tensor([prompt_ids(checkpoint, text, where.code)])
-    elif checkpoint.spec.kind == "replaced-token":
+    elif checkpoint.spec.offers("judges tokens"):
         ids = torch.tensor([[token.id for token in judge_own(checkpoint, text).after]])
     else:
         ids = torch.tensor([prepare(checkpoint, text).ids])

@@ -22,6 +22,7 @@ from core.attention.architectures import layout
 from core.attention.architectures.layout import ADAPTERS
 from core.attention.inside import blueprint
 from core.attention.inside.steps import GLOBALS, Part, module_of
+from core.checkpoints.families.family import ModelFamily
 from core.checkpoints.spec import CheckpointSpec
 
 _MOST_LAYERS = 200
@@ -77,21 +78,20 @@ def step_of(spec: CheckpointSpec, node: str, size: str | None = None, near: int 
     Args:
         near: the layer that is meant, from 0, where the node stands for several; else it is the first of them.
     """
-    found = {} if spec.system is None else _shown(spec.system, size, spec.kind).get(node, {})
+    found = {} if spec.system is None else _shown(spec.system, size, spec.family).get(node, {})
     return found.get(near, next(iter(found.values()), None))
 
 
 @lru_cache(maxsize=64)
-def _shown(system: str, size: str | None, kind: str) -> dict[str, dict[int | None, Shown]]:
+def _shown(system: str, size: str | None, family: ModelFamily) -> dict[str, dict[int | None, Shown]]:
     """For each node of a system's tree the steps that show it, by layer, the first one first."""
     root, chosen = tree(system, size), size_of(system, size)
-    both = kind == "seq2seq-lm"
-    sides = ("encoder", "decoder") if both else ("decoder" if kind == "causal-lm" else "encoder",)
+    sides = ("encoder", "decoder") if family.side == "encoder-decoder" else (family.side,)
     found: dict[str, dict[int | None, Shown]] = {}
     for side in sides:
         halves = chosen.config == "EncoderDecoderConfig"
         config = str(chosen.overrides[side]["config"]) if halves else chosen.config
-        for pattern, slug in _patterns(_type(config, kind), side, crosses=both):
+        for pattern, slug in _patterns(_type(config, family), side, crosses=len(sides) > 1):
             for layer in range(_MOST_LAYERS if "{" in pattern else 1):
                 # layers that share their parts, as ALBERT's, have one node: whichever is meant
                 numbers = {"i": layer, "group": 0, "inner": 0}
@@ -111,9 +111,9 @@ def _layer(pattern: str) -> str:
     return ".".join(steps[: 1 + max((i for i, one in enumerate(steps) if "{" in one), default=0)])
 
 
-def _type(config: str, kind: str) -> str:
+def _type(config: str, family: ModelFamily) -> str:
     """The model type of a configuration's class, as the tables write it."""
-    if kind == "adapters":
+    if "answers tasks" in family.offers:
         return ADAPTERS
     return next(_types(config), "")
 

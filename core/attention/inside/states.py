@@ -53,7 +53,7 @@ def by_layer(
             return _reversible(model, attention_layers(checkpoint)["decoder"], inputs)
         if stack.type == "longformer":
             return _windowed(model, attention_layers(checkpoint)["encoder"], inputs)
-        if checkpoint.spec.kind != "seq2seq-lm":
+        if not checkpoint.spec.offers("rewrites"):
             kept: Sequence[Tensor] = run(model.base_model, inputs, output_hidden_states=True).hidden_states
         elif side == "encoder":
             read = {name: inputs[name] for name in ("input_ids", "attention_mask") if name in inputs}

@@ -122,7 +122,7 @@ def rows(specs: Iterable[CheckpointSpec]) -> tuple[HeadRow, ...]:
 def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
     effects = rolefiles.effects(spec.slug)
     grammar = _grammar(rolefiles.counted(spec.slug))
-    own: MapKind = "decoder" if spec.kind == "causal-lm" else "encoder"
+    own: MapKind = spec.family.streams[0]
     roles = {kind: rolefiles.roles(spec.slug, None if kind == own else kind) for kind in KINDS}
     read = {
         Head(kind, layer, head)
@@ -132,7 +132,7 @@ def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
         for head in range(grid.shape[1])
     }
     every = sorted(read | effects.keys(), key=lambda head: (KINDS.index(head.kind), head))
-    several = spec.kind in ("seq2seq-lm", "permutation-lm")
+    several = len(spec.family.streams) > 1
     for one in every:
         like = [other for other in every if other.kind == one.kind]
         found = grammar.get((one.layer, one.head), _NONE) if one.kind == own else _NONE

@@ -119,7 +119,7 @@ def _read(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionTrace, A
     if clean(text) != text:
         raise InputEmpty("This sentence has characters that no model is given.")
     # An encoder-decoder is made to write the sentence, which costs one step; on its own it would write at length.
-    trace = capture(checkpoint, text, target=text if checkpoint.spec.kind == "seq2seq-lm" else None)
+    trace = capture(checkpoint, text, target=text if checkpoint.spec.offers("rewrites") else None)
     found = trace.encoder or trace.decoder
     tokens = tokenise(checkpoint, text)
     if found is None or len(tokens) != len(found.key_tokens):
@@ -229,7 +229,7 @@ def cli_heads(
             if found.relations.causal:
                 print("It sees to the left only, so links to the right are not judged.")
             print(table(found.relations), end="\n\n")
-        if spec.kind == "causal-lm":
+        if spec.offers("continues"):
             roles.extend(role_rows(RANDOM, induction(checkpoint)))
         keep(folder / f"{spec.slug}.csv", RELATION_COLUMNS, rows)
         keep(folder / "roles" / f"{spec.slug}.csv", ROLE_COLUMNS, roles)

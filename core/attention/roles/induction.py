@@ -45,7 +45,7 @@ def induction(checkpoint: Checkpoint, *, examples: int = EXAMPLES, seed: int = 0
     """
     import torch
 
-    if checkpoint.spec.kind != "causal-lm":
+    if not checkpoint.spec.offers("continues"):
         raise NoAttentionMatrix(
             f"{checkpoint.spec.name} does not read from left to right with a matrix of attention; induction is "
             "measured on decoders."

@@ -19,7 +19,7 @@ from core.attention.trace import AttentionMap
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.attention.two_models import another
 from core.ui.glossary import terms
-from core.ui.heads.text import PAIRS, Chosen
+from core.ui.heads.text import Chosen
 from core.ui.notices import warned
 from core.ui.text_box import text_box
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from core.ui.links import PageState
 
 Pair = tuple[AttentionMap, AttentionMap]
-_READERS = PAIRS | {"permutation-lm"}
-"""Kinds of models that read a text as a whole."""
 
 
 def other_text(found: AttentionMap, read: Chosen, state: PageState) -> Pair | None:
@@ -43,7 +41,7 @@ def other_text(found: AttentionMap, read: Chosen, state: PageState) -> Pair | No
         st.caption("Type the same sentence with one word changed.")
         return None
     found = _alone(found, read)
-    if spec.kind == "seq2seq-lm":
+    if spec.offers("rewrites"):
         trace = session.rewritten_trace(spec.slug, text, _task(spec, state), like=read.text)
         if found.kind != "encoder":
             st.caption(
@@ -75,8 +73,7 @@ def other_model(found: AttentionMap, read: Chosen, state: PageState) -> Pair | N
             terms("The two streams belong to this model alone. Its map “All words known” can be held against others.")
         )
         return None
-    kinds = _READERS if spec.kind in _READERS else {spec.kind}
-    other = another(spec, kinds, state)
+    other = another(spec, lambda one: one.family.side == spec.family.side, state)
     if other is None:
         st.caption("Models that cut the text into the same tokens can be compared.")
         return None
@@ -86,7 +83,7 @@ def other_model(found: AttentionMap, read: Chosen, state: PageState) -> Pair | N
 
 def _alone(found: AttentionMap, read: Chosen) -> AttentionMap:
     """A decoder's map over the text without what it wrote after it; others as they are."""
-    if read.spec.kind != "causal-lm":
+    if not read.spec.offers("continues"):
         return found
     alone = session.trace(read.spec.slug, read.text).decoder
     assert alone is not None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from core import links, session
+from core import checkpoints, links, session
 from core.attention.heads import MEANING
 from core.attention.views.export import head_table
 from core.attention.word_maps import MOST_WORDS, ROLES, WordLook, part_of, strongest, words_of
@@ -43,11 +43,11 @@ TEXT = "The cat that the dog chased sat on the mat because it was tired."
 WORD = "it"
 USUAL = "previous"
 SIDES = {
-    "Encoder": ("minilm", frozenset({"masked-lm", "replaced-token", "permutation-lm", "adapters"})),
-    "Decoder": ("atlas-gpt-2", frozenset({"causal-lm"})),
-    "Encoder-decoder": ("atlas-t5", frozenset({"seq2seq-lm"})),
+    "Encoder": "encoder",
+    "Decoder": "decoder",
+    "Encoder-decoder": "encoder-decoder",
 }
-"""What stands in each column: its name, the model that it opens with, and the kinds that fit."""
+"""What stands in each column: its name, and the side of its models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def beside(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
         AtlasError: no word can be read, or too many.
     """
     top, chips = st.container(horizontal=True, vertical_alignment="bottom"), st.container()
-    sides = {name: own for name, (_, kinds) in SIDES.items() if (own := [one for one in specs if one.kind in kinds])}
+    sides = {name: own for name, side in SIDES.items() if (own := [one for one in specs if one.family.side == side])}
     columns = st.columns(len(sides), gap="medium")
     chosen = _models(sides, columns, state)
     with top:
@@ -102,7 +102,7 @@ def _models(
     usual: list[str] = []
     for number, ((name, own), column) in enumerate(zip(sides.items(), columns, strict=True)):
         names = {spec.slug: spec.name for spec in own}
-        first = SIDES[name][0] if SIDES[name][0] in names else own[0].slug
+        first = next((slug for slug in checkpoints.first("attention-beside") if slug in names), own[0].slug)
         before = next((slug for slug in asked if slug in names), first)
         with column:  # type: ignore[attr-defined]
             slug = st.selectbox(
@@ -149,7 +149,7 @@ def _what(chosen: Sequence[CheckpointSpec], state: PageState) -> tuple[str, str,
     state.set(role=None if role == USUAL else role)
     task = None
     for spec in chosen:
-        if spec.kind == "seq2seq-lm":
+        if spec.offers("rewrites"):
             with st.popover("Task"):
                 task = task_menu(spec, state)
     return text, str(role), task
@@ -206,7 +206,7 @@ def _one(
 ) -> _Shown:
     """A column: which head, and its map with the chosen word's row framed."""
     with st.spinner("Running the model"):
-        look = session.word_look(spec.slug, text, task if spec.kind == "seq2seq-lm" else None)
+        look = session.word_look(spec.slug, text, task if spec.offers("rewrites") else None)
     best = strongest(look, role)
     layer, head = best or strongest(look, USUAL) or (0, 0)
     place = st.container()
@@ -236,8 +236,8 @@ def _one(
             table=partial(head_table, look.found, layer, head),
         )
     wanted: dict[str, links.Value] = {"model": spec.slug, "text": text, "layer": layer + 1, "head": head + 1}
-    if spec.kind in ("seq2seq-lm", "permutation-lm"):
-        wanted |= {"map": "encoder", "task": task if spec.kind == "seq2seq-lm" else None}
+    if len(spec.family.streams) > 1:
+        wanted |= {"map": "encoder", "task": task if spec.offers("rewrites") else None}
     href = escape(base_path() + links.url("attention", wanted))
     st.html(f'<a href="{href}" style="color:inherit">Its tokens, under One head</a>')
     able = look.found.computed(layer, head)

@@ -100,14 +100,14 @@ def _controls(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> As
     box = f"block.text.{spec.kind}"
     refused: list[str] = []
     with row:
-        task = task_menu(spec, state) if spec.kind in ("seq2seq-lm", "adapters") else None
+        task = task_menu(spec, state) if spec.offers("tasks") else None
         text = text_box(state, "text", "Text", samples[0], key=box, help="Of a long text, you choose a part")
         sample_menu(samples, state.key(box), state)
         side = _side(sides, spec, state, refused)
         layer = _layer(len(found[side]), side, spec, state, refused)
     for sentence in refused:
         _refuse(sentence)
-    text = text_part(spec, state, text, task=task or "" if spec.kind == "seq2seq-lm" else "", segment=True)
+    text = text_part(spec, state, text, task=task or "" if spec.offers("rewrites") else "", segment=True)
     return Asked(text, task, side, layer, found[side][layer].names.score in _SPARSE)
 
 
@@ -174,9 +174,9 @@ def _words(found: Block, spec: CheckpointSpec) -> None:
             "the vectors are brought back to one size (post-norm)."
         )
     told(f"**Notice** {what}")
-    if spec.kind == "adapters":
+    if spec.offers("answers tasks"):
         noted("The adapters and the norms are those of the task; all else is the encoder that tasks share.")
-    if spec.kind == "permutation-lm":
+    if spec.offers("two streams"):
         st.caption("This is the stream that knows every token. A second one, which guesses hidden words, is not shown.")
     if found.source:
         st.caption("The decoder reads what the model itself writes for this text, up to 24 tokens.")

@@ -14,6 +14,7 @@ import streamlit as st
 
 from core import links
 from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SCORES, HeadRow, chosen, heads_table, rows
+from core.checkpoints.families.family import Ability
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.heads import SHAPES, Dots, depth_dots
 from core.table import Table
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
 NAMES = {name: name.capitalize() for name in ROLES} | {GRAMMAR: "Grammar", EFFECT: "Effect"}
 ANY = "any"
 USUAL = "previous"
-_OTHERWISE = {
-    "adapters": "The places and the grammar of {} are those of its encoder before any adapters. Its effects are over "
-    "the answers to all its tasks.",
-    "permutation-lm": "Both streams of {} run through the same heads. The effect beside “Encoder” is that of a head "
+_OTHERWISE: dict[Ability, str] = {
+    "answers tasks": "The places and the grammar of {} are those of its encoder before any adapters. Its effects "
+    "are over the answers to all its tasks.",
+    "two streams": "Both streams of {} run through the same heads. The effect beside “Encoder” is that of a head "
     "off in both, beside “Decoder” in the content stream alone, beside “Query stream” in that alone.",
 }
-"""What is said of models of a kind whose rows mean something else."""
+"""What is said of models whose rows mean something else."""
 HIGHEST = 5
 """Rows of the small table."""
 _NOTICE = {
@@ -82,8 +83,8 @@ def every_head(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
     _whole_table(score, found, every, state)
     shown = {row.slug for row in found}
     for spec in specs:
-        if spec.slug in shown and spec.kind in _OTHERWISE:
-            noted(_OTHERWISE[spec.kind].format(plain(spec.name)))
+        for ability in spec.family.offers & _OTHERWISE.keys() if spec.slug in shown else ():
+            noted(_OTHERWISE[ability].format(plain(spec.name)))
     unmeasured = [spec.name for spec in specs if spec.slug not in {row.slug for row in every}]
     if unmeasured:
         st.caption(f"Not measured: {plain(', '.join(unmeasured))}.")

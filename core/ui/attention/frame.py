@@ -19,7 +19,6 @@ from core.ui.links import PageState, open_page, sections
 from core.ui.page import BRANCH_TITLES, header
 from core.ui.picker import SOURCES
 
-START = "minilm"
 SECTIONS = {
     "heads": "One head",
     "all": "All heads",
@@ -69,7 +68,7 @@ def attention_frame() -> AttentionView | None:
     if not specs:
         return None
     section = sections(state, SECTIONS, "heads")
-    first = START if START in specs else next(iter(specs))
+    first = next((slug for slug in checkpoints.first("attention") if slug in specs), next(iter(specs)))
     slug = state.text("model", first)
     row = st.container(horizontal=True, vertical_alignment="bottom")
     if section not in OF_ALL:

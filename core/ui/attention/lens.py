@@ -13,7 +13,7 @@ from core.figures import lens as figures
 from core.figures.predictions import percent
 from core.language.adapters import tasks
 from core.table import Table
-from core.ui.attention.asked import ASKED, SAMPLES, question_of
+from core.ui.attention.asked import question_of
 from core.ui.chart import chart
 from core.ui.export import chart_menu
 from core.ui.glossary import noted, plain_terms, told
@@ -36,25 +36,24 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
         AtlasError: what the text or the model does not allow, as a sentence.
     """
     st.subheader("What each layer would already answer", anchor=False)
-    sample = SAMPLES.get(spec.kind, SAMPLES["masked-lm"])
-    label = "Text with a [MASK]" if spec.kind in ("masked-lm", "permutation-lm") else "Text"
+    label = "Text with a [MASK]" if spec.offers("fills masks") else "Text"
     text = text_box(
         state,
         "asked",
         label,
-        sample,
+        spec.family.asked,
         key=f"lens.text.{spec.kind}",
         max_chars=600,
         help="The same text is asked in the section Switch off",
     )
     task = state.text("task") or None
-    if spec.kind == "adapters" and task is None:
+    if spec.offers("answers tasks") and task is None:
         task = tasks(session.checkpoint(spec.slug))[0].slug
     text = text_part(spec, state, text, task=task or "", segment=True, name="asked-window", answered=True)
     with st.spinner("Reading every layer"):
         found = session.trajectory(spec.slug, text, task)
     read = f"the state of each layer at {_where(found)}"
-    if spec.kind == "adapters":
+    if spec.offers("answers tasks"):
         read = "the mean state of all tokens after each layer: the head of this task, with its adapters in the layers"
     names = figures.layer_names(len(found.predictions))
     st.markdown(
@@ -97,7 +96,7 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
         )
     told(
         "**Try** another task: each has its own adapters, and its own way to the answer."
-        if spec.kind == "adapters"
+        if spec.offers("answers tasks")
         else "**Try** a text whose answer is plain from the word before, then one that hangs on a word far away."
     )
     told(
@@ -111,7 +110,7 @@ def logit_lens(spec: CheckpointSpec, state: PageState) -> None:
 
 
 def _question(spec: CheckpointSpec, task: str | None) -> str:
-    return question_of(spec, task) if spec.kind == "adapters" else f"{ASKED[spec.kind]}?"
+    return question_of(spec, task) if spec.offers("answers tasks") else f"{spec.family.asks}?"
 
 
 def _where(found: LensTrajectory) -> str:

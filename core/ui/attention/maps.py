@@ -23,7 +23,7 @@ from core.ui.export import download_csv, download_html, download_npz, download_s
 from core.ui.framed import framed
 from core.ui.glossary import told
 from core.ui.heads.parts import name
-from core.ui.heads.text import PAIRS, Chosen, chosen_text
+from core.ui.heads.text import Chosen, chosen_text
 from core.ui.page import plain, theme
 
 if TYPE_CHECKING:
@@ -181,9 +181,9 @@ def _shown(together: str, found: AttentionMap, read: Chosen, state: PageState) -
     if together == "layers":
         first, second = (numbered(state, f"Layer {n}", f"layer{n}", found.layers, n) for n in (1, 2))
         return combine.difference(combine.part(found, layer=first), combine.part(found, layer=second))
-    if together == "models" and read.spec.kind in PAIRS:
+    if together == "models" and read.spec.offers("two texts"):
         return two_models(found, read, state)
-    if together == "models" and read.spec.kind == "seq2seq-lm":
+    if together == "models" and read.spec.offers("rewrites"):
         return two_rewriters(found, read, state)
     if together == "models":
         models = other_model(found, read, state)

@@ -17,7 +17,7 @@ from core.figures.attention import effect_grid
 from core.figures.heads import sharp_and_idle
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.table import Table
-from core.ui.attention.asked import SAMPLES, SHARED, kinds_of, question_of
+from core.ui.attention.asked import SHARED, kinds_of, question_of
 from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.export import chart_menu
@@ -41,10 +41,9 @@ def switch_off(spec: CheckpointSpec, state: PageState) -> None:
     Raises:
         AtlasError: what the text or the model does not allow, as a sentence.
     """
-    sample = SAMPLES.get(spec.kind, SAMPLES["masked-lm"])
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        task = task_menu(spec, state) if spec.kind in ("seq2seq-lm", "adapters") else None
-        text = text_box(state, "asked", "Text", sample, key=f"off.text.{spec.kind}", max_chars=600)
+        task = task_menu(spec, state) if spec.offers("tasks") else None
+        text = text_box(state, "asked", "Text", spec.family.asked, key=f"off.text.{spec.kind}", max_chars=600)
     text = text_part(spec, state, text, task=task or "", segment=True, name="asked-window", answered=True)
     with st.spinner("Switching off one head after the other"):
         ranked = session.head_effects(spec.slug, text, task)
@@ -273,7 +272,7 @@ def _kind(kinds: list[str], state: PageState, spec: CheckpointSpec) -> str:
             default=wanted if wanted in kinds else usual,
             required=True,
             key=state.key(f"off.kind.{spec.slug}"),
-            help=SHARED if spec.kind == "permutation-lm" else None,
+            help=SHARED if spec.offers("two streams") else None,
         )
     )
     state.set(map=None if kind == usual else kind)

@@ -12,7 +12,6 @@ from core.checkpoints.digests import revision_of, weights_of
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.links import Value
-from core.ui.attention.asked import SAMPLES
 from core.ui.attention.beside import TEXT
 from core.ui.attention.frame import OF_ALL, AttentionView
 from core.ui.export import download_json
@@ -55,16 +54,16 @@ def explicit(view: AttentionView) -> dict[str, Value]:
     usual: dict[str, Value] = {}
     if view.section in ("heads", "all", "bertviz", "block"):
         usual = {"text": samples(spec)[0]}
-        usual |= {"count": CONTINUED} if spec.kind == "causal-lm" and view.section != "block" else {}
+        usual |= {"count": CONTINUED} if spec.offers("continues") and view.section != "block" else {}
     if view.section in ("off", "block"):
-        usual |= {"asked": SAMPLES.get(spec.kind, SAMPLES["masked-lm"])}
+        usual |= {"asked": spec.family.asked}
     elif view.section == "beside":
         usual = {"text": TEXT}
     usual |= {"heads": {"view": "heat"}, "all": {"together": "all"}, "bertviz": {"bertviz": "head"}}.get(
         view.section, {}
     )
     if spec.tasks and view.section in ("heads", "all", "bertviz", "block", "off"):
-        asked = spec.kind == "seq2seq-lm" or (spec.kind == "adapters" and view.section in ("off", "block"))
+        asked = spec.offers("rewrites") or (spec.offers("answers tasks") and view.section in ("off", "block"))
         usual |= {"task": spec.tasks[0]} if asked else {}
     return {name: value if value is not None else usual.get(name) for name, value in (usual | values).items()}
 

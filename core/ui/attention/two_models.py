@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from core.attention import combine
 from core.attention.trace import AttentionMap
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import InputUnusable
-from core.ui.heads.text import PAIRS, Chosen
+from core.ui.heads.text import Chosen
 from core.ui.notices import warned
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def two_models(found: AttentionMap, read: Chosen, state: PageState) -> Attention
         AtlasError: one of them cannot read the text, or their words cannot be told.
     """
     spec = read.spec
-    chosen = another(spec, PAIRS, state)
+    chosen = another(spec, lambda one: one.offers("two texts"), state)
     if chosen is None:
         return None
     other = session.trace(chosen.slug, read.text, read.second or None).encoder
@@ -59,7 +59,7 @@ def two_rewriters(found: AttentionMap, read: Chosen, state: PageState) -> Attent
         AtlasError: one of them cannot read the text, or their words cannot be told.
     """
     spec = read.spec
-    chosen = another(spec, {"seq2seq-lm"}, state)
+    chosen = another(spec, lambda one: one.offers("rewrites"), state)
     if chosen is None:
         return None
     own = _tasks(spec)
@@ -85,9 +85,9 @@ def _tasks(spec: CheckpointSpec) -> dict[str, str]:
     return {task.slug: task.label for task in tasks(session.checkpoint(spec.slug))}
 
 
-def another(spec: CheckpointSpec, kinds: Collection[str], state: PageState) -> CheckpointSpec | None:
-    """The menu of the models of some kinds beside ``spec``; None while none is chosen. Reads and writes with."""
-    others = {one.slug: one for one in checkpoints.available() if one.ready and one.kind in kinds and one != spec}
+def another(spec: CheckpointSpec, fits: Callable[[CheckpointSpec], bool], state: PageState) -> CheckpointSpec | None:
+    """The menu of the models that fit beside ``spec``; None while none is chosen. Reads and writes with."""
+    others = {one.slug: one for one in checkpoints.available() if one.ready and fits(one) and one != spec}
     wanted = state.text("with")
     slug = st.selectbox(
         "With",

@@ -30,9 +30,9 @@ DEMOS = {
 
 def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
     """The demos of a model, the one that it opens with first."""
-    if spec.kind == "permutation-lm":
+    if spec.offers("two streams"):
         return ("orders", "masks")
-    if spec.system == "transformer-xl":
+    if spec.offers("memory"):
         return ("memory", "text")
     coded = spec.card is not None and bool(spec.card.extra.get("codes"))
     return ("codes", "text") if coded else ("text",)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.demos.buckets import hashing_demo, reading_demo
 from core.ui.demos.decoder_demos import text_demo
@@ -22,12 +21,11 @@ HASHING = {"hashing": "Buckets of a text", "reading": "What more reading helps",
 
 def efficient_demo(spec: CheckpointSpec, state: PageState) -> None:
     """The demo of the chosen model; where it has several, a choice above them."""
-    kind = session.checkpoint(spec.slug).model.config.model_type
-    if kind == "longformer":
+    if spec.offers("window"):
         window_demo(spec, state)
-    elif kind == "reformer":
+    elif spec.offers("hashing"):
         _hashing(spec, state)
-    elif spec.kind == "causal-lm":  # a state instead of attention: there is a text to write and no pattern to compare
+    elif spec.offers("continues"):  # a state instead of attention: there is a text to write and no pattern to compare
         text_demo(spec, state, branch="efficient")
     else:
         sparse_demo(spec, state)

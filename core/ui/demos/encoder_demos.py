@@ -35,10 +35,10 @@ DEMOS = {
 def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
     """The demos that a model of masked words has, the one that it opens with first."""
     more = {
-        "passes": spec.system == "albert",
-        "parts": spec.system == "deberta",
+        "passes": spec.offers("shared layers"),
+        "parts": spec.offers("disentangled attention"),
         "pairs": spec.offers("pairs"),
-        "translation": spec.system == "xlm",
+        "translation": spec.offers("languages"),
         "beside": bool(partners_of(spec)),
     }
     found = ("masks", *(name for name, there in more.items() if there))
@@ -48,7 +48,7 @@ def demos_of(spec: CheckpointSpec) -> tuple[str, ...]:
 def partners_of(spec: CheckpointSpec) -> list[CheckpointSpec]:
     """The models that a card wants its own to be held against, in its order, as far as they can run here."""
     named = spec.card.extra.get("beside", ()) if spec.card else ()
-    ready = {other.slug: other for other in checkpoints.available() if other.ready and other.kind == spec.kind}
+    ready = {other.slug: other for other in checkpoints.available() if other.ready and other.family is spec.family}
     return [ready[slug] for slug in named if slug in ready]
 
 
@@ -57,7 +57,7 @@ def elsewhere(system: str, spec: CheckpointSpec) -> str:
     found: list[str] = []
     shown = set(demos_of(spec))
     for other in checkpoints.for_system(system):
-        if not other.ready or other.branch != spec.branch or other.slug == spec.slug or other.kind != "masked-lm":
+        if not other.ready or other.branch != spec.branch or other.slug == spec.slug or other.family is not spec.family:
             continue
         for demo in demos_of(other):
             if demo not in shown:
@@ -72,10 +72,10 @@ def encoder_demo(view: BranchView) -> None:
     spec, state = view.spec, view.state
     if spec is None:
         return
-    if spec.kind == "replaced-token":
+    if spec.offers("judges tokens"):
         replaced_demo(spec, state)
         return
-    if spec.kind == "adapters":
+    if spec.offers("answers tasks"):
         adapters_demo(spec, state)
         return
     offered = demos_of(spec)
@@ -95,7 +95,7 @@ def encoder_demo(view: BranchView) -> None:
     if demo == "beside":
         beside_demo(spec, partners_of(spec), state)
         return
-    if spec.system == "xlm":
+    if spec.offers("languages"):
         st.caption("Here every sentence is read as English; French goes beside its translation.")
     with sentences():
         text = state.values.get("text")

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 BRANCH = "encoder-decoder"
 BYTES = 160
 """Bytes that are written at most, unless the visitor says otherwise."""
-READERS = ("atlas-bert", "atlas-t5")
-"""Whose pieces stand beside the bytes, as far as they are here: WordPiece and Unigram."""
 _WIDE = 4
 
 
@@ -162,6 +160,6 @@ def _cuts(slug: str, clean: str, given: str) -> tuple[Cut, ...]:
     ready = {spec.slug for spec in checkpoints.available() if spec.ready}
     return tuple(
         cut(session.checkpoint(reader), clean, given)
-        for reader in (slug, *READERS)
+        for reader in (slug, *checkpoints.first("respell"))
         if reader == slug or reader in ready
     )

@@ -20,13 +20,12 @@ from core.ui.section import View
 if TYPE_CHECKING:
     from core.language.decoding.together import Start
 
-FIRST = "atlas-gpt-2"
 PROMPT = "Once upon a time there was a little girl who"
 
 MODEL = Model(
     name="model",
-    fits=lambda spec: spec.kind in ("causal-lm", "seq2seq-lm"),
-    first=FIRST,
+    fits=lambda spec: spec.offers("generates"),
+    first="generation",
     resets=("task", "step"),
     width=260,
 )
@@ -146,7 +145,7 @@ def number_box(number: Number, value: float, key: str) -> float:
 
 def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
     """What an encoder-decoder does, None for a decoder; and the text that the page opens with."""
-    if spec.kind != "seq2seq-lm":
+    if not spec.offers("rewrites"):
         if state.text("task"):
             instead(state, f"{spec.name} continues a text and has no tasks.")
             state.set(task=None)

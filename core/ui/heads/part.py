@@ -45,7 +45,7 @@ def text_part(
 
     checkpoint = session.checkpoint(spec.slug)
     try:
-        typed = clean(text, newlines=spec.kind == "causal-lm")
+        typed = clean(text, newlines=spec.offers("continues"))
     except AtlasError:
         return text  # whatever reads it says what is wrong
     fits = _most(checkpoint, ahead, segment, most)
@@ -54,7 +54,7 @@ def text_part(
         state.set(**{name: ()})
         return text
     usual = window(typed, read, own, fits)
-    if answered and (spec.kind == "causal-lm" or (_MASK in typed and _MASK not in usual.text)):
+    if answered and (spec.offers("continues") or (_MASK in typed and _MASK not in usual.text)):
         usual = last_window(typed, read, own, fits)
     return _chosen(spec, state, typed, usual, (read, own, fits), name)
 
@@ -111,7 +111,7 @@ def _most(checkpoint: Checkpoint, ahead: int, segment: bool, drawn: int | None) 
     most = SEGMENT if segment and remembers(checkpoint.model) else MAX_TOKENS
     most = most if drawn is None else min(most, drawn)
     limit = max_tokens(checkpoint) or most
-    if checkpoint.spec.kind == "causal-lm":
+    if checkpoint.spec.offers("continues"):
         return min(most - ahead, limit - ahead - 1)  # a row is computed when its token is read, one step later
     return min(most, limit)
 
@@ -123,7 +123,7 @@ def _counts(checkpoint: Checkpoint, second: str, task: str) -> tuple[Count, Coun
 
     tokenizer: Any = checkpoint.tokenizer
     prefix, more = "", 1 if codes_of(checkpoint) else 0
-    if checkpoint.spec.kind == "seq2seq-lm":
+    if checkpoint.spec.offers("rewrites"):
         offered = {one.slug: one for one in tasks(checkpoint)}
         chosen = offered.get(task) or next(iter(offered.values()))
         prefix, more = chosen.prefix, 2 if chosen.opens else 0

@@ -5,24 +5,6 @@ from __future__ import annotations
 from core import session
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 
-SAMPLES = {
-    "masked-lm": (
-        "The cat that the dog chased sat on the mat because it was tired.",
-        "She poured water from the jug into the cup until it was full.",
-        "Paris is the capital of France, and Rome is the capital of Italy.",
-    ),
-    "causal-lm": (
-        "Once upon a time there was a little girl who had a red ball. The little girl",
-        "The old man went to the river. The old man sat down. The old man",
-        "Tom gave Anna a book, and Anna gave Tom",
-    ),
-    "seq2seq-lm": (
-        "The cat sleeps on the chair.",
-        "I would like a cup of tea.",
-        "We are going home because it is late.",
-    ),
-}
-SAMPLES |= dict.fromkeys(("replaced-token", "permutation-lm", "adapters"), SAMPLES["masked-lm"])
 LONG = (
     "Every morning the old man walked down to the harbour with his dog. The dog ran ahead, along the wall and over the "
     "wet stones, and waited for him at the last boat. They both looked out at the sea. When the weather was good the "
@@ -42,10 +24,10 @@ FEW_BYTES = (
 
 def samples(spec: CheckpointSpec) -> tuple[str, ...]:
     """Texts to begin with, the first one at once; sparse models get one that is longer than their window."""
-    usual = SAMPLES[spec.kind]
-    if spec.branch != "efficient" and spec.system != "transformer-xl":
+    usual = spec.family.samples
+    if spec.branch != "efficient" and not spec.offers("memory"):
         return usual
-    long = FEW_BYTES if spec.system == "reformer" else LONG
+    long = FEW_BYTES if spec.offers("hashing") else LONG
     if not _fits(session.checkpoint(spec.slug), long):
         return usual
     return (long, *usual) if spec.branch == "efficient" else (*usual, long)

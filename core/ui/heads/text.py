@@ -25,8 +25,6 @@ NONE = "none"
 """The entry of the menu of adapters that adds nothing."""
 CONTINUED = 12
 """How many tokens follow where nobody has chosen."""
-PAIRS = frozenset({"masked-lm", "replaced-token", "adapters"})
-"""Kinds of models that read two sentences at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, 
         drawn = "Of a long text, a part that you choose is drawn"
         text = text_box(state, "text", "Text", samples[0], key=box, help=drawn)
         second = ""
-        if pairs and spec.kind in PAIRS:
+        if pairs and spec.offers("two texts"):
             second = text_box(
                 state,
                 "second",
@@ -93,12 +91,12 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, 
 
 def _what_to_run(spec: CheckpointSpec, state: PageState) -> partial[AttentionTrace]:
     """The menu that this kind of model needs before its text, and what to do with the text."""
-    if spec.kind == "causal-lm":
+    if spec.offers("continues"):
         return partial(session.continued_trace, spec.slug, count=_count(state))
-    if spec.kind == "seq2seq-lm":
+    if spec.offers("rewrites"):
         task = task_menu(spec, state)
         return partial(session.rewritten_trace, spec.slug, task=task)
-    if spec.kind == "adapters":
+    if spec.offers("answers tasks"):
         return partial(session.trace, spec.slug, adapters=adapters_menu(spec, state))
     return partial(session.trace, spec.slug)
 
@@ -126,7 +124,7 @@ def task_menu(spec: CheckpointSpec, state: PageState) -> str:
     from core.language.tasks import tasks
 
     checkpoint = session.checkpoint(spec.slug)
-    if spec.kind == "adapters":
+    if spec.offers("answers tasks"):
         labels = {task.slug: task.name for task in adapters.tasks(checkpoint)}
     else:
         labels = {task.slug: task.label for task in tasks(checkpoint)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import session
+from core import checkpoints, session
 from core.catalogue.schema import Citation
 from core.costs.known import citations, formulas
 from core.tokenizers.cut import Cut, cut
@@ -16,18 +16,16 @@ from core.ui.links import PageState
 from core.ui.param import Choice, Text, Words
 
 FORMULAS = DATA / "formulas.toml"
-USUAL = ("minilm", "bpe", "atlas-gpt-2", "atlas-t5", "atlas-byt5")
-"""The tokenizers that a section opens with, where they are here: one of each kind."""
 
 TEXT = Text(name="text", label="Your text", default=DEFAULT, height=68, width=620, samples=SAMPLES)
 SHOWN = Words(name="shown", label="Shown", options={})
 
 
-def choose_shown(state: PageState, usual: tuple[str, ...] = USUAL) -> tuple[Known, ...]:
-    """The tokenizers to show, in the page's order; never none."""
+def choose_shown(state: PageState, place: str = "tokenizers") -> tuple[Known, ...]:
+    """The tokenizers to show, in the page's order; never none. Those of `checkpoints.first` are shown at first."""
     found = {one.slug: one for one in known()}
     names = {slug: label(one) for slug, one in found.items()}
-    default = tuple(slug for slug in found if slug in usual) or tuple(found)[:1]
+    default = tuple(slug for slug in found if slug in checkpoints.first(place)) or tuple(found)[:1]
     with st.popover("Tokenizers", icon=":material/tune:"):
         chosen = SHOWN.with_(options=names, default=default).draw(state)
         noted("Models here that share one tokenizer file share one entry.")

@@ -31,7 +31,6 @@ LANGUAGE = Choice(
     default=languages()[-2].slug,
     width=270,
 )
-_USUAL = ("minilm", "atlas-gpt-2", "atlas-t5", "atlas-byt5")
 
 
 def by_language(view: View) -> None:
@@ -39,7 +38,7 @@ def by_language(view: View) -> None:
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         measure = cast(Measure, MEASURE.draw(state))
-        shown = choose_shown(state, _USUAL)
+        shown = choose_shown(state, "tokenizers-languages")
     spoken = languages()
     cuts = {(one.slug, language.slug): tokenized(one, language.text) for one in shown for language in spoken}
     series = []

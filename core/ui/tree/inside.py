@@ -21,7 +21,7 @@ def inside_link(system: System, layer: int | None, size: str, node: str) -> None
     if spec is None or shown is None:
         return
     query = {"tab": "block", "model": spec.slug, "step": shown.slug}
-    if spec.kind == "seq2seq-lm":
+    if spec.offers("rewrites"):
         query["side"] = shown.side
     if shown.layer is not None:
         query["layer"] = str(shown.layer + 1)

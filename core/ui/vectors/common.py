@@ -17,7 +17,7 @@ from core.vectors.reading import readable
 FIRST = next(iter(EXAMPLES))
 MODEL = Model(
     name="model",
-    first="minilm",
+    first="vectors",
     fits=readable,
     resets=("layer",),
     width=350,

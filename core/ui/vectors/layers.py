@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core import session
+from core import checkpoints, session
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures.lines import Line, line_alt, line_chart
@@ -51,7 +51,6 @@ LESS = Toggle(
 )
 MODELS = Words(name="models", label="Models", options={}, most=8, style="menu", may_be_empty=True)
 OF = Choice(name="of", label="Of", options={}, width=300, hide_label=True)
-USUAL = ("minilm", "atlas-bert", "atlas-roberta", "atlas-albert", "atlas-gpt-2")
 _SHADES = (0.0, 0.35, 0.6)
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 OWN_FEWEST = 2
@@ -72,7 +71,9 @@ def contextuality(view: View) -> None:
         less = measure != "strangers" and LESS.draw(state)
     specs = MODEL.offered()
     offered = [slug for slug in specs if over == "own" or slug in kept.slugs()]
-    usual = tuple(slug for slug in offered if slug in USUAL) or tuple(offered[: MODELS.most])
+    usual = tuple(slug for slug in offered if slug in checkpoints.first("vectors-layers")) or tuple(
+        offered[: MODELS.most]
+    )
     chosen = MODELS.with_(options={slug: specs[slug].name for slug in offered}, default=usual).draw(state, tag=over)
     if not chosen:
         view.note("None chosen")

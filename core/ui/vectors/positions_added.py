@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 import streamlit as st
 
-from core import session
+from core import checkpoints, session
 from core.figures.lines import Line, line_chart
 from core.figures.vectors import strips
 from core.table import Table
@@ -16,11 +16,14 @@ from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Model
 from core.ui.section import View
 from core.ui.vectors.common import model_of
-from core.vectors.places import FIXED, LEARNED, MOST, RELATIVE
+from core.vectors.places import MOST
 from core.vectors.positions import Numbers, Order, by_distance, similarity, sinusoids
 
 ASKED = Model(
-    name="asked", first="atlas-gpt-2", fits=lambda spec: spec.slug in LEARNED or spec.slug in RELATIVE, width=350
+    name="asked",
+    first="vectors-positions",
+    fits=lambda spec: spec.offers("learned positions") or spec.offers("relative positions"),
+    width=350,
 )
 PICTURE = Choice(name="picture", label="Picture", options={"numbers": "Values", "cosines": "Cosines"}, style="row")
 ORDER = Choice(
@@ -40,7 +43,7 @@ _WIDTH = 192
 
 def learned(view: View) -> None:
     """A learned table of positions."""
-    param = ASKED.with_(fits=lambda spec: spec.slug in LEARNED)
+    param = ASKED.with_(fits=lambda spec: spec.offers("learned positions"))
     if not param.offered():
         view.note("Not here: learned")
         return
@@ -67,7 +70,11 @@ def sinusoidal(view: View) -> None:
         picture = PICTURE.draw(state)
     _table_and_distances(view, sinusoids(MOST, width, order), picture, "sinusoids", theme().categorical[0], None)
     view.try_and_notice("sinusoidal")
-    fixed = ", ".join(slug.removeprefix("atlas-").upper() for slug in FIXED)
+    fixed = ", ".join(
+        spec.name.removeprefix("Atlas ")
+        for spec in checkpoints.available()
+        if spec.card and spec.offers("fixed positions")
+    )
     view.say("How it works: sinusoidal", fixed=fixed)
 
 

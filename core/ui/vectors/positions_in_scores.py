@@ -15,7 +15,7 @@ from core.ui.param import Choice, Integer, Text
 from core.ui.section import View
 from core.ui.vectors.common import model_of
 from core.ui.vectors.positions_added import ASKED
-from core.vectors.places import RELATIVE, TERMS, ByDistance
+from core.vectors.places import TERMS, ByDistance
 from core.vectors.positions import slopes, t5_bucket
 
 PASSAGE = Text(
@@ -32,7 +32,7 @@ LEVEL = Integer(name="level", label="Layer", low=1, high=200, default=1, width=1
 HEAD = Integer(name="head", label="Head", low=1, high=256, default=1, width=110)
 HEADS = Integer(name="heads", label="Heads", low=1, high=32, default=8, style="slider", width=320)
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-_SCHEMES = {"atlas-xlnet": "xlnet", "atlas-transformer-xl": "xlnet", "atlas-deberta": "deberta-v2"}
+_SCHEMES = {"xlnet": "xlnet", "transformer-xl": "xlnet", "deberta": "deberta-v2", "deberta-v2": "deberta-v2"}
 
 
 def relative(view: View) -> None:
@@ -42,7 +42,7 @@ def relative(view: View) -> None:
         AtlasError: what was typed, or the model, does not allow it.
     """
     state = view.state
-    param = ASKED.with_(fits=lambda spec: spec.slug in RELATIVE, first="atlas-t5")
+    param = ASKED.with_(fits=lambda spec: spec.offers("relative positions"), first="vectors-distances")
     if not param.offered():
         view.note("Not here: relative")
         return
@@ -52,7 +52,7 @@ def relative(view: View) -> None:
         passage = PASSAGE.draw(state, tag="relative")
     with st.spinner("Running the model"):
         terms = session.place_terms(spec.slug, passage)
-    scheme = _SCHEMES.get(spec.slug, "t5")
+    scheme = _SCHEMES.get(spec.architecture or "", "t5")
     with row:
         names = {name: TERMS[name] for name in terms}
         name = TERM.with_(options=names, default=next(iter(names))).draw(state, tag=spec.slug) if len(names) > 1 else ""

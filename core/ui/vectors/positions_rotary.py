@@ -17,7 +17,6 @@ from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL
 from core.ui.vectors.positions_in_scores import HEAD, LEVEL, PASSAGE
-from core.vectors.places import TURNED
 from core.vectors.positions import alike_after_turns, turned, turns
 
 BASE = Integer(name="base", label="Base", low=2, high=10**7)
@@ -57,7 +56,7 @@ def rotary(view: View) -> None:
     state.set(width=None if width == _WIDTH else width, base=None if base == _BASE else base)
     _angles_and_decay(view, int(width), float(base))
     view.try_and_notice("rotary")
-    spec = next((spec for slug, spec in MODEL.offered().items() if slug in TURNED), None)
+    spec = next((spec for spec in MODEL.offered().values() if spec.card and spec.offers("rotary positions")), None)
     if spec is not None:
         _live(view, spec)
     view.say("How it works: rotary")

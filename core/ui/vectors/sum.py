@@ -55,9 +55,9 @@ def input_embeddings(view: View) -> None:
     """
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        spec = model_of(state, MODEL.with_(first="atlas-bert"))
+        spec = model_of(state, MODEL.with_(first="vectors-sum"))
         first = FIRST.draw(state)
-        bilingual = spec.slug == "atlas-xlm"
+        bilingual = spec.offers("languages")
         second = SECOND.with_(default=_FRENCH if bilingual else SECOND.default).draw(state, tag=str(bilingual))
         number = NUMBER.draw(state)
     with st.spinner("Running the model"):
@@ -70,10 +70,10 @@ def input_embeddings(view: View) -> None:
     view.try_and_notice()
     _formula(view, sums)
     told("**Input embeddings of other models**")
-    specs = MODEL.offered()
+    specs = [spec for spec in MODEL.offered().values() if spec.card is not None]
     rows = [
         (
-            ", ".join(_short_name(specs.get(slug), slug) for slug in kind.slugs),
+            ", ".join(_short_name(spec) for spec in specs if spec.architecture in kind.architectures),
             " + ".join(NAMES[part] for part in kind.parts),
             " + ".join(kind.after) or "nothing",
             kind.told,
@@ -182,8 +182,8 @@ def _formula(view: View, sums: Sums) -> None:
     view.note("Paper")
 
 
-def _short_name(spec: CheckpointSpec | None, slug: str) -> str:
-    return slug if spec is None else spec.name.removeprefix("Atlas ").partition(" with ")[0]
+def _short_name(spec: CheckpointSpec) -> str:
+    return spec.name.removeprefix("Atlas ").partition(" with ")[0]
 
 
 SUM = Section("sum", input_embeddings, (MODEL, FIRST, SECOND, NUMBER, PART))

@@ -12,7 +12,7 @@ import streamlit as st
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars, percent
 from core.language.replaced import Judged
-from core.language.side_by_side import CONTINUES, GUESSES, KINDS, Answer, Continued, Filled, Rewritten, Word
+from core.language.side_by_side import CONTINUES, GUESSES, Answer, Continued, Filled, Rewritten, Word
 from core.language.tokens import visible
 from core.language.types import Token
 from core.ui.chart import chart
@@ -93,7 +93,7 @@ def _mask_name(number: int, word: Word | None) -> str:
 def _title(spec: CheckpointSpec) -> None:
     # the colour comes from the branch, never from a visitor
     line = f"border-left:.35rem solid {accent(spec.branch)};padding-left:.6rem;margin:.4rem 0 0;font-weight:600"
-    does = KINDS.get(spec.kind, "")
+    does = spec.family.does
     st.html(f'<p style="{line}">{html.escape(spec.name)}<br><small style="font-weight:400">{does}</small></p>')
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
-from core.language.side_by_side import FILLS, KINDS, MAX_CHARS, Answer, Word, carry_over, split, usual
+from core.language.side_by_side import MAX_CHARS, Answer, Word, carry_over, split, usual
 from core.language.text import clean
 from core.ui.chips import token_chips
 from core.ui.demos.samples import sample_pills
@@ -28,20 +28,13 @@ SAMPLES = {
     "A capital": "The capital of France is Paris.",
     "A dog": "The dog ran into the garden and barked at the cat.",
 }
-_VERBS = {
-    "masked-lm": "Fill",
-    "permutation-lm": "Fill",
-    "causal-lm": "Continue",
-    "seq2seq-lm": "Rewrite",
-    "replaced-token": "Judge",
-}
 DEFAULT_TEXT = next(iter(SAMPLES.values()))
 
 
 def side_by_side(view: ZooView) -> None:
     """Draw the whole section; reads and writes left, right, text, mask, task and cover."""
-    specs = {model.spec.slug: model.spec for model in view.models if model.spec.kind in KINDS}
-    others = [model.spec for model in view.models if model.spec.kind not in KINDS]
+    specs = {model.spec.slug: model.spec for model in view.models if model.spec.family.does}
+    others = [model.spec for model in view.models if not model.spec.family.does]
     if not specs:
         informed("No model here fills masks, continues a text, rewrites or judges one, so there is nothing to compare.")
         return
@@ -90,7 +83,7 @@ def _pair(
             index=slugs.index(wanted),
             key=state.key(side),
             width=335,
-            format_func=lambda slug: f"{_VERBS.get(specs[slug].kind, '')} · {specs[slug].name}",
+            format_func=lambda slug: f"{specs[slug].family.verb} · {specs[slug].name}",
         )
         state.set(**{side: None if slug == start else slug})
         chosen.append(specs[slug])
@@ -99,7 +92,7 @@ def _pair(
 
 def _task(pair: Sequence[CheckpointSpec], state: PageState) -> str | None:
     """What an encoder-decoder is asked for; both are asked for the same where both offer it."""
-    writers = [spec for spec in pair if spec.kind == "seq2seq-lm"]
+    writers = [spec for spec in pair if spec.offers("rewrites")]
     if not writers:
         return None
     labels: dict[str, str] = {}
@@ -146,7 +139,7 @@ def _hidden(text: str, pair: Sequence[CheckpointSpec], state: PageState) -> tupl
         kept = carry_over(st.session_state[cut], now, st.session_state[slot])
         st.session_state[slot] = usual(words) if kept is None else kept
     st.session_state[cut] = now
-    fillers = [spec for spec in pair if spec.kind in FILLS]
+    fillers = [spec for spec in pair if spec.offers("fills masks")]
     if not fillers:
         state.set(mask=())
         return ()
@@ -170,7 +163,7 @@ def _asked(spec: CheckpointSpec, text: str, hidden: tuple[int, ...], task: str |
     """The answer of one model, or the sentence that says why there is none."""
     with st.spinner(f"{plain(spec.name)} is reading the sentence"):
         try:
-            return _answer(spec.slug, _state(spec), text, hidden, task if spec.kind == "seq2seq-lm" else None)
+            return _answer(spec.slug, _state(spec), text, hidden, task if spec.offers("rewrites") else None)
         except AtlasError as error:
             return str(error)
 

@@ -1,0 +1,145 @@
+"""What follows from a configuration: the kind of a model, its page, its positions, and what its architecture has.
+
+The kind is decided by transformers' own tables (``MODEL_FOR_..._MAPPING_NAMES``). Importing the module that holds them
+imports torch, so its source is parsed instead: the tables are literals, and pages that only read stay light.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from core.checkpoints.families import FAMILIES
+from core.checkpoints.families.family import Branch, Kind
+
+Trait = Literal[
+    "learned positions",
+    "fixed positions",
+    "relative positions",
+    "rotary positions",
+    "shared layers",
+    "disentangled attention",
+    "languages",
+    "memory",
+    "hashing",
+    "window",
+]
+"""What an architecture has and most have not. ``languages``: embeddings of languages; ``memory``: of segments read
+before; ``hashing``: attention within buckets; ``window``: attention to neighbours and a few global tokens."""
+
+TRAITS: dict[str, frozenset[Trait]] = {
+    "albert": frozenset({"learned positions", "shared layers"}),
+    "bart": frozenset({"learned positions"}),
+    "bert": frozenset({"learned positions"}),
+    "big_bird": frozenset({"learned positions"}),
+    "ctrl": frozenset({"fixed positions"}),
+    "deberta": frozenset({"relative positions", "disentangled attention"}),
+    "deberta-v2": frozenset({"relative positions", "disentangled attention"}),
+    "distilbert": frozenset({"learned positions"}),
+    "electra": frozenset({"learned positions"}),
+    "gpt2": frozenset({"learned positions"}),
+    "gpt_neo": frozenset({"learned positions"}),
+    "llama": frozenset({"rotary positions"}),
+    "longformer": frozenset({"learned positions", "window"}),
+    "m2m_100": frozenset({"fixed positions"}),
+    "reformer": frozenset({"learned positions", "hashing"}),
+    "roberta": frozenset({"learned positions"}),
+    "t5": frozenset({"relative positions"}),
+    "transformer-xl": frozenset({"relative positions", "memory"}),
+    "xlm": frozenset({"learned positions", "languages"}),
+    "xlnet": frozenset({"relative positions"}),
+}
+"""By architecture (`architecture_of`); what is not listed has none of these that a page here could show."""
+
+EFFICIENT = frozenset(
+    {
+        "big_bird",
+        "bigbird_pegasus",
+        "falcon_mamba",
+        "fnet",
+        "funnel",
+        "led",
+        "longformer",
+        "longt5",
+        "mamba",
+        "mamba2",
+        "mra",
+        "nystromformer",
+        "pegasus_x",
+        "reformer",
+        "yoso",
+    }
+)
+"""Model types whose point is to avoid the full n x n attention."""
+
+_PADDED_POSITIONS = frozenset(
+    {"camembert", "data2vec-text", "esm", "ibert", "longformer", "mpnet", "prophetnet", "roberta"}
+    | {"roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"}
+)
+"""Their position table keeps the first ``pad_token_id + 1`` rows for padding."""
+
+_AHEAD = frozenset({"prophetnet"})
+"""Their decoder looks up the position after the one that it reads, too."""
+
+
+@lru_cache(maxsize=1)
+def tables() -> dict[Kind, dict[str, str]]:
+    """For each kind, transformers' map from model type to class name; empty maps if transformers is not installed."""
+    named = {family.table: family.kind for family in FAMILIES.values() if family.table}
+    found: dict[Kind, dict[str, str]] = {kind: {} for kind in named.values()}
+    spec = find_spec("transformers")
+    if spec is None or spec.origin is None:
+        return found
+    source = (Path(spec.origin).parent / "models" / "auto" / "modeling_auto.py").read_text(encoding="utf-8")
+    for statement in ast.parse(source).body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[pairs])) if name in named:
+                found[named[name]] = dict(ast.literal_eval(pairs))
+    return found
+
+
+def kind_of(config: Mapping[str, Any]) -> Kind | None:
+    """The kind of the model that a ``config.json`` describes, or None when it has no language-model head we can use."""
+    architectures = config.get("architectures")
+    if not isinstance(architectures, list) or not architectures:
+        return None
+    name = architectures[0]
+    if config.get("attn_type", "bi") == "bi":  # XLNet's class is a causal model's where it attends to the left alone
+        for family in FAMILIES.values():
+            if name in family.classes:
+                return family.kind
+    return next((kind for kind, table in tables().items() if name in table.values()), None)
+
+
+def known_model_type(config: Mapping[str, Any]) -> bool:
+    """Whether transformers has any of the three kinds for this model type."""
+    return any(config.get("model_type") in table for table in tables().values())
+
+
+def architecture_of(config: Mapping[str, Any]) -> str | None:
+    """The model type; ``transformer-xl`` for the class of XLNet with attention to the left alone."""
+    model_type = config.get("model_type")
+    if model_type == "xlnet" and config.get("attn_type", "bi") == "uni":
+        return "transformer-xl"
+    return model_type if isinstance(model_type, str) else None
+
+
+def branch_of(kind: Kind, config: Mapping[str, Any]) -> Branch:
+    """The page that a model of this kind and type is offered on."""
+    return "efficient" if config.get("model_type") in EFFICIENT else FAMILIES[kind].branch
+
+
+def positions_of(config: Mapping[str, Any]) -> int | None:
+    """The longest input in tokens, or None where the architecture sets no limit (relative positions)."""
+    for name in ("max_position_embeddings", "n_positions", "n_ctx", "max_encoder_position_embeddings"):
+        value = config.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            if config.get("model_type") in _PADDED_POSITIONS:
+                pad = config.get("pad_token_id")
+                value -= (pad if isinstance(pad, int) else 1) + 1
+            return value - int(config.get("model_type") in _AHEAD)
+    return None

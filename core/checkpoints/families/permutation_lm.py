@@ -1,0 +1,25 @@
+"""XLNet: words in any order, from two streams of attention.
+
+transformers lists its class with the causal models, which it is where its attention goes to the left alone, as in
+Transformer-XL.
+"""
+
+from __future__ import annotations
+
+from core.checkpoints.families import masked_lm
+from core.checkpoints.families.family import ModelFamily
+
+FAMILY = ModelFamily(
+    kind="permutation-lm",
+    branch="decoder",
+    auto="AutoModelForCausalLM",
+    table=None,
+    classes=("XLNetLMHeadModel",),
+    offers=frozenset({"fills masks", "two streams"}),
+    streams=("encoder", "decoder", "query"),
+    does="fills hidden words",
+    answers="words in any order",
+    asks=masked_lm.FAMILY.asks,
+    asked=masked_lm.FAMILY.asked,
+    samples=masked_lm.SENTENCES,
+)
