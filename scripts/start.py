@@ -211,7 +211,7 @@ def run(port: int) -> None:
 def test(arguments: list[str]) -> None:
     """Checks, then the tests. The long check, of types, runs beside them, and stops them when it finds something.
 
-    Tests that drive a browser stay together in one worker and often wait; so there is one worker more than they use.
+    Tests that drive a browser go to two workers and often wait; so there is one worker more.
     """
     folder = python().parent
     for name, command in (

@@ -54,17 +54,21 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Where tests run in several workers: a file stays in one, and all journeys with a browser stay in one.
+    """Where tests run in several workers: a file stays in one, and journeys with a browser go to two.
 
-    A file's fixtures are then made once, and there is one browser and one app. Journeys come first, since they take
-    longest. (Groups by mark need pytest-xdist's ``loadgroup``, which does not see them with this version of pytest.)
+    A file's fixtures are then made once, and there are two browsers with an app each. Journeys come first, since they
+    take longest; the larger half of a pair of files goes to either by turns. (Groups by mark need pytest-xdist's
+    ``loadgroup``, which does not see them with this version of pytest.)
     """
     from xdist.scheduler import LoadScopeScheduling
+
+    journeys = sorted((Path(__file__).parent / "browser").glob("test_*.py"), key=lambda file: -file.stat().st_size)
+    groups = {file.name: f"browser {number % 4 in (1, 2)}" for number, file in enumerate(journeys)}
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.split("::", 1)[0]
-            return "browser" if "tests/browser/" in file else file
+            return groups[Path(file).name] if "tests/browser/" in file else file
 
     config.option.loadscopereorder = False
     return ByFile(config, log)

@@ -1,6 +1,6 @@
-"""One server and one Chromium for all journeys; a journey fails when the page asks another host for anything.
+"""One server and one Chromium for the journeys of a worker; one fails when the page asks another host for anything.
 
-All journeys belong to one group, so that parallel workers leave them together. A wait is never a pause: it ends with
+Parallel workers divide the files among two of them. A wait is never a pause: it ends with
 what it waits for, and has most of a minute because the machine may be slow.
 
 To load a page costs Chromium a second or more, to go to another view of a page that is loaded a third of that. So
@@ -131,7 +131,7 @@ A visitor's text is cleaned of the first two and may not be as long as the third
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark everything in this folder, and put it first: one worker has all of it, and it takes longest."""
+    """Mark everything in this folder, and put it first: it takes longest."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
