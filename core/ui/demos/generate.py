@@ -160,8 +160,8 @@ def _generate(
     run: _Run | None = st.session_state.get(f"{key}.run")
     if run is None or run.wanted != wanted:
         run = st.session_state[f"{key}.run"] = _Run(wanted)
+    buttons = st.empty()  # above the text, which moves what is below it while it grows
     place = st.empty()
-    buttons = st.empty()
     if not run.over:
         checkpoint = session.checkpoint(spec.slug)
         made = tuple(step.token.id for step in run.steps)

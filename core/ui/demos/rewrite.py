@@ -231,10 +231,12 @@ def _write(
     run: _Run | None = st.session_state.get(slot)
     if run is None or run.wanted != wanted:
         run = st.session_state[slot] = _Run(wanted)
-    st.html('<p style="margin:0;font-size:.875rem">Text out</p>')
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.html('<p style="margin:0;font-size:.875rem">Text out</p>', width="content")
+        stop = st.empty()  # above the text, which moves what is below it while it grows
     place, buttons = st.empty(), st.empty()
     if not run.over:
-        buttons.button("Stop", key=state.key("stop"), icon=":material/stop:", on_click=_stop(run))
+        stop.button("Stop", key=state.key("stop"), icon=":material/stop:", on_click=_stop(run))
         run.steps.clear()
         drawn = 0.0
         for step in rewrite(checkpoint, given, request.task.slug, decoding, forced=forced):
@@ -243,7 +245,7 @@ def _write(
                 _draw(place, step.text, growing=True)
                 drawn = time.monotonic()
         run.over = True
-        buttons.empty()
+        stop.empty()
     if run.steps and not run.path:
         last = run.steps[-1]
         beam = decoding.strategy == "beam"

@@ -128,9 +128,10 @@ def speculative_decoding(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         look = LOOK.draw(state)
         bits_legend(look)
+        button = st.empty()  # above the text, which moves what is below it while it grows
     place = st.empty()
     st.html(drafted_legend(look))
-    drafted = _text(chosen, run, key, place)
+    drafted = _text(chosen, run, key, place, button)
     if drafted is None:
         return
     wording, bits = Wording(target.tokenizer), _bits(run, key, drafted)
@@ -161,14 +162,15 @@ def _about(chosen: Setup, run: Speculation) -> None:
         st.caption(plain_terms(" ".join((sizes, *card.strengths, *card.weaknesses))))
 
 
-def _text(chosen: Setup, run: Speculation, key: tuple[object, ...], place: DeltaGenerator) -> Drafted | None:
+def _text(
+    chosen: Setup, run: Speculation, key: tuple[object, ...], place: DeltaGenerator, button: DeltaGenerator
+) -> Drafted | None:
     """The text, drawn round by round where it is not cached; None where the visitor stopped it before a round."""
     from core.language.decoding.draft import Drafted
 
     state, wording = chosen.state, Wording(run.target.tokenizer)
     known: Drafted | None = session.results.get(("draft", *key))
     slot, part = state.key("draft.stopped"), state.key("draft.part")
-    button = st.empty()
     if known is None and st.session_state.get(slot) == key:
         known = st.session_state.get(part) or Drafted(())
         button.button("Go on", key=state.key("draft.go"), icon=":material/play_arrow:", on_click=forget, args=(slot,))

@@ -173,7 +173,7 @@ def _guessed(chosen: Setup, card: Card, path: Sequence[GenerationStep], at: int)
 
 def _path(chosen: Setup, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
     """The card's text, drawn while it is generated where it may be ``shown``."""
-    place = st.empty()
+    button, place = st.empty(), st.empty()
 
     def draw(_: int, steps: Sequence[GenerationStep], growing: bool) -> None:
         if growing and shown:
@@ -183,7 +183,7 @@ def _path(chosen: Setup, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
         if shown:
             place.html(plain_html(chosen.prefix, text))
 
-    texts, _ = generate_all(chosen, [decoding_of(card, chosen.common)], Canvas(draw, draw_text))
+    texts, _ = generate_all(chosen, [decoding_of(card, chosen.common)], Canvas(button, draw, draw_text))
     place.empty()
     return texts[0]
 

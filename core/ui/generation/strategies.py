@@ -52,7 +52,7 @@ def strategies(view: View) -> None:
     cards, refused = read_all(state.words(RULES.name))
     for sentence in refused:
         instead(state, sentence)
-    color, removal = _color_row(state, cards)
+    color, removal, button = _color_row(state, cards)
     places, shown, numbers = [], [], []
     for first in range(0, len(cards), 2):
         columns = st.columns(2)
@@ -71,7 +71,7 @@ def strategies(view: View) -> None:
         places[number].html(plain_html(chosen.prefix, text))
 
     decodings = [decoding_of(card, chosen.common) for card in shown]
-    texts, stopped = generate_all(chosen, decodings, Canvas(draw, draw_text))
+    texts, stopped = generate_all(chosen, decodings, Canvas(button, draw, draw_text))
     summaries = [summary(steps) for steps in texts]
     for place, steps, measures in zip(numbers, texts, summaries, strict=True):
         ended = "Stopped." if stopped and not (steps and steps[-1].finished) else _ended(steps, chosen.spec.name)
@@ -93,8 +93,8 @@ def strategies(view: View) -> None:
         view.note("Sources")
 
 
-def _color_row(state: PageState, cards: Sequence[Card]) -> tuple[str, DeltaGenerator]:
-    """The choice of a color, and the place for the menu of what can be removed."""
+def _color_row(state: PageState, cards: Sequence[Card]) -> tuple[str, DeltaGenerator, DeltaGenerator]:
+    """The choice of a color, the place for the menu of what can be removed, and one for the button that stops."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         color = COLOR.draw(state)
         bits_legend(color)
@@ -107,7 +107,8 @@ def _color_row(state: PageState, cards: Sequence[Card]) -> tuple[str, DeltaGener
             help=f"Add a strategy; up to {MOST} stand beside each other",
         )
         removal = st.container(width="content")
-    return color, removal
+        button = st.empty()
+    return color, removal, button
 
 
 def _removal_menu(state: PageState, cards: Sequence[Card], place: DeltaGenerator) -> None:

@@ -1,17 +1,23 @@
-"""Texts generated before the visitor's eyes: sampled ones in one batch, beam search after them; results are cached."""
+"""Texts generated before the visitor's eyes: sampled ones in one batch, beam search after them; results are cached.
+
+The button that stops it stands above the texts: one below them would move with every line, away from under a click.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core import session
 from core.language.types import Decoding, GenerationStep
 from core.ui.generation.setup import Setup
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 _PAUSE = 0.05
 """Seconds between two pictures of a growing text."""
@@ -39,6 +45,8 @@ class _Run:
 class Canvas:
     """Where texts are drawn: a function for a text with its steps, and one for a beam's best text so far."""
 
+    button: DeltaGenerator
+    """A place above them, for Stop and Go on."""
     steps: Callable[[int, Sequence[GenerationStep], bool], None]
     text: Callable[[int, str], None]
 
@@ -60,9 +68,8 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
         if steps is not None:
             canvas.steps(number, steps, False)
     missing = [number for number, steps in enumerate(texts) if steps is None]
-    place = st.empty()
     if missing and not run.stopped:
-        place.button("Stop", key=state.key("stop-writing"), icon=":material/stop:", on_click=run.stop)
+        canvas.button.button("Stop", key=state.key("stop-writing"), icon=":material/stop:", on_click=run.stop)
         run.steps.clear()
         beams = [number for number in missing if decodings[number].strategy == "beam"]
         rows = [number for number in missing if number not in beams]
@@ -72,12 +79,12 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
         for number in missing:
             texts[number] = tuple(run.steps[number])
             session.results.put(("text", *keys[number]), texts[number])
-        place.empty()
+        canvas.button.empty()
     elif missing:
         for number in missing:
             texts[number] = tuple(run.steps.get(number, ()))
             canvas.steps(number, texts[number] or (), False)
-        place.button("Go on", key=state.key("go-on"), icon=":material/play_arrow:", on_click=run.resume)
+        canvas.button.button("Go on", key=state.key("go-on"), icon=":material/play_arrow:", on_click=run.resume)
     return [steps or () for steps in texts], run.stopped and bool(missing)
 
 
