@@ -1,12 +1,13 @@
-"""Calculators: what a network holds, and what training and running it takes."""
+"""Calculators: how many parameters a network has, and what training and running it takes."""
 
-from core.ui.calculators.frame import calculators_frame, show
-from core.ui.links import close_page, link_row
-from core.ui.page import sentences
+from core.ui.calculators.cache import CACHE
+from core.ui.calculators.epoch import EPOCH
+from core.ui.calculators.memory import FIT, TRAINING
+from core.ui.calculators.parameters import PARAMETERS
+from core.ui.calculators.systems import SYSTEMS
+from core.ui.section import Page
 
-view = calculators_frame()
+PAGE = Page("calculators", (PARAMETERS, TRAINING, CACHE, EPOCH, FIT, SYSTEMS))
 
-with sentences():
-    show(view)
-link_row(view.state)
-close_page(view.state)
+if __name__ == "__main__":
+    PAGE.run()

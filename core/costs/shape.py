@@ -80,3 +80,9 @@ class Shape:
     def main(self) -> Stack:
         """The stack that writes, or the only one."""
         return self.stacks[-1]
+
+
+def usual_length(shape: Shape) -> int:
+    """A length to begin with: the largest power of two that the positions allow, at most 2,048; 512 without any."""
+    most = shape.positions or 512
+    return min(2048, 1 << (most.bit_length() - 1))

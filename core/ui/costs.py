@@ -17,9 +17,10 @@ from core.costs.known import formulas
 from core.costs.left_out import left_out, no_editor
 from core.costs.recurrent import LETTERS, kept_by_word, word_work
 from core.costs.selective import kept_by_token, states_by_token
+from core.costs.shape import usual_length
 from core.costs.towers import towers
 from core.figures.numbers import in_bytes, in_operations, percent, short
-from core.ui.calculators.parts import formula, usual_length
+from core.ui.formulas import formula
 from core.ui.glossary import linking, noted, plain_terms
 from core.ui.page import base_path
 from core.ui.text_table import Link, Row, TextTable, text_table

@@ -221,10 +221,17 @@ class Words(Control[tuple[str, ...]]):
     def carried(self) -> link.Words:
         return link.Words(self.most)
 
+    def value(self, state: PageState) -> tuple[str, ...]:
+        raw = state.values.get(self.name)
+        strange = [word for word in raw if word not in self.options] if isinstance(raw, tuple) else []
+        if isinstance(raw, tuple) and strange and len(strange) < len(raw):
+            instead(state, f"“{self.label}” leaves out {', '.join(map(_quoted, strange))}, which is not offered here.")
+            state.set(**{self.name: tuple(str(word) for word in raw if word not in strange)})
+        return super().value(state)
+
     def checked(self, raw: Value) -> tuple[str, ...]:
         words = tuple(str(word) for word in raw) if isinstance(raw, tuple) else ()
-        strange = next((word for word in words if word not in self.options), None)
-        if strange is not None:
+        if any(word not in self.options for word in words):
             raise ValueError(f"offered here: {', '.join(filter(None, list(self.options)[:24])) or 'nothing'}")
         return words[: self.most]
 

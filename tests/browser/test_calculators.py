@@ -22,8 +22,9 @@ def test_a_network_is_changed_kept_in_the_link_and_taken_away(visitor: Visitor) 
     page.reload()
     expect(page.get_by_role("heading", name="209.5 million parameters")).to_be_visible()
     visitor.settle()
+    page.get_by_test_id("stPopover").get_by_role("button", name="Download").first.click()
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Download CSV").click()
+        page.get_by_test_id("stPopoverBody").get_by_role("button", name="Download CSV").click()
     assert saved.value.suggested_filename == "atlas-parameters.csv"
     page.get_by_role("radio", name="Tree", exact=True).click()
     expect(page.get_by_role("tree")).to_be_visible()
@@ -34,7 +35,7 @@ def test_from_no_to_yes_at_400_pixels(telephone: Visitor) -> None:
     page = telephone.open("/calculators?tab=fit&system=llama&device=l4&bits=32")
     expect(page.get_by_role("heading", name=re.compile("^No: 28.0 GB"))).to_be_visible()
     telephone.settle()
-    pick(page.get_by_role("combobox", name="Bits of a weight"), "16")
+    pick(page.get_by_role("combobox", name="Bits per weight"), "16")
     expect(page.get_by_role("heading", name=re.compile("^Yes: 14.6 GB"))).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 

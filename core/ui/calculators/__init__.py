@@ -1,1 +1,1 @@
-"""The page of calculators, a file a section."""
+"""The sections of Calculators."""

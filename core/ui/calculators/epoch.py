@@ -4,165 +4,128 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.costs.activations import RECOMPUTE
 from core.costs.known import devices
 from core.efficiency.epoch import Epoch, epoch
 from core.errors import OutOfRange
 from core.figures.costs import hours_bars
 from core.figures.numbers import in_operations, in_time
 from core.table import Table
-from core.ui.calculators.parts import (
-    YOURS,
-    Chosen,
+from core.ui.calculators.setup import (
+    DEVICE,
+    LENGTH,
+    RECOMPUTATION,
+    SIZE,
+    SYSTEM,
+    TERAFLOPS,
+    WATTS,
     choose,
-    cited,
-    device_row,
-    formula,
-    number,
-    pick,
-    real,
-    usual_length,
+    choose_device,
+    device_sources,
 )
-from core.ui.chart import chart
-from core.ui.export import download_csv
-from core.ui.links import PageState
-from core.ui.page import plain, theme
-from core.ui.text_table import Row, TextTable, text_table
+from core.ui.formulas import formula
+from core.ui.page import theme
+from core.ui.panel import Panel
+from core.ui.param import Integer, Real, Unset
+from core.ui.section import Section, View
 
-_TOKENS = 10.0
-"""Billions of tokens to begin with: about what GPT-2's 40 GB of text hold."""
+TOKENS = Real(name="tokens", label="Tokens, billions", default=10.0, low=0.000001, high=1e6, style="box", format="%g")
+"""Begins with about what GPT-2's 40 GB of text hold."""
+DEVICES = Integer(name="devices", label="Devices", default=8, low=1, high=10**6)
+UTILIZATION = Integer(
+    name="utilisation",
+    label="Utilization, %",
+    default=40,
+    low=1,
+    high=100,
+    help="The share of the peak rate that useful operations reach. 40 % is an assumption: yours depends on the "
+    "program, the devices and what joins them.",
+)
+PRICE = Unset(
+    name="price",
+    label="Price of a device for an hour",
+    low=0.0,
+    high=1e4,
+    placeholder="only if you want one",
+    help="In whatever currency you pay. Nothing is assumed.",
+)
 
 
-def one_epoch(state: PageState) -> None:
+def one_epoch(view: View) -> None:
     """Draw the calculator. Raises :class:`core.errors.OutOfRange` where no rate is known."""
+    state = view.state
     answer = st.container()  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
         chosen = choose(state)
-        name, _, teraflops, watts = device_row(state, rate=True)
+        name, device = choose_device(state)
         one, other = st.columns(2)
         with one:
-            tokens = real(state, "tokens", "Tokens, billions", _TOKENS, 0.000001, 1e6) or _TOKENS
-            count = number(state, "devices", "Devices", 8, 1, 10**6)
+            teraflops = TERAFLOPS.with_(default=device.teraflops if device else None).draw(state, tag=name)
         with other:
-            length = number(state, "length", "Tokens of a text", usual_length(chosen.shape), 1, 10**7, tag=chosen.tag)
-            share = number(
-                state,
-                "utilisation",
-                "Utilisation, %",
-                40,
-                1,
-                100,
-                help="The share of the peak rate that useful operations reach. 40 % is a guess: yours depends on the "
-                "program, the devices and what joins them.",
-            )
-        recompute = pick(state, "recompute", "Compute again on the way back", RECOMPUTE, "none")
-        price = real(
-            state,
-            "price",
-            "Price of a device for an hour",
-            None,
-            0.0,
-            1e4,
-            empty="only if you want one",
-            help="In whatever currency you pay. Nothing is assumed.",
-        )
-    with right:
-        if teraflops is None:
-            if name == YOURS:
-                raise OutOfRange("Enter the peak rate of your device, from its data sheet.")
-            raise OutOfRange(
-                f"No peak rate is known for {name}. Enter one from its data sheet, or choose another device."
-            )
-        run = epoch(
+            watts = WATTS.with_(default=device.watts if device else None).draw(state, tag=name)
+        one, other = st.columns(2)
+        with one:
+            tokens, count = TOKENS.draw(state), DEVICES.draw(state)
+        with other:
+            length, share = chosen.length(state), UTILIZATION.draw(state)
+        recompute, price = RECOMPUTATION.draw(state), PRICE.draw(state)
+    if teraflops is None:
+        raise OutOfRange(view.words.part("No rate", device=name) if device else view.words.part("No rate of your own"))
+
+    def run(rate: float, power: float | None = None) -> Epoch:
+        return epoch(
             chosen.shape,
             chosen.root,
             tokens * 1e9,
             length=length,
             devices=count,
-            teraflops=teraflops,
+            teraflops=rate,
             utilisation=share / 100,
-            watts=watts,
+            watts=power,
             recompute=recompute,
         )
-        with answer:
-            _said(chosen, run, name, count, price)
-        rows = _others(chosen, tokens, length, count, share, recompute, (name, teraflops))
-        names = [row[0] for row in rows]
-        hours = [row[1].hours for row in rows]
-        said = [in_time(row[1].seconds) for row in rows]
-        chart(
-            hours_bars(names, hours, said, name, theme=theme()),
-            key=state.key("hours"),
-            alt="Time by device: " + "; ".join(f"{one} {text}" for one, text in zip(names, said, strict=True)),
+
+    mine = run(teraflops, watts)
+    rates = {one.name: one.teraflops for one in devices().values() if one.teraflops} | {name: teraflops}
+    others = {name: run(rate) for name, rate in sorted(rates.items(), key=lambda item: -item[1])}
+    times = {name: in_time(one.seconds) for name, one in others.items()}
+    with answer:
+        energy, cost = mine.kilowatt_hours, price and price * count * mine.hours
+        view.say(
+            "Answer",
+            time=in_time(mine.seconds),
+            devices=f"{count:,}",
+            device=name,
+            name=chosen.name,
+            tokens=f"{mine.tokens / 1e9:,.6g}",
+            operations=in_operations(mine.operations),
+            by_token=in_operations(mine.by_token),
+            rule=in_operations(6 * chosen.root.parameters),
+            energy=f" {view.words.part('Energy', energy=f'{energy:,.3g}')}" if energy is not None else "",
+            price=f" {view.words.part('Price', price=f'{cost:,.2f}')}" if cost else "",
         )
-        st.markdown(
-            "**Try** GPT-3 at 175B on 300 billion tokens with 1,024 devices.\n\n"
-            "**Notice** that the length of a text hardly matters while 6 N is much more than 12 L s d, and that "
-            "twice the utilisation is worth as much as twice the devices."
-        )
-    _table(state, chosen, run, rows, count)
+    with right:
+        Panel(
+            "epoch",
+            "Time by device, all else equal",
+            hours_bars(list(others), [one.hours for one in others.values()], list(times.values()), name, theme=theme()),
+            "Time by device: " + "; ".join(f"{name} {text}" for name, text in times.items()),
+            Table(
+                ("model", "device", "devices", "tokens", "operations", "time", "hours"),
+                tuple(
+                    (chosen.name, name, count, mine.tokens, one.operations, times[name], one.hours)
+                    for name, one in others.items()
+                ),
+            ),
+        ).draw(state)
+        view.try_and_notice()
     formula("time")
     formula("work")
-    st.caption("Rates and powers: " + " ".join(dict.fromkeys(cited(c) for d in devices().values() for c in d.sources)))
+    st.caption(f"{view.words.part('Rates')} {device_sources()}")
 
 
-def _said(chosen: Chosen, run: Epoch, device: str, count: int, price: float | None) -> None:
-    lines = f"### {in_time(run.seconds)} on {count:,} × {plain(device)}\n"
-    lines += (
-        f"{plain(chosen.name)}, {run.tokens / 1e9:,.6g} billion tokens: {in_operations(run.operations)} operations, "
-        f"{in_operations(run.by_token)} for a token; 6 N would be {in_operations(6 * chosen.root.parameters)}."
-    )
-    if run.kilowatt_hours is not None:
-        lines += f" Energy of the devices alone: {run.kilowatt_hours:,.3g} kWh."
-    if price:
-        lines += f" At your price: {price * count * run.hours:,.2f}."
-    st.markdown(lines)
-
-
-def _others(
-    chosen: Chosen, tokens: float, length: int, count: int, share: int, recompute: str, own: tuple[str, float]
-) -> list[tuple[str, Epoch]]:
-    """The same run on every device whose rate was read, and on the chosen one with the visitor's own."""
-    rates = {device.name: device.teraflops for device in devices().values() if device.teraflops} | dict([own])
-    return [
-        (
-            name,
-            epoch(
-                chosen.shape,
-                chosen.root,
-                tokens * 1e9,
-                length=length,
-                devices=count,
-                teraflops=rate,
-                utilisation=share / 100,
-                recompute=recompute,
-            ),
-        )
-        for name, rate in sorted(rates.items(), key=lambda item: -item[1])
-    ]
-
-
-def _table(state: PageState, chosen: Chosen, run: Epoch, others: list[tuple[str, Epoch]], count: int) -> None:
-    rows: list[Row] = [(name, in_time(one.seconds), f"{one.hours:,.4g}") for name, one in others]
-    text_table(
-        TextTable(
-            ("Device", "Time", "Hours"),
-            rows,
-            caption="Time by device, all else equal",
-            widths=(46, 30, 24),
-            numeric=(2,),
-        )
-    )
-    raw = [
-        {
-            "model": chosen.name,
-            "device": name,
-            "devices": count,
-            "tokens": run.tokens,
-            "operations": one.operations,
-            "hours": one.hours,
-        }
-        for name, one in others
-    ]
-    download_csv(Table.from_records(raw), "epoch", state.key("csv.epoch"))
+EPOCH = Section(
+    "epoch",
+    one_epoch,
+    (SYSTEM, SIZE, DEVICE, TERAFLOPS, WATTS, TOKENS, DEVICES, LENGTH, UTILIZATION, RECOMPUTATION, PRICE),
+)

@@ -1,6 +1,8 @@
-"""The calculator of parameters: a network's numbers in boxes, its tree and its parts beside the system's own."""
+"""The calculator of parameters: a network in boxes, its tree and its parts beside those of the published size."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import streamlit as st
 
@@ -10,135 +12,149 @@ from core.anatomy.roles import ROLES, by_role
 from core.costs.blueprint import tree, used
 from core.costs.configuration import Configuration
 from core.costs.start import meaning, start
+from core.costs.styles import STYLES
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent
 from core.table import Table
-from core.ui.calculators.boxes import boxes
-from core.ui.calculators.parts import choose_system, formula
-from core.ui.chart import chart
-from core.ui.export import download_csv
-from core.ui.glossary import plain_terms, told
+from core.ui.calculators.setup import BOXES, SIZE, SYSTEM, choose_system
+from core.ui.formulas import formula
+from core.ui.glossary import plain_terms
 from core.ui.links import PageState
-from core.ui.page import plain, theme
-from core.ui.text_table import Row, TextTable, text_table
+from core.ui.page import theme
+from core.ui.panel import Panel
+from core.ui.param import Choice
+from core.ui.section import Section, View
 from core.ui.tree.view import walkable_tree
 
-_DRAWINGS = {"treemap": "Treemap", "tree": "Tree"}
+DRAWING = Choice(
+    name="drawing", label="Drawing", options={"treemap": "Treemap", "tree": "Tree"}, style="row", hide_label=True
+)
 
 
-def parameters(state: PageState) -> None:
+def parameters(view: View) -> None:
     """Draw the calculator. Raises :class:`core.errors.OutOfRange` for numbers that make no network."""
+    state = view.state
     answer = st.container()  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
         slug, size = choose_system(state)
         origin = start(slug, size)
-        values = boxes(state, origin, f"{slug}.{size}")
+        values = _boxes(state, origin, f"{slug}.{size}")
     with right:
         one = origin.changed(**values)
-        yours = tree(one)
-        system = catalogue.get(slug)
-        published = system.size(size)
-        theirs = anatomy.tree(slug, size)
+        yours, theirs = tree(one), anatomy.tree(slug, size)
+        name = f"{catalogue.get(slug).name} {size}"
         with answer:
-            _said(yours, theirs, f"{system.name} {size}", published.published_as)
-            _use(one, meaning(slug, size))
-        _bars(yours, theirs, f"{system.name} {size}", state)
+            _answer(view, one, yours, theirs, name, catalogue.get(slug).size(size).published_as)
+            if note := meaning(slug, size):
+                st.caption(plain_terms(note))
+        _bars(state, yours, theirs, name)
         _picture(state, yours)
-    told(
-        "**Try** sharing the layers, or a quarter of the key-value heads, or a vocabulary ten times as large; or, in "
-        "Mistral 7B, 8 experts of which a token uses 2, as in Mixtral.\n\n"
-        "**Notice** that doubling the width makes the layers four times as large and the embeddings twice, and that "
-        "experts add parameters which a token does not use."
-    )
+    view.try_and_notice()
     for key in ("parameters", *(["experts"] if one.experts else []), *(["latent"] if one.latent else [])):
         formula(key)
-    _table(state, yours, theirs, f"{system.name} {size}")
 
 
-def _said(yours: ModuleNode, theirs: ModuleNode, name: str, printed: str) -> None:
-    """The two totals in words."""
-    times = yours.parameters / theirs.parameters
-    against = "the same as" if yours.parameters == theirs.parameters else f"{times:.3g} times"
-    shown = f" (published: {plain(printed)})" if printed else ""
-    st.markdown(
-        f"### {in_words(yours.parameters)} parameters\n"
-        f"{yours.parameters:,} in all: {against} {plain(name)}, which counts {theirs.parameters:,}{shown}."
+def _boxes(state: PageState, origin: Configuration, tag: str) -> dict[str, Any]:
+    """All boxes, those that few need behind buttons; what they hold, by the configuration's fields."""
+    got: dict[str, Any] = {}
+
+    def draw(*fields: str, **changes: Any) -> None:
+        for field in fields:
+            default = {"default": getattr(origin, field)}
+            got[field] = BOXES[field].with_(**default | changes).draw(state, tag=tag)
+
+    draw("kind")
+    one, other = st.columns(2)
+    with one:
+        draw("layers", "width", "ffn", "vocabulary")
+    with other:
+        draw("heads", "kv_heads", "positions")
+        if got["kind"] == "encoder-decoder":
+            draw("decoder_layers", default=origin.decoder_layers or origin.layers)
+    one, other = st.columns(2)
+    with one:
+        draw("gated", "tied")
+    with other:
+        draw("shared")
+        with st.popover("More", icon=":material/tune:", width="stretch"):
+            draw("embedding", "head_dim", "segments", "adapter", "scheme", "head", "style")
+            if got["scheme"] == "axial":
+                draw("axial")
+            if STYLES[got["style"]].two_streams:
+                draw("hashed")
+    one, other = st.columns(2)
+    with one, st.popover("Experts", icon=":material/call_split:", width="stretch"):
+        draw("experts")
+        if got["experts"]:
+            draw("active", "common")
+            draw("inner", label=f"Size of one (0: {got['ffn']:,})")
+            draw("dense")
+        else:
+            st.caption("With 0, every token goes through the one feed-forward block of a layer.")
+    with other, st.popover("Latent", icon=":material/compress:", width="stretch"):
+        draw("latent")
+        if got["latent"]:
+            draw("query_latent", "turned", "value")
+        else:
+            st.caption("With 0, keys and values are projected from the token's own hidden state.")
+    return got
+
+
+def _answer(view: View, one: Configuration, yours: ModuleNode, theirs: ModuleNode, name: str, published: str) -> None:
+    """The two totals in words; what a token uses where there are experts, what it leaves where there is a latent."""
+    same = yours.parameters == theirs.parameters
+    view.say(
+        "Answer",
+        total=in_words(yours.parameters),
+        count=f"{yours.parameters:,}",
+        against="the same as" if same else f"{yours.parameters / theirs.parameters:.3g} times",
+        name=name,
+        theirs=f"{theirs.parameters:,}",
+        published=f" (published: {published})" if published else "",
     )
-
-
-def _use(one: Configuration, note: str) -> None:
-    """What a token uses where there are experts, what it leaves where there is a latent, and what boxes stand for."""
     if one.experts:
         count = used(one)
-        st.markdown(
-            plain_terms(
-                f"A token goes through {in_words(count)} of them ({count:,}): it uses {one.active:,} of "
-                f"{one.experts:,} experts in a layer."
-            )
+        view.say(
+            "Experts", words=in_words(count), count=f"{count:,}", active=f"{one.active:,}", experts=f"{one.experts:,}"
         )
     if one.latent:
-        heads = one.heads * (one.dim + one.turned + one.value_dim)
-        st.markdown(
-            plain_terms(
-                f"It leaves {one.kept:,} numbers a layer in the KV cache; keys and values of all "
-                f"{one.heads:,} heads would be {heads:,}."
-            )
-        )
-    if note:
-        st.caption(plain_terms(note))
+        numbers = one.heads * (one.dim + one.turned + one.value_dim)
+        view.say("Latent", kept=f"{one.kept:,}", heads=f"{one.heads:,}", numbers=f"{numbers:,}")
 
 
-def _bars(yours: ModuleNode, theirs: ModuleNode, name: str, state: PageState) -> None:
-    networks = {"yours": yours, name: theirs}
-    figure = figures.sizes_bars(networks, theme=theme())
+def _bars(state: PageState, yours: ModuleNode, theirs: ModuleNode, name: str) -> None:
+    figure = figures.sizes_bars({"yours": yours, name: theirs}, theme=theme())
     figure.layout.height = 250
-    chart(
+    mine, published = by_role(yours), by_role(theirs)
+    rows = [
+        (role, mine[role], round(100 * mine[role] / yours.total, 1), published[role])
+        for role in ROLES
+        if mine[role] or published[role]
+    ]
+    Panel(
+        "parameters",
+        "Parameters by part",
         figure,
-        key=state.key("bars"),
-        alt=f"Parameters by what they are for: yours {in_words(yours.total)}, {name} {in_words(theirs.total)}. "
-        "The table at the foot has every number.",
-    )
+        f"Parameters by what they are for: yours {in_words(yours.total)}, {name} {in_words(theirs.total)}.",
+        Table(("part", "yours", "share of yours, %", name), (*rows, ("in all", yours.total, 100.0, theirs.total))),
+    ).draw(state)
 
 
 def _picture(state: PageState, yours: ModuleNode) -> None:
-    drawing = st.segmented_control(
-        "Drawing",
-        list(_DRAWINGS),
-        format_func=_DRAWINGS.__getitem__,
-        key=state.key("drawing"),
-        required=True,
-        default=state.text("drawing", "treemap"),
-        label_visibility="collapsed",
-    )
-    state.set(drawing=drawing)
-    if drawing == "tree":
+    if DRAWING.draw(state) == "tree":
         walkable_tree(yours, key=state.key("tree"), selected="", label="Your network, module tree")
         return
     figure = figures.treemap(yours, theme=theme())
     figure.layout.height = 400
     largest = max(figures.legend_rows(yours), key=lambda row: row[2])
-    chart(
+    Panel(
+        "treemap",
+        "Your network by parameters",
         figure,
-        key=state.key("treemap"),
-        alt=f"Treemap of your network by parameters. The largest part is {largest[0]}, {percent(largest[3])}.",
-    )
+        f"Treemap of your network by parameters. The largest part is {largest[0]}, {percent(largest[3])}.",
+        Table.from_records(figures.share_table(yours)),
+    ).draw(state)
 
 
-def _table(state: PageState, yours: ModuleNode, theirs: ModuleNode, name: str) -> None:
-    mine, published = by_role(yours), by_role(theirs)
-    shown = [role for role in ROLES if mine[role] or published[role]]
-    rows: list[Row] = [
-        (role, f"{mine[role]:,}", percent(mine[role] / yours.total), f"{published[role]:,}") for role in shown
-    ]
-    rows.append(("in all", f"{yours.total:,}", "100.0 %", f"{theirs.total:,}"))
-    headings = ("Part", "Yours", "Share", name)
-    text_table(TextTable(headings, rows, caption="Parameters by part", widths=(28, 26, 18, 28), numeric=(1, 2, 3)))
-    download_csv(
-        Table.from_records(
-            [{"part": role, "yours": mine[role], name: published[role]} for role in shown]
-            + [{"part": "in all", "yours": yours.total, name: theirs.total}]
-        ),
-        "parameters",
-        state.key("csv.parameters"),
-    )
+PARAMETERS = Section("parameters", parameters, (SYSTEM, SIZE, *BOXES.values(), DRAWING))

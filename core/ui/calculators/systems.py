@@ -4,51 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
-import streamlit as st
-
 from core import anatomy, catalogue
 from core.catalogue.schema import Size, System
 from core.costs import cache_bytes, forward, shape_of, states
 from core.costs.cache import kept_by_one_token
 from core.costs.differences import LIMIT, differences
 from core.costs.recurrent import word_work
+from core.costs.shape import usual_length
 from core.costs.towers import towers
 from core.figures.numbers import in_bytes, in_operations, short
 from core.table import Table
-from core.ui.calculators.parts import formula, switch, usual_length
 from core.ui.export import download_csv
-from core.ui.glossary import noted, plain_terms
-from core.ui.links import PageState
+from core.ui.formulas import formula
+from core.ui.param import Toggle
+from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
+from core.ui.unbuilt import unbuilt
 
+EVERY = Toggle(name="every", label="Every size", help="Otherwise the size that each system's page opens with")
 _HEADINGS = ("System", "Parameters", "Weights, 16 bits", "Training, Adam", "Cache a token", "Operations a token")
 
 
-def all_systems(state: PageState) -> None:
+def all_systems(view: View) -> None:
     """Draw both tables."""
-    systems = [system for system in catalogue.systems() if system.sizes]
-    every = switch(state, "every", "Every size", False, help="Otherwise the size that each system's page opens with")
-    shown = [
-        (system, size)
-        for system in systems
-        for size in (system.sizes if every else (system.default_size,))
-        if size.name in anatomy.trees(system.slug)
+    state = view.state
+    unbuilt()
+    every = EVERY.draw(state)
+    raw = [
+        _figures(system, size)
+        for system in catalogue.systems()
+        for size in system.sizes
+        if (every or size == system.default_size) and size.name in anatomy.trees(system.slug)
     ]
-    raw = [_figures(system, size) for system, size in shown]
+    view.say("Costs", count=f"{len(raw)} {'sizes' if every else 'systems'}")
     rows = [_row(one) for one in raw]
-    st.markdown(f"### What {len(rows)} {'sizes' if every else 'systems'} cost, computed here")
-    text_table(
-        TextTable(
-            _HEADINGS, rows, caption="Costs of all systems", widths=(24, 14, 15, 15, 14, 18), numeric=(1, 2, 3, 4, 5)
-        )
-    )
-    noted(
-        "Training: weights, gradients and Adam in mixed precision, without activations. Cache: 16 bits a number, one "
-        "token more; encoders keep none. Operations: a forward pass for a token of a text of the length given below, "
-        "for CLIP the tokens of a text and of an image together."
-    )
+    text_table(TextTable(_HEADINGS, rows, "Costs of all systems", (24, 14, 15, 15, 14, 18), (1, 2, 3, 4, 5)))
+    view.note("Columns")
     download_csv(Table.from_records(raw), "costs", state.key("csv.costs"))
-    _differences(state)
+    _differences(view)
     for key in ("states", "cache", "work", "towers", "recurrent"):
         formula(key)
 
@@ -106,9 +99,9 @@ def _text(length: int | None) -> str:
     return "" if length is None else f"{length:,} tokens" if length > 1 else "a word, at any length"
 
 
-def _differences(state: PageState) -> None:
+def _differences(view: View) -> None:
     found = differences(catalogue.systems())
-    st.markdown(f"### Published figures that differ from the count by more than {LIMIT:.0%}")
+    view.say("Differences", limit=f"{LIMIT:.0%}")
     rows: list[Row] = [
         (
             (one.system.name, one.size.name),
@@ -120,22 +113,13 @@ def _differences(state: PageState) -> None:
         for one in found
     ]
     headings = ("System", "Published", "Counted", "Difference", "Why")
-    text_table(TextTable(headings, rows, caption="Differences", widths=(18, 15, 17, 11, 39), numeric=(2, 3)))
-    st.caption(
-        plain_terms(
-            "Counted: the skeleton built from the published configuration, shared tensors once. A rounded figure may "
-            "be off by 2 % or more without being wrong."
-        )
+    text_table(TextTable(headings, rows, "Differences", (18, 15, 17, 11, 39), (2, 3)))
+    view.note("Counted")
+    table = Table(
+        ("system", "size", "published", "counted", "share", "why"),
+        tuple((one.system.name, one.size.name, one.published, one.counted, one.share, one.why) for one in found),
     )
-    raw = [
-        {
-            "system": one.system.name,
-            "size": one.size.name,
-            "published": one.published,
-            "counted": one.counted,
-            "share": one.share,
-            "why": one.why,
-        }
-        for one in found
-    ]
-    download_csv(Table.from_records(raw), "differences", state.key("csv.differences"))
+    download_csv(table, "differences", view.state.key("csv.differences"))
+
+
+SYSTEMS = Section("systems", all_systems, (EVERY,))

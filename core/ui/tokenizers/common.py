@@ -10,7 +10,7 @@ from core.costs.known import citations, formulas
 from core.tokenizers.cut import Cut, cut
 from core.tokenizers.known import FAMILIES, Known, known
 from core.tokenizers.samples import DATA, DEFAULT, SAMPLES
-from core.ui.calculators.parts import formula
+from core.ui.formulas import formula
 from core.ui.glossary import noted
 from core.ui.links import PageState
 from core.ui.param import Choice, Text, Words

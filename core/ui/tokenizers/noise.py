@@ -12,8 +12,8 @@ from core.language.noise import PUBLISHED, RATES, Noise, noisy
 from core.table import Table
 from core.tokenizers.known import Known
 from core.tokenizers.samples import whole
-from core.ui.calculators.parts import cited
 from core.ui.export import download_csv
+from core.ui.formulas import cited
 from core.ui.glossary import terms
 from core.ui.page import theme
 from core.ui.panel import Panel

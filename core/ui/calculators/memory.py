@@ -1,0 +1,152 @@
+"""Two calculators of a device's memory: what training takes of it, and whether a model fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from core.costs.known import devices
+from core.efficiency.fit import RESERVE, WIDTHS, Remedy, help_running, help_training, room, to_run, to_train
+from core.efficiency.parallel import STAGES, held
+from core.figures.costs import Bar, held_alt, held_bars, held_rows
+from core.figures.numbers import in_bytes, in_words
+from core.table import Table
+from core.ui.calculators.setup import (
+    BATCH,
+    DEVICE,
+    LENGTH,
+    MEMORY,
+    PLAN,
+    SIZE,
+    SYSTEM,
+    Chosen,
+    choose,
+    choose_device,
+    choose_plan,
+    device_sources,
+)
+from core.ui.formulas import formula
+from core.ui.links import PageState
+from core.ui.page import plain, theme
+from core.ui.panel import Panel
+from core.ui.param import Choice
+from core.ui.section import Section, View
+from core.ui.text_table import Row, TextTable, text_table
+
+BITS = Choice(name="bits", label="Bits per value", options={bits: bits for bits in WIDTHS}, default="16")
+USE = Choice(name="use", label="In order to", options={"run": "run it", "train": "train it"})
+
+
+def training(view: View) -> None:
+    """Draw what one device holds in training. Raises :class:`core.errors.OutOfRange` for a plan that cannot be."""
+    answer = st.container()  # first also where the columns lie below each other
+    left, right = st.columns([1, 1.7], gap="large")
+    with left:
+        chosen = choose(view.state)
+        plan = choose_plan(view.state, chosen)
+    with right:
+        bars = [
+            Bar(
+                f"ZeRO {stage}",
+                held(chosen.root.parameters, chosen.shape, replace(plan, stage=stage)).parts(),
+                stage == plan.stage,
+            )
+            for stage in STAGES
+        ]
+        with answer:
+            view.say(
+                "Answer",
+                bytes=in_bytes(bars[plan.stage].total),
+                devices=f"{plan.devices:,} {'device' if plan.devices == 1 else 'devices'}",
+                name=chosen.name,
+                parameters=in_words(chosen.root.parameters),
+                batch=f"{plan.batch:,}",
+                length=f"{plan.length:,}",
+                texts=f"{plan.data * plan.batch:,}",
+            )
+        title = "Bytes on one device by stage of ZeRO"
+        figure = held_bars(bars, theme=theme())
+        Panel("training-memory", title, figure, held_alt(bars), Table.from_records(held_rows(bars))).draw(view.state)
+        view.try_and_notice()
+    rows: list[Row] = [(bar.label, *(in_bytes(amount) for _, amount in bar.parts), in_bytes(bar.total)) for bar in bars]
+    headings = ("", "Weights", "Gradients", "Optimizer", "Activations", "In all")
+    text_table(TextTable(headings, rows, title, (15, 17, 17, 17, 17, 17), (1, 2, 3, 4, 5)))
+    for key in ("states", "zero", "activations"):
+        formula(key)
+    view.note("Left out")
+
+
+def will_it_fit(view: View) -> None:
+    """Draw whether it fits. Raises :class:`core.errors.OutOfRange` where the model cannot be shared out so."""
+    state = view.state
+    answer = st.container()
+    left, right = st.columns([1, 1.7], gap="large")
+    with left:
+        chosen = choose(state)
+        name, device = choose_device(state)
+        memory = MEMORY.with_(default=device.memory if device else MEMORY.default).draw(state, tag=name)
+        use = USE.draw(state)
+        bar, remedies = _run(state, chosen, memory) if use == "run" else _train(state, chosen, memory)
+    limit = room(memory)
+    fits = bar.total <= limit
+    with right:
+        with answer:
+            view.say(
+                "Answer",
+                verdict="Yes" if fits else "No",
+                need=in_bytes(bar.total),
+                limit=in_bytes(limit),
+                name=chosen.name,
+                device=name,
+                memory=f"{memory:g}",
+                reserve=f"{RESERVE:.0%}",
+                spare=f"{in_bytes(abs(limit - bar.total))} {'to spare' if fits else 'too much'}",
+            )
+        bars = [bar, *(Bar(one.what, (("in all", one.bytes),)) for one in remedies)]
+        limit_name = f"{100 * (1 - RESERVE):.0f} % of {memory:g} GB"
+        rows = [
+            row | {"fits": "yes" if bar.total <= limit else "no"}
+            for row, bar in zip(held_rows(bars), bars, strict=True)
+        ]
+        if remedies:
+            view.say("Remedies")
+        Panel(
+            f"fit-{use}",
+            "Needed memory",
+            held_bars(bars, limit, limit_name=limit_name, theme=theme()),
+            held_alt(bars, limit),
+            Table.from_records(rows),
+        ).draw(state)
+        view.try_and_notice()
+    for key in ("cache",) if use == "run" else ("states", "activations"):
+        formula(key)
+    st.caption(f"{view.words.part('Memories')} {device_sources()}")
+    notes = " ".join(f"{device.name}: {device.note}" for device in devices().values() if device.note)
+    st.caption(plain(notes))
+
+
+def _run(state: PageState, chosen: Chosen, memory: float) -> tuple[Bar, list[Remedy]]:
+    count = chosen.root.parameters
+    bits = BITS.with_(label="Bits per weight").draw(state)
+    one, other = st.columns(2)
+    with one:
+        length = chosen.length(state)
+    with other:
+        batch = BATCH.draw(state)
+    need = to_run(count, chosen.shape, bits, length, batch)
+    fits = need.total <= room(memory)
+    remedies = [] if fits else list(help_running(count, chosen.shape, bits, length, batch, memory))
+    return Bar("as you set it", need.parts, chosen=True), remedies
+
+
+def _train(state: PageState, chosen: Chosen, memory: float) -> tuple[Bar, list[Remedy]]:
+    plan = choose_plan(state, chosen)
+    need = to_train(chosen.root.parameters, chosen.shape, plan)
+    fits = need.total <= room(memory)
+    remedies = [] if fits else list(help_training(chosen.root.parameters, chosen.shape, plan, memory))
+    return Bar("as you set it", need.parts, chosen=True), remedies
+
+
+TRAINING = Section("training", training, (SYSTEM, SIZE, *PLAN))
+FIT = Section("fit", will_it_fit, (SYSTEM, SIZE, DEVICE, MEMORY, USE, BITS, LENGTH, *PLAN))

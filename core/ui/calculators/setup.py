@@ -1,0 +1,275 @@
+"""What a visitor sets in several calculators: the network, how it is trained, the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from core import anatomy, catalogue
+from core.anatomy.node import ModuleNode
+from core.catalogue.schema import System
+from core.costs import Shape, shape_of
+from core.costs.activations import RECOMPUTE
+from core.costs.configuration import HEADS, POSITIONS
+from core.costs.known import Device, devices
+from core.costs.left_out import no_stack
+from core.costs.shape import usual_length
+from core.costs.states import OPTIMISERS, PRECISIONS
+from core.costs.styles import STYLES
+from core.efficiency.parallel import STAGES, Plan
+from core.errors import OutOfRange
+from core.ui.formulas import cited
+from core.ui.links import PageState
+from core.ui.param import Choice, Control, Integer, Real, Toggle, Unset
+from core.ui.unbuilt import unbuilt
+
+BOXES: dict[str, Control[Any]] = {
+    "kind": Choice(
+        name="kind",
+        label="Architecture",
+        options={"encoder": "encoder", "decoder": "decoder", "encoder-decoder": "encoder and decoder"},
+    ),
+    "layers": Integer(name="layers", label="Layers", low=1, high=1000),
+    "width": Integer(name="width", label="Hidden size", low=1, high=200_000, help="d_model"),
+    "ffn": Integer(name="ffn", label="Feed-forward size", low=1, high=2_000_000),
+    "vocabulary": Integer(name="vocabulary", label="Vocabulary", low=1, high=10**7),
+    "heads": Integer(name="heads", label="Heads", low=1, high=2000),
+    "kv_heads": Integer(
+        name="kv",
+        label="Key-value heads",
+        low=1,
+        high=2000,
+        help="Heads that have keys and values of their own; fewer than heads means that several share them. "
+        "With a KV latent this does not count.",
+    ),
+    "positions": Integer(
+        name="positions",
+        label="Positions",
+        low=0,
+        high=10**8,
+        help="Rows of the learned table; of DeBERTa's distances, to one side. Rotary positions and sinusoids have "
+        "no rows to count.",
+    ),
+    "decoder_layers": Integer(name="below", label="Decoder layers", low=1, high=1000),
+    "gated": Toggle(
+        name="gated", label="Gated", help="A third matrix in the feed-forward block, which gates its hidden values"
+    ),
+    "tied": Toggle(name="tied", label="Tied", help="The output matrix is the embedding matrix"),
+    "shared": Toggle(name="shared", label="Shared", help="One layer, used at every depth, as in ALBERT"),
+    "embedding": Integer(
+        name="words",
+        label="Embedding size (0: the hidden size)",
+        low=0,
+        high=200_000,
+        help="Factorized embeddings: V × E and E × d parameters instead of V × d",
+    ),
+    "head_dim": Integer(name="dim", label="Head dimension (0: hidden size / heads)", low=0, high=10**5),
+    "segments": Integer(
+        name="segments",
+        label="Segments",
+        low=0,
+        high=1000,
+        help="Rows of the tables of segments, languages and tasks together.",
+    ),
+    "adapter": Integer(
+        name="adapter",
+        label="Adapters, bottleneck size (0: none)",
+        low=0,
+        high=200_000,
+        help="Two to a layer, behind attention and behind the feed-forward block: down to so many dimensions and up.",
+    ),
+    "scheme": Choice(name="scheme", label="Where positions enter", options=POSITIONS),
+    "head": Choice(name="head", label="On top", options=HEADS),
+    "style": Choice(name="style", label="Biases and norms", options={key: one.name for key, one in STYLES.items()}),
+    "axial": Integer(
+        name="axial",
+        label="Rows of the first of two tables",
+        low=0,
+        high=10**8,
+        help="The rows of both multiplied are the positions; a token's embedding is shared among them one to three.",
+    ),
+    "hashed": Integer(name="hashed", label="Layers whose queries are their keys", low=0, high=10_000),
+    "experts": Integer(
+        name="experts",
+        label="Experts in a layer (0: none)",
+        low=0,
+        high=10_000,
+        help="Feed-forward blocks side by side; a router chooses among them for each token.",
+    ),
+    "active": Integer(name="active", label="Used by a token", low=1, high=10_000),
+    "common": Integer(
+        name="common",
+        label="Beside them, used by all",
+        low=0,
+        high=10_000,
+        help="DeepSeek-V3 has one of these in a layer.",
+    ),
+    "inner": Integer(
+        name="inner",
+        label="Size of one",
+        low=0,
+        high=2_000_000,
+        help="The feed-forward size of one expert; 0 stands for that of the layer.",
+    ),
+    "dense": Integer(
+        name="dense",
+        label="First layers without experts",
+        low=0,
+        high=10_000,
+        help="These have the one feed-forward block whose size stands above.",
+    ),
+    "latent": Integer(
+        name="latent",
+        label="KV latent (0: none)",
+        low=0,
+        high=200_000,
+        help="Multi-head latent attention: the size of the vector that is cached per token, from which the keys and "
+        "values of all heads are projected.",
+    ),
+    "query_latent": Integer(name="queries", label="Query latent (0: none)", low=0, high=200_000),
+    "turned": Integer(
+        name="turned",
+        label="Rotated part of a query (RoPE)",
+        low=0,
+        high=200_000,
+        help="Dimensions beside those of a head that carry the position; all heads share one such key.",
+    ),
+    "value": Integer(name="value", label="Value dimension (0: that of a head)", low=0, high=200_000),
+}
+"""Every box of a network, by the field of :class:`core.costs.configuration.Configuration` that it sets."""
+
+LENGTH = Integer(name="length", label="Sequence length, tokens", low=1, high=10**7)
+_OF_A_NETWORK = (*(box.name for box in BOXES.values()), LENGTH.name)
+SYSTEM = Choice(name="system", label="System", default="gpt-2", options={}, resets=("size", *_OF_A_NETWORK))
+SIZE = Choice(name="size", label="Size", options={}, resets=_OF_A_NETWORK)
+BATCH = Integer(name="batch", label="Batch size", low=1, high=10**5, default=1)
+RECOMPUTATION = Choice(
+    name="recompute", label="Activation recomputation", options=RECOMPUTE, help="Also called gradient checkpointing"
+)
+
+_DATA = Integer(
+    name="data",
+    label="Data-parallel replicas",
+    low=1,
+    high=10**6,
+    help="Data parallelism: groups of devices that train on different texts",
+)
+_TENSOR = Integer(
+    name="tensor",
+    label="Tensor-parallel degree",
+    low=1,
+    high=1024,
+    help="Tensor parallelism: devices that share each matrix",
+)
+_PIPELINE = Integer(
+    name="pipeline", label="Pipeline stages", low=1, high=1024, help="Groups of devices that share out the layers"
+)
+_SEQUENCE = Toggle(
+    name="sequence",
+    label="Sequence",
+    help="Sequence parallelism: the devices that share each matrix also share norms and masks along the text",
+)
+_STAGE = Choice(
+    name="stage",
+    label="ZeRO stage",
+    options={str(stage): text for stage, text in STAGES.items()},
+    help="What the replicas divide among themselves",
+)
+_OPTIMIZER = Choice(name="optimiser", label="Optimizer", options={key: one.name for key, one in OPTIMISERS.items()})
+_PRECISION = Choice(name="precision", label="Precision", options={key: one.name for key, one in PRECISIONS.items()})
+PLAN = (BATCH, _DATA, _PIPELINE, LENGTH, _TENSOR, _SEQUENCE, _STAGE, _OPTIMIZER, _PRECISION, RECOMPUTATION)
+
+OWN = "own"
+"""The device whose numbers the visitor types."""
+DEVICE = Choice(name="device", label="Device", default="a100-80", options={})
+MEMORY = Real(name="memory", label="Memory, GB", default=80.0, low=0.1, high=1e5, style="box", format="%g")
+TERAFLOPS = Unset(
+    name="teraflops",
+    label="Peak, TFLOP/s",
+    low=0.01,
+    high=1e6,
+    placeholder="enter it",
+    help="Dense, in 16 bits, in 10¹² operations a second. Empty where no text of the vendor's was read: enter it from "
+    "a data sheet.",
+)
+WATTS = Unset(
+    name="watts",
+    label="Power of one, W",
+    low=1.0,
+    high=1e5,
+    placeholder="enter it",
+    help="Without it, no energy is shown.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A published size with all that costs are computed from."""
+
+    system: System
+    size: str
+    root: ModuleNode
+    shape: Shape
+
+    @property
+    def name(self) -> str:
+        """System and size, as a person says it."""
+        return f"{self.system.name} {self.size}"
+
+    def length(self, state: PageState) -> int:
+        """The box of the sequence length, which begins with what is usual for this size."""
+        return LENGTH.with_(default=usual_length(self.shape)).draw(state, tag=f"{self.system.slug}.{self.size}")
+
+
+def choose_system(state: PageState) -> tuple[str, str]:
+    """Menus for a system and one of its sizes, side by side; what was set for another size is dropped."""
+    unbuilt()
+    systems = sorted((system for system in catalogue.systems() if system.sizes), key=lambda one: one.name.lower())
+    left, right = st.columns([1.3, 1])
+    with left:
+        slug = SYSTEM.with_(options={one.slug: f"{one.name} ({one.year})" for one in systems}).draw(state)
+    system = catalogue.get(slug)
+    with right:
+        sizes = {size.name: size.name for size in system.sizes}
+        return slug, SIZE.with_(options=sizes, default=system.default_size.name).draw(state, tag=slug)
+
+
+def choose(state: PageState) -> Chosen:
+    """Menus for a size whose costs can be computed.
+
+    Raises :class:`core.errors.OutOfRange` for a network that is not one stack of attention layers.
+    """
+    slug, size = choose_system(state)
+    shape = shape_of(slug, size)
+    if shape is None or not shape.main.heads:
+        raise OutOfRange(no_stack(slug, size))
+    return Chosen(catalogue.get(slug), size, anatomy.tree(slug, size), shape)
+
+
+def choose_plan(state: PageState, chosen: Chosen) -> Plan:
+    """All boxes of a training."""
+    one, other = st.columns(2)
+    with one:
+        batch = BATCH.with_(label="Micro-batch size", help="Sequences at a time on one replica").draw(state)
+        data, pipeline = _DATA.draw(state), _PIPELINE.draw(state)
+    with other:
+        length, tensor, sequence = chosen.length(state), _TENSOR.draw(state), _SEQUENCE.draw(state)
+    stage, optimiser, precision = _STAGE.draw(state), _OPTIMIZER.draw(state), _PRECISION.draw(state)
+    recompute = RECOMPUTATION.draw(state)
+    return Plan(data, tensor, pipeline, int(stage), sequence, optimiser, precision, recompute, batch, length)
+
+
+def choose_device(state: PageState) -> tuple[str, Device | None]:
+    """The menu of devices: its name, and what is known of it."""
+    known = devices()
+    names = {slug: f"{device.name} · {device.memory:g} GB" for slug, device in known.items()}
+    slug = DEVICE.with_(options=names | {OWN: "a device of your own"}).draw(state)
+    device = known.get(slug)
+    return ("device of your own" if device is None else device.name), device
+
+
+def device_sources() -> str:
+    """Where the devices' numbers were read, as Markdown."""
+    return " ".join(dict.fromkeys(cited(source) for device in devices().values() for source in device.sources))
