@@ -1,22 +1,11 @@
-r"""How far two texts are apart: the fewest characters to insert, delete or replace (Levenshtein, 1966).
-
-.. math:: d_{ij} = \min(d_{i-1,j} + 1, \; d_{i,j-1} + 1, \; d_{i-1,j-1} + [a_i \ne b_j])
-"""
+"""How far two texts are apart: the fewest characters to insert, delete or replace (Levenshtein, 1966)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-
-def distance(one: Sequence[object], other: Sequence[object]) -> int:
-    """Edits between two sequences; of texts, characters."""
-    row = list(range(len(other) + 1))
-    for i, left in enumerate(one, start=1):
-        before, row[0] = row[0], i
-        for j, right in enumerate(other, start=1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (left != right))
-    return row[-1]
+from rapidfuzz.distance.Levenshtein import distance
 
 
 def error_rate(texts: Sequence[str], clean: Sequence[str]) -> float:

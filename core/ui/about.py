@@ -28,6 +28,7 @@ LIBRARIES = (
     "plotly",
     "pandas",
     "numpy",
+    "scikit-learn",
     "rapidfuzz",
     "pydantic-settings",
     "typer",

@@ -11,10 +11,10 @@ perplexity :math:`2^{H_i}`):
 .. math:: p_{ij} = \frac{p_{j|i} + p_{i|j}}{2n}, \quad q_{ij} = \frac{(1 + \|y_i - y_j\|^2)^{-1}}{\sum_{k \ne l}
     (1 + \|y_k - y_l\|^2)^{-1}}, \quad \min_y \sum_{i \ne j} p_{ij} \ln \frac{p_{ij}}{q_{ij}}
 
-All pairs are computed, which a few dozen points allow, from a start that a seed decides. Only who is near whom means
-anything there: sizes of groups and distances between them do not.
+scikit-learn computes it, for all pairs, which a few dozen points allow, from a start that a seed decides. Only who is
+near whom means anything there: sizes of groups and distances between them do not.
 
-numpy alone. Legend: n points, w width.
+Legend: n points, w width.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ from numpy.typing import NDArray
 
 Points = NDArray[np.float64]
 
-STEPS = 400
-_EXAGGERATED = 100
-"""Steps at the beginning in which p is taken 4 times as large, so that groups form."""
-_TINY = 1e-12
+STEPS = 500
+_TINY = 1e-6
 PERPLEXITY = 4.0
 """What is asked for; few points get less."""
 FEWEST = 4
@@ -58,7 +56,7 @@ def components(vectors: NDArray[np.floating]) -> Plane:
     points, shares = np.zeros((len(vectors), 2)), [0.0, 0.0]
     total = float((sizes**2).sum())
     # what lies within rounding of one spot is one spot
-    if total > 1e-10 * max(_TINY, float((vectors.astype(np.float64) ** 2).sum())):
+    if total > 1e-10 * max(1e-12, float((vectors.astype(np.float64) ** 2).sum())):
         for axis in range(min(2, len(sizes))):
             column = left[:, axis] * sizes[axis]
             points[:, axis] = column * (np.sign(column[np.abs(column).argmax()]) or 1.0)
@@ -71,72 +69,22 @@ def perplexity_for(count: int, wanted: float) -> float:
     return float(min(max(1.0, wanted), max(1.0, (count - 1) / 3)))
 
 
-def neighbours(vectors: NDArray[np.floating], perplexity: float) -> Points:
-    """(n, n) chances p, symmetric, summing to one, zero on the diagonal."""
-    flat = vectors.astype(np.float64)
-    squares = _squares(flat)
-    count = len(flat)
-    chances = np.zeros((count, count))
-    wanted = np.log(perplexity)
-    for i in range(count):
-        others = np.delete(squares[i], i)
-        chances[i, np.arange(count) != i] = _row(others - others.min(), wanted)
-    return (chances + chances.T) / (2 * count)
-
-
-def _row(squares: Points, wanted: float) -> Points:
-    """p(j|i) whose entropy is ``wanted``, by halving the span of the curve's width."""
-    scale = float(squares.mean()) or 1.0
-    low, high, beta = 0.0, np.inf, 1.0 / scale
-    row = np.full_like(squares, 1 / len(squares))
-    for _ in range(60):
-        weights = np.exp(-squares * beta)
-        row = weights / weights.sum()
-        entropy = float(-(row * np.log(np.maximum(row, _TINY))).sum())
-        if abs(entropy - wanted) < 1e-6:
-            break
-        if entropy > wanted:
-            low, beta = beta, beta * 2 if high == np.inf else (beta + high) / 2
-        else:
-            high, beta = beta, (beta + low) / 2
-    return row
-
-
 def tsne(vectors: NDArray[np.floating], perplexity: float, seed: int) -> Plane:
-    """(n, w) to a map of t-SNE; fewer than `FEWEST` have none, and get their components."""
+    """(n, w) to a map of t-SNE; fewer than `FEWEST`, or points that are all one spot, get their components."""
     count = len(vectors)
-    if count < FEWEST or float(_squares(vectors.astype(np.float64)).max()) < _TINY:
+    if count < FEWEST or float(np.ptp(vectors.astype(np.float64), axis=0).max()) < _TINY:
         return components(vectors)
-    p = neighbours(vectors, perplexity_for(count, perplexity))
-    points = np.random.default_rng(seed).normal(0, 1e-2, (count, 2))
-    moved, gains = np.zeros_like(points), np.ones_like(points)
-    rate = max(4.0, count / 4)
-    for step in range(STEPS):
-        early = step < _EXAGGERATED
-        slope, _ = _slope(p * (4 if early else 1), points)
-        gains = np.maximum(np.where(np.sign(slope) != np.sign(moved), gains + 0.2, gains * 0.8), 0.01)
-        moved = (0.5 if early else 0.8) * moved - rate * gains * slope
-        points = points + moved
-        points -= points.mean(axis=0)
-    return Plane(points, loss=_slope(p, points)[1])
+    from sklearn.manifold import TSNE
 
-
-def _slope(p: Points, points: Points) -> tuple[Points, float]:
-    """The gradient (n, 2), and what is to be made small."""
-    near = 1 / (1 + _squares(points))
-    np.fill_diagonal(near, 0)
-    q = np.maximum(near / near.sum(), _TINY)
-    weights = (p - q) * near
-    slope: Points = 4 * (np.diag(weights.sum(axis=1)) - weights) @ points
-    return slope, float((p * np.log(np.maximum(p, _TINY) / q)).sum())
-
-
-def _squares(points: Points) -> Points:
-    """(n, n) squared distances."""
-    lengths = (points**2).sum(axis=1)
-    found: Points = np.maximum(lengths[:, None] + lengths - 2 * points @ points.T, 0)
-    np.fill_diagonal(found, 0)
-    return found
+    found = TSNE(
+        perplexity=perplexity_for(count, perplexity),
+        method="exact",
+        init="random",
+        max_iter=STEPS,
+        random_state=seed % 2**32,
+    )
+    points = found.fit_transform(vectors.astype(np.float64))
+    return Plane(np.asarray(points, dtype=np.float64), loss=float(found.kl_divergence_))
 
 
 def steady(planes: Sequence[Plane], *, turn: bool) -> tuple[Plane, ...]:

@@ -6,11 +6,12 @@ import html
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from rapidfuzz.distance.Levenshtein import distance
 
 from core import checkpoints, session
 from core.checkpoints.spec import Checkpoint
 from core.language.bytewise import Cut, characters, cut
-from core.language.edits import changed, distance
+from core.language.edits import changed
 from core.language.noise import RATES, Noise
 from core.ui.chart import chart
 from core.ui.data_table import data_table
