@@ -46,7 +46,7 @@ def show() -> None:
                 st.Page("pages/tokenizers.py", title="Tokenizers", icon=":material/content_cut:"),
                 st.Page("pages/generation.py", title="Generation", icon=":material/edit:"),
                 st.Page("pages/vectors.py", title="Representations", icon=":material/scatter_plot:"),
-                st.Page("pages/zoo.py", title="The zoo", icon=":material/table_rows:"),
+                st.Page("pages/zoo.py", title="Models", icon=":material/table_rows:"),
             ],
             "Catalogue": [
                 st.Page("pages/timeline.py", title="Timeline", icon=":material/timeline:"),

@@ -4,7 +4,7 @@ from core.ui.attention.frame import attention_frame, show
 from core.ui.attention.recipe import recipe_row
 from core.ui.links import close_page, link_row
 from core.ui.page import sentences
-from core.ui.zoo.frame import no_models
+from core.ui.picker import no_models
 
 view = attention_frame()
 

@@ -1,5 +1,6 @@
 """Representations: what a word is to a model, layer by layer; its input embeddings and its positions."""
 
+from core.ui.picker import nothing_runs
 from core.ui.section import Page
 from core.ui.vectors.common import MODEL
 from core.ui.vectors.layers import LAYERS
@@ -7,7 +8,6 @@ from core.ui.vectors.mix import MIX
 from core.ui.vectors.positions import PLACES
 from core.ui.vectors.sum import SUM
 from core.ui.vectors.word import WORD_SECTION
-from core.ui.zoo.frame import nothing_runs
 
 PAGE = Page("vectors", (WORD_SECTION, LAYERS, MIX, SUM, PLACES), unavailable=lambda: nothing_runs(MODEL.offered()))
 

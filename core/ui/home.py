@@ -134,7 +134,7 @@ def what_runs() -> None:
     st.subheader("What runs on this machine", anchor=False)
     if live:
         _live_list(live)
-        st.page_link("pages/zoo.py", label="The zoo: all of them in one table", icon=":material/table_rows:")
+        st.page_link("pages/zoo.py", label="Models: all of them in one table", icon=":material/table_rows:")
     else:
         st.markdown("No live model is installed here; trees and facts of every system are complete without one.")
     if not published:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -16,7 +16,7 @@ from core.figures.lines import learning_curve
 from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.glossary import plain_terms
-from core.ui.notices import warned
+from core.ui.notices import informed, warned
 from core.ui.page import accent, plain, theme
 
 SOURCES = {
@@ -232,3 +232,18 @@ def _size(count: int) -> str:
 
 def _digits(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def nothing_runs(models: Collection[object]) -> bool:
+    """Whether ``models`` is empty; then the page says so."""
+    if not models:
+        no_models()
+    return not models
+
+
+def no_models() -> None:
+    """Say that nothing runs here, and what would change that."""
+    informed(
+        "No live model is installed here. Trees and facts of every system are complete without one. "
+        "“python -m core doctor” says what is missing; About says how a host adds models."
+    )

@@ -32,6 +32,8 @@ class View:
 
     state: PageState
     words: Content
+    later: list[Callable[[], None]] = field(default_factory=list)
+    """What takes long and is done when the whole page stands, its link included."""
 
     def say(self, part: str, /, **values: str | int | float) -> None:
         """Show a part of the words as Markdown, its terms linked; ``values`` are a run's numbers and names of ours."""
@@ -88,12 +90,17 @@ class Page:
         words = content(self.slug)
         header(words.title, words.label("line"), self.branch)
         state = open_page(self.slug)
+        later: list[Callable[[], None]] = []
         if not self.unavailable():
             first = self.sections[0].slug
             titles = {section.slug: content(self.slug, section.slug).title for section in self.sections}
             chosen = sections(state, titles, first) if len(titles) > 1 else first
             section = next(section for section in self.sections if section.slug == chosen)
+            view = View(state, content(self.slug, chosen))
             with sentences():
-                section.draw(View(state, content(self.slug, chosen)))
+                section.draw(view)
+            later = view.later
         link_row(state)
         close_page(state)
+        for do in later:
+            do()

@@ -11,7 +11,7 @@ from tests.app.test_rounds import branch, button
 @pytest.mark.parametrize(
     ("left", "right", "asked", "told"),
     [
-        ("minilm", "atlas-bert", "Your guess at the first hidden word", "xyzzy"),
+        ("minilm", "atlas-bert", "Your guess at the first masked word", "xyzzy"),
         ("atlas-gpt-2", "atlas-electra", "Your guess at what they say", "it doubts “"),
     ],
 )
@@ -19,12 +19,11 @@ def test_what_two_models_say_waits_for_a_guess(left: str, right: str, asked: str
     at = branch("zoo", tab="compare", left=left, right=right, cover="yes")
     assert not at.exception
     assert not at.get("plotly_chart")
-    assert not at.dataframe
     before = page_text(at)
     (guess,) = [box for box in at.text_input if box.label == asked]
     at = guess.set_value("xyzzy").run()
     assert not at.exception
     assert told in verdicts(at)
     assert "Atlas" in verdicts(at)
-    assert at.dataframe
+    assert at.get("plotly_chart")
     assert page_text(button(at, "Cover again")) == before

@@ -16,7 +16,7 @@ PAGES = {
     "/efficient": "Efficient",
     "/attention": "Attention",
     "/calculators": "Calculators",
-    "/zoo": "The zoo",
+    "/zoo": "Models",
     "/sources": "Sources",
     "/glossary": "Glossary",
     "/search": "Search",

@@ -112,7 +112,7 @@ class Setup:
 
 def no_model() -> bool:
     """Say so where no model that generates is here."""
-    from core.ui.zoo.frame import no_models
+    from core.ui.picker import no_models
 
     if missing := not MODEL.offered():
         no_models()

@@ -15,14 +15,16 @@ from core.language.replaced import Judged
 from core.language.side_by_side import CONTINUES, GUESSES, Answer, Continued, Filled, Rewritten, Word
 from core.language.tokens import visible
 from core.language.types import Token
+from core.table import Table
 from core.ui.chart import chart
 from core.ui.chips import token_chips
-from core.ui.data_table import data_table
 from core.ui.glossary import told
 from core.ui.notices import warned
 from core.ui.page import accent, plain, theme
+from core.ui.panel import table_menu
+from core.ui.section import View
 
-Pair = tuple[CheckpointSpec, CheckpointSpec]
+Pair = Sequence[CheckpointSpec]
 _MOST_PICTURES = 6
 _MOST_ROWS = 12
 
@@ -37,9 +39,10 @@ class Picture:
 
 
 def draw_answers(
-    pair: Pair, answers: Sequence[Answer | str], words: Sequence[Word], hidden: Sequence[int], *, key: str
+    view: View, pair: Pair, answers: Sequence[Answer | str], words: Sequence[Word], hidden: Sequence[int]
 ) -> None:
     """Draw both; an answer that is a sentence says why there is none."""
+    key = view.state.key("answers")
     columns = st.columns(2, gap="large")
     for column, spec, answer, side in zip(columns, pair, answers, ("left", "right"), strict=True):
         with column:
@@ -47,7 +50,7 @@ def draw_answers(
             if isinstance(answer, str):
                 warned(answer, icon=":material/info:")
             else:
-                _sentence(spec, answer, words, f"{key}.{side}")
+                _sentence(view, spec, answer, f"{key}.{side}")
     made = [() if isinstance(answer, str) else pictures(answer, words, hidden) for answer in answers]
     scale = max((max(p.probabilities) for side in made for p in side if p.probabilities), default=1.0)
     for number, row in enumerate(zip_longest(*(side[:_MOST_PICTURES] for side in made))):
@@ -56,9 +59,11 @@ def draw_answers(
                 with column:
                     _bars(spec, picture, scale, f"{key}.{side}.{number}")
     if max(map(len, made)) > _MOST_PICTURES:
-        st.caption(f"The first {_MOST_PICTURES} masks are drawn; the table has all of them.")
-    st.markdown(_lesson(answers))
-    _table(pair, made)
+        view.note("First masks", most=_MOST_PICTURES)
+    table = _table(pair, made)
+    if table.rows:
+        table_menu(table, "Both models’ answers with their probabilities", view.state.key("answers.table"))
+    view.try_and_notice(_lesson(answers))
 
 
 def pictures(answer: Answer, words: Sequence[Word], hidden: Sequence[int]) -> tuple[Picture, ...]:
@@ -97,7 +102,7 @@ def _title(spec: CheckpointSpec) -> None:
     st.html(f'<p style="{line}">{html.escape(spec.name)}<br><small style="font-weight:400">{does}</small></p>')
 
 
-def _sentence(spec: CheckpointSpec, answer: Answer, words: Sequence[Word], key: str) -> None:
+def _sentence(view: View, spec: CheckpointSpec, answer: Answer, key: str) -> None:
     """The answer as a text, and its tokens as chips."""
     colour = accent(spec.branch)
     if isinstance(answer, Filled):
@@ -115,7 +120,7 @@ def _sentence(spec: CheckpointSpec, answer: Answer, words: Sequence[Word], key: 
         tokens, label = answer.after, f"Tokens that {spec.name} judges"
         notes = [f"replaced: {percent(verdict)}" for verdict in answer.verdicts]
         _chips(spec, tokens, key, label, answer.verdicts, notes=notes)
-        st.caption("It reads the sentence as it stands: a word hidden for the other model is not hidden here.")
+        view.note("Nothing masked")
         return
     steps = answer.steps
     before = answer.given if isinstance(answer, Continued) else ""
@@ -181,38 +186,15 @@ def _bars(spec: CheckpointSpec, picture: Picture, scale: float, key: str) -> Non
 
 
 def _lesson(answers: Sequence[Answer | str]) -> str:
-    """What to try and what to notice, for the kinds that answered."""
+    """Which Try and Notice suit the kinds that answered."""
     kinds = {type(answer) for answer in answers if not isinstance(answer, str)}
-    if kinds == {Filled}:
-        return (
-            "**Try** hiding an earlier word as well, or another one in its place.\n\n"
-            "**Notice** where the two agree and how sure each is: all bars share one scale. Each guesses from its own "
-            "vocabulary, so a word that is one token for the one may be none for the other."
-        )
-    if kinds == {Continued}:
-        return (
-            "**Try** a sentence from another world, a recipe or a law.\n\n"
-            "**Notice** the bits per byte: they compare models that cut the sentence differently. The one that "
-            "expected your words better needs fewer."
-        )
-    if kinds == {Rewritten}:
-        return (
-            "**Try** another task, or a longer sentence.\n\n"
-            "**Notice** the tokens with short bars: there the model hesitated, and there its answers go wrong first."
-        )
-    if Filled not in kinds:
-        return (
-            "**Try** another sentence or another task.\n\n"
-            "**Notice** that the two do different things with one sentence, so their bars answer different questions."
-        )
-    return (
-        "**Try** hiding a word in the middle: what fills masks sees both sides of it, what continues sees the left one."
-        "\n\n**Notice** that the two do different things with one sentence, so their bars answer different questions."
-    )
+    alike = {Filled: "fill", Continued: "continue", Rewritten: "rewrite"}
+    if len(kinds) == 1 and (kind := kinds.copy().pop()) in alike:
+        return alike[kind]
+    return "one side" if Filled in kinds else "different"
 
 
-def _table(pair: Pair, made: Sequence[tuple[Picture, ...]]) -> None:
-
+def _table(pair: Pair, made: Sequence[tuple[Picture, ...]]) -> Table:
     rows = []
     for row in zip_longest(*made):
         ranks = max(len(picture.labels) for picture in row if picture is not None)
@@ -224,14 +206,4 @@ def _table(pair: Pair, made: Sequence[tuple[Picture, ...]]) -> None:
                 cells[f"{side}: {spec.name}"] = picture.labels[rank] if there and picture else ""
                 cells[f"{side}: probability"] = picture.probabilities[rank] if there and picture else None
             rows.append(cells)
-    if not rows:
-        return
-    with st.expander("As a table"):
-        data_table(
-            rows,
-            "answers-beside",
-            alt="Both models' answers with their probabilities",
-            column_config={
-                f"{side}: probability": st.column_config.NumberColumn(format="%.4f") for side in ("one", "other")
-            },
-        )
+    return Table.from_records(rows)

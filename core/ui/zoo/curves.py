@@ -1,4 +1,9 @@
-"""The learning curves of all live models that have one, in one picture."""
+"""The learning curves of all live models that have one, and what each had learned after one number of tokens.
+
+A run's last value says how good a model became; two of them differ by what was read as well as by the architecture. At
+the same number of tokens only the second is left, but for the learning rate: it falls towards each run's own end, so a
+model that is still on its way is a little behind what a shorter run would have reached.
+"""
 
 from __future__ import annotations
 
@@ -7,49 +12,69 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.checkpoints.listing import Curve, curves, falls
-from core.figures.curves import Line, curves_alt, learning_curves
-from core.ui.chart import chart
-from core.ui.data_table import data_table
+from core.figures.curves import Line, curves_alt, learning_curves, value_at
+from core.table import Table
 from core.ui.links import PageState
-from core.ui.notices import informed, warned
+from core.ui.notices import informed
 from core.ui.page import plain, theme
+from core.ui.panel import Panel
+from core.ui.param import Choice, Real, Words
+from core.ui.section import Section, View
 from core.ui.text_table import Row, TextTable, text_table
-from core.ui.zoo.frame import ZooView
-from core.ui.zoo.same_tokens import same_tokens, tokens_slider
 
 HELD_OUT = "held-out"
+_STEP = 0.1
+_MILLION = 1e6
+MEASURE = Choice(name="measure", label="Measure", options={}, width=260, resets=("models", "at"))
+SCALE = Choice(name="scale", label="Tokens", options={"log": "by powers of ten", "linear": "evenly"}, style="row")
+MODELS = Words(
+    name="models",
+    label="Models with this measure",
+    options={},
+    most=100,
+    style="menu",
+    may_be_empty=True,
+    resets=("at",),
+)
+AT = Real(
+    name="at",
+    label="Compare after so many million tokens",
+    default=1.0,
+    low=0.1,
+    high=100.0,
+    step=_STEP,
+    format="%.1f",
+    width=420,
+)
 
 
-def curves_picture(view: ZooView) -> None:
-    """Draw controls, picture and table; reads and writes measure, scale, models and the tokens to compare at."""
-    found = curves()
+def learning(view: View) -> None:
+    """Draw the section."""
+    state, found = view.state, curves()
     if not found:
-        informed("No model that runs here has a learning curve: the models trained with this project bring one.")
+        informed(view.words.part("No curve"))
         return
-    state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = _measure(found, state)
-        log = _scale(state)
-        lines = _chosen(found, name, state)
+        name = MEASURE.with_(options={measure: measure for measure in measures(found)}).draw(state)
+        log = SCALE.draw(state) == "log"
+        lines = _chosen(lines_of(found, name), name, state)
     if not lines:
-        informed("No model is chosen. Choose one or more under “Models”.")
+        informed(view.words.part("None chosen"))
         return
-    better = "lower is better" if falls(name) else "higher is better"
     # Losses count tokens of different vocabularies: in a row they would say what the sentence below them denies.
-    tokens = tokens_slider(lines, state) if len(lines) > 1 and "loss" not in name else None
-    picture, as_table = st.tabs(["Picture", "As a table"])
-    with picture:
-        chart(
-            learning_curves(lines, name, log=log, theme=theme(), mark=tokens),
-            key=state.key("curves.chart"),
-            alt=curves_alt(lines, name),
-        )
-    with as_table:
-        _table(lines, name)
-    st.caption(plain(f"{name}: {better}. Colour: the model's branch, in three shades. Dash and marker: the model."))
-    if tokens is not None:
-        same_tokens(lines, name, tokens)
-    st.markdown(_notice(name))
+    tokens = _tokens(lines, state) if len(lines) > 1 and "loss" not in name else None
+    better = "lower is better" if falls(name) else "higher is better"
+    points = tuple((line.name, at, value) for line in lines for at, value in zip(line.tokens, line.values, strict=True))
+    Panel(
+        "learning-curves",
+        name,
+        learning_curves(lines, name, log=log, theme=theme(), mark=tokens),
+        curves_alt(lines, name),
+        Table(("model", "tokens", name), points),
+        note=plain(f"{name}: {better}. Color: the model's branch, in three shades. Dash and marker: the model."),
+    ).draw(state)
+    _values(view, lines, name, tokens)
+    view.try_and_notice("loss" if "loss" in name else "bytes" if "bits per byte" in name else "")
 
 
 def measures(found: Sequence[Curve]) -> list[str]:
@@ -73,97 +98,56 @@ def lines_of(found: Sequence[Curve], name: str) -> dict[str, Line]:
     return lines
 
 
-def _measure(found: Sequence[Curve], state: PageState) -> str:
-    options = measures(found)
-    current = state.text("measure", options[0])
-    if current not in options:
-        warned(
-            f"No model has a curve of “{current[:40]}”. The measure that most models have is shown.",
-            icon=":material/link_off:",
-        )
-        current = options[0]
-    chosen = st.selectbox("Measure", options, index=options.index(current), key=state.key("measure"), width=260)
-    state.set(measure=None if chosen == options[0] else chosen)
-    return chosen
-
-
-def _scale(state: PageState) -> bool:
-    chosen = st.segmented_control(
-        "Tokens",
-        ["log", "linear"],
-        default=state.text("scale", "log"),
-        required=True,
-        key=state.key("scale"),
-        format_func=lambda scale: "by powers of ten" if scale == "log" else "evenly",
-    )
-    state.set(scale=chosen)
-    return chosen == "log"
-
-
-def _chosen(found: Sequence[Curve], name: str, state: PageState) -> list[Line]:
+def _chosen(lines: dict[str, Line], name: str, state: PageState) -> list[Line]:
     """The models to draw: all that have the measure, or those that the visitor keeps."""
-    lines = lines_of(found, name)
-    slot = state.key("models.of")
-    # A choice belongs to one measure: another one starts with all the models that have it.
-    wanted = state.words("models") if st.session_state.get(slot, name) == name else None
-    st.session_state[slot] = name
-    kept = [slug for slug in lines if wanted is None or slug in wanted]
-    with st.popover(f"Models: {len(kept)} of {len(lines)}" if wanted is not None else f"Models: all {len(lines)}"):
-        chosen = st.multiselect(
-            "Models with this measure",
-            list(lines),
-            default=kept,
-            key=state.key(f"models.{name}"),
-            format_func=lambda slug: lines[slug].name,
-        )
-    state.set(models=None if len(chosen) == len(lines) else tuple(sorted(chosen)))
-    return [line for slug, line in lines.items() if slug in chosen]
+    param = MODELS.with_(options={slug: line.name for slug, line in lines.items()}, default=tuple(lines))
+    count = len(param.value(state))
+    with st.popover(f"Models: {count} of {len(lines)}" if count < len(lines) else f"Models: all {count}"):
+        return [lines[slug] for slug in param.draw(state, tag=name)]
 
 
-def _table(lines: Sequence[Line], name: str) -> None:
+def _tokens(lines: Sequence[Line], state: PageState) -> int:
+    """How many tokens to compare at; at first as many as the shortest of the runs had."""
+    low = round(max(_STEP, _floor(min(line.tokens[0] for line in lines)) + _STEP), 1)
+    high = round(max(low + _STEP, _floor(max(line.tokens[-1] for line in lines))), 1)
+    usual = round(min(max(low, _floor(min(line.tokens[-1] for line in lines))), high), 1)
+    shown = "-".join(sorted(line.name for line in lines))
+    return round(AT.with_(low=low, high=high, default=usual).draw(state, tag=shown) * _MILLION)
 
+
+def _values(view: View, lines: Sequence[Line], name: str, tokens: int | None) -> None:
+    """Each curve's first, best and last value; in order of what it had reached after ``tokens``, where that is asked.
+
+    Models that stopped before, or that were not measured so early, come last.
+    """
+    reached = {line: None if tokens is None else value_at(line, tokens) for line in lines}
+    worst = float("inf") if falls(name) else float("-inf")
+    order = sorted(
+        lines,
+        key=lambda line: worst if (value := reached[line]) is None else value,
+        reverse=not falls(name),
+    )
     best = min if falls(name) else max
-    rows: list[Row] = [
-        (
-            line.name,
-            f"{line.values[0]:.4g}",
-            f"{best(line.values):.4g}",
-            f"{line.values[-1]:.4g}",
-            f"{line.tokens[-1] / 1e6:,.2f} M",
-            f"{len(line.values)}",
-        )
-        for line in lines
-    ]
-    headings = ("Model", "First", "Best", "Last", "Tokens at the end", "Points")
-    text_table(TextTable(headings, rows, caption=name, widths=(30, 14, 14, 14, 18, 10), numeric=(1, 2, 3, 4, 5)))
-    points = [
-        {"model": line.name, "tokens": tokens, name: value}
-        for line in lines
-        for tokens, value in zip(line.tokens, line.values, strict=True)
-    ]
-    data_table(
-        points,
-        "learning-curves",
-        alt=f"Every point of the curves: {name}",
-        height=260,
-        column_config={"tokens": st.column_config.NumberColumn(format="localized")},
-    )
+    rows: list[Row] = []
+    for line in order if tokens is not None else lines:
+        value = reached[line]
+        if value is not None:
+            then = f"{value:.4g}"
+        else:
+            then = "had stopped" if tokens is not None and line.tokens[-1] < tokens else "not yet measured"
+        ends = (line.values[0], best(line.values), line.values[-1])
+        middle = () if tokens is None else (then,)
+        rows.append((line.name, *middle, *(f"{end:.4g}" for end in ends), f"{line.tokens[-1] / _MILLION:,.2f} M"))
+    after = () if tokens is None else (f"After {tokens / _MILLION:.1f} M tokens",)
+    headings = ("Model", *after, "First", "Best", "Last", "Tokens at its end")
+    widths = (30, 18, 12, 12, 12, 16) if after else (36, 16, 16, 16, 16)
+    text_table(TextTable(headings, rows, name, widths=widths, numeric=tuple(range(1, len(headings)))))
+    if tokens is not None:
+        view.note("After")
 
 
-def _notice(name: str) -> str:
-    tries = "**Try** the even scale, where the first steps, which change most, shrink into a corner.\n\n"
-    if "loss" in name:
-        return tries + (
-            "**Notice** the shapes, not the heights: a loss is counted per token of a model's own vocabulary, on its "
-            "own texts, so two losses are comparable only where both are the same."
-        )
-    if "bits per byte" in name:
-        tries = "**Try** fewer tokens: does the order of the models stay?\n\n"
-        return tries + (
-            "**Notice** that bits per byte do not depend on how a model cuts its text, so models that read the same "
-            "held-out text can be compared."
-        )
-    return tries + (
-        "**Notice** what was measured: two lines are comparable only where both models were asked for the same "
-        "words of the same texts. Each model's card names them."
-    )
+def _floor(tokens: int) -> float:
+    return int(tokens / _MILLION / _STEP) * _STEP
+
+
+CURVES = Section("curves", learning, (MEASURE, SCALE, MODELS, AT))

@@ -1,55 +1,40 @@
-"""The table of the zoo: one row a model, and the time of a forward pass measured on request.
+"""All models in one table: one row a model, and the time of a forward pass measured on request.
 
 The table only reads; measuring loads one model after the other, under the one memory budget, and can be stopped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core import catalogue, links, session
-from core.checkpoints.listing import ORDERS, Listed, ordered
+from core.checkpoints.listing import ORDERS, Listed, live, ordered
 from core.checkpoints.sizes import Size
 from core.checkpoints.spec import CheckpointSpec, Measure
 from core.errors import AtlasError
 from core.figures.numbers import short
-from core.ui.glossary import noted, told
-from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES, base_path
+from core.ui.param import Choice
 from core.ui.picker import SOURCES
+from core.ui.section import Section, View
 from core.ui.text_table import Cell, Link, Row, TextTable, text_table
-from core.ui.zoo.frame import ZooView, branches
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from core.efficiency.timing import Timing
 
-ALL = "all"
+BRANCH = Choice(name="branch", label="Branch", default="all", options={}, width=200)
+SORT = Choice(name="sort", label="Sort by", options=ORDERS, width=230)
 UNMEASURED = "not measured yet"
 HEADINGS = ("Model", "Architecture", "Parameters", "Weights", "Tokens seen", "Quality", "Milliseconds")
 WIDTHS = (17, 13, 16, 16, 8, 17, 13)
 _PLANNED = "zoo-to-measure"
 _FAILED = "zoo-not-measured"
-HOW = (
-    "Milliseconds are of one forward pass over the first 32 tokens of a fixed text, cut by the model's own tokeniser: "
-    "the median of 9 passes (3 where one takes over a second), after 2 that are not counted. An encoder-decoder reads "
-    "the 32 tokens with its encoder and with its decoder. Whatever else this machine does meanwhile is in the numbers, "
-    "which is why the fastest and the slowest pass stand beside the median."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where measuring draws while the page already stands, and the rows of the table as they stand."""
-
-    table: DeltaGenerator
-    progress: DeltaGenerator
-    rows: Sequence[Listed]
 
 
 @dataclass(slots=True)
@@ -61,61 +46,36 @@ class _Plan:
     done: int = 0
 
 
-def models_table(view: ZooView) -> Places:
-    """Draw controls and table; returns the places that :func:`measure_models` fills."""
-    state = view.state
+def models_table(view: View) -> None:
+    """Draw the section; what is to be measured is measured when the page stands."""
+    state, models = view.state, live()
+    branches = {str(model.spec.branch) for model in models}
+    named = {branch: BRANCH_TITLES[branch] for branch in BRANCH_TITLES if branch in branches}
+    others = {branch: branch for branch in sorted(branches - named.keys())}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        shown = _filtered(view)
-        order = _order(state)
+        branch = BRANCH.with_(options={"all": "All branches", **named, **others}).draw(state)
+        shown = [model for model in models if branch in ("all", model.spec.branch)]
+        order = SORT.draw(state)
         _buttons(shown)
-    progress = st.empty()
-    place = st.empty()
-    rows = ordered(shown, order, _seconds(shown))
-    _draw(place, rows)
-    _how(progress, shown, view.models)
-    told(
-        "**Try** an architecture's name: its page opens with this model. Or measure the times, then sort by them.\n\n"
-        "**Notice** that qualities compare only where the measure and the texts are the same, and that more parameters "
-        "do not always take longer: a wide layer is one product, many layers wait for each other."
-    )
-    st.caption(
-        "Parameters are the numbers that the weights store, read from the headers of the files, shared ones once. A "
-        "difference stores only what it changes and is added to its base when it is loaded. Tokens seen are those of "
-        "the training that the card describes; a base has seen its own before."
-    )
-    noted(HOW)
-    return Places(place, progress, rows)
-
-
-def _filtered(view: ZooView) -> list[Listed]:
-    state = view.state
-    options = [ALL, *branches(view.models)]
-    current = state.text("branch", ALL)
-    chosen = st.selectbox(
-        "Branch",
-        options,
-        index=options.index(current) if current in options else 0,
-        key=state.key("branch"),
-        format_func=lambda slug: "All branches" if slug == ALL else BRANCH_TITLES.get(slug, slug),
-        width=200,
-    )
-    state.set(branch=None if chosen == ALL else chosen)
-    return [model for model in view.models if chosen in (ALL, model.spec.branch)]
-
-
-def _order(state: PageState) -> str:
-    options = list(ORDERS)
-    current = state.text("sort", options[0])
-    chosen = st.selectbox(
-        "Sort by",
-        options,
-        index=options.index(current),
-        key=state.key("sort"),
-        format_func=ORDERS.__getitem__,
-        width=230,
-    )
-    state.set(sort=chosen)
-    return chosen
+    progress, table = st.empty(), st.empty()
+    times = {model.spec.slug: timing for model in shown if (timing := session.timed(model.spec)) is not None}
+    rows = ordered(shown, order, {slug: timing.seconds for slug, timing in times.items()})
+    _draw(table, rows)
+    count = f"{len(shown)} of {len(models)} models" if len(shown) < len(models) else f"{len(models)} models"
+    threads = sorted({timing.threads for timing in times.values()})
+    with progress:
+        if times:
+            of = f"{' or '.join(map(str, threads))} {'thread' if threads == [1] else 'threads'}"
+            view.note("Measured", models=count, threads=of)
+        else:
+            view.note("Unmeasured", models=count)
+    view.try_and_notice()
+    view.note("Columns")
+    view.note("Milliseconds")
+    plan: _Plan | None = st.session_state.get(_PLANNED)
+    if plan is not None:
+        known = {model.spec.slug for model in models}
+        view.later.append(lambda: _measure(plan, known, progress, lambda: _draw(table, rows)))
 
 
 def _buttons(shown: Sequence[Listed]) -> None:
@@ -143,16 +103,12 @@ def _plan(plan: _Plan | None) -> None:
         st.session_state[_FAILED] = {}
 
 
-def measure_models(view: ZooView, places: Places) -> None:
+def _measure(plan: _Plan, known: Collection[str], place: DeltaGenerator, drawn: Callable[[], None]) -> None:
     """Measure what was asked for, the page already being complete; the table is drawn anew after each model."""
-    plan: _Plan | None = st.session_state.get(_PLANNED)
-    if plan is None:
-        return
-    known = {model.spec.slug for model in view.models}
     count = len(plan.slugs) + plan.done
 
     def tell(share: float, doing: str) -> None:
-        places.progress.progress((plan.done + share) / count, text=f"Model {plan.done + 1} of {count}. {doing}")
+        place.progress((plan.done + share) / count, text=f"Model {plan.done + 1} of {count}. {doing}")
 
     while plan.slugs:
         slug = plan.slugs[0]
@@ -164,27 +120,9 @@ def measure_models(view: ZooView, places: Places) -> None:
                 st.session_state[_FAILED][slug] = str(error)
         plan.slugs.pop(0)
         plan.done += 1
-        _draw(places.table, places.rows)
+        drawn()
     st.session_state[_PLANNED] = None
     st.rerun()
-
-
-def _how(place: DeltaGenerator, shown: Sequence[Listed], models: Sequence[Listed]) -> None:
-    """What was measured; stands where the progress is shown."""
-    found = [timing for model in shown if (timing := session.timed(model.spec)) is not None]
-    threads = sorted({timing.threads for timing in found})
-    count = f"{len(shown)} of {len(models)} models" if len(shown) < len(models) else f"{len(models)} models"
-    if not found:
-        place.caption(f"{count}. Times are not measured yet: they hold for one machine only.")
-        return
-    place.caption(
-        f"{count}. Times: one forward pass over 32 tokens on this machine, median, "
-        f"{' or '.join(map(str, threads))} {'thread' if threads == [1] else 'threads'}."
-    )
-
-
-def _seconds(models: Sequence[Listed]) -> dict[str, float]:
-    return {m.spec.slug: timing.seconds for m in models if (timing := session.timed(m.spec)) is not None}
 
 
 def _draw(place: DeltaGenerator, models: Sequence[Listed]) -> None:
@@ -280,3 +218,6 @@ def _said(spec: CheckpointSpec) -> tuple[str, ...]:
         return ("No card comes with these weights, so nothing is said of their quality.",)
     good = [f"Good at: {text}" for text in card.strengths[:1]]
     return (*good, *[f"Bad at: {text}" for text in card.weaknesses[:1]])
+
+
+MODELS = Section("models", models_table, (BRANCH, SORT))

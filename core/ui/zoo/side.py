@@ -1,0 +1,228 @@
+"""Two live models on one sentence: each does what its kind does, on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import streamlit as st
+
+from core import session
+from core.checkpoints.listing import live
+from core.checkpoints.spec import CheckpointSpec
+from core.errors import AtlasError
+from core.figures.predictions import percent
+from core.language.guesses import MAX_CHARS as GUESS_CHARS
+from core.language.guesses import same_word
+from core.language.replaced import Judged
+from core.language.side_by_side import (
+    MAX_CHARS,
+    Answer,
+    Continued,
+    Filled,
+    Word,
+    carry_over,
+    split,
+    usual,
+)
+from core.language.text import clean
+from core.links import parameters as link
+from core.ui.chips import token_chips
+from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered, verdict
+from core.ui.demos.covered_text import shared
+from core.ui.links import PageState
+from core.ui.notices import informed
+from core.ui.page import plain
+from core.ui.param import Carried, Choice, Text
+from core.ui.section import Section, View
+from core.ui.zoo.answers import draw_answers, pictures
+
+SAMPLES = {
+    "Tired children": "The children were tired, so they went to bed.",
+    "A cup of tea": "My sister drinks a cup of tea every morning.",
+    "A capital": "The capital of France is Paris.",
+    "A dog": "The dog ran into the garden and barked at the cat.",
+}
+LEFT = Choice(name="left", label="One model", options={}, width=335)
+RIGHT = Choice(name="right", label="Other model", options={}, width=335)
+TASK = Choice(name="task", label="Task", options={}, width=270)
+TEXT = Text(
+    name="text",
+    label="Sentence",
+    default=next(iter(SAMPLES.values())),
+    height=68,
+    samples=SAMPLES,
+    placeholder="One sentence for both models",
+    hide_label=True,
+)
+MASK = Carried(name="mask", label="Masked words", as_=link.Integers(high=599, most=64))
+COVER = Carried(name="cover", label="Guess first", as_=link.Choice(None, ("yes", "no")))
+
+
+def side_by_side(view: View) -> None:
+    """Draw the section.
+
+    Raises:
+        AtlasError: what was typed does not allow it.
+    """
+    state = view.state
+    models = [model.spec for model in live()]
+    specs = {spec.slug: spec for spec in models if spec.family.does}
+    if not specs:
+        informed(view.words.part("None fits"))
+        return
+    names = {slug: f"{spec.family.verb} · {spec.name}" for slug, spec in specs.items()}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        pair = tuple(
+            specs[param.with_(options=names, default=usual).draw(state)]
+            for param, usual in zip((LEFT, RIGHT), usual_pair(list(specs.values())), strict=True)
+        )
+        task = _task(pair, state)
+    text = TEXT.draw(state)
+    words = split(clean(text, MAX_CHARS))
+    hidden = _masked(words, pair, state)
+    answers = [_asked(spec, text, hidden, task) for spec in pair]
+    if _uncovered(state, pair, answers, words, hidden, (text, task)):
+        draw_answers(view, pair, answers, words, hidden)
+    if others := [spec.name for spec in models if not spec.family.does]:
+        st.caption(
+            plain(
+                f"In the table but not compared here, as they do something else with a sentence: {', '.join(others)}."
+            )
+        )
+
+
+def usual_pair(specs: Sequence[CheckpointSpec]) -> tuple[str, str]:
+    """The two that the page opens with: the first two of one kind, else the first two, else one model twice."""
+    for one, other in combinations(specs, 2):
+        if one.kind == other.kind:
+            return one.slug, other.slug
+    return specs[0].slug, specs[min(1, len(specs) - 1)].slug
+
+
+def _task(pair: Sequence[CheckpointSpec], state: PageState) -> str | None:
+    """What an encoder-decoder does; both do the same where both offer it."""
+    writers = [spec for spec in pair if spec.offers("rewrites")]
+    if not writers:
+        return None
+    labels: dict[str, str] = {}
+    for spec in writers:
+        with st.spinner(f"Loading {plain(spec.name)}"):
+            labels |= {slug: name for slug, name in _tasks(spec.slug) if slug not in labels}
+    return TASK.with_(options=labels).draw(state, tag=".".join(spec.slug for spec in writers))
+
+
+def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageState) -> tuple[int, ...]:
+    """The masked words: chosen on chips where one of the two fills masks, else none."""
+    slot, before = state.key("hidden"), state.key("cut")
+    now = [word.text for word in words]
+    if before not in st.session_state:
+        asked = tuple(i for i in state.integers("mask") if i < len(words) and words[i].reads)
+        st.session_state[slot] = asked or usual(words)
+    elif st.session_state[before] != now:
+        kept = carry_over(st.session_state[before], now, st.session_state[slot])
+        st.session_state[slot] = usual(words) if kept is None else kept
+    st.session_state[before] = now
+    fillers = [spec for spec in pair if spec.offers("fills masks")]
+    if not fillers:
+        state.set(mask=())
+        return ()
+    fixed = [i for i, word in enumerate(words) if not word.reads]
+    hidden = token_chips(
+        now,
+        selected=st.session_state[slot],
+        key=state.key("words"),
+        multi=True,
+        accent=fillers[0].branch,
+        label="Words of the sentence; choose words to mask",
+        disabled=fixed,
+        held=[i for i in fixed if words[i].mask],
+    )
+    st.session_state[slot] = hidden
+    state.set(mask=() if hidden == usual(words) else hidden)
+    return hidden
+
+
+def _asked(spec: CheckpointSpec, text: str, hidden: tuple[int, ...], task: str | None) -> Answer | str:
+    """The answer of one model, or the sentence that says why there is none."""
+    from core.checkpoints.sizes import state_of
+
+    with st.spinner(f"{plain(spec.name)} is reading the sentence"):
+        try:
+            return _answer(spec.slug, state_of(spec), text, hidden, task if spec.offers("rewrites") else None)
+        except AtlasError as error:
+            return str(error)
+
+
+@session.cached()
+def _answer(
+    slug: str, files: tuple[tuple[str, int, int], ...], text: str, hidden: tuple[int, ...], task: str | None
+) -> Answer:
+    """``files`` is part of the key alone: another model in their place gives another answer."""
+    from core.language.side_by_side import answer
+
+    return answer(session.checkpoint(slug), text, hidden, task)
+
+
+@session.cached()
+def _tasks(slug: str) -> tuple[tuple[str, str], ...]:
+    from core.language.tasks import tasks
+
+    return tuple((task.slug, task.label) for task in tasks(session.checkpoint(slug)))
+
+
+def _uncovered(
+    state: PageState,
+    pair: Sequence[CheckpointSpec],
+    answers: Sequence[Answer | str],
+    words: Sequence[Word],
+    hidden: Sequence[int],
+    asked: object,
+) -> bool:
+    """Whether what the two models said may be drawn; else ask for a guess.
+
+    :param asked: what tells this question from another: sentence and task.
+    """
+    there = [answer for answer in answers if not isinstance(answer, str)]
+    if not switch(state) or not there:
+        return True
+
+    def judge(guess: str) -> str:
+        return " ".join(
+            f"{spec.name}: {_judged(guess, answer, words, hidden)}"
+            for spec, answer in zip(pair, answers, strict=True)
+            if not isinstance(answer, str)
+        )
+
+    texts = any(not isinstance(answer, Filled | Continued | Judged) for answer in there)
+    question = ("zoo", *(spec.slug for spec in pair), asked, tuple(hidden))
+    return uncovered(state, question, _label(there), judge, most=SENTENCE_CHARS if texts else GUESS_CHARS, on=True)
+
+
+def _label(answers: Sequence[Answer]) -> str:
+    """What stands over the box."""
+    kinds = {type(answer) for answer in answers}
+    if kinds == {Filled}:
+        return "Your guess at the first masked word"
+    if kinds == {Continued}:
+        return "Your guess at the next token"
+    if kinds == {Judged}:
+        return "Which word looks most replaced?"
+    return "Your guess at what they say"
+
+
+def _judged(guess: str, answer: Answer, words: Sequence[Word], hidden: Sequence[int]) -> str:
+    """What is said of a guess beside one model's answer."""
+    if isinstance(answer, Filled | Continued):
+        first = next(iter(pictures(answer, words, hidden)), None)
+        return verdict(guess, first.labels, first.probabilities) if first else "It says nothing here."
+    if isinstance(answer, Judged):
+        (picture,) = pictures(answer, words, hidden)
+        best = max(range(len(picture.labels)), key=lambda i: picture.probabilities[i])
+        right = same_word(guess, picture.labels[best])
+        chance = percent(picture.probabilities[best])
+        return f"{'Right' if right else 'Wrong'}: it doubts “{picture.labels[best]}” most, {chance}."
+    return shared(guess, answer.steps[-1].text if answer.steps else "")
+
+
+SIDE = Section("compare", side_by_side, (LEFT, RIGHT, TASK, TEXT, MASK, COVER))
