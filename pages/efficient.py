@@ -1,26 +1,13 @@
 """The efficient branch: a long text through sparse and through full attention of the same model."""
 
-from core.ui.branch import branch_frame, foot, no_model, reading_sections
-from core.ui.demos.efficient_demos import efficient_demo
-from core.ui.heads.panel import text_heads
-from core.ui.links import close_page
-from core.ui.page import sentences
+from core.ui.branch import branch_page
+from core.ui.demos.buckets import HASHING, READING
+from core.ui.demos.generate import GENERATE
+from core.ui.demos.sparse import SPARSE
+from core.ui.demos.window import WINDOW
 
-view = branch_frame(
-    "efficient",
-    "Full attention compares every token with every other, so its cost grows with the square of the length. "
-    "See what a sparse pattern leaves out, what it saves, and what that changes in an answer.",
-)
+DEMOS = (HASHING, READING, GENERATE, WINDOW, SPARSE)
+PAGE = branch_page("efficient", *DEMOS)
 
-if view.section in ("demo", "heads") and view.spec is None:
-    no_model(view)
-elif view.section == "demo":
-    with sentences():
-        efficient_demo(view.spec, view.state)
-elif view.section == "heads":
-    text_heads(view)
-else:
-    reading_sections(view)
-
-foot(view)
-close_page(view.state)
+if __name__ == "__main__":
+    PAGE.run()

@@ -1,183 +1,147 @@
-"""The frame that the four branch pages share: choose a system, a live model and a section."""
+"""The four branch pages: a system, a live model, and the sections that show them.
+
+A page file names its demos (:mod:`core.ui.demos.demo`); all else is the same on the four pages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
-from core import catalogue, checkpoints
+from core import catalogue, checkpoints, links
 from core.catalogue import Branch, System
 from core.checkpoints.spec import CheckpointSpec
+from core.links import parameters as link
+from core.ui.demos.cover import COVER, beside
+from core.ui.demos.decoding import decoding_of
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.facts import facts_panel
 from core.ui.glossary import plain_terms, terms
-from core.ui.heads.panel import VIEWS
-from core.ui.links import PageState, link_row, open_page, page_link, sections
-from core.ui.page import BRANCH_TITLES, header, plain, sentences
-from core.ui.picker import card_panel, checkpoint_picker, hub_panel
+from core.ui.heads.generated import generated_heads
+from core.ui.heads.panel import VIEWS, text_heads
+from core.ui.links import PageState, page_link
+from core.ui.page import BRANCH_TITLES, plain, sentences
+from core.ui.param import Carried, Choice, Param, Text
+from core.ui.picker import SOURCES, card_panel, hub_panel
+from core.ui.section import Page, Section, View
 from core.ui.tree.inside import inside_link
+from core.ui.tree.panel import VIEWS as DRAWINGS
 from core.ui.tree.panel import tree_panel
 from core.ui.tree.parent import parent_link
-
-SECTIONS = {
-    "demo": "Demo",
-    "heads": "Heads",
-    "tree": "Module tree",
-    "facts": "Facts",
-}
-
 
 START: dict[Branch, str] = {"encoder": "bert", "decoder": "gpt-2", "encoder-decoder": "t5", "efficient": "bigbird"}
 """The system that a branch opens with: the one that most people come for."""
 
+SYSTEM = Choice(name="system", label="System", options={}, width=260, resets=("model", "size", "node", "layer", "head"))
+MODEL = Choice(
+    name="model",
+    label="Live model",
+    options={},
+    width=460,  # room for the longest name and source
+    help="What really runs here, and where its weights come from",
+)
+DEMO = Choice(name="demo", label="Demo", options={}, style="row", hide_label=True)
+TEXT = Text(name="text", label="Text")
+LAYER = Carried(name="layer", label="Layer", as_=link.Integer(None, 1, 200))
+HEAD = Carried(name="head", label="Head", as_=link.Integer(None, 1, 256))
+HEADS = (
+    LAYER,
+    HEAD,
+    Carried(name="view", label="View", as_=link.Choice(None, tuple(VIEWS))),
+    Carried(name="map", label="Attention", as_=link.Choice(None, ("encoder", "decoder", "cross", "query"))),
+    Carried(name="count", label="Continue by", as_=link.Integer(None, 0, 48)),
+    Carried(name="window", label="Part of a long text", as_=link.Integers(high=100_000, most=2)),
+    Carried(name="task", label="Task", as_=link.Choice()),
+)
+TREE = (
+    Carried(name="size", label="Size", as_=link.Choice()),
+    Carried(name="node", label="Module", as_=link.Text()),
+    Carried(name="drawing", label="View", as_=link.Choice(None, tuple(DRAWINGS))),
+    LAYER,
+)
+
 
 @dataclass(frozen=True, slots=True)
-class BranchView:
-    """What the visitor chose in the frame."""
+class BranchView(View):
+    """What the visitor chose above the sections."""
 
-    state: PageState
-    system: System
-    spec: CheckpointSpec | None
+    system: System = field(kw_only=True)
+    spec: CheckpointSpec | None = field(kw_only=True)
     """The live model, or None where none can run here."""
-    section: str
 
 
-def branch_frame(branch: Branch, sentence: str) -> BranchView:
-    """Draw title and controls of a branch page; the choices are already in the state when this returns."""
-    header(BRANCH_TITLES[branch], sentence, branch)
+def branch_page(branch: Branch, *demos: Demo) -> Page:
+    """The page of a branch; of the demos that fit a model, the first is the one that it opens with."""
+    params: dict[str, Param[Any]] = {param.name: param for demo in demos for param in demo.params}
+    choice = DEMO.with_(options={demo.slug: demo.slug for demo in demos}, default="")
+    return Page(
+        branch,
+        (
+            _live_section("demo", partial(_demo, demos), (choice, *params.values())),
+            _live_section("heads", _heads, tuple(param for param in HEADS if param.name not in params)),
+            Section("tree", _tree, TREE, folder="branch"),
+            Section("facts", _facts, folder="branch"),
+        ),
+        params=(SYSTEM, MODEL, TEXT, COVER),
+        branch=branch,
+        above=_choose,
+    )
+
+
+def _live_section(slug: str, draw: Callable[[BranchView], None], params: tuple[Param[Any], ...]) -> Section:
+    """A section that runs the live model, or says why there is none; the model's card stands below it."""
+
+    def drawn(view: BranchView) -> None:
+        if view.spec is None:
+            _no_model(view, slug)
+        else:
+            _relative(view.system, view.spec)
+            if slug == "demo" and view.spec.card is not None and view.spec.card.weaknesses:
+                st.caption(f"{plain(view.spec.name)}: {plain_terms(view.spec.card.weaknesses[0])}")
+            with sentences():
+                draw(view)
+        _foot(view, view.spec)
+
+    return Section(slug, drawn, params, folder="branch")
+
+
+def _choose(view: View) -> BranchView:
+    """The menus of systems and live models."""
+    state = view.state
+    branch: Branch = state.page  # type: ignore[assignment]
     systems = {system.slug: system for system in catalogue.by_branch(branch)}
     specs = {spec.slug: spec for spec in checkpoints.for_branch(branch) if spec.ready}
-    choices: dict[str, Collection[str]] = {
-        "system": systems,
-        "model": specs,
-        "beside": specs,
-        "size": _sizes(systems),
-        "view": VIEWS,
-    }
-    asked = st.query_params.get("system", "")
-    state = open_page(branch, choices)
-    if asked not in systems:
-        _elsewhere(asked)
-
+    _elsewhere(state.text(SYSTEM.name), systems)
     with st.container(horizontal=True, vertical_alignment="bottom"):  # wraps on a narrow screen
-        system = systems[_system(systems, _implied(state, specs, systems, START[branch]), state)]
+        names = {slug: f"{system.name} ({system.year})" for slug, system in systems.items()}
+        menu = SYSTEM.with_(options=names, default=_implied(state, specs, systems))
+        system = systems[menu.draw(state)]
         spec = _model(system, specs, state)
-    implied = _implied(state, specs, systems, START[branch])
-    state.set(system=None if system.slug == implied else system.slug)
-    section = sections(state, SECTIONS, "demo")
-    state.set(tab=None if section == "demo" else section)
-    if section in ("demo", "heads") and spec is not None:
-        _relative(system, spec)
-    if section == "demo" and spec is not None and spec.card is not None and spec.card.weaknesses:
-        st.caption(f"{plain(spec.name)}: {plain_terms(spec.card.weaknesses[0])}")
-    return BranchView(state, system, spec, section)
+    state.set(system=None if system.slug == _implied(state, specs, systems) else system.slug)
+    return BranchView(state, view.words, view.later, system=system, spec=spec)
 
 
-def _elsewhere(asked: str) -> None:
+def _implied(state: PageState, specs: Mapping[str, CheckpointSpec], systems: Mapping[str, System]) -> str:
+    """The system of a link that names none: that of the model it names, or the one that the branch opens with."""
+    spec = specs.get(state.text(MODEL.name))
+    own = spec.system if spec is not None else None
+    return own if own is not None and own in systems else START[state.page]  # type: ignore[index]
+
+
+def _elsewhere(asked: str, systems: Mapping[str, System]) -> None:
     """Lead to a system that a link looks for on the page of another branch."""
     system = next((one for one in catalogue.systems() if one.slug == asked), None)
-    if system is not None and system.branch in BRANCH_TITLES:
+    if system is not None and asked not in systems and system.branch in BRANCH_TITLES:
         page_link(
             system.branch,
             f"{plain(system.name)} stands on the page {BRANCH_TITLES[system.branch]}",
             {"system": system.slug},
             icon=":material/arrow_forward:",
         )
-
-
-def _relative(system: System, spec: CheckpointSpec) -> None:
-    """Say when the model that runs is not this system but a relative of it, or another that was chosen."""
-    if spec.slug == system.live.checkpoint:
-        if not system.live.exact:
-            st.caption(plain_terms(system.live.note))
-    elif spec.system and spec.system != system.slug:
-        own = catalogue.get(spec.system).name
-        st.caption(plain_terms(f"{spec.name} is a model of {own}; it runs here in place of {system.name}."))
-
-
-def reading_sections(view: BranchView) -> None:
-    """The two sections that need no model: the module tree, and what is known."""
-    state, slug = view.state, view.system.slug
-    if view.section == "tree":
-        with sentences():
-            wanted = {name: state.text(name) or None for name in ("size", "node", "drawing")}
-            below = partial(inside_link, view.system, state.number("layer") or None)
-            size, node, drawing = tree_panel(slug, key=state.key(f"tree.{slug}"), below=below, **wanted)
-            state.set(size=size, node=node, drawing=drawing)
-            parent_link(view.system, size)
-    elif view.section == "facts":
-        with sentences():
-            facts_panel(slug)
-
-
-def foot(view: BranchView) -> None:
-    """The model's card, what could be downloaded, and the link to this view."""
-    st.divider()
-    if view.spec is not None and view.section in ("demo", "heads"):
-        with sentences():
-            card_panel(view.spec)
-    with sentences():
-        hub_panel(view.system.slug)
-    link_row(view.state)
-
-
-def no_model(view: BranchView) -> None:
-    """Say that nothing can run here for this system, and where it runs or what would change that."""
-    home = _home(view.system)
-    if home is not None and home.branch != view.state.page:
-        title = BRANCH_TITLES[home.branch]
-        st.info(
-            terms(
-                f"{plain(view.system.name)} has no demo and no heads on this page. Its live model, {plain(home.name)}, "
-                f"runs on the page {title}. Its module tree and facts are here, and other live models can be chosen."
-            )
-        )
-        query = {"system": view.system.slug} | ({} if view.section == "demo" else {"tab": view.section})
-        label = f"Run {plain(home.name)} on the page {title}"
-        page_link(home.branch, label, query, icon=":material/arrow_forward:")
-        return
-    st.info(
-        terms(
-            f"No live model of this branch is installed here, so {plain(view.system.name)} cannot be run. "
-            "Its module tree and facts are complete. “python -m core doctor” says what is missing; "
-            "About says how a host adds models."
-        )
-    )
-
-
-def _sizes(systems: dict[str, System]) -> set[str]:
-    return {size.name for system in systems.values() for size in system.sizes}
-
-
-def _implied(state: PageState, specs: Mapping[str, CheckpointSpec], systems: Mapping[str, System], start: str) -> str:
-    """The system of a link that names none: that of the model it names, or the one that the branch opens with."""
-    spec = specs.get(state.text("model"))
-    own = spec.system if spec is not None else None
-    return own if own is not None and own in systems else start
-
-
-def _home(system: System) -> CheckpointSpec | None:
-    """A live model of the system itself, whichever branch's page runs it."""
-    own = (spec for spec in checkpoints.for_system(system.slug) if spec.ready and spec.branch in BRANCH_TITLES)
-    return next(own, None)
-
-
-def _system(systems: Mapping[str, System], implied: str, state: PageState) -> str:
-    current = state.text("system", implied)
-    slugs = list(systems)
-    chosen = st.selectbox(
-        "System",
-        slugs,
-        index=slugs.index(current),
-        format_func=lambda slug: f"{systems[slug].name} ({systems[slug].year})",
-        key=state.key("system"),
-        width=260,
-    )
-    if chosen != current:  # another system: its own model, size and node start afresh
-        state.set(model=None, size=None, node=None, layer=None, head=None)
-    return chosen
 
 
 def _model(system: System, specs: Mapping[str, CheckpointSpec], state: PageState) -> CheckpointSpec | None:
@@ -196,8 +160,112 @@ def _model(system: System, specs: Mapping[str, CheckpointSpec], state: PageState
         ),
     )
     guest = home is not None and all(s.system != system.slug and s.slug != live.checkpoint for s in order)
-    key, selected = state.key(f"model.{system.slug}"), state.text("model")
-    chosen = checkpoint_picker(order, key=key, selected=selected, empty="None on this page" if guest else None)
-    default = None if guest or not order else order[0]
-    state.set(model=None if chosen is None or chosen == default else chosen.slug)
-    return chosen
+    names = {"": "None on this page" if order else "none installed"} if guest or not order else {}
+    names |= {spec.slug: f"{spec.name} · {SOURCES[spec.source]}" for spec in order}
+    return specs.get(MODEL.with_(options=names).draw(state, tag=system.slug))
+
+
+def _home(system: System) -> CheckpointSpec | None:
+    """A live model of the system itself, whichever branch's page runs it."""
+    own = (spec for spec in checkpoints.for_system(system.slug) if spec.ready and spec.branch in BRANCH_TITLES)
+    return next(own, None)
+
+
+def _relative(system: System, spec: CheckpointSpec) -> None:
+    """Say when the model that runs is not this system but a relative of it, or another that was chosen."""
+    if spec.slug == system.live.checkpoint:
+        if not system.live.exact:
+            st.caption(plain_terms(system.live.note))
+    elif spec.system and spec.system != system.slug:
+        own = catalogue.get(spec.system).name
+        st.caption(plain_terms(f"{spec.name} is a model of {own}; it runs here in place of {system.name}."))
+
+
+def _demo(demos: Sequence[Demo], view: BranchView) -> None:
+    """The demos of the chosen model; where it has several, a choice above them."""
+    spec, state = view.spec, view.state
+    if spec is None:
+        return
+    offered = {demo.slug: demo for demo in demos if demo.fits(spec)}
+    choice = DEMO.with_(options={slug: demo.words.title for slug, demo in offered.items()}, default="")
+    demo = offered[choice.draw(state, tag=spec.slug) if len(offered) > 1 else choice.value(state)]
+    with sentences():
+        demo.draw(DemoView(state, demo.words, view.later, spec=spec))
+    if more := _other_demos(demos, offered, view.system.slug, spec):
+        st.markdown(more)
+
+
+def _other_demos(demos: Sequence[Demo], offered: Mapping[str, Demo], system: str, spec: CheckpointSpec) -> str:
+    """Links, as Markdown, to what other models of the system show and this one does not; empty where there is none."""
+    found: dict[str, str] = {}
+    for other in checkpoints.for_system(system):
+        if other.ready and other.branch == spec.branch and other.family is spec.family:
+            for demo in demos:
+                if demo.slug not in {*offered, *found} and demo.fits(other):
+                    target = links.url(spec.branch, {"system": system, "model": other.slug, "demo": demo.slug})
+                    found[demo.slug] = f"[{demo.words.title.lower()}, with {plain(other.name)}]({target})"
+    return f"Also here: {'; '.join(found.values())}." if found else ""
+
+
+def _heads(view: BranchView) -> None:
+    """The heads over a text of the visitor's, or over what the decoder wrote."""
+    spec, state = view.spec, view.state
+    if spec is None or (spec.offers("generates") and not beside(state, spec.slug)):
+        return
+    if spec.offers("continues") and spec.branch == "decoder":
+        generated_heads(spec, state, decoding_of(state))
+    else:
+        text_heads(spec, state)
+
+
+def _tree(view: BranchView) -> None:
+    """The module tree, and the ways from it: into a block at work, and beside the parent's tree."""
+    state, system = view.state, view.system
+    with sentences():
+        wanted = {name: state.text(name) or None for name in ("size", "node", "drawing")}
+        below = partial(inside_link, system, state.number("layer") or None)
+        size, node, drawing = tree_panel(system.slug, key=state.key(f"tree.{system.slug}"), below=below, **wanted)
+        state.set(size=size, node=node, drawing=None if drawing == "tree" else drawing)
+        parent_link(system, size)
+    _foot(view)
+
+
+def _facts(view: BranchView) -> None:
+    """What is known about the system."""
+    with sentences():
+        facts_panel(view.system.slug)
+    _foot(view)
+
+
+def _foot(view: BranchView, spec: CheckpointSpec | None = None) -> None:
+    """The model's card, and what could be downloaded."""
+    st.divider()
+    if spec is not None:
+        with sentences():
+            card_panel(spec)
+    with sentences():
+        hub_panel(view.system.slug)
+
+
+def _no_model(view: BranchView, section: str) -> None:
+    """Say that nothing can run here for this system, and where it runs or what would change that."""
+    home = _home(view.system)
+    if home is not None and home.branch != view.state.page:
+        title = BRANCH_TITLES[home.branch]
+        st.info(
+            terms(
+                f"{plain(view.system.name)} has no demo and no heads on this page. Its live model, {plain(home.name)}, "
+                f"runs on the page {title}. Its module tree and facts are here, and other live models can be chosen."
+            )
+        )
+        query = {"system": view.system.slug} | ({} if section == "demo" else {"tab": section})
+        label = f"Run {plain(home.name)} on the page {title}"
+        page_link(home.branch, label, query, icon=":material/arrow_forward:")
+        return
+    st.info(
+        terms(
+            f"No live model of this branch is installed here, so {plain(view.system.name)} cannot be run. "
+            "Its module tree and facts are complete. “python -m core doctor” says what is missing; "
+            "About says how a host adds models."
+        )
+    )

@@ -14,7 +14,7 @@ def pages() -> dict[str, Page]:
     """Every page by its slug. A page file declares ``PAGE`` and draws it only when it is run as a script."""
     found = {}
     for path in sorted((ROOT / "pages").glob("*.py")):
-        if "PAGE = Page(" in path.read_text(encoding="utf-8"):
+        if "\nPAGE = " in path.read_text(encoding="utf-8"):
             page = runpy.run_path(str(path), run_name="page")["PAGE"]
             found[page.slug] = page
     return found

@@ -1,8 +1,8 @@
-"""Choosing a live model, its card, and what a download would bring; the source of the weights is always named."""
+"""A live model's card, and what a download would bring; the source of the weights is always named."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 
 import streamlit as st
@@ -26,36 +26,6 @@ SOURCES = {
     "hub": "Hugging Face Hub",
 }
 """The source of a checkpoint in a word or two, for menus."""
-_WIDTH = 460
-"""Pixels of the menu, where the screen has as many: room for the longest name and source."""
-
-
-def checkpoint_picker(
-    specs: Sequence[CheckpointSpec], *, key: str, selected: str | None = None, empty: str | None = None
-) -> CheckpointSpec | None:
-    """A menu of models that can run now, each with its source; ``selected`` is the slug it opens with, else the first.
-
-    With ``empty`` it opens with these words and no model. Without any model the menu says so. Both return None, and the
-    page explains.
-    """
-    if not specs:
-        st.selectbox(
-            "Live model", ["none installed"], disabled=True, key=f"{key}.none", persist_state="page", width=_WIDTH
-        )
-        return None
-    known = {spec.slug: spec for spec in specs}
-    slugs = list(known)
-    slug = st.selectbox(
-        "Live model",
-        slugs,
-        index=slugs.index(selected) if selected in known else None if empty else 0,
-        placeholder=empty,
-        format_func=lambda slug: f"{known[slug].name} · {SOURCES[known[slug].source]}",
-        key=key,
-        help="What really runs here, and where its weights come from",
-        width=_WIDTH,
-    )
-    return known[slug] if slug else None
 
 
 def card_panel(spec: CheckpointSpec) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
@@ -59,9 +59,16 @@ class Section:
     """One section of a page. Its title is in its words."""
 
     slug: str
-    draw: Callable[[View], None]
+    draw: Callable[[Any], None]
+    """Given the page's :class:`View`."""
     params: tuple[Param[Any], ...] = ()
     """All that its link carries, beside what the page's sections share."""
+    folder: str = ""
+    """Of its words, where several pages share them."""
+
+    def words(self, page: str) -> Content:
+        """Its words on a page."""
+        return content(self.folder or page, self.slug)
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,8 @@ class Page:
     branch: str | None = None
     unavailable: Callable[[], bool] = field(default=lambda: False)
     """Draws why nothing can be shown here, and says so."""
+    above: Callable[[View], View] = field(default=lambda view: view)
+    """Draws what all sections are about, above the row of them; the view that they get."""
 
     def __post_init__(self) -> None:
         register(self.slug, self.carried())
@@ -92,13 +101,13 @@ class Page:
         state = open_page(self.slug)
         later: list[Callable[[], None]] = []
         if not self.unavailable():
+            view = self.above(View(state, words))
             first = self.sections[0].slug
-            titles = {section.slug: content(self.slug, section.slug).title for section in self.sections}
+            titles = {section.slug: section.words(self.slug).title for section in self.sections}
             chosen = sections(state, titles, first) if len(titles) > 1 else first
             section = next(section for section in self.sections if section.slug == chosen)
-            view = View(state, content(self.slug, chosen))
             with sentences():
-                section.draw(view)
+                section.draw(replace(view, words=section.words(self.slug)))
             later = view.later
         link_row(state)
         close_page(state)

@@ -13,9 +13,8 @@ from streamlit.testing.v1 import AppTest
 from core import settings
 from core.checkpoints.spec import CheckpointSpec
 from core.language.codes import listed
-from core.ui.demos.decoder_demos import demos_of
 from tests import tiny
-from tests.app.test_branches import NASTY, opened, shown
+from tests.app.test_branches import NASTY, demos, opened, shown
 
 CODES = {"Story": "<|story|>", "French": "<|french|>", "German": "<|german|>", "Reviews": "<|reviews|>"}
 CARD = """
@@ -116,7 +115,7 @@ def test_the_heads_of_a_model_with_codes_begin_at_the_code() -> None:
 def test_a_card_decides_which_demos_there_are() -> None:
     spec = CheckpointSpec("x", "X", None, "decoder", "causal-lm", "directory", "-", "-", True)
     assert listed(spec) == {}
-    assert demos_of(spec) == ("text",)
+    assert demos(spec) == ["text"]
 
 
 def test_local_layers_are_counted() -> None:

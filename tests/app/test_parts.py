@@ -13,9 +13,8 @@ from core import checkpoints, settings
 from core.attention.architectures.disentangled import MOST, guesses_without, parts_of
 from core.language.fill_mask import fill_mask
 from core.training.objectives.encoder import new_encoder as new_model
-from core.ui.demos.encoder_demos import demos_of
 from tests import tiny
-from tests.app.test_branches import NASTY, opened, shown
+from tests.app.test_branches import NASTY, demos, opened, shown
 from tests.app.test_decoder_demos import CARD
 from tests.unit.test_disentangled import SHAPE
 
@@ -58,7 +57,7 @@ def test_what_is_drawn_is_what_the_library_computes() -> None:
 
 
 def test_masked_words_and_parts_are_both_offered_and_a_link_opens_a_row() -> None:
-    assert demos_of(checkpoints.get("atlas-deberta")) == ("masks", "parts")
+    assert demos(checkpoints.get("atlas-deberta")) == ["masks", "parts"]
     at = page(demo="masks")
     assert not at.exception
     at = page(text="the cat sat on the [MASK]", layer="2", head="3", token="3")

@@ -117,7 +117,7 @@ def test_a_system_that_runs_on_another_page_says_so_and_shows_no_demo_of_a_stran
     for section in ("demo", "heads"):
         at = opened(branch, system=slug, tab=section)
         assert not at.exception
-        assert at.selectbox[1].value is None
+        assert at.selectbox[1].value == ""
         assert f"runs on the page {home}" in words(str(at.info[0].value))
     at = opened(branch, system=slug, tab="facts")
     assert not at.info

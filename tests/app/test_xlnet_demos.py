@@ -11,11 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, settings
 from core.checkpoints.spec import CheckpointSpec
-from core.ui.demos.decoder_demos import demos_of
 from core.ui.demos.memory import STORY
 from core.ui.demos.orders import SAMPLES
 from tests import tiny
-from tests.app.test_branches import NASTY, opened, shown
+from tests.app.test_branches import NASTY, demos, opened, shown
 from tests.app.test_decoder_demos import CARD
 
 LONG = " ".join(tiny.SENTENCES[:6])
@@ -183,10 +182,10 @@ def test_it_also_writes_token_by_token_and_its_heads_reach_back() -> None:
 
 def test_the_kind_decides_which_demos_there_are() -> None:
     found = {spec.slug: spec for spec in checkpoints.available()}
-    assert demos_of(found["atlas-xlnet"]) == ("orders", "masks")
-    assert demos_of(found["atlas-transformer-xl"]) == ("memory", "text")
+    assert demos(found["atlas-xlnet"]) == ["orders", "masks"]
+    assert demos(found["atlas-transformer-xl"]) == ["memory", "text"]
     other = CheckpointSpec("x", "X", None, "decoder", "causal-lm", "directory", "-", "-", True)
-    assert demos_of(other) == ("text",)
+    assert demos(other) == ["text"]
 
 
 def test_both_stand_in_the_zoo_and_beside_each_other() -> None:

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.language import speed
-from core.ui.demos.encoder_demos import DEMOS, demos_of
-from tests.app.test_branches import NASTY, opened, shown
+from core.ui.demos.pairs import PAIRS as PAIRS_DEMO
+from tests.app.test_branches import NASTY, demos, opened, shown
 
 READY = [spec for spec in checkpoints.available() if spec.ready and spec.source == "bundled"]
 PAIRS = [spec for spec in READY if spec.offers("pairs")]
@@ -31,7 +31,7 @@ def page(spec: Any, **query: str) -> AppTest:
 
 @pytest.mark.parametrize("spec", ENCODERS, ids=lambda spec: spec.slug)
 def test_every_demo_of_an_encoder_opens_filled(spec: Any) -> None:
-    for demo in demos_of(spec):
+    for demo in demos(spec):
         at = page(spec, **({} if demo == "masks" else {"demo": demo}))
         assert not at.exception
         assert not at.warning
@@ -80,12 +80,12 @@ def test_replaced_tokens_are_shown_and_nonsense_loses_nothing(spec: Any) -> None
 def test_a_demo_that_a_model_lacks_is_not_offered_but_named_where_it_is() -> None:
     at = opened("encoder", system="bert", model="minilm", demo="pairs")
     assert not at.exception
-    assert f"Also here: [{DEMOS['pairs'].lower()}, with Atlas BERT](/encoder?" in shown(at)
+    assert f"Also here: [{PAIRS_DEMO.words.title.lower()}, with Atlas BERT](/encoder?" in shown(at)
 
 
 @pytest.mark.parametrize("spec", ENCODERS, ids=lambda spec: spec.slug)
 def test_nonsense_in_a_sentence_gets_a_plain_answer(spec: Any) -> None:
-    for demo in set(demos_of(spec)) & {"passes", "beside"}:
+    for demo in set(demos(spec)) & {"passes", "beside"}:
         at = page(spec, demo=demo)
         for text in NASTY.values():
             at.text_input[0].set_value(text).run()
@@ -99,7 +99,7 @@ def test_nonsense_in_a_sentence_gets_a_plain_answer(spec: Any) -> None:
 
 @pytest.mark.parametrize("spec", ENCODERS, ids=lambda spec: spec.slug)
 def test_two_models_share_sizes_that_are_counted(spec: Any) -> None:
-    if "beside" not in demos_of(spec):
+    if "beside" not in demos(spec):
         return
     at = page(spec, demo="beside")
     table = at.table[0].value
@@ -109,7 +109,7 @@ def test_two_models_share_sizes_that_are_counted(spec: Any) -> None:
 
 
 def test_a_link_to_a_partner_that_is_none_is_said() -> None:
-    at = opened("encoder", system="bert", model="minilm", demo="beside", beside="nosuch")
+    at = opened("encoder", system="bert", model="atlas-bert", demo="beside", beside="nosuch")
     assert not at.exception
     assert "nosuch" in shown(at)
 

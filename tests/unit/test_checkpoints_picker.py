@@ -21,11 +21,9 @@ BERT = "google-bert/bert-base-uncased"
 
 def picker() -> None:
     from core import checkpoints
-    from core.ui.picker import card_panel, checkpoint_picker
+    from core.ui.picker import card_panel
 
-    spec = checkpoint_picker([s for s in checkpoints.for_branch("encoder-decoder") if s.ready], key="picker")
-    if spec is not None:
-        card_panel(spec)
+    card_panel(next(spec for spec in checkpoints.for_branch("encoder-decoder") if spec.ready))
 
 
 def published() -> None:
@@ -44,23 +42,6 @@ def run(page: Callable[[], None]) -> AppTest:
 def words(app: AppTest) -> str:
     """All running text of the page."""
     return "\n".join(part.value for part in (*app.markdown, *app.caption, *app.warning, *app.info))
-
-
-def test_the_menu_names_the_source(checkpoint_dir: Path) -> None:
-    app = run(picker)
-    assert "tiny-t5 · this host's folder" in app.selectbox(key="picker").options
-    app.selectbox(key="picker").set_value("dir-tiny-t5").run()
-    assert "states no quality" in words(app)
-
-
-def test_without_models_the_menu_says_so(
-    tmp_path: Path, use_checkpoints: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(registry.configuration, "ASSETS", tmp_path)
-    use_checkpoints(tmp_path)
-    app = run(picker)
-    assert app.selectbox(key="picker.none").value == "none installed"
-    assert app.selectbox(key="picker.none").disabled
 
 
 def test_a_card_is_shown_as_text_with_its_curve(

@@ -3,6 +3,7 @@
 import base64
 import re
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,16 +14,37 @@ from core import links
 from core.links import packed
 from core.settings import MAX_LINK_CHARS, MAX_TEXT_CHARS
 
+DESK = {
+    "text": links.Text(),
+    "system": links.Choice(),
+    "strategy": links.Choice("greedy", ("greedy", "sample")),
+    "temperature": links.Real(0.5, 0.1, 3.0),
+    "top_k": links.Integer(0, 0, 1000),
+    "beams": links.Integer(4, 1, 8),
+    "seed": links.Integer(0, 0, 2**31 - 1),
+    "layer": links.Integer(None, 1, 200),
+    "mask": links.Integers(high=511, most=64),
+    "forced": links.Integers(high=10**6, most=200),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def desk() -> Iterator[None]:
+    """A page with a parameter of each kind."""
+    links.register("desk", DESK)
+    yield
+    del links.PAGES["desk"]
+
 
 def test_an_empty_query_is_the_start() -> None:
-    state, refused = links.read("decoder", {})
-    assert state == links.defaults("decoder")
+    state, refused = links.read("desk", {})
+    assert state == links.defaults("desk")
     assert refused == ()
 
 
 def test_values_arrive_with_their_types() -> None:
     state, refused = links.read(
-        "decoder", {"text": "Once", "temperature": "0.7", "top_k": "40", "forced": "5.0.17", "strategy": "sample"}
+        "desk", {"text": "Once", "temperature": "0.7", "top_k": "40", "forced": "5.0.17", "strategy": "sample"}
     )
     assert refused == ()
     assert (state["text"], state["temperature"], state["top_k"]) == ("Once", 0.7, 40)
@@ -48,51 +70,51 @@ def test_values_arrive_with_their_types() -> None:
     ],
 )
 def test_what_is_out_of_range_is_refused_with_a_sentence_and_the_rest_stays(name: str, raw: str) -> None:
-    state, refused = links.read("decoder", {name: raw, "beams": "2"})
+    state, refused = links.read("desk", {name: raw, "beams": "2"})
     assert [refusal.name for refusal in refused] == [name]
     assert refused[0].sentence.endswith(".")
     assert len(refused[0].sentence) < 400
-    assert state == {**links.defaults("decoder"), "beams": 2}
+    assert state == {**links.defaults("desk"), "beams": 2}
 
 
 def test_words_that_only_the_page_knows_are_checked_against_its_list() -> None:
-    state, refused = links.read("encoder", {"system": "bort"}, {"system": ["bert", "albert"]})
+    state, refused = links.read("desk", {"system": "bort"}, {"system": ["bert", "albert"]})
     assert state["system"] is None
     assert "albert, bert" in refused[0].sentence
 
 
 def test_defaults_stay_out_of_the_link() -> None:
-    assert links.write("decoder", links.defaults("decoder")) == ({}, False)
-    query, too_long = links.write("decoder", {**links.defaults("decoder"), "beams": 2, "temperature": 0.8})
+    assert links.write("desk", links.defaults("desk")) == ({}, False)
+    query, too_long = links.write("desk", {**links.defaults("desk"), "beams": 2, "temperature": 0.8})
     assert (query, too_long) == ({"beams": "2", "temperature": "0.8"}, False)
 
 
 def test_a_long_text_is_packed_and_read_back() -> None:
     short, long = "x" * MAX_LINK_CHARS, "x" * (MAX_LINK_CHARS + 1)
-    assert links.write("encoder", {"text": short}) == ({"text": short}, False)
-    query, too_long = links.write("encoder", {"text": long})
+    assert links.write("desk", {"text": short}) == ({"text": short}, False)
+    query, too_long = links.write("desk", {"text": long})
     assert not too_long
     assert len(query["text"]) < 60
-    assert links.read("encoder", query)[0]["text"] == long
+    assert links.read("desk", query)[0]["text"] == long
     story = (Path(__file__).parents[2] / "assets/heldout/story.txt").read_text(encoding="utf-8")
-    query, too_long = links.write("encoder", {"text": story})
+    query, too_long = links.write("desk", {"text": story})
     assert not too_long
     assert len(query["text"]) < 0.75 * len(story)
-    assert links.read("encoder", query) == ({**links.defaults("encoder"), "text": story}, ())
+    assert links.read("desk", query) == ({**links.defaults("desk"), "text": story}, ())
 
 
 def test_a_text_that_is_too_long_even_when_packed_stays_behind() -> None:
     noise = "".join(chr(0x4E00 + (i * 7919) % 20_000) for i in range(8_000))
-    assert links.write("encoder", {"text": noise}) == ({}, True)
-    assert links.write("encoder", {"text": "x" * 3_000 + "\ud800"}) == ({}, True)
+    assert links.write("desk", {"text": noise}) == ({}, True)
+    assert links.write("desk", {"text": "x" * 3_000 + "\ud800"}) == ({}, True)
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=40))
 def test_a_text_that_looks_packed_is_carried_as_it_is(text: str) -> None:
     for said in (text, packed.MARK + text):
-        query, too_long = links.write("encoder", {"text": said})
+        query, too_long = links.write("desk", {"text": said})
         assert not too_long
-        assert links.read("encoder", query)[0]["text"] == said
+        assert links.read("desk", query)[0]["text"] == said
 
 
 @pytest.mark.parametrize(
@@ -112,7 +134,7 @@ def test_a_text_that_looks_packed_is_carried_as_it_is(text: str) -> None:
     ],
 )
 def test_a_packed_text_that_is_none_gets_a_sentence(raw: str) -> None:
-    state, refused = links.read("encoder", {"text": packed.MARK + raw})
+    state, refused = links.read("desk", {"text": packed.MARK + raw})
     assert state["text"] is None
     assert re.search("copy the link anew|characters at most", refused[0].sentence)
 
@@ -128,9 +150,9 @@ def test_url_quotes_everything() -> None:
     layer=st.integers(1, 200) | st.none(),
 )
 def test_what_is_written_is_read_back(text: str, mask: tuple[int, ...], layer: int | None) -> None:
-    state = {**links.defaults("encoder"), "text": text, "mask": mask, "layer": layer}
-    query, _ = links.write("encoder", state)
-    assert links.read("encoder", query) == (state, ())
+    state = {**links.defaults("desk"), "text": text, "mask": mask, "layer": layer}
+    query, _ = links.write("desk", state)
+    assert links.read("desk", query) == (state, ())
 
 
 def test_words_are_a_set_that_the_page_knows() -> None:

@@ -10,11 +10,14 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.bars import update_alt, update_bars, update_rows
 from core.figures.predictions import bars_alt, guess_bars, percent
+from core.links import parameters as link
 from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import choice, uncovered, was_shown
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.param import Carried
 from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
@@ -32,8 +35,9 @@ SAMPLES = (
 )
 
 
-def adapters_demo(spec: CheckpointSpec, state: PageState) -> None:
+def adapters_demo(view: DemoView) -> None:
     """Draw the demo; text and task are kept in the page's state."""
+    spec, state = view.spec, view.state
     with sentences():
         known = _tasks(spec.slug)
         text = text_box(state, "text", "A sentence or two", TEXT, key="adapters.text", height=68)
@@ -220,3 +224,11 @@ def _judged(slug: str, text: str, task: str) -> TaskVerdict:
     from core.language.adapters import judge
 
     return judge(session.checkpoint(slug), text, task)
+
+
+TASKS = Demo(
+    "tasks",
+    adapters_demo,
+    lambda spec: spec.offers("answers tasks"),
+    (Carried(name="task", label="Adapters for", as_=link.Choice()),),
+)

@@ -8,23 +8,25 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core import session
+from core import checkpoints, session
 from core.checkpoints.spec import CheckpointSpec, Measure
 from core.figures.predictions import bars_alt, guess_bars
 from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, uncovered, verdict
 from core.ui.demos.cover_masks import label
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.param import Choice
 from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.language.types import MaskPrediction
-    from core.ui.links import PageState
 
 TEXT = "The old king lived in a [MASK] with his three sons."
 GUESSES = 5
+PARTNER = Choice(name="beside", label="Beside it", options={})
 _MOST = 3
 
 
@@ -38,21 +40,22 @@ class Side:
     milliseconds: float
 
 
-def beside_demo(spec: CheckpointSpec, partners: Sequence[CheckpointSpec], state: PageState) -> None:
-    """Draw the demo; ``partners`` are the models that it can be held against, the card's own choice first."""
-    known = {partner.slug: partner for partner in partners}
+def partners_of(spec: CheckpointSpec) -> list[CheckpointSpec]:
+    """The models that a card wants its own to be held against, in its order, as far as they can run here."""
+    named = spec.card.extra.get("beside", ()) if spec.card else ()
+    ready = {other.slug: other for other in checkpoints.available() if other.ready and other.family is spec.family}
+    return [ready[slug] for slug in named if slug in ready]
+
+
+def beside_demo(view: DemoView) -> None:
+    """Draw the demo."""
+    spec, state = view.spec, view.state
+    known = {partner.slug: partner for partner in partners_of(spec)}
     left, right = st.columns([3, 1.4], vertical_alignment="bottom")
     text = text_box(state, "text", "Sentence with [MASK] in place of a word", TEXT, key="beside.text", place=left)
-    wanted = state.text("beside")
-    slug = right.selectbox(
-        "Beside it",
-        list(known),
-        index=list(known).index(wanted) if wanted in known else 0,
-        format_func=lambda slug: known[slug].name,
-        key=state.key(f"beside.{spec.slug}"),
-    )
-    partner = known[slug]
-    state.set(beside=None if slug == next(iter(known)) else slug)
+    with right:
+        names = {slug: partner.name for slug, partner in known.items()}
+        partner = known[PARTNER.with_(options=names, default="").draw(state, tag=spec.slug)]
     with sentences():
         both = (partner, spec)
         sides = _answers(partner.slug, spec.slug, text)
@@ -178,3 +181,11 @@ def _answers(first: str, second: str, text: str) -> tuple[Side, Side]:
         for answer, checkpoint, taken in zip(answers, loaded, seconds, strict=True)
     ]
     return made[0], made[1]
+
+
+BESIDE = Demo(
+    "beside",
+    beside_demo,
+    lambda spec: spec.offers("fills masks") and bool(partners_of(spec)),
+    (PARTNER,),
+)

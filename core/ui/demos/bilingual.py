@@ -10,14 +10,17 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.tokens import words
+from core.links import parameters as link
 from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import FIRST
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.samples import sample_pills
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.param import Carried
 from core.ui.text_box import standing, text_box
 
 if TYPE_CHECKING:
@@ -35,8 +38,9 @@ GUESSES = 5
 _MOST = 4
 
 
-def bilingual_demo(spec: CheckpointSpec, state: PageState) -> None:
+def bilingual_demo(view: DemoView) -> None:
     """Draw the demo; both sentences and the hidden tokens are kept in the page's state."""
+    spec, state = view.spec, view.state
     first, second = _texts(state)
     with sentences():
         hidden = _choose(spec, first, second, state)
@@ -182,3 +186,14 @@ def _answers(slug: str, first: str, second: str, hidden: tuple[int, ...]) -> tup
     checkpoint = session.checkpoint(slug)
     joined = prepare(checkpoint, first, second, hidden)
     return joined, guess(checkpoint, joined, GUESSES)
+
+
+TRANSLATION = Demo(
+    "translation",
+    bilingual_demo,
+    lambda spec: spec.offers("fills masks") and spec.offers("languages"),
+    (
+        *(Carried(name=name, label=name, as_=link.Text()) for name in ("first", "second")),
+        Carried(name="mask", label="Masked tokens", as_=link.Integers(high=511, most=64)),
+    ),
+)

@@ -10,13 +10,16 @@ from core.efficiency import hashing as found_by
 from core.efficiency import samples
 from core.efficiency.hashing import Buckets
 from core.figures import sparse as figures
+from core.links import parameters as link
 from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, uncovered
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.long_text import choose, number
 from core.ui.glossary import noted, told
 from core.ui.links import PageState
 from core.ui.page import theme
+from core.ui.param import Carried
 from core.ui.text_box import text_box
 
 ROUNDS = (1, 2, 4, 8)
@@ -36,8 +39,9 @@ def _text(state: PageState) -> str:
     return text_box(state, "text", label, SAMPLE, key="bytes.text", height=110, max_chars=5000)
 
 
-def hashing_demo(spec: CheckpointSpec, state: PageState) -> None:
+def hashing_demo(view: DemoView) -> None:
     """Buckets, chunks and meetings of the visitor's text; reads and writes text, rounds, layer, head, seed."""
+    spec, state = view.spec, view.state
     from core.efficiency.reformer import shape_of
 
     layers, heads, _, _ = shape_of(session.checkpoint(spec.slug).model)
@@ -195,8 +199,9 @@ def _reversible(spec: CheckpointSpec, text: str) -> None:
     noted("$f$ is the attention part, $g$ the feed-forward part, $x$ the inputs of a layer, $y$ its outputs.")
 
 
-def reading_demo(spec: CheckpointSpec, state: PageState) -> None:
+def reading_demo(view: DemoView) -> None:
     """How surprising the end of a text is by how much of it is read; reads and writes text."""
+    spec, state = view.spec, view.state
     text = _text(state)
     lengths, bits = _reading(spec.slug, text)
     change = bits[0] - bits[-1]
@@ -256,3 +261,15 @@ def _undone(slug: str, text: str) -> tuple[int, int, float]:
     config = checkpoint.model.config
     error = undone(checkpoint.model, found_by.prepare(checkpoint, text))
     return int(config.num_hidden_layers), int(config.hidden_size), error
+
+
+HASHING = Demo(
+    "hashing",
+    hashing_demo,
+    lambda spec: spec.offers("hashing"),
+    (
+        Carried(name="rounds", label="Rounds", as_=link.Integer(None, 1, 8)),
+        Carried(name="layer", label="Layer", as_=link.Integer(None, 1, 200)),
+    ),
+)
+READING = Demo("reading", reading_demo, lambda spec: spec.offers("hashing"))

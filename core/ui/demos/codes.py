@@ -11,13 +11,16 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.types import Decoding
+from core.links import parameters as link
 from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import choice, switch, uncovered
 from core.ui.demos.covered_codes import card, covered_codes
-from core.ui.demos.decoding import decoding_controls, decoding_of, effective, explain_decoding, next_seed
+from core.ui.demos.decoding import DECODING, decoding_controls, decoding_of, effective, explain_decoding, next_seed
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.glossary import told
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.param import Carried
 from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
@@ -32,8 +35,9 @@ MOST = 80
 _COLUMNS = 3
 
 
-def codes_demo(spec: CheckpointSpec, state: PageState) -> None:
+def codes_demo(view: DemoView) -> None:
     """Draw the demo; beginning, decoding and the text to judge are kept in the page's state."""
+    spec, state = view.spec, view.state
     from core.language.codes import listed
     from core.language.text import clean
 
@@ -158,3 +162,15 @@ def _judged(slug: str, text: str) -> CodeVerdict:
     from core.language.codes import judge
 
     return judge(session.checkpoint(slug), text)
+
+
+CODES = Demo(
+    "codes",
+    codes_demo,
+    lambda spec: spec.card is not None and bool(spec.card.extra.get("codes")),
+    (
+        *DECODING,
+        Carried(name="passage", label="Which code has this text?", as_=link.Text()),
+        Carried(name="step", label="Step", as_=link.Integer(None, 1, 200)),
+    ),
+)

@@ -17,7 +17,9 @@ from core.language.guesses import MAX_CHARS, among, same_word
 from core.ui.links import PageState
 from core.ui.notices import informed
 from core.ui.page import plain
+from core.ui.param import Toggle
 
+COVER = Toggle(name="cover", label="Guess first", help="Cover the answers until you have guessed")
 Judge = Callable[[str], str]
 """What is said of a guess, in plain text."""
 SENTENCE_CHARS = 300
@@ -27,14 +29,7 @@ _MOST = 60
 
 def switch(state: PageState) -> bool:
     """Draw the switch; whether answers wait for a guess."""
-    on = st.toggle(
-        "Guess first",
-        state.text("cover") == "yes",
-        key=state.key("cover"),
-        help="Cover the answers until you have guessed",
-    )
-    state.set(cover="yes" if on else None)
-    return bool(on)
+    return COVER.draw(state)
 
 
 def uncovered(

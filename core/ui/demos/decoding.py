@@ -9,12 +9,23 @@ from typing import Any, Literal, cast
 import streamlit as st
 
 from core.language.types import Decoding
+from core.links import parameters as link
 from core.ui.glossary import noted, told
 from core.ui.links import PageState
+from core.ui.param import Carried
 
 STRATEGIES = {"greedy": "Greedy", "sample": "Sample", "beam": "Beam search"}
 MAX_LENGTH = 200
 MAX_BEAMS = 8
+DECODING = (
+    Carried(name="strategy", label="Next token by", as_=link.Choice("greedy", tuple(STRATEGIES))),
+    Carried(name="temperature", label="Temperature", as_=link.Real(0.5, 0.1, 3.0)),
+    Carried(name="top_k", label="Top-k", as_=link.Integer(0, 0, 1000)),
+    Carried(name="top_p", label="Top-p", as_=link.Real(0.9, 0.05, 1.0)),
+    Carried(name="beams", label="Beams", as_=link.Integer(4, 1, 8)),
+    Carried(name="length", label="New tokens", as_=link.Integer(40, 1, 200)),
+    Carried(name="seed", label="Seed", as_=link.Integer(0, 0, 2**31 - 1)),
+)
 
 
 def decoding_of(state: PageState) -> Decoding:

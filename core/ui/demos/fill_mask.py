@@ -16,16 +16,19 @@ from core.errors import AtlasError
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.probes import PROBES
 from core.language.tokens import words
+from core.links import parameters as link
 from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered
 from core.ui.demos.cover_masks import judge_of, label
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.probes import all_probes
 from core.ui.demos.samples import sample_pills
 from core.ui.glossary import noted, told
 from core.ui.notices import warned
 from core.ui.page import accent, plain, theme
+from core.ui.param import Carried
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -274,3 +277,28 @@ def _answer(slug: str, text: str, masked: tuple[int, ...]) -> tuple[MaskedText, 
     checkpoint = session.checkpoint(slug)
     sentence = prepare(checkpoint, text, masked)
     return sentence, predict(checkpoint, sentence, GUESSES)
+
+
+def masks_demo(view: DemoView) -> None:
+    """Draw the demo."""
+    spec, state = view.spec, view.state
+    if spec.offers("languages"):
+        st.caption("Here every sentence is read as English; French goes beside its translation.")
+    text = state.values.get("text")
+    result = fill_mask_demo(
+        spec,
+        text=None if text is None else str(text),
+        masked=state.integers("mask"),
+        key=state.key("mask"),
+        branch=spec.branch,
+        page=state,
+    )
+    state.set(text=result.text, mask=result.masked)
+
+
+MASKS = Demo(
+    "masks",
+    masks_demo,
+    lambda spec: spec.offers("fills masks"),
+    (Carried(name="mask", label="Masked tokens", as_=link.Integers(high=599, most=64)),),
+)

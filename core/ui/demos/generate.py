@@ -13,13 +13,17 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError, OutOfRange
 from core.language.types import Decoding, GenerationStep, Token
+from core.links import parameters as link
 from core.ui.demos.cover import switch
 from core.ui.demos.covered_steps import covered_steps
-from core.ui.demos.decoding import decoding_controls, effective, explain_decoding, next_seed
+from core.ui.demos.decoding import DECODING, decoding_controls, decoding_of, effective, explain_decoding, next_seed
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.samples import sample_pills
 from core.ui.demos.steps import alternatives_panel, beams_table, draw_text, how_it_ended, step_chips, steps_table
 from core.ui.glossary import told
 from core.ui.notices import warned
+from core.ui.page import plain
+from core.ui.param import Carried
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -301,3 +305,46 @@ def generated(
     if decoding.strategy == "beam":
         steps = replay(checkpoint, prompt, steps[-1].ids)
     return _tokens(slug, prompt), steps
+
+
+def text_demo(view: DemoView) -> None:
+    """Draw the demo."""
+    spec, state = view.spec, view.state
+    codes = dict(spec.card.extra.get("codes", {})) if spec.card is not None else {}
+    if codes:
+        label, token = next(iter(codes.items()))
+        st.caption(
+            f"Every text of this model begins with a code: {plain(label)}, unless yours begins with one of "
+            f"{plain(', '.join(other for other in codes.values() if other != token))}."
+        )
+    text = state.values.get("text")
+    result = generate_demo(
+        spec,
+        text=None if text is None else str(text),
+        decoding=decoding_of(state),
+        forced=state.integers("forced"),
+        step=state.number("step") or None,
+        key=state.key("generate"),
+        branch=spec.branch,
+        page=state,
+    )
+    state.set(
+        text=result.text,
+        forced=result.forced,
+        step=result.step,
+        strategy=result.decoding.strategy,
+        temperature=result.decoding.temperature,
+        top_k=result.decoding.top_k,
+        top_p=result.decoding.top_p,
+        beams=result.decoding.beams,
+        length=result.decoding.max_new_tokens,
+        seed=result.decoding.seed,
+    )
+
+
+WRITING = (
+    *DECODING,
+    Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=200)),
+    Carried(name="step", label="Step", as_=link.Integer(None, 1, 200)),
+)
+GENERATE = Demo("text", text_demo, lambda spec: spec.offers("continues"), WRITING)

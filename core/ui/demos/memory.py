@@ -12,11 +12,14 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.bars import saved_alt, saved_bars
 from core.language.guesses import among
 from core.language.tokens import words
+from core.links import parameters as link
 from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, uncovered
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.notices import informed
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.param import Carried
 from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
@@ -43,8 +46,9 @@ SEGMENTS = ("16", "32", "64", "128")
 _ASKED = "Your guess at the word on which the memory saves most"
 
 
-def memory_demo(spec: CheckpointSpec, state: PageState) -> None:
+def memory_demo(view: DemoView) -> None:
     """Draw the demo; the text, the length of a segment and that of the memory are kept in the page's state."""
+    spec, state = view.spec, view.state
     from core.language.segments import MAX_READ, longest_memory
 
     text = text_box(state, "passage", "Text, longer than a segment", STORY, key="memory.text", height=150)
@@ -243,3 +247,15 @@ def _read(slug: str, text: str, segment: int, memory: int) -> Reading:
     from core.language.segments import compare
 
     return compare(session.checkpoint(slug), text, segment=segment, memory=memory)
+
+
+MEMORY = Demo(
+    "memory",
+    memory_demo,
+    lambda spec: spec.offers("memory"),
+    (
+        Carried(name="passage", label="Text", as_=link.Text()),
+        Carried(name="segment", label="Tokens of a segment", as_=link.Choice("64", SEGMENTS)),
+        Carried(name="memory", label="Tokens that are remembered", as_=link.Integer(None, 1, 4096)),
+    ),
+)

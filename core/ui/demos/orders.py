@@ -10,12 +10,15 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.masks import stream_maps, stream_table, stream_words
+from core.links import parameters as link
 from core.ui.chart import chart
 from core.ui.data_table import data_table
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.orders_steps import steps_or_guess
 from core.ui.demos.samples import sample_pills
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.param import Carried
 from core.ui.text_box import standing, text_box
 
 if TYPE_CHECKING:
@@ -33,8 +36,9 @@ GUESSES = 5
 FED = {"truth": "What stood there", "own": "The model's own guess"}
 
 
-def orders_demo(spec: CheckpointSpec, state: PageState) -> None:
+def orders_demo(view: DemoView) -> None:
     """Draw the demo; the sentence, the words in their order and what is fed back are kept in the page's state."""
+    spec, state = view.spec, view.state
     text = _text(state)
     with sentences():
         tokens = _cut(spec.slug, text)
@@ -212,3 +216,14 @@ def _costs(slug: str, text: str, chosen: tuple[int, ...]) -> dict[str, dict[int,
 def _names(slug: str, text: str, chosen: tuple[int, ...]) -> dict[int, str]:
     unknown, _ = _steps(slug, text, chosen, False)
     return {place: unknown.tokens[place].text for place in unknown.places}
+
+
+ORDERS = Demo(
+    "orders",
+    orders_demo,
+    lambda spec: spec.offers("two streams"),
+    (
+        Carried(name="words", label="Words", as_=link.Integers(high=599, most=64)),
+        Carried(name="fed", label="Fed back after each step", as_=link.Choice("truth", tuple(FED))),
+    ),
+)

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core import session
-from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.links import parameters as link
 from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import choice, uncovered
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.glossary import noted, told
 from core.ui.page import accent, sentences, theme
+from core.ui.param import Carried
 from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
     from core.language.pairs import PairVerdict
-    from core.ui.links import PageState
 
 FIRST = "The king had three daughters."
 SECOND = (
@@ -44,8 +45,9 @@ _WORDS = {
 }
 
 
-def pairs_demo(spec: CheckpointSpec, state: PageState) -> None:
+def pairs_demo(view: DemoView) -> None:
     """Draw the demo; the sentence and the lines are kept in the page's state."""
+    spec, state = view.spec, view.state
     left, right = st.columns(2, gap="large")
     with left:
         first = text_box(state, "first", "First sentence", FIRST, key="pairs.first")
@@ -110,3 +112,11 @@ def _answers(slug: str, first: str, second: str) -> tuple[str, tuple[PairVerdict
 
     part = session.checkpoint(slug, "pairs")
     return question(part), tuple(judge(part, first, line) for line in candidates(second))
+
+
+PAIRS = Demo(
+    "pairs",
+    pairs_demo,
+    lambda spec: spec.offers("pairs"),
+    tuple(Carried(name=name, label=name, as_=link.Text()) for name in ("first", "second")),
+)

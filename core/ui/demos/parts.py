@@ -10,12 +10,15 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
+from core.links import parameters as link
 from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import FIRST, ONE
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.glossary import noted, told
 from core.ui.page import accent, plain, sentences, theme
+from core.ui.param import Carried
 from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
@@ -30,8 +33,9 @@ NAMES = {
 }
 
 
-def parts_demo(spec: CheckpointSpec, state: PageState) -> None:
+def parts_demo(view: DemoView) -> None:
     """Draw the demo; text, layer, head and the looking token are kept in the page's state."""
+    spec, state = view.spec, view.state
     text = text_box(state, "text", "Sentence, perhaps with [MASK] in place of a word", TEXT, key="parts.text")
     masks = 0
     with sentences():
@@ -216,3 +220,15 @@ def _guesses(slug: str, text: str) -> tuple[Without, ...]:
     from core.attention.architectures.disentangled import guesses_without
 
     return guesses_without(session.checkpoint(slug), text)
+
+
+PARTS = Demo(
+    "parts",
+    parts_demo,
+    lambda spec: spec.offers("fills masks") and spec.offers("disentangled attention"),
+    (
+        Carried(name="layer", label="Layer", as_=link.Integer(None, 1, 200)),
+        Carried(name="head", label="Head", as_=link.Integer(None, 1, 256)),
+        Carried(name="token", label="Token that looks", as_=link.Integer(None, 1, 512)),
+    ),
+)

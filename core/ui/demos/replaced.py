@@ -13,12 +13,15 @@ from core.figures.predictions import verdict_alt, verdict_bars
 from core.language.guesses import among, same_word
 from core.language.replaced import Judged
 from core.language.tokens import words
+from core.links import parameters as link
 from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
 from core.ui.demos.cover import Judge, switch, uncovered, verdict
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.glossary import noted, told
 from core.ui.page import accent, sentences, theme
+from core.ui.param import Carried
 from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
@@ -29,8 +32,9 @@ TEXT = "The king gave a great feast for all of his friends, and they thanked him
 OWN = "The king ate a great feast for all of his trees, and they thanked him."
 
 
-def replaced_demo(spec: CheckpointSpec, state: PageState) -> None:
+def replaced_demo(view: DemoView) -> None:
     """Draw the demo; text, hidden words and seed are kept in the page's state."""
+    spec, state = view.spec, view.state
     filled = "generator" in spec.parts
     threshold = float(spec.card.extra.get("threshold", 0.5)) if spec.card else 0.5
     start = TEXT if filled else OWN
@@ -223,3 +227,14 @@ def _own(slug: str, text: str) -> Judged:
     from core.language.replaced import judge_own
 
     return judge_own(session.checkpoint(slug), text)
+
+
+REPLACED = Demo(
+    "replaced",
+    replaced_demo,
+    lambda spec: spec.offers("judges tokens"),
+    (
+        Carried(name="mask", label="Masked tokens", as_=link.Integers(high=511, most=64)),
+        Carried(name="seed", label="Seed", as_=link.Integer(0, 0, 2**31 - 1)),
+    ),
+)

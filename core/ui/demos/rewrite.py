@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import streamlit as st
 
 from core import session
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError
 from core.language.damage import KINDS, Kind, damage
 from core.language.denoise import CORRUPTIONS, damage_text
@@ -19,10 +19,12 @@ from core.language.tasks import Task, tasks
 from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request, align, prepare, replay, rewrite
 from core.language.types import Decoding, GenerationStep
+from core.links import parameters as link
 from core.ui.demos import rewrite_text
 from core.ui.demos.cover import switch
 from core.ui.demos.covered_text import text_uncovered
-from core.ui.demos.decoding import decoding_controls, decoding_of, effective, explain_decoding
+from core.ui.demos.decoding import DECODING, decoding_controls, decoding_of, effective, explain_decoding
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.pivot import pivot_panel
 from core.ui.demos.respell import BYTES, rate_slider, respell_panel
 from core.ui.demos.rewrite_parts import attention_panel, attention_tabs
@@ -32,6 +34,7 @@ from core.ui.glossary import plain_terms
 from core.ui.links import PageState
 from core.ui.notices import warned
 from core.ui.page import accent, plain
+from core.ui.param import Carried
 from core.ui.text_box import standing, text_box
 
 if TYPE_CHECKING:
@@ -55,8 +58,9 @@ class _Run:
     stopped: bool = False
 
 
-def rewrite_demo(spec: CheckpointSpec, state: PageState) -> None:
+def rewrite_demo(view: DemoView) -> None:
     """Draw the whole demo; reads and writes task, text, damage, rate, the decoding, forced, step, layer and head."""
+    spec, state = view.spec, view.state
     checkpoint = session.checkpoint(spec.slug)
     offered = tasks(checkpoint)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -313,3 +317,20 @@ def _explore(checkpoint: Checkpoint, request: Request, run: _Run, decoding: Deco
         beams_table(run.steps, step)
     attention_tabs(run.alignment, chosen, state)
     steps_table(run.path)
+
+
+REWRITE = Demo(
+    "rewrite",
+    rewrite_demo,
+    lambda spec: spec.offers("rewrites"),
+    (
+        *DECODING,
+        Carried(name="task", label="Task", as_=link.Choice()),
+        Carried(name="damage", label="Damage", as_=link.Choice(None, tuple(rewrite_text.DAMAGE))),
+        Carried(name="rate", label="Rate", as_=link.Integer(None, 0, 100)),
+        Carried(name="layer", label="Layer", as_=link.Integer(None, 1, 200)),
+        Carried(name="head", label="Head", as_=link.Integer(None, 1, 256)),
+        Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=200)),
+        Carried(name="step", label="Step", as_=link.Integer(None, 1, 200)),
+    ),
+)

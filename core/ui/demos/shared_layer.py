@@ -13,6 +13,7 @@ from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import ONE
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.glossary import told
 from core.ui.page import accent, sentences, theme
 from core.ui.text_box import text_box
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 TEXT = "Once upon a [MASK] there was a little girl."
 
 
-def shared_layer_demo(spec: CheckpointSpec, state: PageState) -> None:
+def shared_layer_demo(view: DemoView) -> None:
     """Draw the demo; the sentence is kept in the page's state."""
+    spec, state = view.spec, view.state
     text = text_box(state, "text", "Sentence with [MASK] in place of a word", TEXT, key="depth.text")
     with sentences():
         passes = _answers(spec.slug, text)[1:]
@@ -119,3 +121,6 @@ def _sizes(slug: str) -> tuple[int, int, int, int, int]:
     config = model.config
     layer = sum(p.numel() for p in model.base_model.encoder.albert_layer_groups.parameters())
     return layer, config.num_hidden_layers, config.vocab_size, config.embedding_size, config.hidden_size
+
+
+PASSES = Demo("passes", shared_layer_demo, lambda spec: spec.offers("fills masks") and spec.offers("shared layers"))

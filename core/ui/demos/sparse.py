@@ -5,18 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from core import session
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.efficiency.compare import Comparison, LongText, prepare
 from core.efficiency.cost import cost
 from core.efficiency.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity
 from core.errors import AtlasError
 from core.figures import sparse as figures
 from core.figures.predictions import compared_bars
+from core.links import parameters as link
 from core.theme import PURPLE
 from core.ui.chart import chart
 from core.ui.demos import sparse_tabs, sparse_text
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import FIRST, ONE
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.long_text import (
     OWN,
     amount,
@@ -32,10 +34,12 @@ from core.ui.demos.long_text import (
 from core.ui.links import PageState
 from core.ui.notices import warned
 from core.ui.page import plain, theme
+from core.ui.param import Carried
 
 
-def sparse_demo(spec: CheckpointSpec, state: PageState) -> None:
+def sparse_demo(view: DemoView) -> None:
     """Draw the whole demo; reads and writes sample, tokens, text, block, random, window, global, seed, layer, head."""
+    spec, state = view.spec, view.state
     checkpoint = session.checkpoint(spec.slug)
     config = checkpoint.model.config
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -203,3 +207,22 @@ def _times(found: Comparison, name: str) -> str:
     if not sparse or not full:
         return ""
     return f"{full / sparse:.1f} × less" if full >= sparse else f"{sparse / full:.1f} × more"
+
+
+LONG = (
+    Carried(name="sample", label="Text", as_=link.Choice(None, ("near", "start", "middle", "own"))),
+    Carried(name="tokens", label="Tokens", as_=link.Integer(None, 64, 4096)),
+)
+"""The long text that the demos of this page read."""
+SPARSE = Demo(
+    "sparse",
+    sparse_demo,
+    lambda spec: not (spec.offers("continues") or spec.offers("window")),
+    (
+        *LONG,
+        Carried(name="block", label="Block", as_=link.Choice(allowed=("16", "32", "64"))),
+        Carried(name="random", label="Random blocks", as_=link.Integer(None, 0, 8)),
+        Carried(name="window", label="Window", as_=link.Integer(None, 1, 9)),
+        Carried(name="global", label="Global blocks", as_=link.Integer(None, 0, 8)),
+    ),
+)

@@ -7,18 +7,20 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core import session
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint
 from core.efficiency import windowed as layout
 from core.efficiency.compare import LongText, prepare
 from core.efficiency.compare_windows import WAYS, Guesses, WindowComparison, global_positions
 from core.errors import AtlasError
 from core.figures import sparse as figures
 from core.figures.predictions import compared_bars, percent
+from core.links import parameters as link
 from core.theme import ORANGE, PURPLE
 from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.cover_masks import FIRST, ONE
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.long_text import (
     OWN,
     amount,
@@ -30,10 +32,12 @@ from core.ui.demos.long_text import (
     text_controls,
     text_of,
 )
+from core.ui.demos.sparse import LONG
 from core.ui.glossary import terms, told
 from core.ui.links import PageState
 from core.ui.notices import warned
 from core.ui.page import plain, theme
+from core.ui.param import Carried
 from core.ui.text_box import text_box
 
 NAME = "Max"
@@ -42,8 +46,9 @@ _CELLS = 64
 """Cells that the picture has on a side, or a few more."""
 
 
-def window_demo(spec: CheckpointSpec, state: PageState) -> None:
+def window_demo(view: DemoView) -> None:
     """Draw the whole demo; reads and writes sample, tokens, text, side, start and words."""
+    spec, state = view.spec, view.state
     from core.efficiency.longformer import shape_of, side_of
 
     checkpoint = session.checkpoint(spec.slug)
@@ -245,3 +250,16 @@ def _tabs(
         named = ", ".join(tokenizer.convert_ids_to_tokens([long.ids[at] for at in global_at])) or "none"
         st.caption(f"{found.tokens:,} tokens. Global: {plain(named)}.")
         st.text(long.text)
+
+
+WINDOW = Demo(
+    "window",
+    window_demo,
+    lambda spec: spec.offers("window"),
+    (
+        *LONG,
+        Carried(name="side", label="Tokens to each side", as_=link.Integer(None, 1, 1024)),
+        Carried(name="words", label="Words that are global", as_=link.Text()),
+        Carried(name="start", label="First token global", as_=link.Choice("yes", ("yes", "no"))),
+    ),
+)

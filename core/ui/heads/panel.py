@@ -18,10 +18,10 @@ from core.ui.heads import parts, pictures
 from core.ui.heads.text import text_trace
 from core.ui.notices import warned
 from core.ui.page import accent as branch_colour
-from core.ui.page import sentences, theme
+from core.ui.page import theme
 
 if TYPE_CHECKING:
-    from core.ui.branch import BranchView
+    from core.checkpoints.spec import CheckpointSpec
     from core.ui.links import PageState
 
 VIEWS = {"heat": "Heat map", "bertviz": "bertviz head view", "table": "Table"}
@@ -99,13 +99,9 @@ def heads_view(
     return HeadsChoice(at_layer + 1, at_head + 1, chosen_kind, chosen_view)
 
 
-def text_heads(view: BranchView) -> None:
+def text_heads(spec: CheckpointSpec, state: PageState) -> None:
     """The section "Heads" of a branch page: a text, and the heads of the chosen live model over it."""
-    spec, state = view.spec, view.state
-    if spec is None:
-        return
-    with sentences():
-        link_heads(text_trace(spec, state), state, spec.branch)
+    link_heads(text_trace(spec, state), state, spec.branch)
 
 
 def link_heads(trace: AttentionTrace, state: PageState, accent: str) -> HeadsChoice:
