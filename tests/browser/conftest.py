@@ -6,7 +6,7 @@ what it waits for, and has most of a minute because the machine may be slow.
 To load a page costs Chromium a second or more, to go to another view of a page that is loaded a third of that. So
 journeys share a tab, and none may rest on what another left: :meth:`Visitor.open` goes on in the open session where
 that reads the link afresh, and loads the page elsewhere. After a journey that failed, the tab is another. A journey
-through the history has a window of its own.
+that goes Back is a `traveller`'s, who has a window of their own: in a shared one Back may lead to another journey.
 """
 
 from __future__ import annotations

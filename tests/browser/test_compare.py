@@ -1,4 +1,4 @@
-"""Journeys through the page that compares: the table by keyboard, sources, pins, a download, and two trees."""
+"""Journeys through the page that compares: the table by keyboard, sources, a download, and two trees."""
 
 from __future__ import annotations
 
@@ -33,16 +33,6 @@ def test_filter_read_the_sources_pin_and_download(visitor: Visitor) -> None:
     assert "GPT-2" not in text.split("\n")[1].split(",")[0]
 
 
-def test_a_link_with_pins_marks_the_words_that_differ_and_leads_to_the_trees(visitor: Visitor) -> None:
-    page = visitor.open("/compare?pins=bert,roberta&columns=objective,activation")
-    table = page.get_by_role("table", name="BERT and RoBERTa, property by property")
-    expect(table.get_by_role("rowheader", name=re.compile("Objective.*differs"))).to_be_visible()
-    expect(table.get_by_role("mark").or_(table.locator("mark")).first).to_be_visible()
-    page.get_by_role("button", name=re.compile("Their trees")).click()
-    expect(page).to_have_url(re.compile("tab=trees.*right=roberta"))
-    expect(page.get_by_text("RoBERTa base 124.6 million", exact=False)).to_be_visible()
-
-
 def test_two_trees_by_keyboard(visitor: Visitor) -> None:
     page = visitor.open("/compare?tab=trees&left=bert&right=roberta")
     expect(page.get_by_role("figure", name=re.compile("Parameters of BERT base to the left"))).to_be_visible()
@@ -56,16 +46,6 @@ def test_two_trees_by_keyboard(visitor: Visitor) -> None:
     expect(page).to_have_url(re.compile("rows=differences"))
     expect(attention).to_have_count(0)
     expect(page.get_by_role("rowheader", name=re.compile("word vectors.*another size"))).to_be_visible()
-
-
-def test_from_a_tree_to_its_parents_and_back(visitor: Visitor) -> None:
-    page = visitor.open("/encoder?system=distilbert&tab=tree")
-    page.get_by_role("link", name=re.compile("Beside BERT, part by part")).click()
-    expect(page).to_have_url(re.compile("/compare.*right=distilbert"))
-    expect(page.get_by_text("6 layers instead of 12", exact=False).first).to_be_visible()
-    visitor.settle()
-    page.go_back()
-    expect(page).to_have_url(re.compile("/encoder.*system=distilbert"))
 
 
 def test_nothing_is_cut_off_at_400_pixels(telephone: Visitor) -> None:

@@ -1,4 +1,4 @@
-"""The decoder's journeys: text that streams, a step back, another token, and the same view from a link."""
+"""A journey through the decoder: a step back, another token, and the same view from a link."""
 
 from __future__ import annotations
 
@@ -45,23 +45,3 @@ def test_another_token_at_an_earlier_step_rewrites_what_follows(visitor: Visitor
     shown = again.get_by_role("group", name="Generated tokens").get_by_role("button")
     expect(shown).to_have_count(8)
     assert shown.all_inner_texts() == after
-
-
-def test_sampling_settings_come_from_the_link_and_give_the_same_text(visitor: Visitor) -> None:
-    wanted = {"strategy": "sample", "temperature": 1.5, "top_k": 20, "top_p": 0.9, "seed": 7}
-    page = visitor.open(link(**wanted))
-    expect(path(visitor)).to_have_count(8)
-    expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("7")
-    expect(page.get_by_role("spinbutton", name="Top-k")).to_have_value("20")
-    first = path(visitor).all_inner_texts()
-    page.reload()
-    visitor.settle()
-    expect(path(visitor)).to_have_count(8)
-    assert path(visitor).all_inner_texts() == first
-    page.get_by_role("button", name="Throw the dice again").click()
-    expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("8")
-
-
-def test_beam_search_shows_its_hypotheses(visitor: Visitor) -> None:
-    page = visitor.open(link(strategy="beam", beams=3))
-    expect(page.get_by_text("best first", exact=False).first).to_be_visible()

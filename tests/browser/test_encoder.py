@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Locator, expect
 
-from core import checkpoints
 from tests.browser.conftest import Visitor
 
 TINY = "dir-tiny-bert"
@@ -47,33 +46,6 @@ def test_words_can_be_hidden_by_keyboard_alone(visitor: Visitor) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Space")
     expect(page.get_by_text("in place of “cat”")).to_be_visible()
-
-
-def test_typed_masks_are_guessed_several_at_once(visitor: Visitor) -> None:
-    page = visitor.open(link())
-    box = page.get_by_role("textbox", name="Sentence")
-    box.fill("the [MASK] sat on the [MASK]")
-    box.press("Control+Enter")
-    expect(page.get_by_text("Mask 1 (token 2)")).to_be_visible()
-    expect(page.get_by_text("Mask 2 (token 6)")).to_be_visible()
-
-
-def test_probe_sentence_is_one_click_away(visitor: Visitor) -> None:
-    page = visitor.open(link())
-    before = page.get_by_role("textbox", name="Sentence").input_value()
-    pills = page.get_by_role("radiogroup", name="Ten probes").get_by_role("radio")
-    expect(pills).to_have_count(10)
-    pills.nth(3).click()
-    expect(page.get_by_role("textbox", name="Sentence")).not_to_have_value(before)
-    expect(page.get_by_text("Topic asks for")).to_be_visible()
-
-
-def test_bundled_model_knows_the_capital_of_france(visitor: Visitor) -> None:
-    if not any(spec.slug == "minilm" and spec.ready for spec in checkpoints.available()):
-        pytest.skip("no bundled MiniLM")
-    page = visitor.open("/encoder?model=minilm")
-    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("The capital of France is [MASK].")
-    expect(page.get_by_role("strong").filter(has_text="paris")).to_be_visible()
 
 
 def test_heads_are_drawn_offline_by_bertviz(visitor: Visitor) -> None:

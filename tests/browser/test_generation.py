@@ -1,4 +1,4 @@
-"""Journeys through the page of generation: rules side by side, one step, a tree, the cache, a draft."""
+"""Journeys through the page of generation: rules side by side, one step, a wide tree, what can be stopped."""
 
 from __future__ import annotations
 
@@ -57,29 +57,6 @@ def test_a_wide_tree_scrolls_in_its_own_box_on_a_narrow_screen(visitor: Visitor)
     visitor.settle()
     assert tree.bounding_box()["width"] >= 8 * 66  # type: ignore[index]
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 400
-
-
-def test_the_tree_tells_what_it_kept_and_pruned(visitor: Visitor) -> None:
-    page = visitor.open("/generation?tab=beam&beams=2&depth=4")
-    expect(
-        page.get_by_role("figure", name=re.compile("A tree of 4 steps: 6 branches kept, 2 finished"))
-    ).to_be_visible()
-    expect(page.get_by_text("Greedy decoding finds").first).to_be_visible()
-    page.get_by_label("Steps", exact=True).fill("5")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("figure", name=re.compile("A tree of 5 steps"))).to_be_visible()
-    expect(page).to_have_url(re.compile("depth=5"))
-
-
-def test_a_draft_is_checked_and_timed(visitor: Visitor) -> None:
-    page = visitor.open("/generation?tab=draft&length=8")
-    expect(page.get_by_text("passes of the target model for 8 tokens", exact=False)).to_be_visible()
-    expect(page.locator("span[title*='drafted and accepted; surprisal']").first).to_be_visible()
-    expect(page.locator("span[title*='own; surprisal']").first).to_be_visible()
-    page.get_by_role("button", name="Time it on this machine").click()
-    expect(page.get_by_text("the target model alone took", exact=False)).to_be_visible()
-    pick(page.get_by_role("combobox", name="Live model"), re.compile("Atlas GPT-Neo"))
-    expect(page.get_by_text("has no draft model", exact=False)).to_be_visible()
 
 
 def test_what_takes_long_can_be_stopped_and_goes_on(visitor: Visitor) -> None:

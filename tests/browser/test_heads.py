@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, expect
 
 from core.attention import bertviz
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from tests.browser.alone import open_alone
-from tests.browser.conftest import WAIT_MS, Visitor
 
 TOKENS = ("[CLS]", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "&lt;", "[SEP]")
 
@@ -137,18 +136,3 @@ def test_a_frame_of_the_page_cannot_reach_its_surroundings(bare: BrowserContext)
     expect(frame.locator("line")).to_have_count(75)
     assert frame.locator("body").evaluate("() => origin") == "null"
     page.close()
-
-
-def _heads(visitor: Visitor, path: str) -> Page:
-    """The section with its head drawn. The first visit of a server loads torch and a model, hence the long wait."""
-    page = visitor.open(path)
-    expect(page.get_by_text("Where each token looks")).to_be_visible(timeout=4 * WAIT_MS)
-    return page
-
-
-def test_head_and_view_travel_in_the_link(visitor: Visitor) -> None:
-    page = _heads(visitor, "/encoder?tab=heads&model=dir-tiny-bert&text=The+cat+sat")
-    page.get_by_role("button", name="Table", exact=True).or_(page.get_by_role("radio", name="Table")).first.click()
-    visitor.settle()
-    expect(page).to_have_url(re.compile("view=table"))
-    expect(page).to_have_url(re.compile("layer=[12]&head=[12]"))

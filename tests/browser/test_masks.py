@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import Visitor, pick
+from tests.browser.conftest import Visitor
 
 
 def click_cell(board: Locator, query: int, key: int, size: int) -> None:
@@ -70,15 +70,3 @@ def test_a_mask_is_changed_followed_and_saved(visitor: Visitor) -> None:
     expect(page.get_by_text("6 of 9 pairs", exact=False).first).to_be_visible()
     expect(page).not_to_have_url(re.compile("flips"))
     expect(page.get_by_role("application", name=re.compile("^Causal: 6 of 9 pairs"))).to_be_visible()
-
-
-def test_masks_are_joined_from_a_link_by_keyboard(visitor: Visitor) -> None:
-    page = visitor.open("/objectives?tab=masks&pattern=window-1-1&tokens=12")
-    expect(page.get_by_text("34 of 144 pairs", exact=False)).to_be_visible()
-    pick(page.get_by_role("combobox", name="Joined by"), "or")
-    expect(page.get_by_role("combobox", name="Mask 2")).to_be_visible()
-    visitor.settle()
-    pick(page.get_by_role("combobox", name="Mask 2"), "Global tokens")
-    # the band has 34; row and column of the first token bring 20 more
-    expect(page.get_by_text("54 of 144 pairs", exact=False)).to_be_visible()
-    expect(page).to_have_url(re.compile(r"pattern=window-1-1\.or\.global"))

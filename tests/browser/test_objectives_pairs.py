@@ -174,12 +174,3 @@ def test_a_point_by_keyboard_changes_the_loss_and_the_link(visitor: Visitor) -> 
     visitor.settle()
     page.get_by_role("button", name="From the start").click()
     expect(page).not_to_have_url(re.compile("angles="))
-
-
-def test_corruptions_together_and_alone(visitor: Visitor) -> None:
-    page = visitor.open("/objectives?objective=denoise")
-    expect(page.get_by_role("img", name=re.compile("^Five corruptions"))).to_have_count(2)
-    page.get_by_role("button", name="Begun elsewhere").click()
-    expect(page).to_have_url(re.compile("damage=rotate"))
-    expect(page.get_by_text("moved").first).to_be_visible()
-    visitor.settle()

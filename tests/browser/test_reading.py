@@ -49,22 +49,6 @@ def test_tree_is_walked_and_searched_by_keyboard(visitor: Visitor) -> None:
     expect(tree.locator("mark").first).to_have_text("LayerNorm")
 
 
-def test_a_link_opens_the_tree_at_a_size_and_a_node(visitor: Visitor) -> None:
-    page = visitor.open("/encoder?system=bert&tab=tree&node=encoder.layer")
-    expect(page.get_by_role("tree").locator("[aria-selected=true]").first).to_contain_text("layer")
-
-
-def test_the_drawing_of_a_tree_is_in_its_link(visitor: Visitor) -> None:
-    page = visitor.open("/encoder?system=bert&tab=tree")
-    page.get_by_role("radio", name="Treemap").click()
-    expect(page).to_have_url(re.compile("drawing=treemap"))
-    page = visitor.open("/encoder?system=albert&tab=tree&drawing=sizes")
-    expect(page.get_by_role("radio", name="Compare sizes")).to_be_checked()
-    page.get_by_role("radio", name="Tree", exact=True).click()
-    expect(page).not_to_have_url(re.compile("drawing="))
-    expect(page.get_by_role("tree")).to_be_visible()
-
-
 WORDS = ("/sources", "/sources?tab=citations", "/glossary?term=rotary-positions", "/search?q=bert")
 
 

@@ -1,4 +1,4 @@
-"""A journey through the tokenizers: type, choose, step, train, and come back by the link."""
+"""Journeys through the tokenizers: type, come back by the link, save, on a telephone."""
 
 from __future__ import annotations
 
@@ -48,20 +48,6 @@ def test_the_only_file_of_a_table_is_one_that_no_spreadsheet_runs(visitor: Visit
     assert ",'=," in Path(saved.value.path()).read_text(encoding="utf-8")
 
 
-def test_the_merges_of_a_word_one_by_one_by_keyboard(visitor: Visitor) -> None:
-    page = visitor.open("/tokenizers?tab=steps")
-    expect(page.get_by_role("figure", name=re.compile("^Tree of 8 of 8 merges"))).to_be_visible()
-    slider = page.get_by_role("slider", name="Merges applied")
-    slider.focus()
-    slider.press("ArrowLeft")
-    expect(page.get_by_role("figure", name=re.compile("^Tree of 7 of 8 merges"))).to_be_visible()
-    expect(page).to_have_url(re.compile("step=7"))
-    visitor.settle()
-    page.get_by_role("radio", name="Unigram probabilities").click()
-    expect(page.get_by_role("figure", name=re.compile("^Lattice of"))).to_be_visible()
-    expect(page).to_have_url(re.compile("method=unigram"))
-
-
 def test_training_and_sections_at_400_pixels(telephone: Visitor) -> None:
     page = telephone.open("/tokenizers?tab=train&kind=wordpiece")
     expect(page.get_by_role("figure", name=re.compile("^Tokens per 100 characters fall"))).to_be_visible()
@@ -70,15 +56,3 @@ def test_training_and_sections_at_400_pixels(telephone: Visitor) -> None:
         telephone.open(f"/tokenizers?tab={section}")
         expect(page.get_by_role("figure").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
-
-
-def test_from_a_share_to_the_tree_and_back(visitor: Visitor) -> None:
-    page = visitor.open("/tokenizers?tab=share")
-    page.get_by_text("All systems").click()
-    link = page.get_by_role("link", name="XLM-R", exact=True)
-    link.focus()
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("/encoder.*system=xlm-r"))
-    visitor.settle()
-    page.go_back()
-    expect(page).to_have_url(re.compile("/tokenizers.*tab=share"))

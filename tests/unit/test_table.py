@@ -111,7 +111,10 @@ ASSET_WRITERS = {"vectors/kept.py", "attention/roles/headroles.py", "training/tr
 def written(attributes: set[str]) -> Iterator[tuple[str, str]]:
     """Modules of core that use one of the attributes, with the attribute."""
     for path in sorted(CORE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if not any(name in text for name in attributes):
+            continue  # most are not worth parsing
+        for node in ast.walk(ast.parse(text)):
             names = [node.attr] if isinstance(node, ast.Attribute) else []
             if isinstance(node, ast.ImportFrom) and node.module in ("csv", "streamlit"):
                 names = [name.name for name in node.names]
