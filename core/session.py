@@ -61,7 +61,7 @@ def cached(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
 def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
     """The loaded checkpoint, or a part of it, shared by all visitors; loaded once, however many ask at a time."""
     from core import checkpoints
-    from core.checkpoints.threads import set_threads
+    from core.checkpoints.memory import set_threads
 
     found = checkpoints.load(slug, part)
     set_threads(found)

@@ -8,7 +8,7 @@ variable                    default    meaning
 ``ATLAS_CONTENT_DIR``       (none)     a folder whose files stand in for single files of ``assets/content``
 ``ATLAS_MEMORY_MB``         ``2048``   memory that loaded models may share; least recently used ones leave first
 ``ATLAS_THREADS``           (see       threads that torch may use for one computation; where it is not set, one for a
-                            right)     small model and all of the machine's for others (`core.checkpoints.threads`)
+                            right)     small model and all of the machine's for others (`core.checkpoints.memory`)
 ==========================  =========  ==========================================================================
 """
 

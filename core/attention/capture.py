@@ -24,8 +24,7 @@ from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix
-from core.language.langs import own_language
-from core.language.limits import check_length, max_tokens
+from core.language.limits import check_length, max_tokens, own_language
 from core.language.segments import remembers
 from core.language.text import clean
 from core.language.translate import start_token

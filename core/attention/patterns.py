@@ -20,7 +20,7 @@ numpy alone: pages that only read draw patterns too. Patterns of pictures and of
 
 Patterns of a factorisation order: XLNet's two streams as predicates (Yang et al. 2019, arXiv 1906.08237).
 
-The rule is that of :mod:`core.language.orders`, where it is explained: ranks say when a token is found (0: known from
+The rule is that of :mod:`core.language.permuted`, where it is explained: ranks say when a token is found (0: known from
 the start). The query stream, which has to find a token, sees what is known and what was found before; the content
 stream, which knows the token, sees itself, too.
 
@@ -55,7 +55,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import OutOfRange
-from core.language import orders
+from core.language import permuted
 
 Positions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -274,7 +274,7 @@ def query_stream(order: Sequence[int], n: int) -> Pattern:
     Args:
         order: places in the order in which they are found; those of the ``n`` places that are not in it are known.
     """
-    seen = ~orders.blind(orders.ranks(order, n))
+    seen = ~permuted.blind(permuted.ranks(order, n))
 
     def allows(query: Positions, key: Positions) -> Mask:
         return np.asarray(seen[query, key])

@@ -1,13 +1,25 @@
-"""The tensors of a bundled checkpoint: a whole model's own, or a base's with a difference put upon it."""
+"""The tensors of a bundled checkpoint: a whole model's own, or a base's with a difference put upon it.
+
+A checkpoint as a base and what was trained on top of it.
+
+    W = W₀ + B A        (a low-rank difference: B is out x r, A is r x in; LoRA, Hu et al., arXiv 2106.09685)
+
+For each tensor ``NAME`` of the target's state that differs from the base, the file holds one of
+
+- ``NAME``: the whole tensor, in place of the base's or new (a head that the base lacks);
+- ``NAME.lora_A`` and ``NAME.lora_B``: the product is added, or with ``NAME.lora_rows`` (k,), rising row numbers, the
+  k rows of the product are added to these rows;
+- ``NAME.rows.START``: rows from START on are replaced, and the tensor grows where they reach beyond its end.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.checkpoints import package
-from core.checkpoints.difference import apply, long_names
 from core.checkpoints.folder import count_elements, read_json
 from core.checkpoints.registry import bundled_root
 from core.checkpoints.spec import Card
@@ -15,6 +27,78 @@ from core.errors import CheckpointRefused
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+def apply(base_state: Mapping[str, Tensor], difference: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The target's state in float32. Neither argument is changed; tensors that do not differ are shared with the base.
+
+    Raises :class:`CheckpointRefused` when the two do not fit together.
+    """
+    import torch
+
+    state = dict(base_state)
+    # Whole tensors first, so that rows or a product may be given on top of a replaced tensor in any order of the file.
+    edits: list[tuple[str, str, str]] = []
+    for name, value in difference.items():
+        if name.endswith((".lora_A", ".lora_B", ".lora_rows")):
+            place, _, half = name.rpartition(".")
+            edits.append((place, half, name))
+        elif ".rows." in name:
+            target, _, start = name.rpartition(".rows.")
+            edits.append((target, start, name))
+        else:
+            state[name] = value.to(torch.float32)
+    for target, what, name in sorted(edits):
+        if target not in state:
+            raise CheckpointRefused(f"The difference changes {target}, which its base does not have.")
+        if what == "lora_A":
+            if f"{target}.lora_B" not in difference:
+                raise CheckpointRefused(f"The difference holds {name} without its other half.")
+            left, rows = difference[f"{target}.lora_B"], difference.get(f"{target}.lora_rows")
+            state[target] = _add_product(state[target], difference[name], left, rows, target)
+        elif what in ("lora_B", "lora_rows"):
+            if f"{target}.lora_A" not in difference:
+                raise CheckpointRefused(f"The difference holds {name} without its other half.")
+        else:
+            state[target] = _write_rows(state[target], difference[name], what, name)
+    return state
+
+
+def long_names(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A RobertaForMaskedLM's state under the names of a LongformerForMaskedLM, which a difference to it changes."""
+    return {name.replace("roberta.", "longformer.", 1): value for name, value in state.items()}
+
+
+def _add_product(base: Tensor, a: Tensor, b: Tensor, rows: Tensor | None, name: str) -> Tensor:
+    import torch
+
+    fits = a.ndim == b.ndim == base.ndim == 2 and b.shape[1] == a.shape[0] and a.shape[1] == base.shape[1]
+    if rows is None:
+        fits = fits and b.shape[0] == base.shape[0]
+    elif fits:
+        fits = rows.shape == b.shape[:1] and not rows.is_floating_point()
+        fits = fits and len(rows) > 0 and int(rows[0]) >= 0 and int(rows[-1]) < base.shape[0]
+        fits = fits and bool((rows[1:] > rows[:-1]).all())
+    if not fits:
+        raise CheckpointRefused(f"The low-rank difference of {name} does not have the shape of its base.")
+    product = b.to(torch.float32) @ a.to(torch.float32)
+    if rows is None:
+        return base.to(torch.float32) + product
+    return base.to(torch.float32).index_add(0, rows.to(torch.long), product)
+
+
+def _write_rows(base: Tensor, rows: Tensor, start_text: str, name: str) -> Tensor:
+    import torch
+
+    if not (start_text.isascii() and start_text.isdigit()):
+        raise CheckpointRefused(f"The difference names its rows badly: {name}.")
+    start = int(start_text)
+    if rows.ndim != base.ndim or rows.shape[1:] != base.shape[1:] or start > base.shape[0]:
+        raise CheckpointRefused(f"The rows {name} do not continue their base.")
+    result = base.new_empty((max(base.shape[0], start + rows.shape[0]), *base.shape[1:]), dtype=torch.float32)
+    result[: base.shape[0]] = base
+    result[start : start + rows.shape[0]] = rows.to(torch.float32)
+    return result
 
 
 def state_of(folder: Path, card: Card | None) -> dict[str, Tensor]:
@@ -46,7 +130,7 @@ def base_state(base: str) -> dict[str, Tensor]:
     """The state that a difference is a difference to: the package's trunk, or another bundled checkpoint."""
     from safetensors.torch import load_file
 
-    from core.checkpoints.card import read_card
+    from core.checkpoints.spec import read_card
 
     if base == package.NAME:
         state = load_file(package.verified_weights())
@@ -67,7 +151,7 @@ def targets(file: Path) -> set[str]:
 
 def elements_of(folder: Path, card: Card | None) -> int:
     """Numbers in the files of a bundled checkpoint and of what it is a difference to, from their headers."""
-    from core.checkpoints.card import read_card
+    from core.checkpoints.spec import read_card
 
     elements = sum(count_elements(file) for file in folder.glob("*.safetensors"))
     if (folder / "model.safetensors").is_file():

@@ -17,7 +17,6 @@ from core.checkpoints.bundled import base_state, elements_of, hears_sentences, s
 from core.checkpoints.families import FAMILIES
 from core.checkpoints.families.family import Kind
 from core.checkpoints.folder import Inspected, count_elements, inspect, inspect_again, read_json
-from core.checkpoints.read_adapters import read_adapters
 from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import CheckpointRefused, CheckpointUnavailable
@@ -220,6 +219,8 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[PreTrainedModel, PreTrainedToke
     if (folder / "model.safetensors").is_file():
         return _read_folder(inspect(folder, folder))
     if spec.offers("answers tasks"):
+        from core.checkpoints.adapters import read_adapters
+
         base = {name.removeprefix("bert."): value for name, value in base_state(package.NAME).items()}
         found: Any = read_adapters(folder, _config(folder), base)
         return found, _tokenizer(package.verified_weights().parent)

@@ -12,7 +12,7 @@ from core.figures.plot import BELOW, DASHES, SYMBOLS, Json, Trace, figure, scatt
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from core.checkpoints.curve import Point
+    from core.checkpoints.listing import Point
     from core.efficiency.growth import Point as Timing
     from core.theme import Theme
 

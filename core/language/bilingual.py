@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.fill_mask import MAX_CHARS, MAX_MASKS, translate_masks
-from core.language.langs import speaks
-from core.language.limits import check_length
+from core.language.limits import check_length, speaks
 from core.language.text import clean
 from core.language.tokens import describe, label, tokenise, words
 from core.language.types import MaskPrediction, Token

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
-from core.language import choose, segments
+from core.language import segments
+from core.language.decoding import picking
 from core.language.decoding.picking import pick, why
-from core.language.decoding.wording import Wording
+from core.language.tokens import Wording
 from core.language.types import Decoding, GenerationStep
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ class Reader:
 
         self.model = model
         self.attention: NDArray[np.float32] | None = None  # (L, H, q, K), of the last step
-        self.cross: NDArray[np.float32] | None = None  # (L, H, q, S)
         self._wanted = attention
         takes = inspect.signature(model.forward).parameters
         # Transformer-XL keeps states instead of keys and values, and only those of its last tokens.
@@ -98,7 +98,6 @@ class Reader:
                     out.decoder_attentions if self._inputs == "decoder_input_ids" else getattr(out, "attentions", None)
                 )
                 self.attention = _rows(own, start, self._count)
-                self.cross = _rows(getattr(out, "cross_attentions", None) or (), start)
             scores: Tensor = out.logits[:, -1].float()
             return scores
 
@@ -173,7 +172,7 @@ def steps(
         read the result once more with ``forced`` to see them.
     :raises OutOfRange: a setting or a forced id is out of range.
     """
-    choose.check(decoding)
+    picking.check(decoding)
     size = int(checkpoint.model.config.get_text_config(decoder=True).vocab_size)
     for token_id in forced:
         if not 0 <= token_id < size:
@@ -181,7 +180,7 @@ def steps(
     budget = decoding.max_new_tokens if room is None else min(decoding.max_new_tokens, room)
     full = "positions" if budget < decoding.max_new_tokens else "length"
     if decoding.strategy == "beam":
-        from core.language.beam import beam_steps
+        from core.language.decoding.search import beam_steps
 
         return beam_steps(checkpoint, prompt, decoding, budget, full, tuple(forced), source)
     return _one_by_one(checkpoint, prompt, decoding, budget, full, tuple(forced), source, with_attention)
@@ -220,7 +219,6 @@ def _one_by_one(
             text,
             ids,
             reader.attention,
-            reader.cross,
             finished=bool(reason),
             reason=reason,
             spread=spread,

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.langs import own_language
-from core.language.limits import check_length
+from core.language.limits import check_length, own_language
 from core.language.text import clean
 from core.language.tokens import label, style, tokenise, words
 from core.language.types import MaskPrediction, Token

@@ -3,12 +3,22 @@
 Learned positions are a table with as many rows as the longest input. RoBERTa and its relatives number positions from
 ``padding_idx + 1``, so that their table is two rows longer than the longest input. Models with relative positions only
 (T5) have no such bound; there the length that the tokeniser or the checkpoint states holds, if one does.
+
+Vectors of languages: XLM adds one to every token, so it has to be told which language it reads.
+
+A text alone is read in the language that the configuration names (``lang_id``, a number in ``lang2id``). Lample &
+Conneau 2019, arXiv 1901.07291.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _NAMES = ("max_position_embeddings", "n_positions", "n_ctx")
 _COUNT_FROM_PADDING = frozenset(
@@ -60,3 +70,16 @@ def check_length(checkpoint: Checkpoint, count: int, *, room: int = 0) -> None:
         f"This text has {count:,} tokens{wanted}; {checkpoint.spec.name} has positions for {limit:,}. "
         f"A text of about {max(1, (limit - room) * 2 // 3):,} words or fewer works."
     )
+
+
+def speaks(model: Any) -> bool:
+    """Whether the model adds a vector of its language to every token."""
+    config = model.config
+    return bool(config.model_type == "xlm" and config.use_lang_emb and config.n_langs > 1)
+
+
+def own_language(model: Any, ids: Tensor) -> dict[str, Tensor]:
+    """What a model that `speaks` needs beside ``ids`` (rows, n) of one language: its own, as its configuration says."""
+    import torch
+
+    return {"langs": torch.full_like(ids, int(model.config.lang_id or 0))} if speaks(model) else {}

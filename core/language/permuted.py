@@ -10,7 +10,14 @@ By the chain rule the left side does not depend on the order z. A model's sums d
 how much is a measure of how consistent it is. With the truth fed back all steps come out of one pass, which is what the
 two streams and their masks are for; with the model's own guesses fed back each step needs a pass.
 
-Shapes: n tokens of the text, m places to find, V vocabulary entries.
+A place's *rank* is 0 where it is known and t where it is found t-th. The query stream at i, which is to find what
+stands there, sees j where rank j < rank i; the content stream at i, which knows what stands there, sees itself, too.
+Known places see all known places and nothing else, as in the code that the paper's authors released (where ``[CLS]``
+and ``[SEP]`` take part in the order; here they are known). Places of one rank do not see each other: with rank 1 for
+all of them they are found at once.
+
+Shapes: n tokens of the text, m places to find, V vocabulary entries; L places, where leading axes (rows of a batch)
+are allowed.
 """
 
 from __future__ import annotations
@@ -21,10 +28,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language import orders
 from core.language.limits import check_length
 from core.language.text import clean
 from core.language.tokens import label, tokenise, words
@@ -33,6 +40,8 @@ from core.language.types import MaskPrediction, Token
 if TYPE_CHECKING:
     from torch import Tensor
 
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 MAX_CHARS = 600
 MAX_FOUND = 64
 """Tokens that may be unknown at once."""
@@ -155,10 +164,10 @@ def reordered(unknown: Unknown, order: str, seed: int = 0) -> Unknown:
     return Unknown(unknown.tokens, tuple(place for number in chosen for place in there[number]))
 
 
-def sees(unknown: Unknown) -> tuple[orders.Bools, orders.Bools]:
+def sees(unknown: Unknown) -> tuple[Bools, Bools]:
     """Who sees whom, (n, n) each, rows queries and columns keys in the text's order: content stream, query stream."""
     size = len(unknown.tokens)
-    query = ~orders.blind(orders.ranks(unknown.places, size))
+    query = ~blind(ranks(unknown.places, size))
     return query | np.eye(size, dtype=np.bool_), query
 
 
@@ -169,16 +178,16 @@ def at_once(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     return _scores(model, ids, rank, positions)
 
 
-def streams(ids: Tensor, rank: orders.Ints, places: Sequence[int]) -> dict[str, Tensor]:
+def streams(ids: Tensor, rank: Ints, places: Sequence[int]) -> dict[str, Tensor]:
     """What the model takes beside ``ids`` (1, n): who sees whom (1, n, n), and where is guessed (1, m, n)."""
     import torch
 
-    blind = torch.from_numpy(orders.blind(rank)).to(ids.device, torch.float32)
-    where = torch.from_numpy(orders.mapping(np.asarray(places), len(rank))).to(ids.device)
-    return {"perm_mask": blind[None], "target_mapping": where[None]}
+    unseen = torch.from_numpy(blind(rank)).to(ids.device, torch.float32)
+    where = torch.from_numpy(mapping(np.asarray(places), len(rank))).to(ids.device)
+    return {"perm_mask": unseen[None], "target_mapping": where[None]}
 
 
-def _scores(model: Any, ids: Tensor, rank: orders.Ints, places: Sequence[int]) -> Tensor:
+def _scores(model: Any, ids: Tensor, rank: Ints, places: Sequence[int]) -> Tensor:
     import torch
 
     with torch.inference_mode():
@@ -192,7 +201,7 @@ def in_order(model: Any, ids: Sequence[int], places: Sequence[int]) -> Tensor:
     import torch
 
     given = torch.tensor([list(ids)], device=model.device)
-    return _scores(model, given, orders.ranks(places, len(ids)), places).log_softmax(-1)
+    return _scores(model, given, ranks(places, len(ids)), places).log_softmax(-1)
 
 
 def _found(checkpoint: Checkpoint, unknown: Unknown, step: int, logs: Tensor, k: int) -> Found:
@@ -205,3 +214,23 @@ def _found(checkpoint: Checkpoint, unknown: Unknown, step: int, logs: Tensor, k:
     truth = unknown.tokens[place].id
     own = logs[truth]
     return Found(guess, label(checkpoint.tokenizer, truth), float(own.exp()), int((logs > own).sum()) + 1)
+
+
+def ranks(order: Sequence[int], length: int) -> Ints:
+    """(length,) ranks of a text whose places ``order`` are found one after the other, all others being known."""
+    out = np.zeros(length, dtype=np.int64)
+    out[list(order)] = np.arange(1, len(order) + 1)
+    return out
+
+
+def blind(rank: Ints) -> Bools:
+    """(..., L, L) transformers' ``perm_mask``: True at [i, j] where i cannot see j. Its rows are those of the query
+    stream; transformers lets the content stream see itself all the same.
+    """
+    query, key = rank[..., :, None], rank[..., None, :]
+    return np.asarray((key > 0) & (key >= query), dtype=np.bool_)
+
+
+def mapping(places: Ints, length: int) -> npt.NDArray[np.float32]:
+    """(..., targets, length) transformers' ``target_mapping``: 1 where a target stands; a place below 0 is nowhere."""
+    return np.asarray(places[..., None] == np.arange(length), dtype=np.float32)

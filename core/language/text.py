@@ -4,14 +4,24 @@ It takes away what no tokeniser can use (NUL, control characters, halves of surr
 own writing direction round), composes accents (Unicode's form NFC), and keeps the rest as it was typed: right-to-left
 scripts, emoji, Markdown, LaTeX and markup are text like any other. What remains is checked: empty or too long is an
 error whose sentence says what would work.
+
+A text cut into sentences, and into two parts that follow each other, by a plain rule that needs no language.
+
+A part of a text that is too long for a model or a picture: as many tokens as fit, from a token of one's choice on.
+
+The text is cut between words (a word of more than `LONGEST` characters also inside), so that the part reads as the text
+does. Tokens are counted word by word, without those that a tokeniser puts around a text.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate
 
-from core.errors import InputEmpty, InputTooLong
+from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.settings import MAX_TEXT_CHARS
 
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
@@ -52,3 +62,101 @@ def _readable(character: str) -> bool:
     if character in _DIRECTION or (ord(character) & 0xFFFE) == 0xFFFE or 0xFDD0 <= ord(character) <= 0xFDEF:
         return False
     return unicodedata.category(character) not in ("Cc", "Cs")
+
+
+_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]+[”’」』]*|[؟۔।]+(?=\s)|\n+")
+_CLAUSE = re.compile(r"[,;:،、，；：](?=\s|$)|[、，；：]|\s[–—-]\s")
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """``text`` cut after marks that end a sentence, and at line ends."""
+    found: list[str] = []
+    start = 0
+    for match in _END.finditer(text):
+        found.append(text[start : match.end()].strip())
+        start = match.end()
+    found.append(text[start:].strip())
+    return tuple(part for part in found if part)
+
+
+def two_parts(text: str) -> tuple[str, str, str]:
+    """Two segments of ``text`` that follow each other, and a sentence that says how they were found ("" for plainly).
+
+    Two sentences are the segments; of more, the first half and the second. One sentence is cut at the mark nearest to
+    its middle, else between its words.
+
+    :raises InputUnusable: a text of one word.
+    """
+    parts = sentences(text)
+    if len(parts) > 1:
+        half = (len(parts) + 1) // 2
+        return " ".join(parts[:half]), " ".join(parts[half:]), ""
+    whole = parts[0] if parts else ""
+    middle = len(whole) / 2
+    cuts = [match.end() for match in _CLAUSE.finditer(whole) if 0 < match.end() < len(whole.rstrip())]
+    words = [match.start() for match in re.finditer(r"(?<=\S)\s+(?=\S)", whole)]
+    near = [cut for cut in cuts if len(whole) / 5 < cut < 4 * len(whole) / 5] or words
+    if not near:
+        raise InputUnusable("This objective needs two parts of a text. Type two sentences, or one of a few words.")
+    cut = min(near, key=lambda place: abs(place - middle))
+    return whole[:cut].strip(), whole[cut:].strip(), "There is one sentence only, so its two halves stand for A and B."
+
+
+LONGEST = 16
+_WORD = re.compile(rf"\s*\S{{1,{LONGEST}}}")
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a text."""
+
+    text: str
+    first: int
+    """Its first token, from 1."""
+    last: int
+    total: int
+    """Tokens of the whole text."""
+
+
+def window(text: str, read: Count, own: Count, most: int, first: int | None = None, last: int | None = None) -> Window:
+    """The part of ``text`` from about token ``first`` to ``last`` at most, which ``read`` counts as ``most`` or fewer.
+
+    Args:
+        read: how many tokens a model reads for a text, everything that is put around it included.
+        own: how many tokens the text itself has.
+        first: the token to begin with, from 1; where a word is, it begins with the word. By default the first.
+        last: by default, and where it is out of reach, as far as fits.
+    """
+    words = [(found.start(), found.end()) for found in _WORD.finditer(text)]
+    ends = list(accumulate(max(1, own(text[start:end])) for start, end in words))
+    total = ends[-1] if ends else 0
+    if total == 0 or read(text) <= most:
+        return Window(text, 1, total, total)
+    wanted = min(max(first or 1, 1), total)
+    begin = next(i for i, end in enumerate(ends) if end >= wanted)
+    before = ends[begin - 1] if begin else 0
+    stop = begin + 1
+    while stop < len(words) and ends[stop] - before <= most and (last is None or last <= before or ends[stop] <= last):
+        stop += 1
+
+    def part() -> str:
+        return text[words[begin][0] : words[stop - 1][1]].strip()
+
+    while stop > begin + 1 and read(part()) > most:
+        stop -= 1
+    return Window(part(), before + 1, ends[stop - 1], total)
+
+
+def last_window(text: str, read: Count, own: Count, most: int) -> Window:
+    """The last part of ``text`` that fits."""
+    words = [found.start() for found in _WORD.finditer(text)]
+    low, high = 0, max(0, len(words) - 1)
+    while low < high:  # the earliest word from which on the rest fits
+        middle = (low + high) // 2
+        if read(text[words[middle] :].strip()) <= most:
+            high = middle
+        else:
+            low = middle + 1
+    before = own(text[: words[low]]) if words else 0
+    return window(text, read, own, most, before + 1) if before else window(text, read, own, most)

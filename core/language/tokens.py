@@ -7,6 +7,8 @@ Four ways of writing pieces occur, and each says differently where a word begins
 * SentencePiece, unigram or BPE (T5, XLM-R, Llama): ``▁`` is the space before a word. With byte fallback, what has no
   piece is written byte by byte: ``<0x0A>`` is a newline.
 * BPE with an end-of-word mark (GPT, XLM): ``</w>`` closes a word, a piece without it is continued.
+
+How a tokeniser's ids read, remembered for the length of one generation.
 """
 
 from __future__ import annotations
@@ -194,3 +196,29 @@ def continues(kind: Style, before: Token | None, text: str, leading: bool, same_
         # "fork," is one word to SentencePiece; a reader who masks "fork" means the letters.
         return bool(text and before.text) and text[0].isalnum() and before.text[-1].isalnum()
     return False
+
+
+class Wording:
+    """How a tokeniser's ids read, remembered for the length of one generation."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._style = style(tokenizer)
+        self._special = set(tokenizer.all_special_ids)
+        self._leaves_bytes = leaves_bytes(tokenizer)
+        self._known: dict[int, str] = {}
+
+    def token(self, token_id: int) -> str:
+        """One token as it reads, a leading space included."""
+        if token_id not in self._known:
+            piece = str(self._tokenizer.convert_ids_to_tokens(token_id))
+            text, leading, marked = (piece, False, False)
+            if token_id not in self._special:
+                text, leading, marked = read_piece(piece, self._style)
+            self._known[token_id] = ("##" if marked else " " if leading else "") + text
+        return self._known[token_id]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """All of ``ids`` as text, without special tokens and without half a character at the end."""
+        text = self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return (join_bytes(text) if self._leaves_bytes else str(text)).rstrip("\ufffd")

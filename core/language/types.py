@@ -128,7 +128,6 @@ class GenerationStep:
     ids: tuple[int, ...] = ()
     """All generated ids up to and including this step."""
     attention: NDArray[np.float32] | None = None  # (L, H, q, K): self-attention rows computed in this step
-    cross_attention: NDArray[np.float32] | None = None  # (L, H, q, S)
     beams: tuple[tuple[str, float], ...] = ()
     """In beam search: the running hypotheses (text, sum of log-probabilities), best first."""
     finished: bool = False

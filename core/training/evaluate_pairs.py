@@ -8,8 +8,7 @@ from pathlib import Path
 
 from core.checkpoints.spec import Checkpoint
 from core.language.denoise import CORRUPTIONS, damage_text
-from core.language.edits import error_rate
-from core.language.noise import NOISES, noisy
+from core.language.noise import NOISES, error_rate, noisy
 from core.training import corpus as corpora
 from core.training import measures, parallel
 from core.training import recipe as recipes

@@ -305,7 +305,7 @@ class MaskedModel(nn.Module):
         return scores
 
     def difference(self) -> dict[str, Tensor]:
-        """Shipped tensors under the names of BertForMaskedLM (`core.checkpoints.difference`)."""
+        """Shipped tensors under the names of BertForMaskedLM (`core.checkpoints.bundled`)."""
         out: dict[str, Tensor] = {}
         for name, value in self.named_parameters():
             if not value.requires_grad:

@@ -16,7 +16,7 @@ from core.training.recipe import RecipeError
 WHOLE = "model.safetensors"
 """File of all weights."""
 DIFFERENCE = "difference.safetensors"
-"""File of what training added to a trunk (`core.checkpoints.difference`)."""
+"""File of what training added to a trunk (`core.checkpoints.bundled`)."""
 
 
 def new_config(settings: dict[str, Any], **given: Any) -> Any:
@@ -122,7 +122,7 @@ def start_state(name: str, trunk: dict[str, Tensor], stages: Path) -> dict[str, 
     """Weights of the stage ``name`` among the training states, else of the bundled checkpoint of that name."""
     from safetensors.torch import load_file
 
-    from core.checkpoints.difference import apply
+    from core.checkpoints.bundled import apply
 
     whole = stages / name / "out" / WHOLE
     if whole.is_file():

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import settings
 from core.checkpoints import registry
-from core.checkpoints.curve import read_curve
+from core.checkpoints.listing import read_curve
 from core.checkpoints.spec import Card, CheckpointSpec
 from core.errors import AtlasError
 from core.figures.lines import learning_curve

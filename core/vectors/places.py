@@ -51,8 +51,7 @@ def table(checkpoint: Checkpoint) -> Floats:
     import torch
 
     from core.attention.inside.states import embedding_of
-    from core.language.langs import own_language
-    from core.language.limits import max_tokens
+    from core.language.limits import max_tokens, own_language
     from core.vectors.reading import tokens_of
 
     tokens, _ = tokens_of(checkpoint, "a")

@@ -58,7 +58,7 @@ def read(checkpoint: Checkpoint, text: str) -> Reading:
 
     from core.attention.architectures.recording import private_twin
     from core.attention.inside.states import by_layer
-    from core.language.langs import own_language
+    from core.language.limits import own_language
 
     tokens, typed = tokens_of(checkpoint, text)
     ids = torch.tensor([[token.id for token in tokens]])

@@ -142,7 +142,7 @@ class Sums:
 
 def pairs(checkpoint: Checkpoint) -> bool:
     """Whether a model reads two texts and tells them apart: by segments, or by languages."""
-    from core.language.langs import speaks
+    from core.language.limits import speaks
 
     if speaks(checkpoint.model):
         return True
@@ -189,8 +189,7 @@ def _inputs(checkpoint: Checkpoint, first: str, second: str) -> tuple[tuple[Toke
     import torch
 
     from core.language import bilingual
-    from core.language.langs import own_language, speaks
-    from core.language.limits import check_length
+    from core.language.limits import check_length, own_language, speaks
     from core.language.text import clean
     from core.language.tokens import describe
 

@@ -11,9 +11,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.language.round_answers import MODELS
-from core.language.round_answers import answer as answers
-from core.language.rounds import KINDS, LENGTH, Kind, Question, draw
+from core.language.rounds import KINDS, LENGTH, MODELS, Kind, Question, draw
+from core.language.rounds import answer as answers
 from tests.app.history import back
 from tests.app.test_objectives import html_of, opened, said
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 import transformers
 
+from core.attention.inside.lens import guesses_by_layer
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputUnusable
-from core.language.depth import guesses_by_layer
 from core.language.fill_mask import predict, prepare
 from tests import tiny
 

@@ -11,11 +11,10 @@ import torch
 
 from core.attention.ablation.question import Reader, Where, ask
 from core.attention.architectures.vectors import attention_layers
-from core.attention.inside.lens import by_layer, lens, trajectory
+from core.attention.inside.lens import by_layer, guesses_by_layer, lens, trajectory
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.adapters import judge
-from core.language.depth import guesses_by_layer
 from core.language.fill_mask import prepare
 from tests import tinyadapters, tinyfamilies
 from tests.tinyfamilies import MASKED, PLAIN, answer_of, text_for

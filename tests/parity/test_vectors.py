@@ -19,8 +19,7 @@ from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 from core.language.generate import generate, prompt_ids
-from core.language.orders import ranks
-from core.language.permuted import streams
+from core.language.permuted import ranks, streams
 from core.language.types import Decoding
 from tests import tinyfamilies, tinyhosts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from core.checkpoints.difference import apply
+from core.checkpoints.bundled import apply
 from core.errors import CheckpointRefused
 
 

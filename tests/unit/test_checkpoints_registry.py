@@ -14,9 +14,9 @@ import pytest
 
 from core import checkpoints
 from core.checkpoints import package, registry
-from core.checkpoints.card import read_card
 from core.checkpoints.families import architectures
 from core.checkpoints.sizes import state_of
+from core.checkpoints.spec import read_card
 from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
 from core.settings import ROOT
 from tests import tiny

@@ -9,14 +9,14 @@ import torch
 from torch import nn
 
 from core import settings
-from core.checkpoints import threads
+from core.checkpoints import memory
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 
 
 @pytest.fixture(autouse=True)
 def three_at_first(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = torch.get_num_threads()
-    monkeypatch.setattr(threads, "_all", None)
+    monkeypatch.setattr(memory, "_all", None)
     torch.set_num_threads(3)
     yield
     torch.set_num_threads(before)
@@ -30,15 +30,15 @@ def checkpoint(size: int) -> Checkpoint:
 
 
 def test_a_small_model_takes_one_thread_and_a_larger_one_all() -> None:
-    threads.set_threads(checkpoint(threads.SMALL))
+    memory.set_threads(checkpoint(memory.SMALL))
     assert torch.get_num_threads() == 1
-    threads.set_threads(checkpoint(threads.SMALL + 4))
+    memory.set_threads(checkpoint(memory.SMALL + 4))
     assert torch.get_num_threads() == 3
 
 
 def test_the_host_sets_one_number_for_both(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_THREADS", "2")
     settings.settings.cache_clear()
-    for size in (4, threads.SMALL + 4):
-        threads.set_threads(checkpoint(size))
+    for size in (4, memory.SMALL + 4):
+        memory.set_threads(checkpoint(size))
         assert torch.get_num_threads() == 2

@@ -10,10 +10,9 @@ import pytest
 import torch
 
 from core.errors import OutOfRange
-from core.language import choose
-from core.language.decoding import rules
+from core.language.decoding import picking, rules
 from core.language.decoding.picking import pick, spread_of
-from core.language.decoding.wording import Wording
+from core.language.tokens import Wording
 from core.language.types import Decoding
 
 TENTHS = torch.tensor([0.1, 0.2, 0.3, 0.4]).log()
@@ -97,4 +96,4 @@ def test_greedy_takes_the_first_of_the_highest_scores() -> None:
 )
 def test_settings_out_of_range_get_a_sentence(wrong: dict[str, object]) -> None:
     with pytest.raises(OutOfRange, match=r"\.$"):
-        choose.check(Decoding(**wrong))  # type: ignore[arg-type]
+        picking.check(Decoding(**wrong))  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import transformers
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
-from core.language.choose import draw
+from core.language.decoding.picking import draw
 from core.language.decoding.rules import chain
 from core.language.generate import generate, prompt_ids, repetition
 from core.language.types import Alternative, Alternatives, Decoding

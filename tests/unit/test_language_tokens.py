@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.language.decoding.wording import Wording
-from core.language.tokens import describe, label, read_piece, style, tokenise, visible, words
+from core.language.tokens import Wording, describe, label, read_piece, style, tokenise, visible, words
 from tests import tiny
 
 SPEC = CheckpointSpec("dir-tiny", "tiny", None, "encoder", "masked-lm", "directory", "a test", "-", True)

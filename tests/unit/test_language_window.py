@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.language.window import LONGEST, last_window, window
+from core.language.text import LONGEST, last_window, window
 
 TEN = " ".join(f"w{n}" for n in range(1, 11))
 

@@ -44,7 +44,7 @@ READS = {
     "trace": "import core.attention.trace",
     "looking inside": (
         "import core.attention.ablation.ablate, core.attention.inside.block, core.attention.inside.lens\n"
-        "import core.attention.architectures.recording, core.attention.architectures.vectors, core.language.depth"
+        "import core.attention.architectures.recording, core.attention.architectures.vectors"
     ),
     "treebank": "from core.attention.roles import treebank; assert list(treebank.read(treebank.SHIPPED))",
     "head roles": "import core.attention.roles.headroles, core.attention.roles.relations",
@@ -63,12 +63,12 @@ READS = {
     "recipes": "from core.attention.views import recipe; recipe.write('every', {}, None)",
     "side by side": "import core.attention.word_maps",
     "objectives": (
-        "import pkgutil, core.objectives, core.language.losses, core.language.sentences\n"
+        "import pkgutil, core.objectives, core.language.losses, core.language.text\n"
         "for found in pkgutil.iter_modules(core.objectives.__path__):\n"
         "    __import__(f'core.objectives.{found.name}')"
     ),
     "vectors": (
-        "import core.vectors.contextual, core.vectors.desk, core.vectors.mix\n"
+        "import core.vectors.contextual, core.vectors.mix\n"
         "import core.vectors.nearest, core.vectors.occurrences, core.vectors.places, core.vectors.plane\n"
         "import core.vectors.positions, core.vectors.reading, core.vectors.sums\n"
         "from core.vectors import kept, texts; assert kept.layers('minilm') and texts.sentences()"
@@ -86,14 +86,14 @@ READS = {
         "assert told(compare('bert', 't5')).new"
     ),
     "tokenisers": (
-        "from core.tokenizers import bpe, learn, lost, train, unigram, wordpiece\n"
+        "from core.tokenizers import bpe, lost, train, unigram, wordpiece\n"
         "from core.tokenizers.cut import cut\nfrom core.tokenizers.known import known\n"
         "from core.tokenizers.share import shares\n"
         "assert shares() and all(cut(one, 'a text').tokens for one in known())\n"
         "assert train.train('a text in a text', 'unigram').stages"
     ),
     "decoding": (
-        "import core.language.decoding.cards, core.language.decoding.summary, core.language.decoding.rules\n"
+        "import core.language.decoding.cards, core.language.generate, core.language.decoding.rules\n"
         "import core.language.decoding.tree, core.language.decoding.step, core.language.decoding.together\n"
         "import core.language.decoding.draft, core.efficiency.growth"
     ),

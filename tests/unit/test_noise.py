@@ -6,8 +6,7 @@ import pytest
 
 from core.errors import OutOfRange
 from core.language.damage import damage
-from core.language.edits import changed, error_rate
-from core.language.noise import KINDS, MOST, NOISES, PUBLISHED, RATES, drawn, noisy
+from core.language.noise import KINDS, MOST, NOISES, PUBLISHED, RATES, changed, drawn, error_rate, noisy
 
 TEXT = "An owl, I know, sleeps in the old Barn."
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputUnusable
-from core.language.sentences import sentences, two_parts
+from core.language.text import sentences, two_parts
 from core.objectives import masked, next_sentence, replaced, sentence_order, word_order
 from core.objectives.example import Cell, Example, Label
 from core.objectives.shares import tally

@@ -16,7 +16,7 @@ from core.attention.roles.everyhead import SCORES
 from core.attention.views import recipe
 from core.attention.views.recipe import MOST_BYTES, RecipeRefused, differences, read, write
 from core.attention.word_maps import ROLES
-from core.checkpoints.digests import Weights, revision_of, weights_of
+from core.checkpoints.sizes import Weights, revision_of, weights_of
 from core.links import PAGES, Value
 
 SLUGS = ("minilm", "atlas-gpt-2", "atlas-t5")

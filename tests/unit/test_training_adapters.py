@@ -12,8 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core.checkpoints.adapters import AdapterBert
-from core.checkpoints.read_adapters import read_adapters
+from core.checkpoints.adapters import AdapterBert, read_adapters
 from core.errors import AtlasError, CheckpointRefused
 from core.training import corpus, models, task_texts, tokens
 from core.training import recipe as recipes

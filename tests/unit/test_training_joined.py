@@ -8,8 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core.checkpoints.bundled import both_halves
-from core.checkpoints.difference import apply
+from core.checkpoints.bundled import apply, both_halves
 from core.training.objectives.encoder import new_encoder as new_model
 from core.training.objectives.pairs import LEARNED, JoinedModel, JoinedObjective, join, shifted
 from core.training.tokens import Ragged

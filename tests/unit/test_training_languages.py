@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.language import pivot, tasks, translate
+from core.language import tasks, translate
 from core.training import measures, parallel
 from core.training import recipe as recipes
 from core.training.corpus import held_out, normal
@@ -167,13 +167,13 @@ def test_through_english_is_two_translations(shipped: Checkpoint) -> None:
     def one(text: str, task: str) -> str:
         return list(translate.rewrite(shipped, text, task))[-1].text.strip()
 
-    way = pivot.steps_through(shipped, "fr-de")
+    way = translate.steps_through(shipped, "fr-de")
     assert way == ("fr-en", "en-de")
-    found = pivot.through(shipped, text, way)
+    found = translate.through(shipped, text, way)
     assert found.middle == one(text, "fr-en")
     assert found.end == one(found.middle, "en-de")
-    assert pivot.steps_through(shipped, "en-de") is None
-    assert pivot.steps_through(shipped, "de-en") is None
+    assert translate.steps_through(shipped, "en-de") is None
+    assert translate.steps_through(shipped, "de-en") is None
 
 
 def test_the_recipes_model_fits_into_its_megabytes() -> None:

@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.language import orders
+from core.language import permuted
 from core.objectives.permutation import last
 from core.training import evaluate_encoders, optimizers, xlnet_model
 from core.training import recipe as recipes
@@ -55,38 +55,38 @@ def random_model(**more: int) -> Any:
 
 def test_who_sees_whom_by_hand() -> None:
     # four places; 2 is found first, then 0; 1 and 3 are known
-    rank = orders.ranks([2, 0], 4)
+    rank = permuted.ranks([2, 0], 4)
     assert rank.tolist() == [2, 0, 1, 0]
-    assert orders.blind(rank).astype(int).tolist() == [
+    assert permuted.blind(rank).astype(int).tolist() == [
         [1, 0, 0, 0],  # found second: the known ones and 2, not itself
         [1, 0, 1, 0],  # known: the known ones
         [1, 0, 1, 0],  # found first: the known ones, neither itself nor what is found later
         [1, 0, 1, 0],
     ]
-    assert orders.mapping(np.array([2, 0, -1]), 4).tolist() == [[0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+    assert permuted.mapping(np.array([2, 0, -1]), 4).tolist() == [[0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
 
 
 def test_left_to_right_is_the_causal_mask_and_equal_ranks_are_found_at_once() -> None:
-    along = orders.blind(orders.ranks(range(5), 5))
+    along = permuted.blind(permuted.ranks(range(5), 5))
     assert along.tolist() == np.triu(np.ones((5, 5), dtype=bool)).tolist()
-    at_once = orders.blind(np.array([0, 1, 0, 1]))
+    at_once = permuted.blind(np.array([0, 1, 0, 1]))
     assert at_once.astype(int).tolist() == [[0, 1, 0, 1]] * 4
-    both = orders.blind(np.stack([orders.ranks([2, 0], 4), np.zeros(4, dtype=np.int64)]))
+    both = permuted.blind(np.stack([permuted.ranks([2, 0], 4), np.zeros(4, dtype=np.int64)]))
     assert both.shape == (2, 4, 4)
     assert not both[1].any()
 
 
 def shown(rank: Any, place: list[int]) -> dict[str, torch.Tensor]:
     return {
-        "perm_mask": torch.from_numpy(orders.blind(rank))[None].float(),
-        "target_mapping": torch.from_numpy(orders.mapping(np.array(place), len(rank)))[None],
+        "perm_mask": torch.from_numpy(permuted.blind(rank))[None].float(),
+        "target_mapping": torch.from_numpy(permuted.mapping(np.array(place), len(rank)))[None],
     }
 
 
 def test_neither_its_own_token_nor_later_ones_move_a_score() -> None:
     model = random_model()
     place = [4, 1, 6]  # the order in which they are found
-    rank = orders.ranks(place, 8)
+    rank = permuted.ranks(place, 8)
     ids = torch.arange(10, 18)[None]
     with torch.no_grad():
         before = model(ids, **shown(rank, place)).logits[0]
@@ -120,7 +120,7 @@ def test_the_forward_pass_for_training_is_the_librarys(flat: bool) -> None:
         expected = model(
             ids,
             attention_mask=real.float(),
-            perm_mask=torch.from_numpy(orders.blind(batch["rank"].numpy())).float(),
+            perm_mask=torch.from_numpy(permuted.blind(batch["rank"].numpy())).float(),
             target_mapping=functional.one_hot(place, 10).float(),
         ).logits
         before = xlnet_model.whole(model).state_dict()

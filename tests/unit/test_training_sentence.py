@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import BertConfig, BertForMaskedLM, BertModel
 
-from core.checkpoints.difference import apply
+from core.checkpoints.bundled import apply
 from core.checkpoints.sentence_head import READER, SentenceBert, SentenceHead
 from core.errors import AtlasError
 from core.training import models

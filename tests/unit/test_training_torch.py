@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM, BertModel
 
-from core.checkpoints.difference import apply
+from core.checkpoints.bundled import apply
 from core.checkpoints.spec import Measure
 from core.training import batches, card, lowrank, masking, measures, optimizers
 from core.training.documents import Vocabulary
@@ -453,7 +453,7 @@ def test_lengths_are_rounded_up() -> None:
 
 
 def test_card_reads_back(tmp_path: Path) -> None:
-    from core.checkpoints.card import read_card
+    from core.checkpoints.spec import read_card
 
     made = Recipe(
         "toy",

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core.checkpoints.difference import apply, long_names
+from core.checkpoints.bundled import apply, long_names
 from core.training import recipe as recipes
 from core.training.objectives import build
 from core.training.objectives.encoder import new_encoder as new_model

@@ -13,7 +13,7 @@ import torch
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.figures.bars import saved_alt, saved_bars
 from core.figures.masks import stream_maps, stream_table, stream_words
-from core.language import orders as masks
+from core.language import permuted as masks
 from core.theme import LIGHT, VERMILION
 from core.training import evaluate, evaluate_decoders, evaluate_encoders
 from tests import tiny

@@ -26,7 +26,7 @@ from core.language import adapters, permuted, translate
 from core.language.decode import banned_ids
 from core.language.fill_mask import MaskedText, prepare
 from core.language.generate import prompt_ids
-from core.language.langs import own_language
+from core.language.limits import own_language
 from core.language.replaced import judge_own
 from core.language.segments import SEGMENT, remembers
 from core.language.tasks import tasks

@@ -145,11 +145,11 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
 
 def stream_inputs(ids: Tensor, known: Sequence[int]) -> dict[str, Tensor]:
     """What XLNet takes to find all but the ``known`` places of (1, n) ids from left to right."""
-    from core.language import orders, permuted
+    from core.language import permuted
 
     n = ids.shape[1]
     places = [place for place in range(n) if place not in set(known)]
-    return {"input_ids": ids, **permuted.streams(ids, orders.ranks(places, n), places)}
+    return {"input_ids": ids, **permuted.streams(ids, permuted.ranks(places, n), places)}
 
 
 def stacked(layers: Sequence[Tensor]) -> Floats:

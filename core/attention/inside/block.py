@@ -43,7 +43,7 @@ from core.language import translate
 from core.language.adapters import through
 from core.language.fill_mask import prepare
 from core.language.generate import prompt_ids
-from core.language.langs import own_language
+from core.language.limits import own_language
 from core.language.replaced import judge_own
 from core.language.tasks import tasks
 from core.language.types import Decoding

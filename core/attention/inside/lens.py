@@ -18,6 +18,8 @@ the mean over the n tokens that are attended to, as it is of the last,
 .. math:: p^{(l)}(y) = \mathrm{softmax}_y \Bigl( g\bigl(\tfrac{1}{n} \textstyle\sum_i h^{(l)}_i\bigr) \Bigr)
 
 Legend: L layers, w width, V answers.
+
+What a masked-word head would already answer after each layer: `core.attention.inside.lens` for a text with masks.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.attention.ablation.question import Question, Reader, Where, ask, best
+from core.attention.ablation.question import Question, Reader, Where, ask, best, masked_question
 from core.attention.architectures.layout import stacks
 from core.attention.architectures.recording import private_twin
 from core.attention.inside.blueprint import TABLE
@@ -34,7 +36,7 @@ from core.attention.inside.steps import exists
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.adapters import through
-from core.language.fill_mask import HEADS
+from core.language.fill_mask import HEADS, MaskedText
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -151,3 +153,16 @@ def _means(question: Question, model: Any) -> Tensor:
         kept = model.trunk(**question.inputs, output_hidden_states=True).hidden_states
     seen = question.inputs["attention_mask"][0].bool()
     return torch.stack([state[0, seen].mean(0) for state in kept])
+
+
+__all__ = ["LayerPrediction", "guesses_by_layer"]
+
+
+def guesses_by_layer(checkpoint: Checkpoint, masked: MaskedText, k: int = 3) -> tuple[LayerPrediction, ...]:
+    """For the first mask of ``masked``, the ``k`` best guesses after each layer, embeddings first.
+
+    :raises InputUnusable: no mask, or a head that cannot be put after each layer.
+    """
+    if not masked.positions:
+        raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word.")
+    return by_layer(masked_question(checkpoint, masked, masked.positions[0]), k)

@@ -12,7 +12,7 @@ from core.language.decoding import rules
 from core.language.decoding.picking import spread_of
 from core.language.decoding.rules import Rule
 from core.language.decoding.together import Start
-from core.language.decoding.wording import Wording
+from core.language.tokens import Wording
 
 if TYPE_CHECKING:
     from torch import Tensor

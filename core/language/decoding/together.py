@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
-from core.language import choose
 from core.language.decode import Reader, banned_ids, end_ids, steps, without
+from core.language.decoding import picking
 from core.language.decoding.picking import pick, why
-from core.language.decoding.wording import Wording
 from core.language.generate import prompt_ids
 from core.language.limits import max_tokens
+from core.language.tokens import Wording
 from core.language.types import Decoding, GenerationStep
 
 
@@ -59,7 +59,7 @@ def together(
         OutOfRange: a setting makes no sense, or beam search is among them.
     """
     for decoding in decodings:
-        choose.check(decoding)
+        picking.check(decoding)
         if decoding.strategy == "beam":
             raise OutOfRange("Beam search writes alone.")
     return _rows(checkpoint, begun, tuple(decodings))

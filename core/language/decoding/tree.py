@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.checkpoints.spec import Checkpoint
-from core.language import choose
+from core.language.decoding import picking
 from core.language.decoding.search import Fate, rounds
 from core.language.decoding.together import Start
-from core.language.decoding.wording import Wording
+from core.language.tokens import Wording
 from core.language.types import Decoding
 
 
@@ -49,7 +49,7 @@ def tree(checkpoint: Checkpoint, begun: Start, decoding: Decoding) -> Tree:
     Raises:
         OutOfRange: a setting makes no sense.
     """
-    choose.check(decoding)
+    picking.check(decoding)
     budget = decoding.max_new_tokens if begun.room is None else min(decoding.max_new_tokens, begun.room)
     full = "positions" if budget < decoding.max_new_tokens else "length"
     wording = Wording(checkpoint.tokenizer)

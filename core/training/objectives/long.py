@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.checkpoints.difference import apply
+from core.checkpoints.bundled import apply
 from core.checkpoints.registry import bundled_root
 from core.training import corpus, masking, models
 from core.training.documents import Vocabulary

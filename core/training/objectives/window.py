@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.checkpoints.difference import long_names
+from core.checkpoints.bundled import long_names
 from core.efficiency.longformer import states
 from core.objectives import masked
 from core.training import corpus, models
@@ -99,7 +99,7 @@ class LongModel(nn.Module):
         return scores
 
     def difference(self) -> dict[str, Tensor]:
-        """What learnt, under the names of LongformerForMaskedLM, (`core.checkpoints.difference`)."""
+        """What learnt, under the names of LongformerForMaskedLM, (`core.checkpoints.bundled`)."""
         out: dict[str, Tensor] = {}
         for name, value in self.full.named_parameters():
             if value.requires_grad:

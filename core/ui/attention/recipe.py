@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import checkpoints
 from core.attention.views import recipe
-from core.checkpoints.digests import revision_of, weights_of
+from core.checkpoints.sizes import revision_of, weights_of
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.links import Value

@@ -126,8 +126,7 @@ def _usual(names: dict[int, str]) -> tuple[int, ...]:
 
 def _who_sees_whom(unknown: Unknown, state: PageState) -> None:
     """The masks of the two streams."""
-    from core.language.orders import ranks
-    from core.language.permuted import sees
+    from core.language.permuted import ranks, sees
 
     tokens = [token.text for token in unknown.tokens]
     rank = ranks(unknown.places, len(tokens)).tolist()

@@ -9,8 +9,8 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.language.pivot import Through, steps_through, through
 from core.language.tasks import LANGUAGES, Task
+from core.language.translate import Through, steps_through, through
 from core.language.types import Decoding
 from core.ui.page import accent, sentences
 

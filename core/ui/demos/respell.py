@@ -11,8 +11,7 @@ from rapidfuzz.distance.Levenshtein import distance
 from core import checkpoints, session
 from core.checkpoints.spec import Checkpoint
 from core.language.bytewise import Cut, characters, cut
-from core.language.edits import changed
-from core.language.noise import RATES, Noise
+from core.language.noise import RATES, Noise, changed
 from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.glossary import told

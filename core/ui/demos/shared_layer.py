@@ -19,7 +19,7 @@ from core.ui.page import accent, sentences, theme
 from core.ui.text_box import text_box
 
 if TYPE_CHECKING:
-    from core.language.depth import LayerPrediction
+    from core.attention.inside.lens import LayerPrediction
     from core.ui.links import PageState
 
 TEXT = "Once upon a [MASK] there was a little girl."
@@ -107,7 +107,7 @@ def _table(passes: tuple[LayerPrediction, ...]) -> None:
 
 @st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Reading after each pass")
 def _answers(slug: str, text: str) -> tuple[LayerPrediction, ...]:
-    from core.language.depth import guesses_by_layer
+    from core.attention.inside.lens import guesses_by_layer
     from core.language.fill_mask import prepare
 
     checkpoint = session.checkpoint(slug)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.figures.predictions import percent
-from core.language.decoding.wording import Wording
+from core.language.tokens import Wording
 from core.language.types import GenerationStep
 from core.ui.chips import on_colour
 from core.ui.page import theme
 
 if TYPE_CHECKING:
-    from core.language.decoding.draft import Drafted
-    from core.language.decoding.draft_bits import Bits, RoundBits
+    from core.language.decoding.draft import Bits, Drafted, RoundBits
 
 MOST_BITS = 12.0
 """The color's far end; twelve bits are one chance in 4,096."""

@@ -11,7 +11,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
-from core.language.decoding.wording import Wording
+from core.language.tokens import Wording
 from core.language.types import Decoding
 from core.table import Table
 from core.ui.export import download_csv, download_html, html_page
@@ -26,8 +26,7 @@ from core.ui.text_table import TextTable, text_table
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from core.language.decoding.draft import Drafted
-    from core.language.decoding.draft_bits import RoundBits
+    from core.language.decoding.draft import Drafted, RoundBits
 
 AHEAD = Integer(name="ahead", label="Draft tokens", default=4, low=1, high=12, width=140)
 HOW = Choice(name="how", label="Both models decode by", options={"greedy": "Greedy", "sample": "Sampling"}, style="row")
@@ -192,7 +191,7 @@ def _text(
 
 def _bits(run: Speculation, key: tuple[object, ...], drafted: Drafted) -> tuple[RoundBits, ...]:
     """Surprisal and entropy of the text's tokens, cached: the text stands through many changes of the page."""
-    from core.language.decoding.draft_bits import bits
+    from core.language.decoding.draft import bits
 
     # A text that was stopped is shorter.
     key = ("draft bits", *key, len(drafted.ids))

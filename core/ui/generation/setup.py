@@ -9,8 +9,8 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
-from core.language.choose import MAX_STOP_CHARS, MAX_STOPS
 from core.language.decoding.cards import Number
+from core.language.decoding.picking import MAX_STOP_CHARS, MAX_STOPS
 from core.language.types import Decoding
 from core.links import parameters as link
 from core.ui.links import PageState, instead

@@ -20,7 +20,7 @@ from core.language.decoding.cards import (
     read_all,
     write,
 )
-from core.language.decoding.summary import Summary, summary
+from core.language.generate import Summary, summary
 from core.language.tokens import visible
 from core.language.types import GenerationStep
 from core.table import Table

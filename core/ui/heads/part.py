@@ -9,7 +9,7 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import AtlasError
-from core.language.window import Count, Window, last_window, window
+from core.language.text import Count, Window, last_window, window
 from core.ui.page import plain
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import streamlit as st
 from core.attention.masks.words import Term
 from core.attention.patterns import content_stream, drawn, mask, query_stream
 from core.figures.masks import stream_maps, stream_words
-from core.language import orders
+from core.language import permuted
 from core.ui.chart import chart
 from core.ui.links import PageState
 from core.ui.page import theme
@@ -17,7 +17,7 @@ def streams(term: Term, tokens: tuple[str, ...], state: PageState, colour: str) 
     """Draw both masks of the order; cells that were changed by hand are not in them."""
     n = len(tokens)
     order = drawn(n, term.numbers[0])
-    rank = orders.ranks(order, n).tolist()
+    rank = permuted.ranks(order, n).tolist()
     st.markdown("**Both streams**; in brackets the turn in which a token is found")
     chart(
         stream_maps(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.language.losses import Losses
-from core.language.sentences import two_parts
-from core.language.text import clean
+from core.language.text import clean, two_parts
 from core.objectives import masked, next_sentence, sentence_order
 from core.objectives.example import Example
 from core.objectives.shares import tally

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from core.language.round_answers import MODELS
+from core.language.rounds import MODELS
 from core.ui.links import PageState, open_page, sections
 from core.ui.objectives.entries import ENTRIES
 from core.ui.page import header

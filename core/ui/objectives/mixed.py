@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.language.sentences import two_parts
+from core.language.text import two_parts
 from core.objectives import prefix, unified
 from core.ui.objectives import live
 from core.ui.objectives.entry import Entry, Given, Number, Option, Stage

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from core.figures.masks import stream_maps, stream_table, stream_words
-from core.language.orders import ranks
+from core.language.permuted import ranks
 from core.objectives import permutation
 from core.ui.chart import chart
 from core.ui.data_table import data_table

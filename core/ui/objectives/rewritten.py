@@ -7,7 +7,7 @@ from typing import get_args
 
 import streamlit as st
 
-from core.language.sentences import sentences
+from core.language.text import sentences
 from core.objectives import denoising, gaps, sentinels
 from core.table import Table
 from core.ui.export import download_csv

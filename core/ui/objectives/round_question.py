@@ -10,8 +10,7 @@ import streamlit as st
 from core import checkpoints
 from core.figures.predictions import bars_alt, guess_bars, percent, verdict_alt, verdict_bars
 from core.language.guesses import MAX_CHARS, among, plain_word
-from core.language.round_answers import Answer
-from core.language.rounds import GAP, Question, spans
+from core.language.rounds import GAP, Answer, Question, spans
 from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.links import PageState

@@ -9,8 +9,7 @@ from html import escape
 import streamlit as st
 
 from core.figures.predictions import percent
-from core.language.round_answers import Answer
-from core.language.rounds import LENGTH, Kind, Question
+from core.language.rounds import LENGTH, Answer, Kind, Question
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.links import PageState

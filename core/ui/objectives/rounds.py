@@ -7,8 +7,7 @@ from functools import partial
 import streamlit as st
 
 from core import checkpoints, session
-from core.language.round_answers import MODELS, Answer
-from core.language.rounds import KINDS, LENGTH, Kind, Question, draw
+from core.language.rounds import KINDS, LENGTH, MODELS, Answer, Kind, Question, draw
 from core.ui.focus import focus
 from core.ui.glossary import told
 from core.ui.links import PageState
@@ -159,6 +158,6 @@ def _walk(state: PageState, number: int, given: Given, seed: int) -> None:
 
 @st.cache_data(max_entries=512, ttl=3600.0, show_spinner="Asking the model", hash_funcs={Question: repr})
 def _asked(slug: str, question: Question) -> Answer:
-    from core.language.round_answers import answer
+    from core.language.rounds import answer
 
     return answer(session.checkpoint(slug), question)
