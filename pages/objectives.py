@@ -1,11 +1,12 @@
 """Objectives: what each model of the family is asked while it learns, on the visitor's own sentence."""
 
-from core.ui.links import close_page, link_row
-from core.ui.objectives.frame import objectives_frame, show
-from core.ui.page import sentences
+from core.ui.masks.masks import MASKS
+from core.ui.objectives.objective import MODEL, OBJECTIVES, TEXT
+from core.ui.objectives.points import POINTS
+from core.ui.objectives.rounds import ROUNDS
+from core.ui.section import Page
 
-view = objectives_frame()
-with sentences():
-    show(view)
-link_row(view.state)
-close_page(view.state)
+PAGE = Page("objectives", (OBJECTIVES, MASKS, POINTS, ROUNDS), params=(MODEL, TEXT))
+
+if __name__ == "__main__":
+    PAGE.run()

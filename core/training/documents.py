@@ -28,7 +28,7 @@ from torch import Tensor
 from core.objectives import masked, next_sentence
 from core.training import batches, corpus
 from core.training.corpus import Item
-from core.training.losses import IGNORE
+from core.training.objective import IGNORE
 from core.training.recipe import Recipe, SourceFile
 from core.training.tokenizers import BERT, ENCODERS
 from core.training.tokens import Ints, Ragged, batched, encoded, kept, saved_tokenizer

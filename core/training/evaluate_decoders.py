@@ -20,7 +20,7 @@ from core.training import measures
 from core.training import recipe as recipes
 from core.training.corpus import held_out_books
 from core.training.measures import BOOKS, STORY, Found, story
-from core.training.objectives.codes import LENGTH, bits_per_byte, passages, right_codes, spread, texts
+from core.training.objectives.causal import LENGTH, bits_per_byte, passages, right_codes, spread, texts
 
 BEGINNING = 32
 WRITTEN = 32

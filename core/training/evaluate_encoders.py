@@ -24,12 +24,12 @@ from core.language.adapters import tasks
 from core.language.bilingual import LANGUAGES, layout, numbers, scores
 from core.objectives import masked as masks
 from core.training import corpus as corpora
-from core.training import documents, measures, models, parallel, task_texts
+from core.training import documents, measures, models, parallel
 from core.training import recipe as recipes
 from core.training.corpus import held_out_books
 from core.training.documents import Documents, Examples
 from core.training.measures import BOOKS, STORY, Found, story, story_chunks
-from core.training.objectives.adapters import measured
+from core.training.objectives.adapters import Rows, evenly, measured, prepare
 from core.training.objectives.electra import ElectraModel, replaced_tokens
 from core.training.objectives.encoder import EncoderModel, masked_tokens
 from core.training.objectives.permutation import Orders, PermutationModel, found_tokens
@@ -256,9 +256,9 @@ def adapters(checkpoint: Checkpoint, corpus: Path | None) -> Found:
         for task in order:
             about = told[task]
             with TemporaryDirectory() as folder:
-                texts = task_texts.prepare(recipe, task, tokenizer, corpus, Path(folder), held_out=True)
-                count = len(task_texts.evenly(texts, ADAPTED))
-                batches = measured(task_texts.Rows(tokenizer), texts, str(about["form"]), ADAPTED)
+                texts = prepare(recipe, task, tokenizer, corpus, Path(folder), held_out=True)
+                count = len(evenly(texts, ADAPTED))
+                batches = measured(Rows(tokenizer), texts, str(about["form"]), ADAPTED)
                 on = f"{task}: {count} texts of the corpus held out from training"
                 found[on] = right(checkpoint, task, batches)
                 del texts, batches  # the files are mapped while these live

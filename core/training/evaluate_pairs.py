@@ -12,10 +12,9 @@ from core.language.noise import NOISES, error_rate, noisy
 from core.training import corpus as corpora
 from core.training import measures, parallel
 from core.training import recipe as recipes
-from core.training.fusion import CONNECTIVES, Fusion
 from core.training.measures import STORY, Found, story_chunks
 from core.training.objectives.pairs import UNSEEN, made_fusions, token
-from core.training.parallel import LANGUAGES, damaged, prefix
+from core.training.parallel import CONNECTIVES, LANGUAGES, Fusion, damaged, prefix
 
 PAIRS = 400
 """Held-out sentences of the corpus that are measured, for each direction or task."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 from core.training.batches import Epochs, mix, plan
 from core.training.recipe import Recipe
@@ -16,7 +18,7 @@ from core.training.tokens import Ints
 Batch = dict[str, Tensor]
 
 
-class Objective:
+class Objective(ABC):
     """One training objective; `core.training.objectives` has them all.
 
     A subclass reads its data (`read`), makes its model (`new_model`), and says what a batch, its loss and the numbers
@@ -50,13 +52,13 @@ class Objective:
         found: torch.device = next(self.model.parameters()).device
         return found
 
+    @abstractmethod
     def read(self) -> None:
         """Makes tokenizer and data, or takes them from where they were kept."""
-        raise NotImplementedError
 
+    @abstractmethod
     def new_model(self) -> Any:
         """What is trained; the seed is set."""
-        raise NotImplementedError
 
     def items(self, rng: np.random.Generator) -> Ints:
         """Item numbers of one epoch."""
@@ -75,22 +77,62 @@ class Objective:
         """The batch on the model's device."""
         return {name: value.to(self.device) for name, value in batch.items()}
 
+    @abstractmethod
     def batch(self, step: int) -> Batch:
         """The tensors of one step, the same for the same step."""
-        raise NotImplementedError
 
+    @abstractmethod
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy in nats over the predicted positions; a scalar."""
-        raise NotImplementedError
 
     def size(self, batch: Batch) -> int:
         """Tokens that the batch shows to the model, without padding."""
         return batch["ids"].numel()
 
+    @abstractmethod
     def measure(self) -> dict[str, float]:
         """Numbers on held-out text for the learning curve."""
-        raise NotImplementedError
 
+    @abstractmethod
     def export(self, folder: Path) -> None:
         """Writes the shipped weights, configuration and tokenizer into an empty folder."""
-        raise NotImplementedError
+
+
+CHUNKED = nn.LinearCrossEntropyOptions()
+"""Some rows at a time, the gradient formed on the way: half the time of whole scores on a processor."""
+IGNORE = -100
+"""Stands in labels where there is no token."""
+
+
+def linear_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Mean cross-entropy in nats of the scores ``hidden @ weight.T + bias``; a scalar in float32.
+
+    Args:
+        hidden: (n, d) states. Under autocast the products are taken in its type.
+        weight: (V, d) output vectors.
+        labels: (n,) classes below V.
+        bias: (V,), or None for none.
+    """
+    loss: Tensor = functional.linear_cross_entropy(hidden, weight, labels, linear_bias=bias, options=CHUNKED)
+    return loss.float()
+
+
+class Hits:
+    """Loss, and right guesses in percent, over batches."""
+
+    def __init__(self) -> None:
+        self.nats = 0.0
+        self.first = self.near = self.total = 0
+
+    def add(self, scores: Tensor, labels: Tensor) -> None:
+        """Counts (n, V) scores against (n,) labels."""
+        best = scores.topk(5).indices == labels[:, None]
+        self.nats += float(functional.cross_entropy(scores.float(), labels, reduction="sum"))
+        self.first += int(best[:, 0].sum())
+        self.near += int(best.any(dim=1).sum())
+        self.total += len(labels)
+
+    def shares(self) -> dict[str, float]:
+        """``loss`` in nats, ``top-1`` and ``top-5`` in percent."""
+        loss, first, near = self.nats / self.total, 100 * self.first / self.total, 100 * self.near / self.total
+        return {"loss": loss, "top-1": first, "top-5": near}

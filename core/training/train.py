@@ -30,13 +30,13 @@ import torch
 
 from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError
-from core.training import card, corpus, optimizers, state
+from core.training import corpus, optimizers, state
 from core.training import recipe as recipes
 from core.training.evaluate import cli_evaluate
 from core.training.files import StorageError, replacing_folder, room_for, write_file
 from core.training.objective import Objective
 from core.training.objectives import build
-from core.training.recipe import Recipe
+from core.training.recipe import Recipe, write_card
 
 STATE = Path(__file__).resolve().parents[2] / "var" / "training"
 CURVE = ("tokens", "steps", "minutes", "split", "measure", "value")
@@ -349,9 +349,9 @@ def train(
             trainer.objective.export(new)
             shutil.copyfile(place / "curve.csv", new / "curve.csv")
             if chosen.card:
-                card.write(new, chosen, steps=steps, tokens=tokens)
+                write_card(new, chosen, steps=steps, tokens=tokens)
         if chosen.card and target == bundled:
-            card.write(target, chosen, steps=steps, tokens=tokens, measures=cli_evaluate(chosen.slug, folder))
+            write_card(target, chosen, steps=steps, tokens=tokens, measures=cli_evaluate(chosen.slug, folder))
     except StorageError as error:
         raise StorageError(
             f"{error} Training is finished and saved: once there is room, the same command only writes the result."

@@ -340,7 +340,7 @@ def test_a_guess_at_a_text_by_hand(guess: str, written: str, told: str) -> None:
     assert shared(guess, written).startswith(told)
 
 
-@pytest.mark.parametrize("typed", ["<script>alert(1)</script>", "**x** $y$", "😀", "word " * 200, "שלום"])
+@pytest.mark.parametrize("typed", ["<script>alert(1)</script>", "word " * 200])
 def test_a_strange_guess_at_a_text_is_harmless(typed: str) -> None:
     at = guessed(branch("encoder-decoder", system="t5", model="atlas-t5", cover="yes"), "Your guess at the text", typed)
     assert not at.exception

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import catalogue, links
 from core.ui import home
-from core.ui.objectives.entries import ENTRIES
+from core.ui.objectives.objective import ENTRIES
 
 ROOT = Path(__file__).resolve().parents[2]
 

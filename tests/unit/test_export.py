@@ -9,8 +9,7 @@ import pytest
 from core.table import Table
 from core.theme import LIGHT, VERMILION
 from core.ui.export import MAX_COLUMNS, MAX_ROWS, component_data, heading, html_page
-from core.ui.objectives.circle import Key, Point
-from core.ui.objectives.circle_svg import RADIUS, circle_svg
+from core.ui.objectives.circle import RADIUS, Key, Point, circle_svg
 
 NASTY = "</title><script>alert(1)</script> & \"x\" 'y' <b>"
 SPACE = "{http://www.w3.org/2000/svg}"

@@ -6,7 +6,7 @@ import pytest
 
 from core.training import measures
 from core.training.evaluate_pairs import SENTENCES, connective
-from core.training.fusion import CONNECTIVES, Fusion, cut, fusions
+from core.training.parallel import CONNECTIVES, Fusion, cut, fusions
 
 
 @pytest.mark.parametrize(

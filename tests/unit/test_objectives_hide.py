@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from core.objectives import causal, denoising, gaps, permutation, prefix, sentence_order, sentinels
 from core.objectives.example import Example
 from core.ui.objectives.entry import Stage
-from core.ui.objectives.guess import LABEL, _found, label_of
-from core.ui.objectives.hide import BLANK, asking, covered, open_targets
+from core.ui.objectives.hide import BLANK, LABEL, _found, asking, covered, label_of, open_targets
 
 WORDS = [f"w{number}" for number in range(14)]
 

@@ -8,15 +8,22 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.errors import InputUnusable
+from core.errors import AtlasError, InputUnusable
 from core.objectives import sentinels, translation
-from core.ui.objectives.entries import ENTRIES
-from core.ui.objectives.entry import Entry
-from core.ui.objectives.given import given
-from core.ui.objectives.reordered import _drawn
-from core.ui.objectives.translated import _paired
+from core.ui.objectives.entry import Entry, given, style
+from core.ui.objectives.objective import ENTRIES
+from core.ui.objectives.pairs import _paired
+from core.ui.objectives.picture import picture
+from core.ui.objectives.read_on import drawn_order
 
 TEXT = "The king [MASK] ate bread [SEP] and cheese. He [CLS] drank </s> the <special1> wine [MASK] alone."
+NASTY = {
+    "emoji": "\U0001f600\U0001f389\U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001f388",
+    "right to left": "\u05e9\u05dc\u05d5\u05dd \u05de\u05e8\u05d7\u05d1\u05d0.",
+    "a script": "</script><script>alert(1)</script> <b>x</b>",
+    "tokens of the format": "[CLS] the [MASK] king [SEP] ate [PAD] </s> <extra_id_0>",
+    "markdown": "# **x** $\\frac{1}{0}$ [a](javascript:alert(1)) `b`",
+}
 HIDES = (
     "masked",
     "whole-words",
@@ -37,7 +44,7 @@ REWRITES = {
 
 
 def options(entry: Entry) -> dict[str, int | str]:
-    usual = {setting.name: setting.default for setting in entry.settings}
+    usual = {setting.name: setting.default for setting in (*entry.settings, *entry.rare)}
     found: dict[str, int | str] = {
         name: ",".join(value) if isinstance(value, tuple) else value for name, value in usual.items()
     }
@@ -76,7 +83,7 @@ def test_an_order_has_no_typed_token_of_the_format() -> None:
     """All ordinary tokens are asked, each once: those of the format are known from the start."""
     entry = ENTRIES["permutation"]
     asked = given(entry.models[0], TEXT, 5, options(entry) | {"k": 1})
-    order = _drawn(asked)
+    order = drawn_order(asked)
     (stage,) = entry.build(replace(asked, options=asked.options | {"order": ".".join(map(str, order))}))
     found = [cell.token for cell in stage.example.source if cell.target is not None]
     assert found == [token.piece for token in asked.tokens if not token.special]
@@ -123,3 +130,18 @@ def test_a_sentence_alone_of_a_pair_that_has_none_is_refused() -> None:
     assert translation.alone(pair, 0)[1] == 0
     with pytest.raises(InputUnusable, match="no sentence in that language"):
         translation.alone(pair, 1)
+
+
+@pytest.mark.parametrize("slug", ENTRIES)
+def test_any_text_is_made_into_an_example_or_refused_in_a_sentence(slug: str) -> None:
+    entry = ENTRIES[slug]
+    texts = ("", "ring", "word " * 2_000, *NASTY.values())
+    for text in texts:
+        try:
+            asked = given(entry.models[0], text, 0, options(entry) | {"second": text[:2000], "order": ""})
+            stages = entry.build(asked)
+        except AtlasError:  # any other error is a defect
+            continue
+        for stage in stages:
+            drawn = picture(stage.example.source, style(asked.slug), "#112233", alt=entry.slug)
+            assert drawn.count("<script") == drawn.count("<b>x") == 0

@@ -14,12 +14,12 @@ from safetensors.torch import load_file
 
 from core.checkpoints.adapters import AdapterBert, read_adapters
 from core.errors import AtlasError, CheckpointRefused
-from core.training import corpus, models, task_texts, tokens
+from core.training import corpus, models, tokens
 from core.training import recipe as recipes
 from core.training.corpus import Item
-from core.training.objectives.adapters import AdaptersObjective
+from core.training.objectives import adapters
+from core.training.objectives.adapters import AdaptersObjective, Rows, Texts
 from core.training.recipe import SourceFile
-from core.training.task_texts import Rows, Texts
 from core.training.tokens import Ragged
 from core.training.train import Trainer
 from tests import tinyadapters
@@ -83,7 +83,7 @@ def test_half_of_the_texts_are_shown_with_two_words_exchanged() -> None:
 def test_answers_stand_before_the_tab_or_are_the_sources_own(tmp_path: Path) -> None:
     (tmp_path / "r.tsv").write_text("bad\tIt broke.\ngood\tIt works.\nbad\tIt works!\n", encoding="utf-8")
     sides = [
-        list(task_texts.read(tmp_path, SourceFile("r.tsv"), "labelled", ["bad", "good"], every=2, held_out=held))
+        list(adapters.read(tmp_path, SourceFile("r.tsv"), "labelled", ["bad", "good"], every=2, held_out=held))
         for held in (False, True)
     ]
     found = {tuple(text) for side in sides for text in side}
@@ -91,7 +91,7 @@ def test_answers_stand_before_the_tab_or_are_the_sources_own(tmp_path: Path) -> 
     # The words of a text decide on its side, whatever its label says: both of these stand together.
     assert sum({"It works.", "It works!"} <= {text.text for text in side} for side in sides) == 1
     source = SourceFile("r.tsv", task="kind/two")
-    texts = task_texts.read(tmp_path, source, "source", ["one", "two"], every=10**9, held_out=False)
+    texts = adapters.read(tmp_path, source, "source", ["one", "two"], every=10**9, held_out=False)
     assert {text.answer for text in texts} == {1}
 
 
@@ -108,7 +108,7 @@ def test_the_last_mark_is_taken_away_and_both_kinds_are_as_frequent(tmp_path: Pa
         "Yes",
     ]
     (tmp_path / "d.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    texts = task_texts.read(tmp_path, SourceFile("d.txt"), "last-mark", [], every=10**9, held_out=False)
+    texts = adapters.read(tmp_path, SourceFile("d.txt"), "last-mark", [], every=10**9, held_out=False)
     assert [tuple(text) for text in texts] == [
         ("Who is it", 1),
         ("It is Tom", 0),
@@ -124,22 +124,22 @@ def test_streamed_texts_are_those_of_one_list(tmp_path: Path, package: Path, mon
     recipe, tokenizer = tinyadapters.recipe(), models.trunk_tokenizer(package)
     for held in (False, True):
         wanted: list[tuple[list[int], int]] = []
-        for number, source in enumerate(task_texts.sources_of(recipe, "words")):
+        for number, source in enumerate(adapters.sources_of(recipe, "words")):
             items: list[Item] = [i for i in corpus.read(folder, source, every=4) if i.held_out == held]
             encoded = [tokenizer.encode(item.text, add_special_tokens=False).ids for item in items]
             wanted += [(ids, number) for ids in encoded if 3 <= len(ids) <= 24]
         for _ in range(2):  # made, then taken from the disk
-            texts = task_texts.prepare(recipe, "words", tokenizer, folder, tmp_path / "kept", held_out=held)
+            texts = adapters.prepare(recipe, "words", tokenizer, folder, tmp_path / "kept", held_out=held)
             rows = [texts.tokens.row(i) for i in range(len(texts))]
             assert list(zip(rows, texts.source.tolist(), strict=True)) == wanted
     with pytest.raises(AtlasError, match="no source for the task 'speech'"):
-        task_texts.sources_of(recipe, "speech")
+        adapters.sources_of(recipe, "speech")
 
 
 def test_measured_texts_come_evenly_from_every_source() -> None:
     source = np.array([0] * 100 + [1] * 3)
     texts = Texts(Ragged.of([[5]] * 103), np.zeros(103, int), source)
-    assert task_texts.evenly(texts, 10).tolist() == [0, 25, 50, 74, 99, 100, 101, 102]
+    assert adapters.evenly(texts, 10).tolist() == [0, 25, 50, 74, 99, 100, 101, 102]
 
 
 def test_the_first_loss_is_that_of_knowing_nothing(made: AdaptersObjective) -> None:

@@ -16,8 +16,8 @@ from core.language.codes import codes_of
 from core.training import corpus, evaluate, evaluate_decoders
 from core.training import recipe as recipes
 from core.training.objectives import build
-from core.training.objectives.causal import CausalModel
-from core.training.objectives.codes import (
+from core.training.objectives.causal import (
+    CausalModel,
     CodesObjective,
     at_lines,
     bits_per_byte,

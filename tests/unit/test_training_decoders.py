@@ -15,8 +15,8 @@ from torch.nn import functional
 
 from core.training import measures, optimizers
 from core.training import recipe as recipes
-from core.training.losses import linear_cross_entropy
 from core.training.models import new_model
+from core.training.objective import linear_cross_entropy
 from core.training.objectives import build
 from core.training.objectives.causal import CausalModel
 from core.training.recipe import Recipe, RecipeError, SourceFile

@@ -16,7 +16,7 @@ from core.training import measures, parallel
 from core.training import recipe as recipes
 from core.training.corpus import held_out, normal
 from core.training.evaluate_pairs import translate as translate_all
-from core.training.losses import IGNORE
+from core.training.objective import IGNORE
 from core.training.objectives import build
 from core.training.objectives.pairs import EncoderDecoder, shifted, token
 from core.training.parallel import LANGUAGES, Bridged, splits, unseen

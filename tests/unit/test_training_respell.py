@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from core.training import recipe as recipes
-from core.training.losses import IGNORE
+from core.training.objective import IGNORE
 from core.training.objectives import build
 from core.training.objectives.respell import rows, to_ids, to_text
 from core.training.recipe import SourceFile

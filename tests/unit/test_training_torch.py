@@ -17,15 +17,15 @@ from transformers import BertConfig, BertForMaskedLM, BertModel
 
 from core.checkpoints.bundled import apply
 from core.checkpoints.spec import Measure
-from core.training import batches, card, lowrank, masking, measures, optimizers
+from core.training import batches, lowrank, masking, measures, optimizers
 from core.training.documents import Vocabulary
-from core.training.losses import linear_cross_entropy
 from core.training.lowrank import LowRankEmbedding, MaskedModel, add_updates, factors, linears
+from core.training.objective import linear_cross_entropy
 from core.training.objectives.causal import CausalModel, window_starts
 from core.training.objectives.long import TiledPositions, allowed_pairs, waves
 from core.training.objectives.masked import MaskedObjective, Nearness, together, unlikelihood
 from core.training.objectives.pairs import EncoderDecoder, shifted
-from core.training.recipe import Recipe
+from core.training.recipe import Recipe, write_card
 from core.training.tokenizers import END, byte_bpe, byte_lengths
 from core.training.tokens import Ragged
 from core.training.train import Trainer
@@ -473,7 +473,7 @@ def test_card_reads_back(tmp_path: Path) -> None:
         },
     )
     stated = [Measure("top-1", 33.25, "%", "ten sentences"), Measure("BLEU", 40.0, "", "pairs")]
-    card.write(tmp_path, made, steps=3, tokens=48, measures=stated)
+    write_card(tmp_path, made, steps=3, tokens=48, measures=stated)
     found = read_card(tmp_path / "card.toml")
     assert (found.name, found.summary, found.base) == ("A “toy”", 'Says "no".', "minilm")
     assert found.measures == tuple(stated)

@@ -21,7 +21,7 @@ OBJECTIVES = {
     "permutation-lm": ("permutation", "PermutationObjective"),
     "causal-lm": ("causal", "CausalObjective"),
     "segments-lm": ("causal", "SegmentsObjective"),
-    "codes-lm": ("codes", "CodesObjective"),
+    "codes-lm": ("causal", "CodesObjective"),
     "denoise": ("denoise", "DenoiseObjective"),
     "joined": ("pairs", "JoinedObjective"),
     "seq2seq-lm": ("pairs", "Seq2SeqObjective"),

@@ -8,16 +8,32 @@ the encoder's own states; T tasks, each with a batch of its own in every step:
 No parameter belongs to two terms, so every adapter and every head learns as if it were alone, and a head alone sees the
 very texts, in the same order, that its adapters see. A recipe with ``tune = "all"`` tunes a whole copy of the encoder
 for each task instead, to compare; such a stage is only measured.
+
+Examples for tasks on one encoder: labelled texts, texts whose source is the answer, texts that were changed.
+
+=================  ===================================================================================================
+``labelled``       the answer stands before the tab of a line, its text behind it
+``source``         a sentence; the answer is that of its source, ``task = "genre/story"``
+``last-mark``      a sentence without the mark at its end: a full stop (0) or a question mark (1) was there; of each no
+                   more than of the other, in the order of the source
+``swapped-words``  a sentence as it stands (answer 0), or with two neighbouring words exchanged (answer 1)
+=================  ===================================================================================================
+
+Which words are exchanged is drawn when a text is shown, anew in each epoch, in half of all cases. Two words can change
+places where both are made of letters, differ, and touch neither an apostrophe nor a hyphen.
+
+Held out are whole books, other lines one by one; of a labelled line its text decides, not its label.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
+from itertools import pairwise, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,11 +41,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.checkpoints.adapters import ARCHITECTURE, AdapterBert
-from core.training import batches, models, task_texts
+from core.errors import AtlasError
+from core.training import batches, corpus, models
 from core.training.batches import Epochs
+from core.training.documents import Vocabulary
 from core.training.objective import Batch, Objective
-from core.training.task_texts import Rows, Texts
-from core.training.tokens import Ints
+from core.training.recipe import Recipe, SourceFile
+from core.training.tokens import Ints, Ragged, encoded, kept
 
 MEASURED = 160
 """Held-out texts of each task that a run is measured on."""
@@ -76,7 +94,7 @@ class AdaptersObjective(Objective):
         self.tasks: dict[str, dict[str, Any]] = recipe.model["tasks"]
         self.train, self.test = (
             {
-                task: task_texts.prepare(recipe, task, self.tokenizer, self.corpus, self.cache, held_out=held_out)
+                task: prepare(recipe, task, self.tokenizer, self.corpus, self.cache, held_out=held_out)
                 for task in self.tasks
             }
             for held_out in (False, True)
@@ -90,7 +108,7 @@ class AdaptersObjective(Objective):
         return Tuned(trunk, answers) if self.tuned else AdapterBert(trunk, answers, int(self.recipe.model["size"]))
 
     def _plan(self, task: str, rng: np.random.Generator) -> list[Ints]:
-        passes = [source.passes for source in task_texts.sources_of(self.recipe, task)]
+        passes = [source.passes for source in sources_of(self.recipe, task)]
         shares = {name: float(told.get("share", 1.0)) for name, told in self.tasks.items()}
         most = int(self.recipe.step_tokens * shares[task] / sum(shares.values()))
         items = batches.mix(self.train[task].source, passes, rng)
@@ -158,9 +176,170 @@ def measured(
     rows: Rows, texts: Texts, form: str, most: int, device: torch.device | str = "cpu"
 ) -> Iterator[dict[str, Tensor]]:
     """Batches over held-out texts, evenly spread, with the same disorder each time."""
-    some = task_texts.evenly(texts, most)
+    some = evenly(texts, most)
     length = batches.round_up(texts.lengths[some])
     for index in batches.plan(some, length, length, 4096, np.random.default_rng(0), least=0.0):
         draws = (np.random.default_rng([0, 3, int(row)]) for row in index)
         batch = rows.batch(texts, index, form, draws)
         yield {name: torch.from_numpy(value).to(device) for name, value in batch.items()}
+
+
+_JOINERS = ("'", "’", "-", "‘", "`")
+
+
+class Text(NamedTuple):
+    """A text, and the number of its answer (0 where that is drawn later)."""
+
+    text: str
+    answer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """n tokenised texts of one task, without special tokens."""
+
+    tokens: Ragged
+    answers: Ints
+    """(n,)."""
+    source: Ints
+    """(n,) number of the source among the task's own."""
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    @property
+    def lengths(self) -> Ints:
+        """(n,) tokens as the encoder reads them, ``[CLS]`` and ``[SEP]`` included."""
+        return self.tokens.lengths + 2
+
+
+def sources_of(recipe: Recipe, task: str) -> tuple[SourceFile, ...]:
+    """The sources of a task; what stands behind the slash of a source's task is its answer."""
+    found = tuple(source for source in recipe.sources if source.task.partition("/")[0] == task)
+    if not found:
+        raise AtlasError(f"The recipe {recipe.slug} has no source for the task {task!r}.")
+    return found
+
+
+def read(
+    folder: Path, source: SourceFile, form: str, answers: list[str], *, every: int, held_out: bool
+) -> Iterator[Text]:
+    """The texts of one side of the split."""
+    items = corpus.read(folder, source, every=every)
+    if form == "labelled":
+        for item in items:
+            if corpus.held_out(item.other, every) == held_out:
+                yield Text(item.other, answers.index(item.text))
+    elif form == "last-mark":
+        yield from _without_marks(item.text for item in items if item.held_out == held_out)
+    else:
+        answer = answers.index(source.task.partition("/")[2]) if form == "source" else 0
+        for item in items:
+            if item.held_out == held_out:
+                yield Text(item.text, answer)
+
+
+def _without_marks(sentences: Iterator[str]) -> Iterator[Text]:
+    counts = [0, 0]
+    for sentence in sentences:
+        answer = ".?".find(sentence[-1:])
+        text = sentence[:-1]
+        if answer < 0 or set(text) & set(".?!") or counts[answer] > counts[1 - answer]:
+            continue
+        counts[answer] += 1
+        yield Text(text, answer)
+
+
+def prepare(recipe: Recipe, task: str, tokenizer: Any, folder: Path, cache: Path, *, held_out: bool) -> Texts:
+    """One side of a task's split, from ``cache`` where it was made before.
+
+    Texts outside ``shortest`` .. ``longest`` tokens are left out. Raises `CorpusError` where no text is left.
+    """
+    told = recipe.model["tasks"][task]
+    every, shortest, longest = (int(recipe.data[name]) for name in ("hold_out_every", "shortest", "longest"))
+    sources = sources_of(recipe, task)
+
+    def make(place: Path) -> None:
+        rows: list[list[int]] = []
+        marks: list[tuple[int, int]] = []
+        for number, source in enumerate(sources):
+            form, answers = str(told["form"]), list(told["answers"])
+            texts = list(read(folder, source, form, answers, every=every, held_out=held_out))
+            for text, ids in zip(texts, encoded(tokenizer, (t.text for t in texts), special=False), strict=True):
+                if shortest <= len(ids) <= longest:
+                    rows.append(ids)
+                    marks.append((text.answer, number))
+        corpus.require(len(rows), "measuring" if held_out else "training", sources)
+        Ragged.of(rows).save(place / "texts")
+        np.save(place / "marks.npy", np.array(marks))
+
+    place = kept(cache, (task, sources, recipe.data, told["form"], told["answers"], held_out), make)
+    marks = np.load(place / "marks.npy", mmap_mode="r")
+    return Texts(Ragged.load(place / "texts"), marks[:, 0], marks[:, 1])
+
+
+def evenly(texts: Texts, most: int) -> Ints:
+    """Rows that are measured: about as many from each source, spread evenly over it, at most ``most``."""
+    sources = np.unique(texts.source)
+    each = max(1, most // len(sources))
+    found = []
+    for number in sources:
+        rows = np.flatnonzero(np.asarray(texts.source) == number)
+        found.append(rows[np.unique(np.linspace(0, len(rows) - 1, min(each, len(rows))).round().astype(np.int64))])
+    return np.concatenate(found)
+
+
+class Rows:
+    """Turns texts into what an encoder reads, half of them with two words exchanged where the task asks for it.
+
+    Args:
+        tokenizer: the encoder's, of the tokenizers library.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.pieces = Vocabulary(tokenizer)
+        vocab: Mapping[str, int] = tokenizer.get_vocab()
+        self.pad = vocab["[PAD]"]
+        self.letters = np.zeros(len(vocab), dtype=bool)
+        self.joins = np.zeros(len(vocab), dtype=bool)
+        for piece, index in vocab.items():
+            self.letters[index] = piece.removeprefix("##").isalpha()
+            self.joins[index] = piece in _JOINERS
+
+    def exchange(self, ids: list[int], rng: np.random.Generator) -> list[int] | None:
+        """The tokens with two neighbouring words exchanged; None where no two of them can be."""
+        starts = [at for at in range(len(ids)) if not self.pieces.continues[ids[at]]]
+        words = [ids[a:b] for a, b in pairwise([*starts, len(ids)])]
+        free = [
+            all(self.letters[i] for i in word)
+            and not any(0 <= n < len(words) and self.joins[words[n][0]] for n in (at - 1, at + 1))
+            for at, word in enumerate(words)
+        ]
+        places = [at for at in range(len(words) - 1) if free[at] and free[at + 1] and words[at] != words[at + 1]]
+        if not places:
+            return None
+        at = places[int(rng.integers(len(places)))]
+        words[at], words[at + 1] = words[at + 1], words[at]
+        return [piece for word in words for piece in word]
+
+    def row(self, texts: Texts, index: int, form: str, rng: np.random.Generator) -> tuple[list[int], int]:
+        """Tokens and answer of one text as it is shown."""
+        ids, answer = texts.tokens.row(index), int(texts.answers[index])
+        if form == "swapped-words" and rng.random() < 0.5:
+            changed = self.exchange(ids, rng)
+            if changed is not None:
+                return changed, 1
+        return ids, answer
+
+    def batch(self, texts: Texts, index: Ints, form: str, rngs: Iterator[np.random.Generator]) -> dict[str, Ints]:
+        """``input_ids``, ``token_type_ids`` and ``attention_mask`` (rows, width), and ``answers`` (rows,)."""
+        shown = [self.row(texts, int(i), form, rng) for i, rng in zip(index, rngs, strict=False)]
+        rows = [[self.pieces.begin, *ids, self.pieces.end] for ids, _ in shown]
+        width = int(batches.round_up(np.array([max(map(len, rows))]))[0])
+        ids = np.array([[*row, *[self.pad] * (width - len(row))] for row in rows], dtype=np.int64)
+        return {
+            "input_ids": ids,
+            "token_type_ids": np.zeros_like(ids),
+            "attention_mask": (ids != self.pad).astype(np.int64),
+            "answers": np.array([answer for _, answer in shown], dtype=np.int64),
+        }

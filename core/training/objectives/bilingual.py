@@ -26,9 +26,8 @@ from core.language.bilingual import layout
 from core.objectives import masked
 from core.training import batches, corpus, models, parallel
 from core.training.documents import ROUND
-from core.training.losses import Hits
 from core.training.masking import Bools
-from core.training.objective import Batch, Objective
+from core.training.objective import Batch, Hits, Objective
 from core.training.recipe import RecipeError
 from core.training.tokenizers import XLM, ship_tokenizer, wordpiece
 from core.training.tokens import Ints, Ragged, batched, encoded, kept, saved_tokenizer

@@ -34,8 +34,7 @@ from core.objectives import masked
 from core.objectives.distillation import HARD, SOFT, STATES, TEMPERATURE
 from core.training import documents, models
 from core.training.documents import NO_LABEL, Examples
-from core.training.losses import Hits
-from core.training.objective import Batch, Objective
+from core.training.objective import Batch, Hits, Objective
 from core.training.tokenizers import BERT, ship_tokenizer
 
 

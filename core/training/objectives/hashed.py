@@ -25,8 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from core.training import models
-from core.training.losses import linear_cross_entropy
-from core.training.objective import Batch
+from core.training.objective import Batch, linear_cross_entropy
 from core.training.objectives.causal import Windows, book_lines, stream
 from core.training.tokenizers import END, ship_tokenizer, single_bytes
 from core.training.tokens import kept

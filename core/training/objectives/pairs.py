@@ -30,10 +30,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.training import batches, corpus, models, parallel
-from core.training.fusion import Fusion, fusions
-from core.training.losses import IGNORE, linear_cross_entropy
-from core.training.objective import Batch, Objective
-from core.training.parallel import LANGUAGES, Pair, examples, prefix
+from core.training.objective import IGNORE, Batch, Objective, linear_cross_entropy
+from core.training.parallel import LANGUAGES, Fusion, Pair, examples, fusions, prefix
 from core.training.recipe import Recipe, RecipeError
 from core.training.tokenizers import M2M, T5, ship_tokenizer, unigram
 from core.training.tokens import Ints, Ragged, encoded, kept, saved_tokenizer

@@ -22,8 +22,7 @@ from core.language import permuted
 from core.objectives.permutation import last
 from core.training import batches, documents, models, xlnet_model
 from core.training.documents import MEASURED, ROUND, Documents, Vocabulary
-from core.training.losses import Hits, linear_cross_entropy
-from core.training.objective import Batch, Objective
+from core.training.objective import Batch, Hits, Objective, linear_cross_entropy
 from core.training.tokenizers import BERT, ship_tokenizer
 from core.training.tokens import Ints
 

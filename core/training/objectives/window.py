@@ -28,9 +28,8 @@ from core.efficiency.longformer import states
 from core.objectives import masked
 from core.training import corpus, models
 from core.training.documents import Vocabulary
-from core.training.losses import Hits
 from core.training.lowrank import add_updates
-from core.training.objective import Batch, Objective
+from core.training.objective import Batch, Hits, Objective
 from core.training.objectives.causal import book_lines
 from core.training.objectives.long import SHAPE
 from core.training.tokens import Ints, Ragged, encoded, kept

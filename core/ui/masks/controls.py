@@ -13,17 +13,52 @@ from core.attention.masks.kinds import KINDS, Setting
 from core.attention.masks.words import JOINS, MOST_TERMS, Choice, Join, Term, read, usual, write
 from core.errors import OutOfRange
 from core.language.text import clean
+from core.links import parameters as link
 from core.ui.links import PageState
 from core.ui.notices import warned
-from core.ui.text_box import text_box
+from core.ui.param import Carried, Integer, Text
 
 SENTENCE = "The king gave his daughter a golden ring."
 WRITTEN = "Le roi donna une bague à sa fille."
 USUAL = "causal"
 MOST_CHARACTERS = 600
 """As long as a text of the objectives, which the page keeps when one goes from there to the masks and back."""
-CAPTION, SIDE = 6, 4
-"""The sizes of the paper's drawing of DALL-E's masks: 6 text tokens, 4 x 4 image tokens."""
+PATTERN = Text(name="pattern", label="Mask", default=USUAL)
+SENTENCE_BOX = Text(
+    name="text",
+    label="Your sentence",
+    default=SENTENCE,
+    help="Cut into words and marks: a mask asks where a token stands, not what it is",
+)
+TOKENS = Carried(name="tokens", label="Or tokens", as_=link.Integer(None, 2, MOST))
+QUERIES = Text(
+    name="queries",
+    label="Text that is written",
+    default=WRITTEN,
+    most=MOST_CHARACTERS,
+    width=250,
+    help="Its tokens look at those of your sentence",
+)
+SIDE = Integer(
+    name="side",
+    label="Image side",
+    default=4,
+    low=2,
+    high=7,
+    width=135,
+    help="Tokens in a row of the image, and rows. DALL-E has 32",
+)
+CAPTION = Integer(
+    name="caption",
+    label="Caption",
+    default=6,
+    low=0,
+    high=60,
+    width=135,
+    help="Its tokens before the image. DALL-E has 256",
+)
+"""Side and caption begin with the sizes of the paper's drawing of DALL-E's masks: 6 text tokens, 4 x 4 image tokens."""
+AXES = (TOKENS, QUERIES, SIDE, CAPTION)
 _ALONE = "alone"
 _NUMBER = re.compile(r"\d+")
 
@@ -60,27 +95,20 @@ def _masks(state: PageState) -> tuple[Choice, DeltaGenerator]:
 
 def _axes(choice: Choice, state: PageState) -> Axes:
     """What stands at the axes; reads and writes ``text``, ``tokens``, ``queries``, ``caption``, ``side``."""
-    text = text_box(
-        state,
-        "text",
-        "Your sentence",
-        SENTENCE,
-        key="masks.text",
-        help="Cut into words and marks: a mask asks where a token stands, not what it is",
-    )
+    text = SENTENCE_BOX.draw(state, tag="masks")
     count = None
     if choice.layout == "text":
         count = st.number_input(
-            "Or tokens",
+            TOKENS.label,
             2,
             MOST,
             state.number("tokens") or None,
-            key=state.key("masks.tokens"),
+            key=state.key(TOKENS.name),
             placeholder="none",
             width=140,
             help="So many numbered places, up to 64, instead of the sentence",
         )
-    written = _written(state) if choice.layout == "two" else ""
+    written = QUERIES.draw(state) if choice.layout == "two" else ""
     caption, side = _sizes(state) if choice.layout == "image" else (0, 0)
     state.set(tokens=count)
     words = axes_of.numbered(count) if count else axes_of.split(clean(text, MOST_CHARACTERS))
@@ -202,42 +230,8 @@ def _join(slot: int, linked: Choice, terms: list[Term], state: PageState) -> Joi
     return next((join for join in JOINS if join == taken), None)
 
 
-def _written(state: PageState) -> str:
-    return text_box(
-        state,
-        "queries",
-        "Text that is written",
-        WRITTEN,
-        key="masks.queries",
-        max_chars=MOST_CHARACTERS,
-        width=250,
-        help="Its tokens look at those of your sentence",
-    )
-
-
 def _sizes(state: PageState) -> tuple[int, int]:
-    side = int(
-        st.number_input(
-            "Image side",
-            2,
-            7,
-            state.number("side", SIDE),
-            key=state.key("masks.side"),
-            width=135,
-            help="Tokens in a row of the image, and rows. DALL-E has 32",
-        )
-    )
+    side = SIDE.draw(state)
     most = MOST - side * side
-    caption = int(
-        st.number_input(
-            "Caption",
-            0,
-            most,
-            min(state.number("caption", CAPTION), most),
-            key=state.key(f"masks.caption.{side}"),
-            width=135,
-            help="Its tokens before the image. DALL-E has 256",
-        )
-    )
-    state.set(side=None if side == SIDE else side, caption=None if caption == CAPTION else caption)
-    return caption, side
+    state.set(caption=min(state.number("caption", CAPTION.default), most))  # a larger image has room for fewer
+    return CAPTION.with_(high=most).draw(state, tag=str(side)), side

@@ -15,8 +15,8 @@ from core.attention.masks.kinds import KINDS
 from core.attention.masks.words import Choice, read, write
 from core.table import Table
 from core.ui.export import download_csv
-from core.ui.glossary import told as said
-from core.ui.links import PageState
+from core.ui.glossary import told
+from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
 
 LENGTHS = (512, 1024, 4096)
@@ -24,19 +24,15 @@ _WIDTHS = (34, 14, 20, 20, 12)
 _HEADINGS = ("Mask", "Tokens", "Scores computed", "Of all pairs", "Share")
 
 
-def count(choice: Choice, board: Board, state: PageState) -> None:
-    """Draw the section."""
+def count(view: View, choice: Choice, board: Board) -> None:
+    """Draw the part."""
     for term in choice.terms:
         if len(choice.terms) > 1:
             st.markdown(f"**{KINDS[term.kind].title}**")
         formula = describe(term.kind).count
         equals = "" if formula.startswith(r"\approx") else "="
         st.latex(rf"|M| {equals} {lines(formula)}")
-    st.caption(
-        "$|M|$: pairs that are allowed, which is the number of scores that one head of one layer computes, if it "
-        "computes no others. Symbols as above. Joined masks share pairs, so their numbers do not add up: they are "
-        "counted."
-    )
+    view.note("Count: symbols")
     counted = [("This picture", board.axes, board.count)]
     if choice.layout == "text":
         word = write(choice)
@@ -46,17 +42,10 @@ def count(choice: Choice, board: Board, state: PageState) -> None:
     counted += _published(choice)
     rows = [_row(*one) for one in counted]
     text_table(TextTable(_HEADINGS, rows, "Scores that the mask leaves", _WIDTHS, numeric=(1, 2, 3, 4)))
-    download_csv(_counts_table(counted), f"mask-scores-{write(choice)}", state.key("masks.count.csv"))
-    full = board.axes.square and choice.layout == "text"
-    said(
-        "**Try** a mask that keeps to a window, and compare its share at 512 and at 4,096 tokens."
-        if full
-        else "**Notice** how the share falls with the size: each token sees about as many keys as before."
-    )
-    st.caption(
-        "Counted pair by pair with the predicate, at every length. A mask alone saves nothing: a kernel that computes "
-        "all scores and then hides some takes as long as full attention. The saving needs code that skips blocks."
-    )
+    download_csv(_counts_table(counted), f"mask-scores-{write(choice)}", view.state.key("masks.count.csv"))
+    part = "Try: count" if board.axes.square and choice.layout == "text" else "Notice: sizes"
+    told(f"**{part.partition(':')[0]}** {view.words.part(part)}")
+    view.note("Count: how")
 
 
 @st.cache_data(max_entries=256, show_spinner=False)

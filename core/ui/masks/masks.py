@@ -1,37 +1,72 @@
-"""The section Masks of the page Objectives: who may look at whom."""
+"""The section Masks of the page Objectives: who may look at whom.
+
+A mask is drawn on a board whose cells a click turns over; beside it stand what it is for, its predicate with every
+symbol named, how many pairs it leaves, who uses it, and its paper. Below: three things called a mask, reach, counts,
+and every mask with a link that draws it.
+"""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from core import catalogue, links
 from core.attention.masks.axes import split
 from core.attention.masks.board import Board, lay, mask_table
-from core.attention.masks.descriptions import describe
-from core.attention.masks.words import Choice, write
+from core.attention.masks.descriptions import Description, describe, lines
+from core.attention.masks.kinds import KINDS
+from core.attention.masks.words import Choice as Mask
+from core.attention.masks.words import Term, write
+from core.attention.patterns import drawn
+from core.attention.tokens import short
 from core.language.text import clean
+from core.links import parameters as link
 from core.theme import BLUE
 from core.ui.export import download_csv
-from core.ui.glossary import told as said
+from core.ui.glossary import terms, told
 from core.ui.links import PageState
-from core.ui.masks.about import about
 from core.ui.masks.board import mask_board, turned, undo
-from core.ui.masks.controls import MOST_CHARACTERS, SENTENCE, chosen
+from core.ui.masks.controls import AXES, MOST_CHARACTERS, PATTERN, SENTENCE, chosen
+from core.ui.masks.count import count
+from core.ui.masks.reach import LAYERS, reach
+from core.ui.masks.three import three
+from core.ui.page import base_path, plain
+from core.ui.param import Carried, Choice
+from core.ui.section import Section, View
+from core.ui.text_table import Cell, Link, Rich, TextTable, text_table
 
 COLOR = BLUE
-BELOW = {
-    "three": "Three things called a mask",
-    "reach": "Reach",
-    "count": "Count",
-    "every": "All masks",
-}
+BELOW = Choice(
+    name="below",
+    label="More",
+    options={
+        "three": "Three things called a mask",
+        "reach": "Reach",
+        "count": "Count",
+        "every": "All masks",
+    },
+    style="row",
+    hide_label=True,
+)
+FLIPS = Carried(name="flips", label="Cells changed by hand", as_=link.Integers(high=4095, most=256))
+PLACE = Carried(name="place", label="Token", as_=link.Integer(None, 0, 63))
+_SIGNS = {"and": r"\wedge", "or": r"\vee", "without": r"\wedge \neg"}
+EXAMPLES = (
+    ("causal.and.padding-3", "a decoder's batch", "Causal and padding"),
+    ("causal.and.window-3-0", "Mistral, GPT-Neo's local layers", "Causal and window"),
+    ("window-2-2.or.global", "Longformer", "Window or global tokens"),
+    ("window-1-1.or.global-0.or.random-1", "BigBird, token by token", "Window or global tokens or random"),
+    ("dilated-2-3.or.window-1-1", "two heads of Longformer's character models, as one", "Dilated window or window"),
+    ("row.or.column", "two layers of DALL-E, as one", "Image rows or image columns"),
+)
 
 
-def masks(state: PageState) -> None:
-    """Draw the whole section; reads and writes pattern, flips, text, tokens, queries, caption, side, layers and place.
+def masks(view: View) -> None:
+    """Draw the whole section.
 
     Raises:
         AtlasError: what the text does not allow, as a sentence.
     """
+    state = view.state
     choice, axes = chosen(state)
     key = state.key("masks.board")
     board = lay(choice, axes, _flips(choice, (len(axes.queries), len(axes.keys)), key, state))
@@ -42,25 +77,30 @@ def masks(state: PageState) -> None:
         mask_board(board, key=key, label=label, accent=COLOR, file=f"mask-{write(choice)}")
         _edits_and_download(choice, board, key, state)
     with right:
-        about(choice, board)
-    _try(choice)
-    _below(choice, board, state)
+        _about(view, choice, board)
+    _try(view, choice)
+    below = BELOW.draw(state)
+    if below == "reach":
+        reach(view, choice, board, COLOR)
+    elif below == "count":
+        count(view, choice, board)
+    elif below == "every":
+        _every()
+    else:
+        three(view, split(clean(state.text("text", SENTENCE), MOST_CHARACTERS)), COLOR)
 
 
-def _try(choice: Choice) -> None:
+def _try(view: View, choice: Mask) -> None:
     words = describe(choice.terms[0].kind)
     attempt, notice = words.attempt, words.notice
     if len(choice.terms) > 1:
-        attempt = "Join the same masks by another word, and watch the number of pairs."
-        notice = (
-            "“Or” adds what either allows, as two heads would together; “and” keeps what both allow, as a decoder in a "
-            "batch needs it; “without” takes away."
-        )
-    said(f"**Try** {attempt[0].lower()}{attempt[1:]} A click on a cell turns it over; so do Enter and Space.")
-    said(f"**Notice** {notice[0].lower()}{notice[1:]}")
+        attempt, notice = view.words.part("Try: joined"), view.words.part("Notice: joined")
+    left, right = st.columns(2, gap="large")
+    left.markdown(terms(f"**Try** {attempt} {view.words.part('Turning cells over')}"))
+    right.markdown(terms(f"**Notice** {notice}"))
 
 
-def _flips(choice: Choice, shape: tuple[int, int], key: str, state: PageState) -> tuple[int, ...]:
+def _flips(choice: Mask, shape: tuple[int, int], key: str, state: PageState) -> tuple[int, ...]:
     """Cells changed by hand: those of the link and of clicks. They go when the mask or its size changes."""
     clicked = turned(key, shape[0] * shape[1])
     sign = f"{write(choice)} {shape}"
@@ -70,7 +110,7 @@ def _flips(choice: Choice, shape: tuple[int, int], key: str, state: PageState) -
     return state.integers("flips") if clicked is None else clicked
 
 
-def _edits_and_download(choice: Choice, board: Board, key: str, state: PageState) -> None:
+def _edits_and_download(choice: Mask, board: Board, key: str, state: PageState) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Undo edits",
@@ -88,31 +128,101 @@ def _edits_and_download(choice: Choice, board: Board, key: str, state: PageState
         )
 
 
-def _below(choice: Choice, board: Board, state: PageState) -> None:
-    wanted = state.text("below", "three")
-    below = st.segmented_control(
-        "More",
-        list(BELOW),
-        default=wanted,
-        format_func=BELOW.__getitem__,
-        key=state.key("masks.below"),
-        required=True,
-        label_visibility="collapsed",
+def _about(view: View, choice: Mask, board: Board) -> None:
+    """Draw the words beside the board."""
+    edits = len(board.flips)
+    by_hand = f", {edits} {'cell' if edits == 1 else 'cells'} changed by hand" if edits else ""
+    st.markdown(
+        f"**{choice.title()}** · {board.count:,} of {board.allowed.size:,} pairs, {100 * board.share:.0f} %{by_hand}"
     )
-    state.set(below=below)
-    if below == "reach":
-        from core.ui.masks.reach import reach
+    alone = len(choice.terms) == 1
+    for number, term in enumerate(choice.terms, start=1):
+        words = describe(term.kind)
+        told(words.purpose if alone else f"**{KINDS[term.kind].title}.** {words.purpose}")
+        name = "M_{ij}" if alone else f"M^{{({number})}}_{{ij}}"
+        st.latex(rf"{name} \iff {lines(words.formula)}")
+        if words.symbols:
+            st.markdown("; ".join(_symbol(latex, meaning) for latex, meaning in words.symbols))
+        if term.kind == "permutation":
+            st.markdown(_order(term, board.axes.keys))
+        st.markdown("Used by " + ", ".join([*map(_link, words.systems), *filter(None, [words.others])]))
+    if not alone:
+        st.latex(_joined(choice))
+    view.note("Symbols")
+    if board.blind:
+        rows = len(board.blind)
+        view.note("Blind rows", rows=f"{rows} {'row sees' if rows == 1 else 'rows see'}")
+    kinds = dict.fromkeys(term.kind for term in choice.terms)
+    for line in dict.fromkeys(line for kind in kinds for line in _papers(describe(kind))):
+        st.caption(line)
 
-        reach(choice, board, state, COLOR)
-    elif below == "count":
-        from core.ui.masks.count import count
 
-        count(choice, board, state)
-    elif below == "every":
-        from core.ui.masks.every import every
+def _link(slug: str) -> str:
+    """A system's name as a link to its page, in Markdown."""
+    system = catalogue.get(slug)
+    href = base_path() + links.url(system.branches[0], {"system": slug})
+    return f"[{plain(system.name)}]({href})"
 
-        every()
-    else:
-        from core.ui.masks.three import three
 
-        three(split(clean(state.text("text", SENTENCE), MOST_CHARACTERS)), state, COLOR)
+def _papers(words: Description) -> list[str]:
+    """The papers of a mask as lines of Markdown."""
+    lines = []
+    for slug in words.papers:
+        paper = catalogue.get(slug).paper
+        lines.append(f"{plain(paper.authors)} {paper.year}, [{plain(paper.title)}]({paper.url})")
+    if words.paper:
+        lines.append(f"[{plain(words.paper)}]({words.url}). {plain(words.read)}")
+    return lines
+
+
+def _order(term: Term, tokens: tuple[str, ...]) -> str:
+    """The tokens in the order in which they are found."""
+    order = drawn(len(tokens), term.numbers[0])
+    return "Found in this order: " + ", ".join(plain(short(tokens[place], 16)) for place in order)
+
+
+def _joined(choice: Mask) -> str:
+    """How the predicates are joined, from left to right."""
+    formula = "M^{(1)}_{ij}"
+    for number, join in enumerate(choice.joins, start=2):
+        left = formula if number == 2 else f"({formula})"
+        formula = f"{left} {_SIGNS[join]} M^{{({number})}}_{{ij}}"
+    return rf"M_{{ij}} \iff {formula}"
+
+
+def _symbol(latex: str, meaning: str) -> str:
+    return f"${latex}$: {plain(meaning)}"
+
+
+def _every() -> None:
+    """Draw the tables."""
+    rows: list[tuple[Cell, ...]] = [
+        (_drawn(key, kind.title), describe(key).purpose, _users(describe(key))) for key, kind in KINDS.items()
+    ]
+    text_table(TextTable(("Mask", "What it is for", "Used by"), rows, "Every mask", (22, 54, 24)))
+    text_table(
+        TextTable(
+            ("Joined", "As in"),
+            [(_drawn(word, title), used) for word, used, title in EXAMPLES],
+            "Joined masks",
+            (46, 54),
+        )
+    )
+
+
+def _drawn(word: str, title: str) -> Link:
+    return Link(title, base_path() + links.url("objectives", {"tab": "masks", "pattern": word}))
+
+
+def _users(words: Description) -> Rich:
+    parts: list[str | Link] = []
+    for slug in words.systems:
+        system = catalogue.get(slug)
+        parts += [", "] if parts else []
+        parts.append(Link(system.name, base_path() + links.url(system.branches[0], {"system": slug})))
+    if words.others:
+        parts.append((", " if parts else "") + words.others)
+    return Rich(tuple(parts))
+
+
+MASKS = Section("masks", masks, (PATTERN, FLIPS, *AXES, BELOW, LAYERS, PLACE))

@@ -10,83 +10,66 @@ from core.attention.masks.board import Board, lay, seen
 from core.attention.masks.influence import Levels
 from core.attention.masks.kinds import CONTENT, QUERY
 from core.attention.masks.words import Choice, Term
-from core.figures.masks import growing_map, levels_map, levels_table
-from core.ui.chart import chart
+from core.figures.masks import growing_map, levels_map, levels_table, stream_maps, stream_words
+from core.language import permuted
+from core.table import Table
 from core.ui.chips import token_chips
-from core.ui.data_table import data_table
-from core.ui.glossary import noted, told
 from core.ui.links import PageState
-from core.ui.masks.streams import streams
 from core.ui.page import plain, theme
+from core.ui.panel import Panel
+from core.ui.param import Integer
+from core.ui.section import View
 
-LAYERS = 2
 _MOST_LAYERS = 24
+LAYERS = Integer(name="layers", label="Layers", default=2, low=1, high=_MOST_LAYERS, style="slider")
 
 
-def reach(choice: Choice, board: Board, state: PageState, colour: str) -> None:
-    """Draw the section; reads and writes ``layers`` and ``place``."""
-    levels = levels_of(choice, board)
-    enough = influence.enough(levels)
-    axes = board.axes
+def reach(view: View, choice: Choice, board: Board, color: str) -> None:
+    """Draw the part; the link carries ``layers`` and ``place``."""
+    state, levels, axes = view.state, levels_of(choice, board), board.axes
     rows = len(axes.queries)
-    top = min(_MOST_LAYERS, max(4, enough))
+    top = min(_MOST_LAYERS, max(4, influence.enough(levels)))
+    state.set(layers=min(state.number("layers", LAYERS.default), top))  # another text may simply be shorter
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        layers = int(
-            st.slider("Layers", 1, top, min(state.number("layers", LAYERS), top), key=state.key(f"masks.layers.{top}"))
-        )
-    state.set(layers=None if layers == LAYERS else layers)
-    place = min(state.number("place", rows // 2), rows - 1)
-    picked = token_chips(
-        axes.queries,
-        selected=(place,),
-        key=state.key("masks.place"),
-        accent=colour,
-        label="The token that looks",
-        clearable=False,
-    )
-    place = picked[0] if picked else place
-    state.set(place=None if place == rows // 2 else place)
+        layers = LAYERS.with_(high=top).draw(state, tag=str(top))
+    place = chosen_place(axes.queries, rows // 2, "The token that looks", color, state)
     _said(levels, layers, place, board)
     left, right = st.columns(2, gap="large")
     token = axes.queries[place]
     with left:
         st.markdown(f"**What {plain(_called(token))} can rest on**, after so many layers")
-        chart(
-            growing_map(levels[place], token, axes.keys, layers, colour, theme=theme()),
-            key=state.key("masks.growing"),
-            config={"displaylogo": False},
-            alt=f"After {layers} layers the output at {token} rests on: "
+        Panel(
+            "mask-growing",
+            "What a token can rest on, after so many layers",
+            growing_map(levels[place], token, axes.keys, layers, color, theme=theme()),
+            f"After {layers} layers the output at {token} rests on: "
             f"{seen(influence.within(levels, layers)[place], axes.keys)}.",
-        )
+        ).draw(state)
     with right:
-        st.markdown("**Layers until news arrives**, from each column at each row")
-        chart(
-            levels_map(levels, axes.queries, axes.keys, layers, place, theme=theme()),
-            key=state.key("masks.levels"),
-            config={"displaylogo": False},
-            alt=f"Pairs of tokens by the layers that news needs, up to {layers}; the table below has the numbers.",
-        )
-    st.markdown(_formula(choice, board, levels, layers))
-    if _stream(choice) is not None:
-        streams(choice.terms[0], board.axes.keys, state, colour)
-    told(
-        "**Try** more layers, and another token with a click. **Notice** the picture of all pairs: 1 is the mask "
-        "itself, 2 goes through one token between; what stays blank takes more layers, or never comes."
-    )
-    with st.expander("As a table, and how it is computed"):
-        data_table(
-            levels_table(levels, axes.queries, axes.keys, layers),
+        Panel(
             "mask-reach",
-            alt="For each token how many tokens have reached it after each layer, and which never do",
-            key=state.key("masks.reached"),
-        )
-        st.latex(r"R_0 = I, \qquad R_l = R_{l-1} \vee M R_{l-1} = (M \vee I)^l")
-        noted(
-            "$R_l$: pairs for which the output at $i$ after $l$ layers can hold something of the input at $j$; $M$: "
-            "the mask; $I$: the residual connection, which carries every token past the attention; products with “or” "
-            "for a sum. Can hold is no more than that: what a trained model uses is another question. "
-            "Receptive fields: Beltagy et al. 2020, arXiv 2004.05150, section 3.1."
-        )
+            "Layers until news arrives, from each column at each row",
+            levels_map(levels, axes.queries, axes.keys, layers, place, theme=theme()),
+            f"Pairs of tokens by the layers that news needs, up to {layers}; the table has the numbers.",
+            Table.from_records(levels_table(levels, axes.queries, axes.keys, layers)),
+            heading=True,
+        ).draw(state)
+    st.markdown(_formula(view, choice, board, levels, layers))
+    if _stream(choice) is not None:
+        _streams(choice.terms[0], board.axes.keys, state, color)
+    view.try_and_notice("reach")
+    with st.expander("How it is computed"):
+        view.say("Reach: how it is computed")
+
+
+def chosen_place(tokens: tuple[str, ...], usual: int, label: str, color: str, state: PageState) -> int:
+    """A row of tokens of which one is chosen; the link carries it as ``place``."""
+    place = min(state.number("place", usual), len(tokens) - 1)
+    key = state.key(f"place.{label}")
+    picked = token_chips(tokens, selected=(place,), key=key, accent=color, label=label, clearable=False)
+    place = picked[0] if picked else place
+    state.set(place=None if place == usual else place)
+    return place
 
 
 def levels_of(choice: Choice, board: Board) -> Levels:
@@ -119,25 +102,14 @@ def _said(levels: Levels, layers: int, place: int, board: Board) -> None:
     st.markdown(said)
 
 
-def _formula(choice: Choice, board: Board, levels: Levels, layers: int) -> str:
+def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: int) -> str:
     """What a published formula says beside what was counted, where there is one for this mask; else what flows."""
-    stream = _stream(choice)
+    stream, words = _stream(choice), view.words
     if stream is not None:
-        said = (
-            "The **query stream** starts from its place alone and takes keys from the content stream below: what is "
-            "found before it arrives, through any number of layers, its own word never does (the diagonal stays blank)."
-            if stream == QUERY
-            else "The **content stream** carries words upwards: each token's own, and those found before it. The query "
-            "stream reads from it and gives nothing back."
-        )
-        if not board.flips:
-            said += " One layer brings all that can come: whoever comes before a token that I see comes before me."
-        return said
+        said = words.part("Reach: query stream" if stream == QUERY else "Reach: content stream")
+        return said if board.flips else f"{said} {words.part('Reach: one layer')}"
     if not board.axes.square:
-        return (
-            "Every layer of the decoder looks at the source, and its own tokens pass on what they took, causally. The "
-            "encoder has mixed the source's tokens before: a key already holds the whole sentence."
-        )
+        return words.part("Reach: cross")
     term = choice.terms[0]
     n = len(board.axes.keys)
     if len(choice.terms) > 1 or board.flips or term.kind not in ("window", "dilated"):
@@ -172,3 +144,19 @@ def _th(number: int) -> str:
 def _called(token: str) -> str:
     shown = token if len(token) <= 24 else token[:23] + "…"
     return f"“{shown}”"
+
+
+def _streams(term: Term, tokens: tuple[str, ...], state: PageState, color: str) -> None:
+    """Draw both masks of the order; cells that were changed by hand are not in them."""
+    n = len(tokens)
+    order = patterns.drawn(n, term.numbers[0])
+    rank = permuted.ranks(order, n).tolist()
+    content = patterns.mask(patterns.content_stream(order, n), n)
+    query = patterns.mask(patterns.query_stream(order, n), n)
+    Panel(
+        "mask-streams",
+        "Both streams; in brackets the turn in which a token is found",
+        stream_maps(tokens, rank, content, query, color, theme=theme()),
+        stream_words(tokens, rank),
+        heading=True,
+    ).draw(state)

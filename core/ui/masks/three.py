@@ -10,11 +10,10 @@ import streamlit as st
 from core.attention import patterns
 from core.attention.masks.axes import MOST, one_text
 from core.figures.masks import mask_map
-from core.ui.chart import chart
-from core.ui.chips import token_chips
-from core.ui.glossary import told
-from core.ui.links import PageState
+from core.ui.masks.reach import chosen_place
 from core.ui.page import theme
+from core.ui.panel import Panel
+from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
 
 PADDED = 3
@@ -46,61 +45,31 @@ _ROWS = (
 )
 
 
-def three(tokens: Sequence[str], state: PageState, colour: str) -> None:
-    """Draw the section; reads and writes ``place``, the token that is masked."""
+def three(view: View, tokens: Sequence[str], color: str) -> None:
+    """Draw the part; the link carries ``place``, the token that is masked."""
     tokens = tuple(tokens[: min(_DRAWN, MOST - PADDED)])
     n = len(tokens)
-    told(
-        "One word, three things. The first two say who may **look at whom**; the third changes **what stands there**. "
-        "They are independent: a batch of BERT has the second and the third, a batch of GPT the first and the second."
-    )
-    place = min(state.number("place", n // 2), n - 1)
-    picked = token_chips(
-        tokens,
-        selected=(place,),
-        key=state.key("masks.masked"),
-        accent=colour,
-        label="The token that is masked",
-        clearable=False,
-    )
-    place = picked[0] if picked else place
-    state.set(place=None if place == n // 2 else place)
+    view.say("Three")
+    place = chosen_place(tokens, n // 2, "The token that is masked", color, view.state)
     padded = one_text(tokens, PADDED).keys
     hidden = (*tokens[:place], MASK, *tokens[place + 1 :])
     shown = (
-        (
-            "Causal mask",
-            patterns.mask(patterns.causal, n),
-            tokens,
-            "A triangle: each row sees the tokens up to its own.",
-        ),
-        (
-            "Padding mask",
-            patterns.mask(patterns.padding(n), len(padded)),
-            padded,
-            f"The last {PADDED} columns are blank: nobody sees what only fills.",
-        ),
-        (
-            "Masked token",
-            np.ones((n, n), dtype=np.bool_),
-            hidden,
-            f"Nothing is blank: all see {MASK}, whose word is gone from the input.",
-        ),
+        ("Causal mask", patterns.mask(patterns.causal, n), tokens),
+        ("Padding mask", patterns.mask(patterns.padding(n), len(padded)), padded),
+        ("Masked token", np.ones((n, n), dtype=np.bool_), hidden),
     )
-    for column, (title, allowed, names, words) in zip(st.columns(3), shown, strict=True):
+    for column, (title, allowed, names) in zip(st.columns(3), shown, strict=True):
+        words = view.words.part(f"Three: {title.lower()}", padded=PADDED)
         with column:
-            told(f"**{title}**")
-            chart(
-                mask_map(allowed, names, names, colour, of=title, theme=theme()),
-                key=state.key(f"masks.three.{title}"),
-                config={"displaylogo": False},
-                alt=f"{title} over {len(names)} tokens. {words}",
-            )
-            st.caption(words)
-    told(
-        "**Try** another token to mask, with a click above. **Notice** that the third picture stays full: a masked "
-        "token is not hidden from attention, its word is hidden from the input."
-    )
+            Panel(
+                title.lower().replace(" ", "-"),
+                title,
+                mask_map(allowed, names, names, color, of=title, theme=theme()),
+                f"{title} over {len(names)} tokens. {words}",
+                note=words,
+                heading=True,
+            ).draw(view.state)
+    view.try_and_notice("three")
     text_table(
         TextTable(
             ("", "Causal mask", "Padding mask", "Masked token"),

@@ -1,75 +1,43 @@
 """What the page knows of one objective: an :class:`Entry`. The page draws every entry in the same way.
 
-To add one: an ``Entry`` in a module of this folder, its module's ``ENTRIES`` in :mod:`core.ui.objectives.entries`, and
-a line in ``core/links/table.py`` for each setting that is new.
+To add one: an ``Entry`` in a module of this folder, listed in ``objective.py``, and its words in
+``assets/content/objectives/<slug>.md``: title, systems and sample text, Question, Try, Notice, Model (who answers, or
+why nobody), Relative, How it works (the formula with its symbols) and Paper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import streamlit as st
 
+from core import session
 from core.language.losses import Losses
+from core.language.text import clean
 from core.language.tokens import words
 from core.language.types import Token
 from core.objectives.example import Example
-from core.ui.links import PageState
+from core.ui.param import Control, Integer
+from core.ui.section import View
 
+if TYPE_CHECKING:
+    from core.language.tokens import Style
 
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A whole number. ``name`` is the link's parameter. ``rare``: it lives behind “More”."""
-
-    name: str
-    label: str
-    default: int
-    low: int
-    high: int
-    step: int = 1
-    help: str = ""
-    rare: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One of a few; ``options`` maps the link's word to what the menu shows."""
-
-    name: str
-    label: str
-    default: str
-    options: Mapping[str, str]
-    help: str = ""
-    rare: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A short text."""
-
-    name: str
-    label: str
-    default: str = ""
-    help: str = ""
-    rare: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Several:
-    """Any of a few, none included; the value is the chosen words joined by commas."""
-
-    name: str
-    label: str
-    default: tuple[str, ...]
-    options: Mapping[str, str]
-    help: str = ""
-    rare: bool = False
-
-
-Setting = Number | Option | Line | Several
+Options = Mapping[str, int | str]
+RATE = Integer(
+    name="rate",
+    label="Share hidden, %",
+    default=15,
+    low=5,
+    high=50,
+    step=5,
+    width=140,
+    help="BERT hides 15 %. Of a short sentence that is one or two tokens.",
+)
 
 
 @dataclass(frozen=True)
@@ -81,7 +49,7 @@ class Given:
     text: str
     """Cleaned, as typed."""
     seed: int
-    options: Mapping[str, int | str]
+    options: Options
     """The settings' values."""
     cut: Callable[[str], tuple[Token, ...]]
     """Pieces of a text, without tokens of the format."""
@@ -96,11 +64,11 @@ class Given:
         return np.random.default_rng(self.seed)
 
     def number(self, name: str) -> int:
-        """The value of a :class:`Number`."""
+        """A setting that is a whole number."""
         return int(self.options[name])
 
     def word(self, name: str) -> str:
-        """The value of an :class:`Option` or a :class:`Line`."""
+        """A setting that is a word or a text; of several words, all of them with commas between."""
         return str(self.options[name])
 
     @cached_property
@@ -168,48 +136,29 @@ class Share:
     unit: str = "%"
 
 
-Answer = Callable[[str, tuple[Stage, ...], int], tuple[Losses, ...]]
-"""From a checkpoint's slug, the stages and the seed: the losses of each stage. See :mod:`core.ui.objectives.live`."""
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One objective on the page. All texts are ours, Markdown."""
+    """One objective on the page."""
 
     slug: str
-    name: str
-    systems: str
-    """Whose objective it is, for the menu."""
+    """Also the file of its words."""
     branch: Literal["encoder", "decoder", "encoder-decoder", "efficient"]
-    line: str
-    """One sentence: what is asked."""
-    paper: str
-    """Authors, year, where to find it."""
-    formula: str
-    """LaTeX."""
-    symbols: str
-    """Markdown list: every symbol of the formula; a test looks for each of its letters."""
-    try_: str
-    notice: str
-    text: str
-    """What stands in the box at first."""
     build: Callable[[Given], tuple[Stage, ...]]
     models: tuple[str, ...]
-    """Checkpoints that can be asked, the first by default. Their tokenisers cut the text."""
-    answer: Answer | None = None
-    about: str = ""
-    """Said of the live answer: what the model is, or why there is none."""
-    relative: str = ""
-    """Where no model here was trained with the objective and one of its kin can answer: what its answer means. The
-    example stands alone until the visitor asks for it."""
-    settings: tuple[Setting, ...] = ()
+    """Checkpoints that can be asked, the first by default. Their tokenizers cut the text."""
+    answer: Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]] | None = None
+    """From a checkpoint's slug and the stages: the losses of each stage. See :mod:`core.ui.objectives.live`. Where the
+    words have a part Relative, no model here was trained with the objective: one of its kin answers on request."""
+    settings: tuple[Control[Any], ...] = ()
+    rare: tuple[Control[Any], ...] = ()
+    """Settings behind “More”."""
     shares: Callable[[Given], tuple[Share, ...]] | None = None
     """Proportions over many draws of the visitor's text."""
     total: Callable[[tuple[Losses, ...]], str] | None = None
     """A sentence on how the losses of the stages add up."""
-    more: Callable[[Given, tuple[Stage, ...]], None] | None = None
+    more: Callable[[View, Given, tuple[Stage, ...]], None] | None = None
     """Draws a further view under the main picture."""
-    ask: Callable[[Given, PageState], Mapping[str, int | str]] | None = None
+    ask: Callable[[View, Given], Options] | None = None
     """Draws a control of the objective's own over the picture, and gives what it adds to the options."""
     masks: bool = True
     """Whether the page draws who may look at whom; not where ``more`` does."""
@@ -217,5 +166,50 @@ class Entry:
     """Whether anything is drawn: then there are a seed and a button for the next one."""
     several: bool = False
     """Whether the text should have several sentences: then the box is higher."""
-    notes: Mapping[str, str] = field(default_factory=dict)
-    """By checkpoint's slug: said instead of ``about``."""
+
+
+MAX_CHARS = 600
+"""A few sentences: what a picture token by token can show."""
+
+
+def given(slug: str, text: str, seed: int, options: Options) -> Given:
+    """Raises InputEmpty and InputTooLong with a sentence for the page."""
+    vocabulary, frame = _vocabulary(slug)
+    return Given(slug, clean(text, MAX_CHARS), seed, options, lambda part: cut(slug, part), vocabulary, frame)
+
+
+def question(entry: str, asked: Given) -> tuple[object, ...]:
+    """What a guess belongs to: the text and the settings, without what is chosen in the picture itself."""
+    return entry, asked.slug, asked.text, asked.seed, sorted(asked.options.items())
+
+
+@st.cache_data(max_entries=256, ttl=3600.0, show_spinner=False)
+def cut(slug: str, text: str) -> tuple[Token, ...]:
+    """The pieces of ``text`` without tokens of the format."""
+    from core.language.tokens import tokenise
+
+    return tokenise(session.checkpoint(slug), text, special=False)
+
+
+@st.cache_data(max_entries=32, ttl=3600.0, show_spinner="Loading the model")
+def _vocabulary(slug: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    tokenizer = session.checkpoint(slug).tokenizer
+    special = set(tokenizer.all_special_tokens)
+    pieces = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
+    named = {
+        "mask": tokenizer.mask_token,
+        "cls": tokenizer.cls_token,
+        "sep": tokenizer.sep_token,
+        "begin": tokenizer.bos_token,
+        "unknown": tokenizer.unk_token,
+    }
+    frame = {use: str(token) for use, token in named.items() if token is not None}
+    return tuple(piece for piece, _ in pieces if piece not in special), frame
+
+
+@st.cache_data(max_entries=32, ttl=3600.0, show_spinner=False)
+def style(slug: str) -> Style:
+    """How the tokeniser writes its pieces."""
+    from core.language.tokens import style
+
+    return style(session.checkpoint(slug).tokenizer)

@@ -1,8 +1,10 @@
-"""The live models' answers for the page, cached by what was asked; one function a kind of answer."""
+"""The live models' answers for the page, cached by what was asked."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -12,58 +14,66 @@ from core.language.losses import Losses
 from core.objectives.example import Cell, Example, Label
 from core.ui.objectives.entry import Stage
 
+if TYPE_CHECKING:
+    from core.language.losses_pairs import Scored
 
-def masked(slug: str, stages: tuple[Stage, ...], seed: int) -> tuple[Losses, ...]:
-    """A masked-word head, asked at every place that has a target."""
-    return tuple(_masked(slug, stage.example.source) for stage in stages)
-
-
-def causal(slug: str, stages: tuple[Stage, ...], seed: int) -> tuple[Losses, ...]:
-    """A causal model, asked for each next token."""
-    return tuple(_causal(slug, stage.example.source) for stage in stages)
+Kind = Literal["masks", "next", "pair", "verdicts", "written", "order", "translation"]
 
 
-def pair(slug: str, stages: tuple[Stage, ...], seed: int) -> tuple[Losses, ...]:
+def by(kind: Kind) -> Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]]:
+    """An answer that asks every stage the same way; ``kind`` names a function of :mod:`core.language.losses`."""
+    return lambda slug, stages: tuple(_asked(kind, slug, stage.example) for stage in stages)
+
+
+def pair(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:
     """A head for pairs, and where tokens are hidden the masked-word head as well."""
     found = []
     for stage in stages:
-        example = stage.example
-        said = _pair(slug, example.source, example.labels)
-        found.append(replace(said, source=(words := _masked(slug, example.source)).source, options=words.options))
+        words = _asked("masks", slug, stage.example)
+        said = _asked("pair", slug, stage.example, "pairs")
+        found.append(replace(said, source=words.source, options=words.options))
     return tuple(found)
 
 
-def replaced(slug: str, stages: tuple[Stage, ...], seed: int) -> tuple[Losses, ...]:
+def replaced(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:
     """The generator at the first stage, the judge at the second."""
-    return _masked(slug, stages[0].example.source, "generator"), _verdicts(slug, stages[1].example.source)
+    return _asked("masks", slug, stages[0].example, "generator"), _asked("verdicts", slug, stages[1].example)
 
 
-@st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Asking the model", hash_funcs={Cell: repr})
-def _masked(slug: str, source: tuple[Cell, ...], part: Part | None = None) -> Losses:
-    from core.language.losses import of_masks
-
-    return of_masks(session.checkpoint(slug, part), Example((), source))
+def _asked(kind: Kind, slug: str, example: Example, part: Part | None = None) -> Losses:
+    return _losses(kind, slug, part, example.source, example.decoder, example.labels, example.order)
 
 
-@st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Asking the model", hash_funcs={Cell: repr})
-def _causal(slug: str, source: tuple[Cell, ...]) -> Losses:
-    from core.language.losses import of_next
+@st.cache_data(max_entries=512, ttl=3600.0, show_spinner="Asking the model", hash_funcs={Cell: repr, Label: repr})
+def _losses(
+    kind: Kind,
+    slug: str,
+    part: Part | None,
+    source: tuple[Cell, ...],
+    decoder: tuple[Cell, ...],
+    labels: tuple[Label, ...],
+    order: tuple[int, ...],
+) -> Losses:
+    from core.language import losses, losses_pairs
 
-    return of_next(session.checkpoint(slug), Example((), source))
+    read = {
+        "masks": losses.of_masks,
+        "next": losses.of_next,
+        "pair": losses.of_pair,
+        "verdicts": losses.of_verdicts,
+        "written": losses_pairs.of_written,
+        "order": losses_pairs.of_order,
+        "translation": losses_pairs.of_translation,
+    }[kind]
+    return read(session.checkpoint(slug, part), Example((), source, decoder, labels, order=order))
 
 
-@st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Asking the model", hash_funcs={Cell: repr, Label: repr})
-def _pair(slug: str, source: tuple[Cell, ...], labels: tuple[Label, ...]) -> Losses:
-    from core.language.losses import of_pair
+@st.cache_resource(max_entries=32, ttl=3600.0, show_spinner="Asking both models", hash_funcs={Cell: repr})
+def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
+    """Scores of both over the vocabulary at every hidden place."""
+    from core.language import losses_pairs
 
-    return of_pair(session.checkpoint(slug, "pairs"), Example((), source, labels=labels))
-
-
-@st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Asking the judge", hash_funcs={Cell: repr})
-def _verdicts(slug: str, source: tuple[Cell, ...]) -> Losses:
-    from core.language.losses import of_verdicts
-
-    return of_verdicts(session.checkpoint(slug), Example((), source))
+    return losses_pairs.scored(session.checkpoint(teacher), session.checkpoint(student), Example((), source))
 
 
 @st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Asking the generator", hash_funcs={Cell: repr})

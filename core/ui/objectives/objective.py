@@ -3,63 +3,116 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core import checkpoints
+from core.content import content
 from core.language.guesses import MAX_CHARS
-from core.language.losses import BITS, Losses
+from core.language.losses import BITS, Losses, PlaceLoss
+from core.links import parameters as link
+from core.objectives.shares import DRAWS
+from core.table import Table
+from core.ui.data_table import data_table
 from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered
-from core.ui.export import download_html, heading, html_page
+from core.ui.export import download_csv, download_html, heading, html_page
 from core.ui.glossary import told
 from core.ui.links import PageState
-from core.ui.objectives import controls
-from core.ui.objectives.answer_bars import answer_bars
-from core.ui.objectives.below import below
-from core.ui.objectives.entries import ENTRIES
-from core.ui.objectives.entry import Entry, Given, Stage
-from core.ui.objectives.given import given, question, style
-from core.ui.objectives.guess import label_of, targets_judge
-from core.ui.objectives.hide import asking, judges, open_targets
+from core.ui.objectives import pairs, read_on, rewritten, tokens, two_models
+from core.ui.objectives.entry import RATE, Entry, Given, Share, Stage, given, question, style
+from core.ui.objectives.hide import asking, judges, label_of, open_targets, targets_judge
 from core.ui.objectives.hide import covered as hide
-from core.ui.objectives.picture import picture
-from core.ui.page import accent, plain, sentences
-from core.ui.text_box import text_box
+from core.ui.objectives.picture import DONE, answer_bars, picture, shown
+from core.ui.page import accent, plain, sentences, theme
+from core.ui.panel import Panel
+from core.ui.param import Carried, Choice, Control, Seed, Text, Toggle
+from core.ui.section import Section, View
+from core.ui.text_table import TextTable, text_table
+
+if TYPE_CHECKING:
+    from core.objectives.example import Cell, Visible
 
 _FEW = 6
 """More targets than that get a wider box for the guess."""
-SETTINGS = frozenset(setting.name for entry in ENTRIES.values() for setting in entry.settings)
+ENTRIES = {
+    entry.slug: entry
+    for entry in (
+        tokens.MASKED,
+        tokens.EPOCHS,
+        tokens.WHOLE_WORDS,
+        tokens.SPANS,
+        tokens.KNOWLEDGE,
+        pairs.NEXT_SENTENCE,
+        pairs.SENTENCE_ORDER,
+        pairs.THREE_ORDERS,
+        tokens.WORD_ORDER,
+        two_models.REPLACED,
+        pairs.TRANSLATION,
+        two_models.DISTILLATION,
+        read_on.CAUSAL,
+        read_on.PERMUTATION,
+        rewritten.SENTINELS,
+        rewritten.DENOISE,
+        rewritten.GAPS,
+        read_on.PREFIX_LM,
+        read_on.UNIFIED,
+    )
+}
+"""All objectives, in the order of the menu."""
+SETTINGS: dict[str, Control[Any]] = {
+    setting.name: setting for entry in ENTRIES.values() for setting in (*entry.settings, *entry.rare)
+}
+SETTINGS["rate"] = RATE.with_(high=70)  # as wide as any objective has it
+OBJECTIVE = Choice(name="objective", label="Objective", options={slug: slug for slug in ENTRIES}, width=345)
+TEXT = Text(name="text", label="Your sentence", hide_label=True)
+SEED = Seed(label="Seed", width=100, again="Again")
+MODEL = Choice(name="model", label="Model", options={}, width=200)
+UNIT = Choice(name="unit", label="Loss in", options={"nats": "nats", "bits": "bits"}, style="row")
+COVER = Carried(name="cover", label="Guess first", as_=link.Choice(None, ("yes", "no")))
+RELATIVE = Toggle(name="relative", label="Ask a relative", help="No model here was trained with this objective")
+_OF_THREE = {
+    "encoder": "Who may look at whom in the encoder",
+    "decoder": "Who may look at whom in the decoder",
+    "cross": "Whom the decoder may look at in the input",
+}
+_KINDS = {
+    "encoder": "Who may look at whom",
+    "decoder": "Who may look at whom",
+    "cross": "Whom the decoder may look at in the input",
+    "query": "Whom the query stream may look at",
+}
 
 
-def objective(state: PageState) -> None:
-    """Draw the section; reads and writes objective, text, seed, model, unit and the objective's settings."""
-    names = {spec.slug: spec.name for spec in checkpoints.available()}
+def objective(view: View) -> None:
+    """Draw the section."""
+    state, names = view.state, {spec.slug: spec.name for spec in checkpoints.available()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        entry = controls.choose_entry(ENTRIES, state)
-        often = [setting for setting in entry.settings if not setting.rare]
-        options = controls.settings(entry, often, state, SETTINGS)
-        seed = controls.choose_seed(state) if entry.random else state.number("seed")
+        entry = _entry(state)
+        view = View(state, content("objectives", entry.slug))
+        options = _settings(entry, entry.settings, state)
+        seed = SEED.draw(state) if entry.random else SEED.value(state)
         with st.popover("More"):
-            slug = controls.choose_model(entry, names, state)
-            rare = [setting for setting in entry.settings if setting.rare]
-            options |= controls.settings(entry, rare, state, SETTINGS)
-            unit = controls.choose_unit(state)
+            slug = _model(entry, names, state)
+            options |= _settings(entry, entry.rare, state)
+            unit = UNIT.draw(state)
         hidden = switch(state)
-        live = controls.ask_relative(entry, names.get(slug, slug), state)
-    told(f"**{entry.name}.** {entry.line}")
+        live = _asks(entry, view, names.get(slug, slug))
+    name = view.words.title
+    told(f"**{name}.** {view.words.part('Question')}")
     # Covered, the sentence would be the answer: its box is shut, and opens for who wants another one.
     with st.expander("Your text" if entry.several else "Your sentence") if hidden else st.container():
-        text = _text(entry, state)
+        text = _text(entry, view)
     with sentences():
         asked = given(slug, text, seed, options)
         guessed = question(entry.slug, asked)
         if entry.ask is not None:
-            asked = replace(asked, options={**options, **entry.ask(asked, state)})
+            asked = replace(asked, options={**options, **entry.ask(view, asked)})
         stages = entry.build(asked)
-        answers = entry.answer(slug, stages, seed) if entry.answer and live else ()
+        answers = entry.answer(slug, stages) if entry.answer and live else ()
         label, choices = label_of(stages)
         long = len(open_targets(asking(stages).example)) > _FEW
         covered = not uncovered(
@@ -73,30 +126,55 @@ def objective(state: PageState) -> None:
         )
         # While covered one stage is enough, if another one tells which places of it were chosen.
         seen = [replace(stage, example=hide(stage.example)) for stage in _untold(stages)] if covered else stages
-        drawn = _draw(entry, asked, seen, () if covered else answers, unit, covered)
-        title = entry.name if covered else f"{entry.name}: {asked.text}"
+        drawn = _draw(entry, view, asked, seen, () if covered else answers, unit, covered)
+        title = name if covered else f"{name}: {asked.text}"
         download_html(html_page(title, drawn), entry.slug, state.key(f"html.{entry.slug}"))
         if entry.total is not None and answers and not covered:
             st.markdown(plain(entry.total(answers)))
         if entry.more is not None and not covered:
-            entry.more(asked, stages)
-        told(f"**Try** {entry.try_}\n\n**Notice** that {entry.notice}")
-        st.caption(plain(f"{_about(entry, slug, names, live)} {_unknown(asked)}"))
-        below(entry, asked, seen, answers, state, covered)
+            entry.more(view, asked, stages)
+        view.try_and_notice()
+        st.caption(plain(f"{_about(entry, view, slug, names, live)} {_unknown(asked)}"))
+        _below(entry, view, asked, seen, answers, covered)
 
 
-def _text(entry: Entry, state: PageState) -> str:
+def _entry(state: PageState) -> Entry:
+    names = {slug: content("objectives", slug) for slug in ENTRIES}
+    options = {slug: f"{words.title} ({words.label('systems')})" for slug, words in names.items()}
+    return ENTRIES[OBJECTIVE.with_(options=options).draw(state)]
+
+
+def _settings(entry: Entry, chosen: Sequence[Control[Any]], state: PageState) -> dict[str, int | str]:
+    """Draw some settings of ``entry``; those of other objectives leave the link."""
+    own = {setting.name for setting in (*entry.settings, *entry.rare)}
+    state.set(**{name: None for name in SETTINGS if name not in own})
+    values = {setting.name: setting.draw(state, tag=entry.slug) for setting in chosen}
+    return {name: ",".join(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def _model(entry: Entry, names: Mapping[str, str], state: PageState) -> str:
+    """Which of the live models is asked; no menu where there is one."""
+    here = {slug: names[slug] for slug in entry.models if slug in names} or {entry.models[0]: entry.models[0]}
+    model = MODEL.with_(options=here, default="")
+    return model.draw(state, tag=entry.slug) if len(here) > 1 else model.value(state)
+
+
+def _asks(entry: Entry, view: View, name: str) -> bool:
+    """Whether a live model is asked: at once where it was trained with the objective, a relative on request."""
+    if view.words.has("Relative"):
+        return RELATIVE.with_(label=f"Ask {name}, a relative").draw(view.state, tag=entry.slug)
+    view.state.set(relative=None)
+    return entry.answer is not None
+
+
+def _text(entry: Entry, view: View) -> str:
     """The visitor's text; a text of one's own stays when the objective changes."""
-    return text_box(
-        state,
-        "text",
-        "Your text" if entry.several else "Your sentence",
-        entry.text,
-        key=f"{entry.slug}.text",
+    return TEXT.with_(
+        label="Your text" if entry.several else "Your sentence",
+        default=view.words.label("text"),
         height=96 if entry.several else 68,
         placeholder="Several sentences" if entry.several else "A sentence",
-        hidden_label=True,
-    )
+    ).draw(view.state, tag=entry.slug)
 
 
 def _untold(stages: Sequence[Stage]) -> Sequence[Stage]:
@@ -105,51 +183,44 @@ def _untold(stages: Sequence[Stage]) -> Sequence[Stage]:
 
 
 def _draw(
-    entry: Entry, asked: Given, stages: Sequence[Stage], answers: Sequence[Losses], unit: str, covered: bool
+    entry: Entry,
+    view: View,
+    asked: Given,
+    stages: Sequence[Stage],
+    answers: Sequence[Losses],
+    unit: str,
+    covered: bool,
 ) -> list[str]:
     """Draw the stages; returns what was drawn, as HTML."""
-    colour, kind, drawn = accent(entry.branch), style(asked.slug), [f"<p>{escape(entry.line)}</p>"]
+    color, kind, name = accent(entry.branch), style(asked.slug), view.words.title
+    drawn = [f"<p>{escape(view.words.part('Question'))}</p>"]
     for index, stage in enumerate(stages):
-        losses = answers[index] if index < len(answers) else Losses()
+        losses, example = _at(answers, index), stage.example
+        ceiling = math.log(losses.options) if losses.options else 0.0
+
+        def row(cells: Sequence[Cell], paid: Mapping[int, PlaceLoss], alt: str, full: float = ceiling) -> None:
+            drawn.append(picture(cells, kind, color, paid=paid or None, unit=unit, scale=full, alt=alt))
+
         if stage.title:
             st.markdown(f"**{plain(stage.title)}**")
             drawn.append(heading(stage.title))
-        example = stage.example
-        told_alt = (
-            f"{entry.name}: {len(example.asked)} of {len(example.source)} places carry a loss; the table has all."
-        )
-        ceiling = math.log(losses.options) if losses.options else 0.0
-        drawn.append(
-            picture(
-                example.source,
-                kind,
-                colour,
-                paid=losses.source or None,
-                unit=unit,
-                scale=ceiling,
-                alt=told_alt,
-            )
-        )
+        places = f"{len(example.asked)} of {len(example.source)} places carry a loss"
+        row(example.source, losses.source, f"{name}: {places}; the table has all.")
         if example.decoder:
-            st.markdown("**What the decoder reads, above what it must answer**")
-            drawn.append(heading("What the decoder reads, above what it must answer"))
-            drawn.append(
-                picture(
-                    example.decoder,
-                    kind,
-                    colour,
-                    paid=losses.decoder or None,
-                    unit=unit,
-                    scale=ceiling,
-                    alt=f"{entry.name}: the decoder's input and targets; the table has all.",
-                )
-            )
+            reads = "What the decoder reads, above what it must answer"
+            st.markdown(f"**{reads}**")
+            drawn.append(heading(reads))
+            row(example.decoder, losses.decoder, f"{name}: the decoder's input and targets; the table has all.")
         for number, label in enumerate(example.labels):
-            drawn.append(answer_bars(label, number, losses, colour, unit, covered))
+            drawn.append(answer_bars(label, number, losses, color, unit, covered))
         if legend := _legend(stage, losses, unit, covered):
             st.caption(plain(legend))
             drawn.append(f"<p>{escape(legend)}</p>")
     return drawn
+
+
+def _at(answers: Sequence[Losses], index: int) -> Losses:
+    return answers[index] if index < len(answers) else Losses()
 
 
 def _legend(stage: Stage, losses: Losses, unit: str, covered: bool) -> str:
@@ -179,10 +250,149 @@ def _unknown(asked: Given) -> str:
     return f"{count} {'word is' if count == 1 else 'words are'} not in its vocabulary: {name} stands for any of them."
 
 
-def _about(entry: Entry, slug: str, names: dict[str, str], live: bool) -> str:
-    name = names.get(slug, slug)
-    said = entry.relative if live and entry.relative else entry.notes.get(slug, entry.about)
-    if not live:
-        ask = f" “Ask {name}, a relative” shows what the same places cost it." if entry.relative else ""
-        return f"Cut by the tokeniser of {name}. {said}{ask}"
-    return f"Cut and answered by {name}. {said}"
+def _about(entry: Entry, view: View, slug: str, names: Mapping[str, str], live: bool) -> str:
+    """Who cut the text and who answered, or why nobody did."""
+    name, has = names.get(slug, slug), view.words.has
+    if live and has("Relative"):
+        return f"Cut and answered by {name}. {view.words.part('Relative')}"
+    said = view.words.part(f"Model: {slug}" if has(f"Model: {slug}") else "Model")
+    if live:
+        return f"Cut and answered by {name}. {said}"
+    ask = f" “Ask {name}, a relative” shows what the same places cost it." if has("Relative") else ""
+    return f"Cut by the tokenizer of {name}. {said}{ask}"
+
+
+def _below(
+    entry: Entry, view: View, asked: Given, stages: Sequence[Stage], answers: Sequence[Losses], covered: bool
+) -> None:
+    """The formula with its symbols, who may look at whom, proportions, and everything as a table.
+
+    What gives the answers away stands there only where they are not ``covered``.
+    """
+    seen_in = next((stage for stage in reversed(stages) if stage.example.visible and entry.masks), None)
+    several = seen_in is not None and len(seen_in.example.visible) > 2
+    left, right = st.columns([3, 2], gap="large") if seen_in and not several else (st.container(), None)
+    with left:
+        st.markdown("**What is minimized**")
+        view.say("How it works")
+        view.note("Paper")
+    if seen_in is not None:
+        masks = seen_in.example.visible
+        beside = st.columns(len(masks), gap="large") if several else [right or left] * len(masks)
+        for number, (column, seen) in enumerate(zip(beside, masks, strict=True)):
+            with column:
+                _mask(entry, asked, seen, (_OF_THREE if several else _KINDS)[seen.kind], number, view.state)
+    if entry.shares is not None:
+        _shares(entry, asked, view.state)
+    if not covered:
+        found = [row for index, stage in enumerate(stages) for row in rows(stage, _at(answers, index))]
+        with st.expander("Every place as a table"):
+            data_table(
+                found,
+                entry.slug,
+                alt=f"{view.words.title}: every place with its target and its loss",
+                key=view.state.key(f"csv.{entry.slug}"),
+                column_config={
+                    name: st.column_config.NumberColumn(format="%.3f") for name in ("nats", "bits", "its probability")
+                },
+            )
+
+
+def _mask(entry: Entry, asked: Given, seen: Visible, title: str, number: int, state: PageState) -> None:
+    from core.figures.masks import mask_words, small_mask_map
+
+    kind = style(asked.slug)
+    special = set(asked.frame.values())
+    rows, columns = ([shown(name, kind, name in special) for name in names] for names in (seen.queries, seen.keys))
+    said = f"Rows look, columns are looked at. {mask_words(seen.allowed)}"
+    Panel(
+        f"{entry.slug}-mask-{number + 1}",
+        title,
+        small_mask_map(seen.allowed, rows, columns, accent(entry.branch), theme=theme()),
+        f"{title}. {said}",
+        note=said,
+        heading=True,
+    ).draw(state)
+
+
+def _shares(entry: Entry, asked: Given, state: PageState) -> None:
+    # Hundreds of draws, which the answer above would have to wait for: they are made for who looks.
+    box = st.expander(
+        "Proportions over many draws of this text", key=state.key(f"shares.{entry.slug}"), on_change="rerun"
+    )
+    if not box.open:
+        return
+    with box:
+        found = _drawn(entry.slug, asked.slug, asked.text, asked.seed, tuple(sorted(asked.options.items())))
+        rows = tuple((s.name, _amount(s.found, s.unit), _amount(s.published, s.unit)) for s in found)
+        caption = "Proportions over many draws beside the published ones"
+        text_table(TextTable(("", "here", "published"), rows, caption, (56, 22, 22), numeric=(1, 2)))
+        table = Table(
+            ("what", "here", "published", "unit"), tuple((s.name, s.found, s.published, s.unit) for s in found)
+        )
+        download_csv(table, f"{entry.slug}-proportions", f"csv.shares.{entry.slug}")
+        st.caption(content("objectives", "objectives").part("Proportions", draws=DRAWS))
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{value:.1f} {unit}" if unit else f"{value:.2f}"
+
+
+@st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Drawing")
+def _drawn(
+    objective: str, slug: str, text: str, seed: int, options: tuple[tuple[str, int | str], ...]
+) -> tuple[Share, ...]:
+    counted = ENTRIES[objective].shares
+    return counted(given(slug, text, seed, dict(options))) if counted is not None else ()
+
+
+def rows(stage: Stage, losses: Losses) -> list[dict[str, object]]:
+    """One row a place, and one for each question about the whole."""
+    example = stage.example
+    sides: tuple[tuple[str, Iterable[Cell], Mapping[int, PlaceLoss]], ...] = (
+        ("input", example.source, losses.source),
+        ("decoder", example.decoder, losses.decoder),
+    )
+    found = [
+        _row(
+            stage.title or side,
+            cell.target,
+            paid.get(place),
+            place,
+            cell.token,
+            cell.note or DONE[cell.change] or cell.change,
+        )
+        for side, cells, paid in sides
+        for place, cell in enumerate(cells)
+    ]
+    for number, label in enumerate(example.labels):
+        found.append(_row(label.name, label.choices[label.answer], losses.labels.get(number)))
+    return found
+
+
+def _row(
+    side: str,
+    target: str | None,
+    paid: PlaceLoss | None,
+    place: int | None = None,
+    reads: str | None = None,
+    done: str | None = None,
+) -> dict[str, object]:
+    return {
+        "side": side,
+        "place": place,
+        "reads": reads,
+        "done": done,
+        "must answer": target,
+        "nats": paid.nats if paid else None,
+        "bits": paid.bits if paid else None,
+        "best guess": paid.guess if paid else None,
+        "its probability": paid.chance if paid else None,
+    }
+
+
+OBJECTIVES = Section(
+    "objectives",
+    objective,
+    (OBJECTIVE, SEED, UNIT, COVER, RELATIVE, read_on.ORDER, *SETTINGS.values()),
+)

@@ -10,22 +10,20 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core.figures.vectors import pair_matrix, pair_table, pair_words
+from core.links import parameters as link
 from core.objectives import contrastive
 from core.objectives.contrastive import Loss
+from core.table import Table
 from core.theme import BLUE, GREEN, VERMILION
-from core.ui.chart import chart
-from core.ui.data_table import data_table
 from core.ui.export import download_svg
-from core.ui.glossary import told
-from core.ui.links import PageState, instead, within
-from core.ui.objectives.circle import Key, Point, Shape, circle, moved
-from core.ui.objectives.circle_svg import circle_svg
-from core.ui.objectives.controls import choose_seed
+from core.ui.links import PageState, instead
+from core.ui.objectives.circle import Key, Point, Shape, circle, circle_svg, moved
+from core.ui.objectives.objective import SEED
 from core.ui.page import theme
+from core.ui.panel import Panel
+from core.ui.param import Carried, Choice, Integer, Real
+from core.ui.section import Section, View
 
-LOSSES = {"clip": "Image and text", "supervised": "By class"}
-MOST = {"clip": 6, "supervised": 12}
-TEMPERATURES = (contrastive.SHARPEST, 1.0)
 _STARTS = {
     "clip": ((20, 95, 200, 290, 340, 150), (60, 140, 170, 330, 15, 120)),
     "supervised": ((10, 50, 130, 170, 250, 300), (85, 200, 330, 25, 150, 275)),
@@ -37,77 +35,38 @@ _APART = 15
 """Degrees between points that are drawn, so that none hides another."""
 _ARROW = 45.0
 """Degrees of the longest arrow."""
-TEXTS = {
-    "clip": (
-        r"\begin{gathered} L = -\frac{1}{2n} \sum_{i=1}^{n} \Big( \log \frac{e^{u_i \cdot v_i / \tau}}{\sum_j e^{u_i "
-        r"\cdot v_j / \tau}} \\[4pt] + \log \frac{e^{u_i \cdot v_i / \tau}}{\sum_j e^{u_j \cdot v_i / \tau}} \Big) "
-        r"\end{gathered}",
-        "- $L$: the loss; $j$: every pair of the batch in turn\n- $u_i$, $v_i$: the vectors of image $i$ and of its "
-        "text, both of length 1\n- $n$: pairs in the batch, 32,768 "
-        "in the paper\n- $\\tau$: the temperature; learned, from 0.07 on, and kept at 0.01 or above",
-        "Radford et al. 2021, arXiv:2103.00020, section 2.3.",
-        "**Try** a text dragged onto another pair's image, then a lower temperature; or “Again” and twenty steps, "
-        "again and again: with seed 10 a pair stays caught behind another one.\n\n"
-        "**Notice** that no point is pulled towards a place, only towards a partner and away from all others: a pair "
-        "far from the rest costs nothing, wherever it is. The sharper the temperature, the more the nearest wrong "
-        "partner counts alone.",
-    ),
-    "supervised": (
-        r"L = \sum_{i} \frac{-1}{N_{y_i} - 1} \sum_{j \ne i,\; y_j = y_i} "
-        r"\log \frac{e^{x_i \cdot x_j / \tau}}{\sum_{k \ne i} e^{x_i \cdot x_k / \tau}}",
-        "- $L$: the loss; $j$: the others of its class; $k$: all other points\n- $x_i$: the vector of point $i$, of "
-        "length 1; on sentences that of [CLS]\n- $y_i$: its class, which "
-        "$N_{y_i}$ points have\n- $\\tau$: the temperature",
-        "Khosla et al. 2020, arXiv:2004.11362 (from memory, unverified); for sentences Gunel et al. 2021, "
-        "arXiv:2011.01403, read in readers' notes. In fine-tuning it is added to the usual cross-entropy.",
-        "**Try** a point dragged into another class, then many steps downhill.\n\n"
-        "**Notice** that a class draws together to one place and the classes move apart: a classifier on top has then "
-        "little to do. The loss does not reach 0, since a class of three cannot give each of its pairs all of the "
-        "probability.",
-    ),
-}
+LOSS = Choice(name="loss", label="Loss", options={"clip": "Image and text", "supervised": "By class"}, style="row")
+TAU = Real(
+    name="tau",
+    label="Temperature τ",
+    default=contrastive.TEMPERATURE,
+    low=contrastive.SHARPEST,
+    high=1.0,
+    step=0.01,
+    width=220,
+)
+COUNT = Integer(name="count", label="Points", default=8, low=2, high=12, width=130)
+MATRIX = Choice(
+    name="matrix",
+    label="Matrix",
+    options={"cosines": "Cosines", "chances": "Probabilities by row"},
+    style="row",
+    hide_label=True,
+)
+ANGLES = Carried(name="angles", label="Angles", as_=link.Integers(high=359, most=12))
 
 
-def points(state: PageState) -> None:
-    """Draw the section; reads and writes ``loss``, ``tau``, ``count``, ``seed`` and ``angles``."""
+def points(view: View) -> None:
+    """Draw the section."""
+    state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = str(
-            st.segmented_control(
-                "Loss",
-                list(LOSSES),
-                format_func=LOSSES.__getitem__,
-                default=state.text("loss", "clip"),
-                key=state.key("points.loss"),
-                required=True,
-            )
-        )
-        tau = float(
-            st.slider(
-                "Temperature τ",
-                *TEMPERATURES,
-                state.real("tau", contrastive.TEMPERATURE),
-                0.01,
-                key=state.key("points.tau"),
-                width=220,
-            )
-        )
-        least, most, usual = (2, MOST[kind], 4) if kind == "clip" else (4, MOST[kind], 8)
-        wanted, named = state.number("count", usual), "Pairs" if kind == "clip" else "Points"
-        count = int(
-            st.number_input(
-                named,
-                least,
-                most,
-                within(state, named, wanted, least, most, usual),
-                1 if kind == "clip" else 2,
-                key=state.key(f"points.count.{kind}"),
-                width=130,
-            )
-        )
-        count = count if kind == "clip" else count // 2
-        seed = choose_seed(state)
-    state.set(loss=None if kind == "clip" else kind, count=None if count == 4 else count * (1 if kind == "clip" else 2))
-    state.set(tau=None if abs(tau - contrastive.TEMPERATURE) < 1e-9 else tau)
+        kind = LOSS.draw(state)
+        tau = TAU.draw(state)
+        if kind == "clip":
+            count = COUNT.with_(label="Pairs", default=4, high=6).draw(state, tag=kind)
+        else:
+            count = COUNT.with_(low=4, step=2).draw(state, tag=kind) // 2
+        seed = SEED.draw(state)
     angles = _angles(kind, count, seed, state)
     loss = _loss(kind, angles, count, tau)
     _number(kind, loss, count, len(angles))
@@ -115,18 +74,13 @@ def points(state: PageState) -> None:
     with left:
         slot = _slot(kind, count, seed, state)
         picture = _circle(kind, angles, loss, count, slot)
-        _buttons(kind, angles, count, seed, slot, state)
+        _buttons(kind, angles, count, tau, seed, slot, state)
         download_svg(picture, "points", state.key("points.svg"))
     with right:
-        _maps(kind, loss, count, state)
-    formula, symbols, paper, said = TEXTS[kind]
-    told(said)
-    st.latex(formula)
-    told(symbols)
-    st.caption(
-        "An arrow shows how the loss would turn its point: against the slope ∂L/∂θ, the angle θ being all that can "
-        f"change on a circle. The longest arrow has a fixed length. {paper}"
-    )
+        _maps(view, kind, loss, count)
+    view.try_and_notice(kind)
+    view.say(f"How it works: {kind}")
+    view.note("Arrows", paper=view.words.part(f"Paper: {kind}"))
 
 
 def classes(count: int) -> list[int]:
@@ -166,7 +120,7 @@ def _angles(kind: str, count: int, seed: int, state: PageState) -> tuple[int, ..
     return now
 
 
-def _loss(kind: str, angles: Sequence[int], count: int, tau: float) -> Loss:
+def _loss(kind: str, angles: Sequence[float], count: int, tau: float) -> Loss:
     if kind == "clip":
         return contrastive.image_text(angles[:count], angles[count:], tau)
     return contrastive.supervised(angles, classes(count), tau)
@@ -225,7 +179,8 @@ def _saved(
     loss: Loss,
 ) -> str:
     """The circle as an SVG file."""
-    label = f"{LOSSES[kind]}: points on a circle at {', '.join(f'{angle}°' for angle in angles)}; loss {loss.value:.3f}"
+    places = ", ".join(f"{angle}°" for angle in angles)
+    label = f"{LOSS.options[kind]}: points on a circle at {places}; loss {loss.value:.3f}"
     return circle_svg(made, ties, keys, label, theme())
 
 
@@ -235,20 +190,14 @@ def _names(kind: str, count: int) -> list[str]:
     return [f"point {i + 1}, class {'ABC'[of]}" for i, of in enumerate(classes(count))]
 
 
-def _buttons(kind: str, angles: Sequence[int], count: int, seed: int, slot: str, state: PageState) -> None:
+def _buttons(kind: str, angles: Sequence[int], count: int, tau: float, seed: int, slot: str, state: PageState) -> None:
     def put(where: Sequence[float]) -> None:
         st.session_state[slot] = tuple(round(angle) % 360 for angle in where)
 
     def down(steps: int) -> None:
         where: list[float] = [float(angle) for angle in angles]
-        tau = float(st.session_state[state.key("points.tau")])
         for _ in range(steps):
-            now = (
-                contrastive.image_text(where[:count], where[count:], tau)
-                if kind == "clip"
-                else (contrastive.supervised(where, classes(count), tau))
-            )
-            where = contrastive.descend(where, _slopes(now), _STEP)
+            where = contrastive.descend(where, _slopes(_loss(kind, where, count, tau)), _STEP)
         put(where)
 
     with st.container(horizontal=True):
@@ -257,8 +206,8 @@ def _buttons(kind: str, angles: Sequence[int], count: int, seed: int, slot: str,
         st.button("From the start", key=state.key("points.start"), on_click=put, args=(start(kind, count, seed),))
 
 
-def _maps(kind: str, loss: Loss, count: int, state: PageState) -> None:
-    """Cosines and probabilities of all pairs, and the numbers as a file."""
+def _maps(view: View, kind: str, loss: Loss, count: int) -> None:
+    """Cosines or probabilities of all pairs."""
     names = _names(kind, count)
     rows, columns = (names[:count], names[count:]) if kind == "clip" else (names, names)
     short = [name.split(",")[0] for name in rows], [name.split(",")[0].replace("point ", "") for name in columns]
@@ -267,24 +216,16 @@ def _maps(kind: str, loss: Loss, count: int, state: PageState) -> None:
     else:
         of = np.asarray(classes(count))
         wanted = (of[:, None] == of[None, :]) & ~np.eye(2 * count, dtype=np.bool_)
-    views = {"cosines": "Cosines", "chances": "Probabilities by row"}
-    view = st.segmented_control(
-        "Matrix",
-        list(views),
-        format_func=views.__getitem__,
-        default=state.text("matrix", "cosines"),
-        key=state.key("points.matrix"),
-        required=True,
-        label_visibility="collapsed",
-    )
-    state.set(matrix=None if view == "cosines" else view)
-    values = loss.similarity if view == "cosines" else loss.probability
-    chart(
-        pair_matrix(values, *short, wanted, cosines=view == "cosines", theme=theme()),
-        key=state.key(f"points.map.{kind}"),
-        alt=pair_words(values, wanted, views[str(view)]),
-    )
-    st.caption("A frame marks what belongs together: the loss wants it large, and all else of its row small.")
-    table = pair_table(loss.similarity, loss.probability, rows, columns, wanted)
-    with st.expander("As a table"):
-        data_table(table, "contrastive", alt="Every pair with its cosine and its probability", key=state.key("points"))
+    shown = MATRIX.draw(view.state)
+    values = loss.similarity if shown == "cosines" else loss.probability
+    Panel(
+        "contrastive",
+        f"{MATRIX.options[shown]} of every pair",
+        pair_matrix(values, *short, wanted, cosines=shown == "cosines", theme=theme()),
+        pair_words(values, wanted, MATRIX.options[shown]),
+        Table.from_records(pair_table(loss.similarity, loss.probability, rows, columns, wanted)),
+        view.words.part("Frames"),
+    ).draw(view.state)
+
+
+POINTS = Section("points", points, (LOSS, TAU, COUNT, MATRIX, ANGLES))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import cast
 
 import streamlit as st
 
 from core import checkpoints, session
-from core.language.rounds import KINDS, LENGTH, MODELS, Answer, Kind, Question, draw
+from core.language.rounds import LENGTH, MODELS, Answer, Kind, Question, draw
+from core.links import parameters as link
 from core.ui.focus import focus
-from core.ui.glossary import told
 from core.ui.links import PageState
-from core.ui.objectives import round_texts as texts
-from core.ui.objectives.round_question import ask, reveal
-from core.ui.objectives.round_score import Row, finish, scoreboard
-from core.ui.page import sentences
+from core.ui.objectives.objective import MODEL
+from core.ui.objectives.round_question import Row, ask, finish, reveal, scoreboard
+from core.ui.page import plain, sentences
+from core.ui.param import Carried, Choice
+from core.ui.section import Section, View
 
 Given = dict[int, str | int | None]
 """What was answered, by the question's number from 0; None where the visitor gave up."""
@@ -24,17 +26,36 @@ _MOST = 60
 _SEEDS = 2**31
 
 
-def rounds(state: PageState) -> None:
-    """Draw the section; reads and writes kind, round, question and model."""
-    names = {spec.slug: spec.name for spec in checkpoints.available()}
-    told(texts.LEAD)
+KIND = Choice(
+    name="kind",
+    label="Guess",
+    options={
+        "masked": "The hidden word",
+        "next": "The next word",
+        "replaced": "The replaced word",
+        "order": "Which came first",
+    },
+    width=220,
+    resets=("question",),
+)
+ROUND = Carried(name="round", label="Round", as_=link.Integer(0, 0, _SEEDS - 1))
+QUESTION = Carried(name="question", label="Question", as_=link.Integer(1, 1, LENGTH))
+
+
+def rounds(view: View) -> None:
+    """Draw the section."""
+    state, names = view.state, {spec.slug: spec.name for spec in checkpoints.available()}
+    view.say("Introduction")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = _kind(state)
+        kind = cast(Kind, KIND.draw(state))
         slug = _model(kind, names, state)
-        seed = _round(state)
+        seed = _round(kind, state)
+    if state.memory.setdefault("rounds.kind", kind) != kind:
+        state.memory["rounds.kind"] = kind
+        _count()
     questions, given = draw(kind, seed), _given(kind, seed)
-    number = _number(state)
-    state.set(kind=kind, round=seed or None, question=number + 1)
+    number = _number(kind, state)
+    state.set(round=seed or None, question=number + 1)
     name = names.get(slug, slug)
     box = state.key(f"rounds.{kind}.{seed}.{number}")
     last = number + 1 == LENGTH and len(given) == LENGTH
@@ -44,73 +65,58 @@ def rounds(state: PageState) -> None:
             for at, question in enumerate(questions)
         ]
         scoreboard(rows, name, seed, number)
+        walk = partial(_walk, kind, state, number, given, seed)
         if (row := rows[number]).answer is None:
-            ask(row.question, number, box, partial(_take, given, number))
-            _walk(state, number, given, seed)
+            prompt = view.words.part(f"Prompt: {kind}")
+            ask(row.question, f"{number + 1}. {prompt}", box, partial(_take, given, number))
+            walk()
         else:
-            reveal(row.question, row.given, row.answer, name, slug, state, lambda: _walk(state, number, given, seed))
+            reveal(row, name, slug, state, walk)
             box = state.key("rounds.again" if last else "rounds.next")
         if len(given) == LENGTH:
             finish(rows, name, kind, seed, state)
-        texts.below(kind, slug, name)
+        view.try_and_notice(kind)
+        other = f" {view.words.part('No model')}" if kind == "order" else ""
+        st.caption(plain(f"{name}: {view.words.part(f'Model: {slug}')}{other} {view.words.part('Source')}"))
+        with st.expander("How the model answers"):
+            view.say(f"How it works: {kind}")
+            view.note(f"Paper: {kind}")
     focus(box, int(st.session_state.get("rounds.turn", 0)), state.key("rounds.focus"))
-
-
-def _kind(state: PageState) -> Kind:
-    chosen = st.selectbox(
-        "Guess",
-        KINDS,
-        index=KINDS.index(state.text("kind", "masked")),  # type: ignore[arg-type]
-        format_func=texts.NAMES.__getitem__,
-        key=state.key("rounds.kind"),
-        on_change=_to,
-        args=(state, 0),
-        width=220,
-    )
-    return chosen
 
 
 def _model(kind: Kind, names: dict[str, str], state: PageState) -> str:
     """Who plays against the visitor; a menu where there are several."""
-    slugs = [slug for slug in MODELS[kind] if slug in names] or list(MODELS[kind])
-    if len(slugs) < 2:
+    here = {slug: names[slug] for slug in MODELS[kind] if slug in names} or {slug: slug for slug in MODELS[kind]}
+    if len(here) < 2:
         state.set(model=None)
-        return slugs[0]
-    wanted = state.text("model", slugs[0])
-    slug = st.selectbox(
-        "Against",
-        slugs,
-        index=slugs.index(wanted) if wanted in slugs else 0,
-        format_func=lambda s: names.get(s, s),
-        key=state.key(f"rounds.model.{kind}"),
-        width=220,
-    )
-    state.set(model=None if slug == slugs[0] else slug)
-    return str(slug)
+        return next(iter(here))
+    return MODEL.with_(label="Against", options=here, default="", width=220).draw(state, tag=kind)
 
 
-def _round(state: PageState) -> int:
+def _round(kind: Kind, state: PageState) -> int:
     slot = state.key("rounds.round")
     st.session_state.setdefault(slot, state.number("round"))
     seed = int(st.session_state[slot])
 
-    st.button("New round", key=state.key("rounds.new"), on_click=_new, args=(state, seed), help="Ten other questions")
+    st.button(
+        "New round", key=state.key("rounds.new"), on_click=_new, args=(kind, state, seed), help="Ten other questions"
+    )
     return seed
 
 
-def _new(state: PageState, seed: int) -> None:
+def _new(kind: Kind, state: PageState, seed: int) -> None:
     st.session_state[state.key("rounds.round")] = (seed + 1) % _SEEDS
-    _to(state, 0)
+    _to(kind, state, 0)
 
 
-def _number(state: PageState) -> int:
+def _number(kind: Kind, state: PageState) -> int:
     """The question that is looked at, from 0."""
-    slot = state.key("rounds.question")
+    slot = state.key(f"rounds.question.{kind}")
     return int(st.session_state.setdefault(slot, state.number("question", 1) - 1)) % LENGTH
 
 
-def _to(state: PageState, number: int) -> None:
-    st.session_state[state.key("rounds.question")] = number
+def _to(kind: Kind, state: PageState, number: int) -> None:
+    st.session_state[state.key(f"rounds.question.{kind}")] = number
     _count()
 
 
@@ -133,7 +139,7 @@ def _take(given: Given, number: int, answer: str | int | None) -> None:
     _count()
 
 
-def _walk(state: PageState, number: int, given: Given, seed: int) -> None:
+def _walk(kind: Kind, state: PageState, number: int, given: Given, seed: int) -> None:
     """To the next question that is open, to the one before, and at the end to another round."""
     ahead = next((at % LENGTH for at in range(number + 1, number + LENGTH) if at % LENGTH not in given), number + 1)
     with st.container(horizontal=True):
@@ -143,16 +149,18 @@ def _walk(state: PageState, number: int, given: Given, seed: int) -> None:
                 key=state.key("rounds.next"),
                 type="primary" if number in given else "secondary",
                 on_click=_to,
-                args=(state, ahead),
+                args=(kind, state, ahead),
             )
         else:
-            st.button("Another round", key=state.key("rounds.again"), type="primary", on_click=_new, args=(state, seed))
+            st.button(
+                "Another round", key=state.key("rounds.again"), type="primary", on_click=_new, args=(kind, state, seed)
+            )
         st.button(
             "Question before",
             key=state.key("rounds.back"),
             disabled=number == 0,
             on_click=_to,
-            args=(state, number - 1),
+            args=(kind, state, number - 1),
         )
 
 
@@ -161,3 +169,6 @@ def _asked(slug: str, question: Question) -> Answer:
     from core.language.rounds import answer
 
     return answer(session.checkpoint(slug), question)
+
+
+ROUNDS = Section("rounds", rounds, (KIND, ROUND, QUESTION))

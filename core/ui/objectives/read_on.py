@@ -1,0 +1,193 @@
+"""Objectives whose mask says what is known: next token, prefix, UniLM's three masks, XLNet's order that one drags."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from core.figures.masks import stream_maps, stream_table, stream_words
+from core.language.permuted import ranks
+from core.language.text import two_parts
+from core.links import parameters as link
+from core.objectives import causal, permutation, prefix, unified
+from core.table import Table
+from core.ui.demos.cover import was_shown
+from core.ui.links import instead
+from core.ui.objectives import live
+from core.ui.objectives.entry import RATE, Entry, Given, Options, Stage, question
+from core.ui.objectives.hide import BLANK
+from core.ui.objectives.order_row import order_row
+from core.ui.page import accent, theme
+from core.ui.panel import Panel
+from core.ui.param import Carried, Choice, Integer
+from core.ui.section import View
+
+MASKS = {
+    "drawn": "Drawn as published",
+    "both": "Both sides (1/3)",
+    "seq2seq": "Sequence to sequence (1/3)",
+    "left": "Left to right (1/6)",
+    "right": "Right to left (1/6)",
+}
+PREFIX = Integer(
+    name="prefix",
+    label="Prefix, tokens",
+    low=0,
+    high=200,
+    width=140,
+    help="0: drawn evenly from 1 to all but one.",
+)
+MASK = Choice(name="mask", label="Mask", default="seq2seq", options=MASKS, width=160)
+K = Integer(
+    name="k",
+    label="Asked: one in",
+    default=6,
+    low=1,
+    high=12,
+    width=140,
+    help="The paper's K is 6; 1 asks every token.",
+)
+_LONGEST = 128
+ORDER = Carried(name="order", label="Order", as_=link.Integers(high=599, most=_LONGEST))
+
+
+def _next(given: Given) -> tuple[Stage, ...]:
+    return (Stage(causal.corrupt([token.piece for token in given.tokens], given.frame.get("begin"))),)
+
+
+def _prefix(given: Given) -> tuple[Stage, ...]:
+    pieces = [token.piece for token in given.tokens]
+    wanted = given.number("prefix")
+    example = prefix.corrupt(pieces, given.rng(), min(wanted, len(pieces) - 1) if wanted and len(pieces) > 1 else None)
+    count = sum(cell.segment == 0 for cell in example.source)
+    return (Stage(example, note=f"The first {count} tokens are the prefix: they see each other, and none is asked."),)
+
+
+def _unified(given: Given) -> tuple[Stage, ...]:
+    rng = given.rng()
+    drawn = unified.draw(rng)
+    kind = next((name for name in unified.SHARES if name == given.word("mask")), drawn)
+    a, b, said = two_parts(given.text) if kind in ("both", "seq2seq") else (given.text, "", "")
+    first, second = ([token.piece for token in given.cut(part)] if part else [] for part in (a, b))
+    example = unified.corrupt(
+        first,
+        second,
+        given.vocabulary,
+        rng,
+        kind,
+        rate=given.number("rate") / 100,
+        mask=given.frame["mask"],
+        special=given.special,
+    )
+    return (Stage(example, note=f"Mask of this row: {MASKS[kind].split(' (')[0].lower()}. {said}".strip()),)
+
+
+def _ordinary(given: Given) -> list[int]:
+    """Places of the text's own tokens that are ordered: a typed token of the format is known from the start."""
+    return [place for place, token in enumerate(given.tokens) if not token.special]
+
+
+def drawn_order(given: Given) -> tuple[int, ...]:
+    """The order that the seed draws, as numbers of ordinary tokens."""
+    return tuple(int(i) for i in given.rng().permutation(len(_ordinary(given))))
+
+
+def _ask(view: View, given: Given) -> Options:
+    """The row of tokens in their order, and buttons for orders with a name."""
+    state = view.state
+    tokens = [given.tokens[place] for place in _ordinary(given)]
+    count = len(tokens)
+    drawn, linked = drawn_order(given), state.integers("order")
+    # another text, or another seed, has another order: what was dragged holds for the one it was dragged in
+    slot, sign = state.key("permutation.order"), state.key("permutation.sign")
+    now = (given.seed, tuple(token.id for token in given.tokens))
+    if st.session_state.get(sign) != now:
+        first = sign not in st.session_state
+        fresh = first and sorted(linked) == list(range(count))
+        if first and linked and not fresh:
+            instead(state, f"The link's order is none of {count} tokens. The one that the seed draws is shown.")
+        st.session_state[slot] = linked if fresh else drawn
+        st.session_state[sign] = now
+
+    def put(order: tuple[int, ...]) -> None:
+        st.session_state[slot] = order
+
+    asked = permutation.asked(count, given.number("k")) if count else 0
+    st.markdown("**The order**: drag a token, or choose it and move it with the arrow keys")
+    covered = state.text("cover") == "yes" and not was_shown(state, question("permutation", given))
+    later = st.session_state[slot][count - asked :] if covered else ()
+    shown = [replace(t, text=BLANK, piece=BLANK) if at in later else t for at, t in enumerate(tokens)]
+    st.session_state[slot] = order_row(
+        shown,
+        st.session_state[slot],
+        asked,
+        key=state.key("permutation.row"),
+        accent="decoder",
+        label="Tokens in the order in which they are found",
+    )
+    forward = tuple(range(count))
+    named = {"Left to right": forward, "Right to left": forward[::-1], "As drawn": drawn}
+    with st.container(horizontal=True):
+        for name, order in named.items():
+            st.button(name, key=state.key(f"permutation.{name}"), on_click=put, args=(order,))
+    order = st.session_state[slot]
+    state.set(order=None if order == drawn or count > _LONGEST else order)
+    return {"order": ".".join(map(str, order))}
+
+
+def permuted(given: Given) -> tuple[Stage, ...]:
+    """The text with the last tokens of its order asked; ``order`` counts ordinary tokens and is empty where none is."""
+    ordinary = _ordinary(given)
+    order = [ordinary[int(number)] + 1 for number in given.word("order").split(".")] if given.word("order") else []
+    whole = given.framed
+    example = permutation.corrupt(
+        whole, np.random.default_rng(given.seed), k=float(given.number("k")), order=order, special=sorted(given.fixed)
+    )
+    found = "; ".join(f"{step}. “{whole[place]}”" for step, place in enumerate(example.order[:12], 1))
+    more = ", …" if len(example.order) > 12 else ""
+    note = f"Found in this order: {found}{more}. All others are known from the start."
+    return (Stage(example, note=note, tells=True),)
+
+
+def _streams(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
+    """The masks of the two streams, beside each other."""
+    example = stages[0].example
+    tokens = [given.framed[0], *(token.text for token in given.tokens), given.framed[-1]]
+    rank = ranks(example.order, len(tokens)).tolist()
+    content, query = (seen.allowed for seen in example.visible)
+    view.say("Streams")
+    Panel(
+        "streams",
+        "Whom each token's content and query stream see",
+        stream_maps(tokens, rank, content, query, accent("decoder"), theme=theme()),
+        stream_words(tokens, rank),
+        Table.from_records(stream_table(tokens, rank, content, query)),
+    ).draw(view.state)
+    view.say("Reading the streams")
+
+
+CAUSAL = Entry(
+    "causal", "decoder", _next, ("atlas-gpt-2", "atlas-gpt-neo", "atlas-llama"), live.by("next"), random=False
+)
+PERMUTATION = Entry(
+    "permutation",
+    "decoder",
+    permuted,
+    ("atlas-xlnet",),
+    live.by("order"),
+    settings=(K,),
+    more=_streams,
+    ask=_ask,
+    masks=False,
+)
+PREFIX_LM = Entry("prefix", "decoder", _prefix, ("atlas-gpt-2",), live.by("next"), settings=(PREFIX,))
+UNIFIED = Entry(
+    "unified",
+    "encoder-decoder",
+    _unified,
+    ("atlas-bert",),
+    settings=(MASK, RATE.with_(help="UniLM hides 15 %.")),
+    several=True,
+)
