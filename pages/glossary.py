@@ -1,8 +1,9 @@
 """Glossary: the terms of the field in plain words, each with a place to try it."""
 
-from core.ui.glossary_list import glossary_page
-from core.ui.links import close_page, link_row
+from core.ui.glossary_list import TERMS
+from core.ui.section import Page
 
-state = glossary_page()
-link_row(state)
-close_page(state)
+PAGE = Page("glossary", (TERMS,))
+
+if __name__ == "__main__":
+    PAGE.run()

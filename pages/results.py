@@ -1,18 +1,17 @@
 """Results that papers printed: questions with their pictures, and every figure with its source."""
 
-from core.ui.links import close_page, link_row
-from core.ui.page import sentences
-from core.ui.results.all import all_figures
-from core.ui.results.frame import results_frame
-from core.ui.results.question import question_panel
+from core.ui.links import PageState
+from core.ui.results.figures import ALL, FILTERS
+from core.ui.results.questions import QUESTIONS
+from core.ui.section import Page
 
-view = results_frame()
 
-with sentences():
-    if view.section == "questions":
-        question_panel(view)
-    else:
-        all_figures(view)
+def opens(state: PageState) -> str:
+    """A link that names a system, a data set or a paper and no section means the table."""
+    return "all" if any(state.values.get(choice.name) for choice in FILTERS) else "questions"
 
-link_row(view.state)
-close_page(view.state)
+
+PAGE = Page("results", (QUESTIONS, ALL), opens=opens)
+
+if __name__ == "__main__":
+    PAGE.run()

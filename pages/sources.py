@@ -1,19 +1,11 @@
 """Sources: where the five documents err, what they are, and every citation with how it was read."""
 
-from core.ui.links import close_page, link_row
-from core.ui.sources.citations import citations_list
-from core.ui.sources.corrections import corrections_list
-from core.ui.sources.documents import documents_list
-from core.ui.sources.frame import sources_frame
+from core.ui.section import Page
+from core.ui.sources.citations import CITATIONS
+from core.ui.sources.corrections import CORRECTIONS
+from core.ui.sources.documents import DOCUMENTS
 
-view = sources_frame()
+PAGE = Page("sources", (CORRECTIONS, DOCUMENTS, CITATIONS))
 
-if view.section == "corrections":
-    corrections_list(view)
-elif view.section == "documents":
-    documents_list(view)
-else:
-    citations_list(view)
-
-link_row(view.state)
-close_page(view.state)
+if __name__ == "__main__":
+    PAGE.run()

@@ -5,18 +5,6 @@ from __future__ import annotations
 from core.links.parameters import Choice, Integer, Integers, Parameter, Real, Text, Words
 
 PAGES: dict[str, dict[str, Parameter]] = {
-    "home": {},
-    "about": {},
-    "glossary": {"term": Choice(), "letter": Choice(), "q": Text()},
-    "search": {"q": Text()},
-    "sources": {
-        "tab": Choice("corrections", ("corrections", "documents", "citations")),
-        "source": Choice(),
-        "system": Choice(),
-        "kind": Choice(),
-        "evidence": Choice(),
-        "correction": Choice(),
-    },
     "attention": {
         "tab": Choice("heads", ("heads", "all", "bertviz", "block", "off", "grammar", "every", "beside")),
         "model": Choice(),
@@ -56,17 +44,6 @@ PAGES: dict[str, dict[str, Parameter]] = {
         "role": Choice(),
         "word": Integer(None, 1, 40),
         "at": Integers(high=256, most=6),
-    },
-    "results": {
-        "tab": Choice(None, ("questions", "all")),
-        "question": Choice(),
-        "case": Choice(),
-        "measure": Choice(),
-        "system": Choice(),
-        "dataset": Choice(),
-        "split": Choice(),
-        "paper": Choice(),
-        "page": Integer(1, 1, 200),
     },
 }
 """Every parameter of every page. Layers and heads count from 1, as papers do."""

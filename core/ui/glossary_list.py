@@ -10,28 +10,47 @@ from core import links, search
 from core.catalogue import glossary
 from core.catalogue.glossary import Place, Term
 from core.ui.glossary import href
-from core.ui.links import PageState, open_page, page_link, take_up
+from core.ui.links import PageState, page_link, take_up
 from core.ui.notices import informed
-from core.ui.page import base_path, header, plain
+from core.ui.page import base_path, plain
+from core.ui.param import Choice, Text
+from core.ui.section import Section, View
 from core.ui.text_table import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "All"
+TERM = Choice(name="term", label="Term", options={})
+"""No menu: the rows of the table and links from other pages carry it."""
+LETTER = Choice(name="letter", label="Letter", options={}, style="pills", hide_label=True)
+QUERY = Text(
+    name="q",
+    label="Find a term",
+    placeholder="mlm, rope, span …",
+    most=search.MAX_QUERY,
+    icon=":material/search:",
+    width=420,
+)
 
 
-def glossary_page() -> PageState:
-    """Draw the page; returns its state."""
-    known = glossary.terms()
-    header(
-        "Glossary",
-        f"{len(known)} terms of the field in plain words, many with a formula and with a place where you can try them.",
-    )
-    letters = sorted({glossary.letter(found) for found in known})
-    state = open_page("glossary", {"term": [found.slug for found in known], "letter": letters})
-    chosen = glossary.term(state.text("term"))
+def terms(view: View) -> None:
+    """Draw the term that the link names, the box, the letters and the table of what fits."""
+    state, known = view.state, glossary.terms()
+    slug = TERM.with_(options={"": ALL} | {found.slug: found.name for found in known}).value(state)
+    chosen = glossary.term(slug)
     if chosen is not None:
         _card(chosen, state)
-    _list(known, letters, state)
-    return state
+    query = QUERY.draw(state)[: search.MAX_QUERY].strip()
+    letters = sorted({glossary.letter(found) for found in known})
+    letter = LETTER.with_(options={one: one for one in (ALL, *letters)}).draw(state)
+    shown = [found for found in known if letter in (ALL, glossary.letter(found))]
+    if query:
+        order = search.fitting(query, "Term")
+        shown = sorted((found for found in shown if found.name in order), key=lambda found: order.index(found.name))
+    if not shown:
+        informed(view.words.part("No match"))
+        return
+    view.note("Count", shown=len(shown), every=len(known))
+    rows: list[Row] = [((Link(one.name, href(one)), ", ".join(one.aliases)), one.text, _ways(one)) for one in shown]
+    text_table(TextTable(("Term", "What it means", "See also, and try"), rows, caption="Terms", widths=(22, 50, 28)))
 
 
 def _card(chosen: Term, state: PageState) -> None:
@@ -60,45 +79,6 @@ def _close(state: PageState) -> None:
     take_up("glossary", {**state.values, "term": None})
 
 
-def _list(known: tuple[Term, ...], letters: list[str], state: PageState) -> None:
-    """Search, letters and the table of what fits."""
-    query = st.text_input(
-        "Find a term",
-        value=state.text("q")[: search.MAX_QUERY],
-        key=state.key("q"),
-        max_chars=search.MAX_QUERY,
-        placeholder="mlm, rope, span …",
-        icon=":material/search:",
-        width=420,
-    )
-    letter = st.pills(
-        "Letter",
-        [ALL, *letters],
-        default=state.text("letter", ALL),
-        key=state.key("letter"),
-        label_visibility="collapsed",
-        required=True,
-    )
-    state.set(q=query.strip() or None, letter=None if letter == ALL else letter)
-    shown = [found for found in known if letter in (ALL, glossary.letter(found))]
-    if query.strip():
-        order = search.fitting(query, "Term")
-        shown = sorted((found for found in shown if found.name in order), key=lambda found: order.index(found.name))
-    if not shown:
-        informed("No term fits that. Try fewer letters, or choose All.")
-        return
-    rows: list[Row] = [(_name(found), _text(found), _ways(found)) for found in shown]
-    text_table(TextTable(("Term", "What it means", "See also, and try"), rows, caption="Terms", widths=(22, 50, 28)))
-
-
-def _name(found: Term) -> Cell:
-    return (Link(found.name, href(found)), ", ".join(found.aliases))
-
-
-def _text(found: Term) -> Cell:
-    return found.text
-
-
 def _ways(found: Term) -> Cell:
     """Related terms, and the place where it can be tried."""
     parts: list[str | Link] = []
@@ -110,3 +90,6 @@ def _ways(found: Term) -> Cell:
     values: dict[str, links.Value] = dict(place.query)
     way = Link(place.label, base_path() + links.url(place.page, values))
     return (Rich(tuple(parts)), Rich(("Try: ", way)))
+
+
+TERMS = Section("terms", terms, (TERM, LETTER, QUERY))

@@ -8,93 +8,33 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core import catalogue
-from core.catalogue import System
 from core.figures.lineage import family
-from core.ui.glossary import noted
+from core.ui.glossary import terms
 from core.ui.links import page_link
 from core.ui.page import BRANCH_ICONS, BRANCH_TITLES, plain
+from core.ui.section import Section, View
 from core.ui.timeline.picture import picture
 from core.ui.unbuilt import unbuilt
 
 if TYPE_CHECKING:
     from core.checkpoints.spec import CheckpointSpec
 
-_SENTENCES = {
-    "encoder": "Reads both ways: hide words and see its guess.",
-    "decoder": "Writes left to right: watch and change its choices.",
-    "encoder-decoder": "Reads one text, writes another: see where it looks.",
-    "efficient": "Does with less: sparse against full attention.",
-}
 
-_STEPS: tuple[tuple[str, str, str, dict[str, str], str], ...] = (
-    (
-        "encoder",
-        ":material/visibility:",
-        "Hide a word",
-        {"system": "minilm", "text": "The doctor washed her [MASK] before dinner."},
-        "A live encoder fills the gap from both sides. Then hide a second word and watch the first guess change.",
-    ),
-    (
-        "decoder",
-        ":material/edit_note:",
-        "Overrule a decoder",
-        {"system": "gpt-2", "text": "Once upon a time there was a little fox who"},
-        "Each step shows what else could have come. Go back, take the second choice, and read another story.",
-    ),
-    (
-        "decoder",
-        ":material/account_tree:",
-        "Walk through GPT-3",
-        {"system": "gpt-3", "tab": "tree"},
-        "GPT-3's module tree at full size, with every tensor's shape, although no weight is loaded.",
-    ),
-    (
-        "attention",
-        ":material/grid_on:",
-        "Switch heads off",
-        {"tab": "off"},
-        "Which head does an answer need? Take heads away one by one: many a beautiful one turns out to do nothing.",
-    ),
-    (
-        "objectives",
-        ":material/quiz:",
-        "Guess ten words",
-        {"tab": "rounds"},
-        "Ten hidden words, a model and you. Write down your guess before you see what it says.",
-    ),
-    (
-        "objectives",
-        ":material/healing:",
-        "Damage a sentence",
-        {"objective": "spans"},
-        "See what a model is asked while it is trained: your sentence damaged, the target, and which words count.",
-    ),
-    (
-        "tokenizers",
-        ":material/content_cut:",
-        "Cut a word",
-        {"tab": "steps"},
-        "Watch how a long word falls into pieces, merge by merge, and how another tokeniser cuts the same word.",
-    ),
-    (
-        "generation",
-        ":material/edit:",
-        "Compare ways to choose",
-        {"tab": "side"},
-        "One beginning, several rules for the next word, side by side, with every word's surprise as a colour.",
-    ),
-    (
-        "vectors",
-        ":material/scatter_plot:",
-        "Follow one word",
-        {"tab": "word"},
-        "“Play” in twelve sentences begins as one vector; layer by layer the sentences pull it apart.",
-    ),
-)
-"""Page, icon, label, query and what one does there."""
+def home(view: View) -> None:
+    """Draw the page."""
+    left, right = st.columns([2.3, 1], gap="medium")
+    with left:
+        _family_picture()
+        view.note("Picture")
+        st.page_link("pages/timeline.py", label="Play the years on the timeline", icon=":material/timeline:")
+    with right:
+        _doors(view)
+    _family_list()
+    _first_steps(view)
+    _what_runs(view)
 
 
-def family_picture() -> None:
+def _family_picture() -> None:
     """The family in lanes over the years; a node opens its system. The same picture is played on the timeline."""
     everything = family()
     systems = len(catalogue.systems())
@@ -103,27 +43,27 @@ def family_picture() -> None:
     unbuilt()
 
 
-def doors() -> None:
+def _doors(view: View) -> None:
     """One card for each branch: its page, what one does there, how many systems it lists."""
     for branch, title in BRANCH_TITLES.items():
         listed = catalogue.by_branch(branch)
         with st.container(border=True, gap=None):
             st.page_link(f"pages/{branch}.py", label=f"**{title}**", icon=BRANCH_ICONS[branch])
-            st.caption(f"{_SENTENCES[branch]} {len(listed)} systems.")
+            st.caption(f"{view.words.label(branch)} {len(listed)} systems.")
 
 
-def family_list(systems: Sequence[System]) -> None:
+def _family_list() -> None:
     """The picture as links, by branch, for keyboards, screen readers and small screens."""
     with st.expander("The family as a list", icon=":material/list:"):
         for column, (branch, title) in zip(st.columns(4), BRANCH_TITLES.items(), strict=True):
             with column, st.container(gap=None):
                 st.markdown(f"**{title}**")
-                for system in systems:
+                for system in catalogue.systems():
                     if branch in system.branches:
                         page_link(branch, f"{plain(system.name)} ({system.year})", {"system": system.slug})
 
 
-def what_runs() -> None:
+def _what_runs(view: View) -> None:
     """The live models of this installation, and the published ones that would need a download."""
     from core import checkpoints
     from core.settings import settings
@@ -131,22 +71,18 @@ def what_runs() -> None:
     live = [spec for spec in checkpoints.available() if spec.ready]
     fetched = {spec.system for spec in live if spec.source == "hub"}
     published = [s.name for s in catalogue.systems() if s.hub and s.slug not in fetched]
-    st.subheader("What runs on this machine", anchor=False)
+    view.say("Runs")
     if live:
-        _live_list(live)
+        _live_list(view, live)
         st.page_link("pages/zoo.py", label="Models: all of them in one table", icon=":material/table_rows:")
     else:
-        st.markdown("No live model is installed here; trees and facts of every system are complete without one.")
-    if not published:
-        return
-    if settings().hub == "on":
-        how = "Each system's page offers the download and states its size before anything is fetched."
-    else:
-        how = "Downloads are off here; whoever runs this installation can allow them with ATLAS_HUB=on."
-    st.caption(plain(f"What would need a download: published checkpoints of {_joined(published)}. {how}"))
+        view.say("None runs")
+    if published:
+        how = view.words.part(f"Download {settings().hub}")
+        st.caption(plain(f"{view.words.part('Download', names=_joined(published))} {how}"))
 
 
-def _live_list(live: Sequence[CheckpointSpec]) -> None:
+def _live_list(view: View, live: Sequence[CheckpointSpec]) -> None:
     """Links to the live models by branch; below, where those come from that were not trained here."""
     groups = dict.fromkeys([*BRANCH_TITLES, *(spec.branch for spec in live)])
     filled = [(branch, own) for branch in groups if (own := [spec for spec in live if spec.branch == branch])]
@@ -161,23 +97,25 @@ def _live_list(live: Sequence[CheckpointSpec]) -> None:
                 else:  # a host's model of a branch that has no page
                     st.markdown(plain(spec.name))
     elsewhere = [f"{spec.name}: {spec.origin}" for spec in live if not spec.origin.startswith("trained here")]
-    trained = len(live) - len(elsewhere)
     said = " ".join(f"{line}." for line in elsewhere)
-    st.caption(plain(f"Trained here: {trained} of {len(live)}. {said}"))
+    st.caption(plain(view.words.part("Trained", trained=len(live) - len(elsewhere), live=len(live), elsewhere=said)))
 
 
-def first_steps() -> None:
+def _first_steps(view: View) -> None:
     """Concrete beginnings, three in a row, each a link that opens a view."""
-    st.subheader("Where to begin", anchor=False)
-    for start in range(0, len(_STEPS), 3):
-        row = _STEPS[start : start + 3]
-        for column, (page, icon, label, query, sentence) in zip(st.columns(3), row, strict=True):
+    view.say("Begin")
+    steps = view.words.front["steps"]
+    for start in range(0, len(steps), 3):
+        for column, step in zip(st.columns(3), steps[start : start + 3], strict=False):
             with column, st.container(border=True, gap=None, height="stretch"):
-                page_link(page, f"**{label}**", query, icon=icon)
-                noted(sentence)
+                page_link(step["page"], f"**{step['label']}**", step["query"], icon=f":material/{step['icon']}:")
+                st.caption(terms(step["line"]))
 
 
 def _joined(names: Iterable[str]) -> str:
     """``a, b and c``."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+HOME = Section("home", home)

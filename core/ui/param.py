@@ -413,6 +413,7 @@ class Text(Control[str]):
     samples: Mapping[str, str] | None = None
     """Texts that are one click away, by their titles."""
     placeholder: str | None = None
+    icon: str | None = None
 
     @property
     def carried(self) -> link.Text:
@@ -432,6 +433,7 @@ class Text(Control[str]):
             max_chars=self.most,
             help=self.help,
             placeholder=self.placeholder,
+            icon=self.icon,
             width=self.width,
             hidden_label=self.hide_label,
         )

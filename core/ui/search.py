@@ -11,11 +11,14 @@ from itertools import groupby
 
 import streamlit as st
 
+from core.content import content
 from core.errors import AtlasError
 from core.search import MAX_QUERY, Hit, find
-from core.ui.links import PageState, page_link
+from core.ui.links import page_link
 from core.ui.notices import informed
 from core.ui.page import plain
+from core.ui.param import Text
+from core.ui.section import Section, View
 
 MOST = 8
 _MOST_ON_PAGE = 60
@@ -29,8 +32,13 @@ _KINDS = {
     "Model": "Live models",
     "Correction": "Corrections of the sources",
 }
-NOTHING = "Nothing here fits that. Try a system (BERT), a term (rotary positions) or an abbreviation (SOP)."
-EMPTY = "Type a system, a term, an abbreviation or what you would like to do: “bert”, “sop”, “translate”."
+QUERY = Text(
+    name="q",
+    label="Search the atlas",
+    placeholder="bert, sop, rotary, translate",
+    most=MAX_QUERY,
+    icon=":material/search:",
+)
 _STYLE = """<style>
 [data-testid="stSidebarContent"] { display: flex; flex-direction: column; }
 [data-testid="stSidebarHeader"] { order: 0; }
@@ -77,34 +85,25 @@ def _box(page: str) -> None:
         st.warning(plain(str(error)))
         return
     if not hits:
-        st.caption(NOTHING)
+        st.caption(content("search", "search").part("No match"))
         return
     with st.container(gap=None, key="atlas-hits"):
         for hit in hits[:MOST]:
             _link(hit, f"{hit.kind} · {hit.line}", page)
         if len(hits) > MOST:
             rest = {"q": query[:MAX_QUERY]}
-            page_link("search", "Everything that fits", rest, icon=":material/more_horiz:", here=page)
+            page_link("search", "All results", rest, icon=":material/more_horiz:", here=page)
 
 
-def search_page(state: PageState) -> None:
+def search_page(view: View) -> None:
     """The page: a box, and all that fits, by kind."""
-    given = state.text("q")
-    query = st.text_input(
-        "Search the atlas",
-        value=given[:MAX_QUERY],
-        key=state.key("q"),
-        placeholder="bert, sop, rotary, translate",
-        max_chars=MAX_QUERY,
-        icon=":material/search:",
-    )
-    state.set(q=query.strip() or None)
+    query = QUERY.draw(view.state)[:MAX_QUERY]
     if not query.strip():
-        informed(EMPTY)
+        informed(view.words.part("Nothing typed"))
         return
     hits = find(query, _MOST_ON_PAGE)
     if not hits:
-        informed(NOTHING)
+        informed(view.words.part("No match"))
         return
     many = f"{len(hits)} places" if len(hits) > 1 else "One place"
     st.caption(f"{many}, the best kind first." if len(hits) < _MOST_ON_PAGE else f"The best {_MOST_ON_PAGE} places.")
@@ -131,3 +130,6 @@ def _link(hit: Hit, line: str, here: str, most: int = _LINE) -> None:
 
 def _short(text: str, most: int) -> str:
     return text if len(text) <= most else text[: text.rfind(" ", 0, most)] + " …"
+
+
+SEARCH = Section("search", search_page, (QUERY,))

@@ -80,6 +80,8 @@ class Page:
     params: tuple[Param[Any], ...] = ()
     """What several sections share."""
     branch: str | None = None
+    opens: Callable[[PageState], str] | None = None
+    """The section of a link that names none, where that depends on what else it carries."""
     unavailable: Callable[[], bool] = field(default=lambda: False)
     """Draws why nothing can be shown here, and says so."""
     above: Callable[[View], View] = field(default=lambda view: view)
@@ -91,7 +93,7 @@ class Page:
     def carried(self) -> dict[str, Parameter]:
         """All that a link to this page can carry, by name."""
         every = (*self.params, *(param for section in self.sections for param in section.params))
-        tab = Choice(self.sections[0].slug, tuple(section.slug for section in self.sections))
+        tab = Choice(None, tuple(section.slug for section in self.sections))
         return ({"tab": tab} if len(self.sections) > 1 else {}) | {param.name: param.carried for param in every}
 
     def run(self) -> None:
@@ -102,14 +104,16 @@ class Page:
         later: list[Callable[[], None]] = []
         if not self.unavailable():
             view = self.above(View(state, words))
-            first = self.sections[0].slug
+            first = self.opens(state) if self.opens else self.sections[0].slug
             titles = {section.slug: section.words(self.slug).title for section in self.sections}
             chosen = sections(state, titles, first) if len(titles) > 1 else first
+            state.set(tab=None if chosen == first else chosen)
             section = next(section for section in self.sections if section.slug == chosen)
             with sentences():
                 section.draw(replace(view, words=section.words(self.slug)))
             later = view.later
-        link_row(state)
+        if self.carried():
+            link_row(state)
         close_page(state)
         for do in later:
             do()

@@ -29,6 +29,7 @@ def text_box(
     max_chars: int | None = None,
     help: str | None = None,
     placeholder: str | None = None,
+    icon: str | None = None,
     width: int | Literal["stretch"] = "stretch",
     hidden_label: bool = False,
 ) -> str:
@@ -36,6 +37,7 @@ def text_box(
 
     Args:
         key: the widget's, where one parameter has several boxes, or a box another sample from time to time.
+        icon: in a box of one line.
         place: where it stands; where the page has come to without it.
     """
     slot = state.key(key or name)
@@ -50,6 +52,7 @@ def text_box(
             key=slot,
             help=help,
             placeholder=placeholder,
+            icon=icon,
             width=width,
             label_visibility=visibility,
         )

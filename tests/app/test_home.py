@@ -9,8 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import catalogue, links
-from core.ui import home
+from core.content import content
 from core.ui.objectives.objective import ENTRIES
+from core.ui.page import plain
+from core.ui.pages import pages
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,9 +59,10 @@ def test_every_system_is_a_link_beside_the_picture() -> None:
             assert (branch, f"system={system.slug}") in queries
 
 
-@pytest.mark.parametrize("step", home._STEPS, ids=lambda step: step[2])
-def test_the_beginnings_are_links_that_their_page_understands(step: tuple[Any, ...]) -> None:
-    page, _, _, query, _ = step
+@pytest.mark.parametrize("step", content("home", "home").front["steps"], ids=lambda step: step["label"])
+def test_the_beginnings_are_links_that_their_page_understands(step: dict[str, Any]) -> None:
+    pages()  # whose links these are
+    page, query = step["page"], step["query"]
     systems = {system.slug for system in catalogue.by_branch(page)} if page in catalogue.BRANCHES else set()
     state, refused = links.read(page, query, {"system": systems, "objective": set(ENTRIES)})
     assert not refused
@@ -74,7 +77,7 @@ def test_what_runs_here_names_each_live_model(checkpoint_dir: Path) -> None:
     assert len(live) >= 4
     links = {link.proto.label: link.proto for link in at.get("page_link")}
     for spec in live:
-        link = links[home.plain(spec.name)]
+        link = links[plain(spec.name)]
         assert link.page == spec.branch
         assert f"model={spec.slug}" in link.query_string
     own = sum(spec.origin.startswith("trained here") for spec in live)

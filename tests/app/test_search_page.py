@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.ui.search import EMPTY, NOTHING
+from core.content import content
 from tests.app.test_zoo import protos, shown
 from tests.unit.test_search import HOSTILE
 from tests.words import words
 
+WORDS = content("search", "search")
+EMPTY, NOTHING = WORDS.part("Nothing typed"), WORDS.part("No match")
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("home", "encoder", "about", "zoo", "sources", "glossary", "search")
 

@@ -91,6 +91,12 @@ def test_what_is_not_offered_gets_one_sentence_and_the_default(declared: str, ra
     assert value_of(at) == value_of(opened(declared))
 
 
+def test_of_several_words_only_what_is_not_offered_is_left_out() -> None:
+    at = opened('Words(name="p", label="Some", options={"a": "A", "b": "B"}, default=("a",))', p="b,c")
+    assert "leaves out “c”" in at.warning[0].value
+    assert value_of(at) == "('b',)"
+
+
 def test_what_only_a_run_knows_narrows_it() -> None:
     at = opened(f"{INTEGER}.with_(high=4)", p="7")
     assert "from 1 to 9" not in at.warning[0].value

@@ -14,7 +14,7 @@ from core import catalogue
 from core.catalogue import results as data
 from core.catalogue.results import COLUMNS, BadResult, Measure, Result, differences, names, read, tables
 from core.ui.glossary import Linker
-from core.ui.results import rows as drawn
+from core.ui.results import figures as drawn
 
 GOOD = {
     "system": "bert",

@@ -173,6 +173,10 @@ def test_the_calculators_are_found_beside_a_term() -> None:
     assert ("generation", (("tab", "cache"),)) in places
 
 
+def test_berts_input_is_found_beside_its_page() -> None:
+    assert "Input embeddings" in [hit.title for hit in find("bert", 60)]
+
+
 BRANCHES = frozenset(catalogue.BRANCHES)
 
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
-import streamlit as st
-
 from core import catalogue, links
 from core.catalogue import Citation
 from core.catalogue.corrections import cited, corrections
 from core.catalogue.results import citation, paper, results
-from core.catalogue.schema import Evidence
 from core.ui.glossary import Linker, kept
 from core.ui.page import base_path
-from core.ui.sources.frame import SourcesView
+from core.ui.param import Choice
+from core.ui.section import Section, View
 from core.ui.text_table import Cell, Link, Rich, Row, TextTable, drawn, html
 
 ALL = "all"
-_MEANING: dict[Evidence, str] = {
+_MEANING: dict[str, str] = {
     "paper": "the paper's own text",
     "authors' repository": "code, README or model card of the authors",
     "library": "source or documentation of a library",
@@ -28,32 +26,22 @@ _MEANING: dict[Evidence, str] = {
     "our own words": "no figure is in it",
     "from memory, unverified": "not read anywhere",
 }
+EVIDENCE = Choice(name="evidence", label="How it was read", options={ALL: ALL} | _MEANING, width=420)
 
 
-def citations_list(view: SourcesView) -> None:
+def citations_list(view: View) -> None:
     """The filter by evidence, and a row for each text: the same text under two keys is one row."""
     grouped = _grouped()
     base = base_path()
-    meaning: dict[str, str] = {str(evidence): words for evidence, words in _MEANING.items()}
     counts: Counter[str] = Counter(group[0].evidence for group in grouped)
-    state = view.state
-    current = state.text("evidence", ALL)
-    options: list[str] = [ALL, *(evidence for evidence in meaning if counts[evidence])]
-    chosen = st.selectbox(
-        "How it was read",
-        options,
-        index=options.index(current) if current in options else 0,
-        key=state.key("evidence"),
-        width=420,
-        format_func=lambda e: "In any way" if e == ALL else f"{e}: {meaning[e]} ({counts[e]})",
-    )
-    state.set(evidence=None if chosen == ALL else chosen)
-    fitting = [group for group in grouped if chosen in (ALL, group[0].evidence)]
-    st.markdown(
-        f"**{len(fitting)} texts**"
-        + (f" of {len(grouped)}" if len(fitting) < len(grouped) else "")
-        + ". A figure that only a lecture repeats is not as good as one that was seen in its paper, so each says which."
-    )
+    options = {ALL: "In any way"} | {
+        evidence: f"{evidence}: {words} ({counts[evidence]})"
+        for evidence, words in _MEANING.items()
+        if counts[evidence]
+    }
+    chosen = EVIDENCE.with_(options=options).draw(view.state)
+    fitting = sum(chosen in (ALL, group[0].evidence) for group in grouped)
+    view.say("Count", count=f"**{fitting} texts**" + (f" of {len(grouped)}" if fitting < len(grouped) else ""))
     drawn(kept("sources.citations", lambda before: _list(chosen, base, before)))
 
 
@@ -122,3 +110,6 @@ def _used(group: list[Citation], uses: dict[Citation, list[Link]]) -> Rich:
     for link in found:
         parts += [", ", link] if parts else [link]
     return Rich(tuple(parts))
+
+
+CITATIONS = Section("citations", citations_list, (EVIDENCE,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 
 import streamlit as st
@@ -10,42 +11,47 @@ import streamlit as st
 from core import catalogue, links
 from core.anatomy.arithmetic import is_count, shown, value
 from core.catalogue import Citation
-from core.catalogue.corrections import Found, Sum, corrections, documents
+from core.catalogue.corrections import KINDS, OTHER, Found, Sum, corrections, documents
 from core.errors import AtlasError
-from core.ui.glossary import Linker, kept, plain_terms, told
+from core.ui.formulas import cited
+from core.ui.glossary import Linker, kept, plain_terms
 from core.ui.links import PageState, page_link, take_up
 from core.ui.notices import informed
 from core.ui.page import base_path, plain
-from core.ui.sources.frame import ALL_KINDS, SourcesView, number
+from core.ui.param import Choice
+from core.ui.section import Section, View
 from core.ui.text_table import Cell, Link, Rich, Row, TextTable, drawn, html, text_table
 
 ALL = "all"
+ALL_KINDS = KINDS | {OTHER: "Not sorted yet"}
+SOURCE = Choice(name="source", label="Source", options={}, width=230)
+SYSTEM = Choice(name="system", label="System or topic", options={}, width=230)
+KIND = Choice(name="kind", label="Kind", options={}, width=230)
+CORRECTION = Choice(name="correction", label="Correction", options={})
+"""No menu: the rows of the table have links that carry it."""
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
-def corrections_list(view: SourcesView) -> None:
+def corrections_list(view: View) -> None:
     """Draw the one correction that a link asks for, or the filters and all that fit them."""
-    state = view.state
-    wanted = state.text("correction")
-    chosen = next((entry for entry in view.found if entry.id == wanted), None)
-    if chosen is not None:
-        _one(chosen, state)
+    state, found = view.state, corrections()
+    wanted = CORRECTION.with_(options={"": ALL} | {entry.id: entry.claim for entry in found}).value(state)
+    if wanted:
+        _one(next(entry for entry in found if entry.id == wanted), state)
         return
-    fitting = _filtered(view)
-    computed = sum(bool(entry.sums) for entry in fitting)
-    every = len(view.found)
-    count = f"**{len(fitting)}** of {every} corrections" if len(fitting) < every else f"**{every} corrections**"
-    told(f"{count}, {computed} of them with a sum that is computed here from the module trees or the figures.")
+    fitting = _filtered(state, found)
+    every = len(found)
+    view.say(
+        "Count",
+        count=f"**{len(fitting)}** of {every} corrections" if len(fitting) < every else f"**{every} corrections**",
+        computed=sum(bool(entry.sums) for entry in fitting),
+    )
     if not fitting:
-        informed("None fits all three choices. Widen one of them.")
+        informed(view.words.part("None fits"))
         return
     ids, base = tuple(entry.id for entry in fitting), base_path()
     drawn(kept("sources.corrections", lambda before: _list(ids, base, before)))
-    mistakes = sum(entry.kind == "mistake" for entry in view.found)
-    told(
-        f"**Try** a system that you know, or *Sources disagree*. **Notice** that {mistakes} of {every} are plain "
-        "mistakes. The others are slips, loose words, or a right figure of another version, row or way of counting."
-    )
+    view.try_and_notice(mistakes=sum(entry.kind == "mistake" for entry in found), every=every)
 
 
 @lru_cache(maxsize=32)
@@ -61,17 +67,19 @@ def _list(ids: tuple[str, ...], base: str, before: frozenset[str]) -> tuple[str,
     return html(TextTable(headings, rows, caption="Corrections", widths=(31, 35, 34))), linker.linked
 
 
-def _filtered(view: SourcesView) -> list[Found]:
+def _filtered(state: PageState, found: Sequence[Found]) -> list[Found]:
     """The filters, each choice with how many corrections it has, and what fits all three."""
-    state, found = view.state, view.found
+    sources = {number(one.key): f"source {number(one.key)}" for one in documents()}
+    names = {slug: name for entry in found for slug, name in zip(entry.systems, entry.names, strict=True)}
+    names = dict(sorted(names.items(), key=lambda pair: pair[1].lower()))
+    by_source = Counter(number(one.key) for entry in found for one in entry.claimed_by)
+    by_system = Counter(slug for entry in found for slug in entry.systems)
+    by_kind = Counter(entry.kind for entry in found)
+    kinds = {kind: name for kind, name in ALL_KINDS.items() if by_kind[kind]}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        by = Counter(number(one.key) for entry in found for one in entry.claimed_by)
-        source = _menu(state, "source", "Source", {number(d.key): f"source {number(d.key)}" for d in documents()}, by)
-        names = {slug: name for entry in found for slug, name in zip(entry.systems, entry.names, strict=True)}
-        names = dict(sorted(names.items(), key=lambda pair: pair[1].lower()))
-        system = _menu(state, "system", "System or topic", names, Counter(s for e in found for s in e.systems))
-        kinds = Counter(entry.kind for entry in found)
-        kind = _menu(state, "kind", "Kind", {k: name for k, name in ALL_KINDS.items() if kinds[k]}, kinds)
+        source = SOURCE.with_(options=_counted(sources, by_source)).draw(state)
+        system = SYSTEM.with_(options=_counted(names, by_system)).draw(state)
+        kind = KIND.with_(options=_counted(kinds, by_kind)).draw(state)
     return [
         entry
         for entry in found
@@ -81,19 +89,13 @@ def _filtered(view: SourcesView) -> list[Found]:
     ]
 
 
-def _menu(state: PageState, name: str, label: str, options: dict[str, str], counts: Counter[str]) -> str:
-    current = state.text(name, ALL)
-    keys = [ALL, *options]
-    chosen = st.selectbox(
-        label,
-        keys,
-        index=keys.index(current) if current in options else 0,
-        key=state.key(name),
-        width=230,
-        format_func=lambda key: "All" if key == ALL else f"{options[key]} ({counts[key]})",
-    )
-    state.set(**{name: None if chosen == ALL else chosen})
-    return str(chosen)
+def _counted(options: Mapping[str, str], counts: Counter[str]) -> dict[str, str]:
+    return {ALL: "All"} | {key: f"{name} ({counts[key]})" for key, name in options.items()}
+
+
+def number(key: str) -> str:
+    """``004`` of ``source-004``."""
+    return key.removeprefix("source-")
 
 
 def _claim(entry: Found, base: str, linker: Linker) -> Cell:
@@ -144,7 +146,7 @@ def _one(entry: Found, state: PageState) -> None:
         headings = ("What", "Reckoned as", "Comes to", "Printed")
         text_table(TextTable(headings, rows, caption="The computation", widths=(28, 42, 17, 13)))
     st.markdown("**Read in**")
-    st.markdown("\n".join(f"- {_cited(one)}" for one in entry.sources))
+    st.markdown("\n".join(f"- {cited(one)}" for one in entry.sources))
     with st.container(horizontal=True):
         st.button(
             "All corrections", icon=":material/arrow_back:", key=state.key("back"), on_click=partial(_back, state)
@@ -167,13 +169,6 @@ def _back(state: PageState) -> None:
     take_up("sources", {**state.values, "correction": None})
 
 
-def _cited(one: Citation) -> str:
-    who = f"{one.authors}, " if one.authors else ""
-    title = f"[{plain(one.title)}]({one.url})" if one.url else plain(one.title)
-    year = f" ({one.year})" if one.year else ""
-    return f"{plain(who)}{title}{year}. *{plain(one.evidence)}*: {plain(one.read)}"
-
-
 def _read(one: Citation) -> str:
     """A citation in a few words, with how it was read."""
     if one.key.startswith("source-"):
@@ -182,3 +177,6 @@ def _read(one: Citation) -> str:
         return one.evidence
     name = one.title.split(":")[0].split(",")[0] if one.evidence == "library" or not one.authors else one.authors
     return f"{name} {one.year or ''}".strip() + f" ({one.evidence})"
+
+
+CORRECTIONS = Section("corrections", corrections_list, (SOURCE, SYSTEM, KIND, CORRECTION))

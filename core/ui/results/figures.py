@@ -1,0 +1,177 @@
+"""Figures with their sources as rows of a table; all of them, filtered and page by page, with the whole as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import streamlit as st
+
+from core import catalogue
+from core.catalogue.results import COLUMNS, Result, citation, name, names, paper, results
+from core.errors import UnknownSystem
+from core.figures.numbers import short
+from core.table import Cell as Value
+from core.table import Table
+from core.ui.export import download_csv
+from core.ui.glossary import Linker, linking
+from core.ui.notices import informed
+from core.ui.page import base_path
+from core.ui.param import Choice, Integer
+from core.ui.section import Section, View
+from core.ui.text_table import Cell, Link, Part, Row, TextTable, text_table
+
+EVERY = "all"
+FILTERS = tuple(
+    Choice(name=name, label=label, options={}, resets=("page",))
+    for name, label in (("system", "System"), ("dataset", "Data set"), ("split", "Split"), ("paper", "Paper"))
+)
+PAGE = Integer(name="page", label="Page", low=1, high=200)
+ROWS = 40
+"""On a page."""
+
+
+def all_figures(view: View) -> None:
+    """Draw the filters, one page of the table and the download."""
+    found = results()
+    offered = _offered(found)
+    *columns, last = st.columns((3, 4, 3, 4, 2), gap="small")
+    wanted = {}
+    for column, choice in zip(columns, FILTERS, strict=True):
+        with column:
+            wanted[choice.name] = choice.with_(options={EVERY: EVERY} | offered[choice.name]).draw(view.state)
+    kept = filtered(found, wanted)
+    pages = max(1, -(-len(kept) // ROWS))
+    page = PAGE.with_(label=f"Page, of {pages}", high=pages)
+    with last:
+        number = page.draw(view.state, tag=".".join(wanted.values())) if pages > 1 else page.value(view.state)
+    view.note("Count", fitting=f"{len(kept):,}", every=f"{len(found):,}")
+    if not kept:
+        informed(view.words.part("None fits"))
+        return
+    result_table(kept[(number - 1) * ROWS : number * ROWS], caption="Figures as papers print them")
+    download_csv(figures_table(kept), "results", view.state.key("csv"))
+
+
+def _offered(found: Collection[Result]) -> dict[str, dict[str, str]]:
+    """What each filter offers, with its name, in alphabetical order; baselines are not among the systems."""
+    known = names().systems
+    return {
+        "system": _sorted({row.system: known[row.system] for row in found if row.system in known}),
+        "dataset": _sorted({row.measure.dataset: row.measure.dataset for row in found}),
+        "split": _sorted({row.measure.split: row.measure.split for row in found}),
+        "paper": _sorted({row.paper: paper(row.paper) for row in found}),
+    }
+
+
+def _sorted(options: Mapping[str, str]) -> dict[str, str]:
+    return dict(sorted(options.items(), key=lambda option: option[1].lower()))
+
+
+def filtered(found: Sequence[Result], wanted: Mapping[str, str]) -> list[Result]:
+    """The figures that fit every choice; a choice that is missing, or “all”, is open."""
+
+    def fits(row: Result) -> bool:
+        values = {
+            "system": row.system,
+            "dataset": row.measure.dataset,
+            "split": row.measure.split,
+            "paper": row.paper,
+        }
+        return all(value in (EVERY, values[name]) for name, value in wanted.items())
+
+    return [row for row in found if fits(row)]
+
+
+def figures_table(rows: Sequence[Result]) -> Table:
+    """The figures in the columns of the data files, with the title and the address of what was read."""
+    return Table((*COLUMNS, "source title", "source address"), tuple(map(_figure, rows)))
+
+
+def _figure(row: Result) -> tuple[Value, ...]:
+    measure, read = row.measure, citation(row.source)
+    return (
+        row.system,
+        row.variant,
+        row.size,
+        row.parameters or None,
+        row.counted,
+        measure.dataset,
+        measure.split,
+        measure.metric,
+        measure.unit,
+        row.printed,
+        "yes" if measure.higher else "no",
+        row.paper,
+        row.version,
+        row.place,
+        row.source,
+        row.evidence,
+        ";".join(row.also),
+        "yes" if row.disagrees else "",
+        row.note,
+        read.title,
+        read.url,
+    )
+
+
+_HEADINGS = ("Whose", "Data set and split", "Figure", "Paper", "Read in")
+_WIDTHS = (24, 22, 15, 19, 20)
+UNSTATED = "version not stated"
+
+
+def result_table(rows: Sequence[Result], caption: str) -> None:
+    """Draw the figures; a note stands under its row."""
+    with linking("results.table") as linker:
+        drawn, below = [], []
+        for row in rows:
+            drawn.append(_row(row, linker))
+            below.append(_note(row, linker))
+    text_table(TextTable(_HEADINGS, drawn, caption=caption, widths=_WIDTHS, below=below))
+
+
+def sources_page() -> str:
+    """Where disagreeing sources are set side by side."""
+    return f"{base_path()}/sources"
+
+
+def _row(row: Result, linker: Linker) -> Row:
+    measure = row.measure
+    figure = f"{row.printed}{f' {measure.unit}' if measure.unit not in ('', 'points') else ''}"
+    what = measure.metric if measure.higher else f"{measure.metric}, lower is better"
+    return (
+        _whose(row, linker),
+        (linker.rich(measure.dataset), measure.split if measure.split != "not stated" else "split not stated"),
+        (figure, linker.rich(what)),
+        (paper(row.paper), ", ".join(part for part in (row.version or UNSTATED, row.place) if part)),
+        (_source(row.source), *[f"also {_source(key)}" for key in row.also], row.evidence),
+    )
+
+
+def _whose(row: Result, linker: Linker) -> Cell:
+    parts = ", ".join(part for part in (row.size, row.variant) if part)
+    size = f"{short(row.parameters)} parameters, {row.counted}" if row.parameters else ""
+    return (_system(row.system), linker.rich(parts), size)
+
+
+def _system(slug: str) -> Part:
+    """A link to the system's page where it has one."""
+    try:
+        branch = catalogue.get(slug).branch
+    except UnknownSystem:
+        return name(slug)
+    return Link(name(slug), f"{base_path()}/{branch}?system={slug}&tab=facts")
+
+
+def _source(key: str) -> str:
+    if key.startswith("source-"):
+        return f"source {key.removeprefix('source-')}"
+    return citation(key).title
+
+
+def _note(row: Result, linker: Linker) -> tuple[Part, ...]:
+    if row.disagrees:
+        return (linker.rich(row.note), Link("Texts disagree on this figure: see Sources", sources_page()))
+    return (linker.rich(row.note),) if row.note else ()
+
+
+ALL = Section("all", all_figures, (*FILTERS, PAGE))

@@ -1,0 +1,171 @@
+"""One question: its case, its measure, the picture, what to try and to notice, and the same figures as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from core import catalogue
+from core.catalogue.questions import Case, choices, first, questions, reference, rows
+from core.catalogue.results import Measure, Result, differences, name
+from core.errors import UnknownSystem
+from core.figures.results import Dot, Point, dots, dots_alt, scaling, scaling_alt
+from core.ui.glossary import plain_terms
+from core.ui.page import accent, base_path, theme
+from core.ui.panel import Panel
+from core.ui.param import Choice
+from core.ui.results.figures import figures_table, result_table, sources_page
+from core.ui.section import Section, View
+
+QUESTION = Choice(name="question", label="Question", options={}, resets=("case", "measure"))
+CASE = Choice(name="case", label="Paper", options={}, resets=("measure",))
+MEASURE = Choice(name="measure", label="Measured on", options={})
+
+
+def question_panel(view: View) -> None:
+    """Draw the chosen question."""
+    state = view.state
+    known = {question.slug: question for question in questions()}
+    left, right = st.columns((3, 8), gap="small")
+    with left:
+        question = known[QUESTION.with_(options={slug: one.title for slug, one in known.items()}).draw(state)]
+    with right:
+        case_menu = CASE.with_(options={case.slug: case.title for case in question.cases})
+        former, latter = st.columns(2, gap="small") if len(question.cases) > 1 else (right, right)
+        with former:
+            several = len(question.cases) > 1
+            case = question.case(case_menu.draw(state, tag=question.slug) if several else case_menu.value(state))
+        with latter:
+            offered = {measure.slug: measure for measure in choices(case)}
+            titles = {slug: measure.title for slug, measure in offered.items()}
+            menu = MEASURE.with_(options=titles, default=first(case).slug)
+            measure = offered[menu.draw(state, tag=f"{case.slug}.{case.tables[:1]}")]
+    found = rows(case, measure)
+    _picture(view, case, measure, found, f"{question.slug}-{case.slug}")
+    st.caption(plain_terms(" ".join(filter(None, (*differences(found), case.caveat)))))
+    st.markdown(f"**Try** {plain_terms(question.attempt)}\n\n**Notice** that {plain_terms(question.notice)}")
+    if case.here:
+        lead = "<strong>Measured here</strong>, on small models, and so never in the picture above: "
+        _sentence_with_link(lead, case.here, base_path() + case.link, ".")
+    view.say("Table")
+    result_table(_ordered(found, measure), caption=measure.title)
+    if any(row.disagrees for row in found):
+        _sentence_with_link("Where texts print different figures, ", "Sources", sources_page(), " says which and why.")
+
+
+def _sentence_with_link(before: str, text: str, href: str, after: str) -> None:
+    """A line with a link to a place of this app, which opens in the same tab. ``href`` comes from our data."""
+    st.html(
+        f'<p style="margin:0 0 .6rem">{before}<a style="color:inherit;text-decoration:underline" '
+        f'href="{escape(href)}">{escape(text)}</a>{escape(after)}</p>'
+    )
+
+
+def _ordered(found: tuple[Result, ...], measure: Measure) -> list[Result]:
+    """The rows of a few tables as they stand; those of many papers from the best to the worst."""
+    if len({row.table for row in found}) <= 2:
+        return list(found)
+    return sorted(found, key=lambda row: row.value, reverse=measure.higher)
+
+
+def _picture(view: View, case: Case, measure: Measure, found: Sequence[Result], slug: str) -> None:
+    """The picture of ``found``, which are all of ``measure``, by the kind of the case."""
+    axis = f"{measure.title}, {'higher' if measure.higher else 'lower'} is better"
+    if case.kind == "scale":
+        points = scale_points(found)
+        figure = scaling(points, axis, _colors(found), theme=theme())
+        alt = scaling_alt(points, measure.title)
+    else:
+        made = {"parts": part_dots, "versions": version_dots, "leaders": leader_dots}[case.kind](case, measure, found)
+        figure, alt = dots(made, axis, theme=theme()), dots_alt(made, measure.title)
+    frozen = f" {view.words.part('Frozen')}" if any("frozen" in row.variant for row in found) else ""
+    note = view.words.part(f"Picture: {case.kind}", frozen=frozen)
+    Panel(slug, case.title, figure, alt, figures_table(found), note).draw(view.state)
+
+
+def scale_points(found: Sequence[Result]) -> list[Point]:
+    """One point a row; rows without parameters have no place in the picture."""
+    return [
+        Point(name(row.system), row.size or row.variant, row.parameters, row.value, row.printed)
+        for row in found
+        if row.parameters is not None
+    ]
+
+
+def part_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot]:
+    """The rows as they stand in the table, with the first that is the reference marked as such."""
+    ringed = next((row for row in found if reference(case, row)), None)
+    one = len({row.system for row in found}) == 1
+    alike = len({row.size for row in found}) == 1
+    return [
+        Dot(
+            _label(row, with_system=not one, with_size=not alike),
+            row.value,
+            row.printed,
+            _color(row.system),
+            reference=row is ringed,
+            hollow="frozen" in row.variant,
+        )
+        for row in found
+    ]
+
+
+def version_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot]:
+    """One row for each model that both tables list."""
+    former, later = ([row for row in found if row.table == table] for table in case.tables)
+    made = []
+    for row in later:
+        match = next((old for old in former if (old.system, old.size) == (row.system, row.size)), None)
+        if match is not None:
+            made.append(
+                Dot(
+                    _label(row, with_system=True),
+                    row.value,
+                    row.printed,
+                    _color(row.system),
+                    before=match.value,
+                    before_printed=match.printed,
+                )
+            )
+            former = [old for old in former if old is not match]
+    return made
+
+
+def leader_dots(case: Case, measure: Measure, found: Sequence[Result]) -> list[Dot]:
+    """One row a system from the best to the worst, its other figures as rings."""
+    by_system: dict[str, list[Result]] = {}
+    for row in found:
+        if not row.system.endswith(" best"):  # what was best before a paper is no system, and another in each paper
+            by_system.setdefault(row.system, []).append(row)
+    best = max if measure.higher else min
+    made = []
+    for group in by_system.values():
+        top = best(group, key=lambda row: row.value)
+        others = tuple(sorted({row.value for row in group} - {top.value}))
+        made.append(Dot(top.label, top.value, top.printed, _color(top.system), others=others))
+    return sorted(made, key=lambda dot: dot.value, reverse=measure.higher)
+
+
+def _label(row: Result, *, with_system: bool, with_size: bool = True) -> str:
+    """Whose figure a row is; what is the same in every row is left out."""
+    parts = (name(row.system) if with_system else "", row.variant, row.size if with_size else "")
+    return ", ".join(part for part in parts if part) or row.label
+
+
+def _color(system: str) -> str:
+    """The accent of the system's branch; gray for what has no page."""
+    try:
+        return accent(catalogue.get(system).branch)
+    except UnknownSystem:
+        return theme().muted
+
+
+def _colors(found: Sequence[Result]) -> dict[str, str]:
+    """The paper's own system, which is the one with most rows beside its name, in its accent; the others gray."""
+    own = {row.system for row in found if row.system == row.paper} or {found[0].system}
+    return {name(row.system): _color(row.system) if row.system in own else theme().muted for row in found}
+
+
+QUESTIONS = Section("questions", question_panel, (QUESTION, CASE, MEASURE))
