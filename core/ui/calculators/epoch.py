@@ -118,7 +118,7 @@ def one_epoch(view: View) -> None:
                 ),
             ),
         ).draw(state)
-        view.try_and_notice()
+    view.try_and_notice()
     formula("time")
     formula("work")
     st.caption(f"{view.words.part('Rates')} {device_sources()}")

@@ -68,7 +68,7 @@ def training(view: View) -> None:
         title = "Bytes on one device by stage of ZeRO"
         figure = held_bars(bars, theme=theme())
         Panel("training-memory", title, figure, held_alt(bars), Table.from_records(held_rows(bars))).draw(view.state)
-        view.try_and_notice()
+    view.try_and_notice()
     rows: list[Row] = [(bar.label, *(in_bytes(amount) for _, amount in bar.parts), in_bytes(bar.total)) for bar in bars]
     headings = ("", "Weights", "Gradients", "Optimizer", "Activations", "In all")
     text_table(TextTable(headings, rows, title, (15, 17, 17, 17, 17, 17), (1, 2, 3, 4, 5)))
@@ -100,7 +100,7 @@ def will_it_fit(view: View) -> None:
                 name=chosen.name,
                 device=name,
                 memory=f"{memory:g}",
-                reserve=f"{RESERVE:.0%}",
+                reserve=f"{100 * RESERVE:.0f} %",
                 spare=f"{in_bytes(abs(limit - bar.total))} {'to spare' if fits else 'too much'}",
             )
         bars = [bar, *(Bar(one.what, (("in all", one.bytes),)) for one in remedies)]
@@ -118,7 +118,7 @@ def will_it_fit(view: View) -> None:
             held_alt(bars, limit),
             Table.from_records(rows),
         ).draw(state)
-        view.try_and_notice()
+    view.try_and_notice()
     for key in ("cache",) if use == "run" else ("states", "activations"):
         formula(key)
     st.caption(f"{view.words.part('Memories')} {device_sources()}")

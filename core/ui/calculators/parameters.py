@@ -84,7 +84,7 @@ def _boxes(state: PageState, origin: Configuration, tag: str) -> dict[str, Any]:
             if STYLES[got["style"]].two_streams:
                 draw("hashed")
     one, other = st.columns(2)
-    with one, st.popover("Experts", icon=":material/call_split:", width="stretch"):
+    with one, st.popover("Experts", width="stretch"):
         draw("experts")
         if got["experts"]:
             draw("active", "common")
@@ -92,7 +92,7 @@ def _boxes(state: PageState, origin: Configuration, tag: str) -> dict[str, Any]:
             draw("dense")
         else:
             st.caption("With 0, every token goes through the one feed-forward block of a layer.")
-    with other, st.popover("Latent", icon=":material/compress:", width="stretch"):
+    with other, st.popover("Latent", width="stretch"):
         draw("latent")
         if got["latent"]:
             draw("query_latent", "turned", "value")

@@ -33,12 +33,14 @@ BOXES: dict[str, Control[Any]] = {
     ),
     "layers": Integer(name="layers", label="Layers", low=1, high=1000),
     "width": Integer(name="width", label="Hidden size", low=1, high=200_000, help="d_model"),
-    "ffn": Integer(name="ffn", label="Feed-forward size", low=1, high=2_000_000),
+    "ffn": Integer(
+        name="ffn", label="Feed-forward", low=1, high=2_000_000, help="d_ff, the size between its two matrices"
+    ),
     "vocabulary": Integer(name="vocabulary", label="Vocabulary", low=1, high=10**7),
     "heads": Integer(name="heads", label="Heads", low=1, high=2000),
     "kv_heads": Integer(
         name="kv",
-        label="Key-value heads",
+        label="KV heads",
         low=1,
         high=2000,
         help="Heads that have keys and values of their own; fewer than heads means that several share them. "
@@ -140,7 +142,7 @@ BOXES: dict[str, Control[Any]] = {
 }
 """Every box of a network, by the field of :class:`core.costs.configuration.Configuration` that it sets."""
 
-LENGTH = Integer(name="length", label="Sequence length, tokens", low=1, high=10**7)
+LENGTH = Integer(name="length", label="Sequence length", low=1, high=10**7, help="Tokens")
 _OF_A_NETWORK = (*(box.name for box in BOXES.values()), LENGTH.name)
 SYSTEM = Choice(name="system", label="System", default="gpt-2", options={}, resets=("size", *_OF_A_NETWORK))
 SIZE = Choice(name="size", label="Size", options={}, resets=_OF_A_NETWORK)
