@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from core import catalogue, checkpoints, links
 from core.catalogue.questions import choices, questions
 from core.catalogue.results import COLUMNS, of_system, results
+from core.ui.pages import pages
 from core.ui.results.brief import chosen
 from core.ui.results.figures import figures_table, filtered
 from tests.words import words
@@ -171,6 +172,7 @@ def test_links_that_ask_for_the_impossible_get_sentences(wrong: dict[str, str]) 
 
 
 def test_every_link_of_the_page_is_one_that_its_page_understands() -> None:
+    pages()  # whose links these are
     found = {case.link for question in questions() for case in question.cases if case.link}
     for at in (opened(question="leaders"), opened(tab="all")):
         found |= {unescape(href) for href in re.findall(r'href="([^"]+)"', html_of(at))} - {"/sources"}
