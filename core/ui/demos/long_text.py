@@ -1,43 +1,84 @@
-"""Controls and words that the demos of long texts share: which text, how long, and numbers as a person reads them."""
+"""What the demos of long texts share: which text, how long, what attention cost on it, and what stands below."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
 from core import session
 from core.checkpoints.spec import Checkpoint
 from core.efficiency import samples
-from core.efficiency.compare import LongText, token_counter
+from core.efficiency.compare import LongText, Measured, token_counter
+from core.efficiency.cost import Cost
+from core.figures import sparse as figures
 from core.figures.numbers import short
+from core.links.parameters import Value
 from core.settings import MAX_TEXT_CHARS
+from core.table import Table
 from core.ui.links import PageState
-from core.ui.page import sentences
-from core.ui.text_box import text_box
+from core.ui.page import plain, sentences, theme
+from core.ui.panel import Panel, table_menu
+from core.ui.param import Choice, Integer, Text
 
-LENGTHS = (256, 512, 1024, 2048, 4096)
 OWN = "own"
-OWN_EXAMPLE = "The capital of France is Paris. Many people visit the tower in [MASK] every summer."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Menu(Integer):
+    """A whole number from a short menu; one that only a link names is put there."""
+
+    options: tuple[int, ...]
+    alone: bool = False
+    """No other number than the menu's."""
+
+    def checked(self, raw: Value) -> int:
+        value = super().checked(raw)
+        if self.alone and value not in self.options:
+            raise ValueError(f"offered here: {', '.join(map(str, self.options))}")
+        return value
+
+    def widget(self, state: PageState, slot: str, value: int) -> int:
+        listed = sorted({*self.options, value})
+        return st.selectbox(
+            self.label,
+            listed,
+            index=listed.index(value),
+            key=state.key(slot),
+            width=130,
+            format_func=lambda number: f"{number:,}",
+            help=self.help,
+        )
+
+
+SAMPLE = Choice(
+    name="sample",
+    label="Text",
+    options={**samples.SAMPLES, OWN: "Your own text"},
+    width=260,
+    help="A lighthouse keeper's log that says once what the dog is called; the name is masked once",
+)
+TOKENS = Menu(name="tokens", label="Tokens", low=64, high=4096, options=(256, 512, 1024, 2048, 4096))
+OWN_TEXT = Text(
+    name="text",
+    label="Your text, with [MASK] in place of a word",
+    default="The capital of France is Paris. Many people visit the tower in [MASK] every summer.",
+    height=160,
+    most=MAX_TEXT_CHARS,
+)
 
 
 def text_controls(state: PageState, positions: int) -> tuple[str, int]:
     """Which text, and how long a sample is."""
-    options = [*samples.SAMPLES, OWN]
-    current = OWN if state.text("text") else state.text("sample", options[0])
-    chosen = st.selectbox(
-        "Text",
-        options,
-        index=options.index(current),
-        key=state.key("sample"),
-        width=260,
-        format_func=lambda name: samples.SAMPLES.get(name, "Your own text"),
-        help="A lighthouse keeper's log that says once what the dog is called, and asks for it once",
-    )
-    state.set(sample=None if chosen == options[0] else chosen)
-    if chosen == OWN:
+    if state.text("text"):
+        state.set(sample=OWN)
+    sample = SAMPLE.draw(state)
+    if sample == OWN:
         return OWN, 0
     state.set(text=None)
-    lengths = tuple(n for n in LENGTHS if n <= positions) or (positions,)
-    return chosen, choose(state, "Tokens", "tokens", lengths, min(1024, lengths[-1]))
+    lengths = tuple(n for n in TOKENS.options if n <= positions) or (positions,)
+    return sample, TOKENS.with_(options=lengths, default=min(1024, lengths[-1])).draw(state)
 
 
 def text_of(state: PageState, checkpoint: Checkpoint, sample: str, length: int) -> str:
@@ -45,8 +86,7 @@ def text_of(state: PageState, checkpoint: Checkpoint, sample: str, length: int) 
     if sample != OWN:
         with sentences():
             return samples.build(sample, length, token_counter(checkpoint))
-    label = "Your text, with [MASK] in place of a word"
-    return text_box(state, "text", label, OWN_EXAMPLE, height=160, max_chars=MAX_TEXT_CHARS)
+    return OWN_TEXT.draw(state)
 
 
 def clue_position(checkpoint: Checkpoint, long: LongText, text: str, word: str = "") -> int | None:
@@ -54,27 +94,6 @@ def clue_position(checkpoint: Checkpoint, long: LongText, text: str, word: str =
     at = text.find(samples.CLUE)
     position = 1 + token_counter(checkpoint)(text[: at + samples.CLUE.find(word)])
     return position if 0 <= position < len(long.ids) and at >= 0 else None
-
-
-def choose(state: PageState, label: str, name: str, options: tuple[int, ...], usual: int) -> int:
-    """A short menu of numbers; a number from a link that is not on it is put there."""
-    raw = state.text(name)
-    current = int(raw) if raw.isdigit() else usual
-    listed = sorted({*options, current})
-    chosen = st.selectbox(
-        label, listed, index=listed.index(current), key=state.key(name), width=130, format_func=lambda n: f"{n:,}"
-    )
-    kept: int | str = str(chosen) if name == "block" else chosen
-    state.set(**{name: None if chosen == usual else kept})
-    return chosen
-
-
-def number(state: PageState, label: str, name: str, usual: int, low: int, high: int, about: str, step: int = 1) -> int:
-    """A number between two others; one from a link is brought between them."""
-    current = min(max(state.number(name, usual), low), high)
-    chosen = int(st.number_input(label, low, high, current, step=step, key=state.key(name), help=about, width=170))
-    state.set(**{name: None if chosen == usual else chosen})
-    return chosen
 
 
 def progress_in(place: st.delta_generator.DeltaGenerator) -> session.Progress:
@@ -86,16 +105,63 @@ def progress_in(place: st.delta_generator.DeltaGenerator) -> session.Progress:
     return tell
 
 
-def amount(number: int) -> str:
-    """A large count in few digits."""
-    return short(number)
+def costs_of(state: PageState, name: str, one: Measured, full: Measured) -> None:
+    """Scores, time and memory: the attention called ``name`` beside full attention."""
+    rows: tuple[tuple[str, Callable[..., str], float, float], ...] = (
+        ("Scores computed", short, one.scores, full.scores),
+        ("Time in attention", _seconds, one.attention_seconds, full.attention_seconds),
+        ("Memory, one head", _megabytes, one.peak_bytes, full.peak_bytes),
+    )
+    lines = [f"| {label} | **{shown(a)}** | {shown(b)} | {_times(a, b)} |" for label, shown, a, b in rows]
+    st.markdown("\n".join((f"| | {name} | full | |", "|:--|--:|--:|:--|", *lines)))
+    headings = (
+        "Attention",
+        "Scores (all layers and heads)",
+        "Attention, seconds",
+        "Whole pass, seconds",
+        "Passes",
+        "Peak of one head, bytes",
+        "Scores of a layer, bytes",
+    )
+    cells = tuple(
+        (of, m.scores, round(m.attention_seconds, 3), round(m.seconds, 3), m.passes, m.peak_bytes, m.layer_bytes)
+        for of, m in ((name, one), ("full", full))
+    )
+    title = f"What {name} and full attention cost on this text"
+    table_menu(Table(headings, cells), title, state.key("table.measured"))
 
 
-def seconds(seconds: float) -> str:
-    """A duration in seconds or milliseconds."""
-    return f"{seconds:.2f} s" if seconds >= 0.1 else f"{1000 * seconds:.0f} ms"
+def growth(state: PageState, costs: Sequence[Cost], here: int, name: str) -> None:
+    """Cost against length: counts of one head, not measurements."""
+    Panel(
+        f"{name}-costs",
+        "Scores of one head by the length of the text",
+        figures.cost_curve(costs, here, name, theme=theme()),
+        f"Scores of one head against the length: full attention grows with the square, {name} along a line.",
+        Table.from_records(figures.cost_table(costs)),
+    ).draw(state)
 
 
-def megabytes(count: int) -> str:
-    """Bytes in megabytes."""
-    return f"{count / 1e6:.1f} MB" if count < 1e8 else f"{count / 1e6:,.0f} MB"
+def below(long: LongText, said: str, drawn: Mapping[str, Callable[[], None]]) -> None:
+    """Tabs with what is ``drawn`` in each, and the text; ``said``: what stands over it, plain text."""
+    tabs = st.tabs([*drawn, "The text"])
+    for tab, draw in zip(tabs, drawn.values(), strict=False):
+        with tab:
+            draw()
+    with tabs[-1]:
+        st.caption(plain(f"{len(long.text):,} characters, {len(long.ids):,} tokens. {said}"))
+        st.text(long.text)
+
+
+def _times(one: float, full: float) -> str:
+    if not one or not full:
+        return ""
+    return f"{full / one:.1f} × less" if full >= one else f"{one / full:.1f} × more"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2f}\N{NO-BREAK SPACE}s" if seconds >= 0.1 else f"{1000 * seconds:.0f}\N{NO-BREAK SPACE}ms"
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:.1f}\N{NO-BREAK SPACE}MB" if count < 1e8 else f"{count / 1e6:,.0f}\N{NO-BREAK SPACE}MB"
