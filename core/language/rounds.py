@@ -27,6 +27,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from core.checkpoints.registry import first
 from core.checkpoints.spec import Checkpoint
 from core.language.guesses import among
 from core.settings import ASSETS
@@ -96,12 +97,7 @@ def _question(kind: Kind, row: Mapping[str, Any], turned: bool) -> Question:
     return Question(kind, text, answers, words, words.index(str(row["written"])))
 
 
-MODELS: dict[Kind, tuple[str, ...]] = {
-    "masked": ("atlas-bert", "atlas-roberta", "minilm"),
-    "next": ("atlas-gpt-2",),
-    "replaced": ("atlas-electra",),
-    "order": ("atlas-gpt-2",),
-}
+MODELS: dict[Kind, tuple[str, ...]] = {kind: first(f"rounds-{kind}") for kind in KINDS}
 """Checkpoints that can be asked, the first by default."""
 GUESSES = 5
 

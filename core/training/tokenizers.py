@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -164,8 +165,6 @@ WORD_END = "</w>"
 UNKNOWN = "<unk>"
 LETTERS = 200
 """The most frequent characters of the text; the rest is unknown, as in the encoders' WordPiece vocabulary."""
-PLAIN_BPE_RECIPE = "atlas-bert"
-"""Whose text, held-out part and size plain BPE takes, so that it can be compared with the encoders' WordPiece."""
 
 
 def plain_bpe(texts: Callable[[], Iterable[str]], size: int) -> Any:
@@ -218,10 +217,13 @@ def _around(model: Any) -> Any:
 def write_plain_bpe(folder: Path, output: Path = PLAIN_BPE) -> Path:
     """Learns plain BPE from the corpus in ``folder`` and writes it to the file ``output``.
 
+    It takes text, held-out part and size from the recipe that its card is ``like``, an encoder's with WordPiece, so
+    that the two can be compared.
+
     Raises:
         CorpusError: the folder lacks a file of the text.
     """
-    encoder = recipe.load(PLAIN_BPE_RECIPE)
+    encoder = recipe.load(tomllib.loads(PLAIN_BPE.with_name("card.toml").read_text(encoding="utf-8"))["like"])
     corpus.check(folder, encoder.sources)
     every = int(encoder.data["hold_out_every"])
 

@@ -68,10 +68,10 @@ READS = {
         "    __import__(f'core.objectives.{found.name}')"
     ),
     "vectors": (
-        "import core.vectors.contextual, core.vectors.mix\n"
+        "import core.vectors.contextual, core.vectors.desk, core.vectors.mix\n"
         "import core.vectors.nearest, core.vectors.occurrences, core.vectors.places, core.vectors.plane\n"
         "import core.vectors.positions, core.vectors.reading, core.vectors.sums\n"
-        "from core.vectors import kept, texts; assert kept.layers('minilm') and texts.sentences()"
+        "from core.vectors import desk, kept; assert kept.layers('minilm') and desk.sentences()"
     ),
     "glossary and corrections": (
         "from core.catalogue.corrections import corrections; from core.catalogue.glossary import terms\n"

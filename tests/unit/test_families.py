@@ -1,0 +1,132 @@
+"""A model of a known architecture needs its folder and its card alone: no module of core names a model or its kind."""
+
+from __future__ import annotations
+
+import ast
+import runpy
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import catalogue, checkpoints, settings
+from core.attention.capture import capture
+from core.checkpoints import registry
+from core.checkpoints.families import FAMILIES
+from core.checkpoints.memory import forget
+from core.language.side_by_side import Answer, Continued, Filled, Rewritten, answer
+from tests import tiny
+
+ROOT = Path(__file__).parents[2]
+CARD = """
+name = "Built next door"
+summary = "A model that this test has just made."
+recipe = "none"
+steps = 1
+tokens = 1
+seed = 0
+licence = "Apache-2.0"
+system = "{system}"
+"""
+TEXT = "The cat sat on the mat."
+
+
+@pytest.fixture
+def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder of bundled checkpoints; the catalogue, which names those of the app, is read before."""
+    assert catalogue.systems()
+    monkeypatch.setattr(settings, "ASSETS", tmp_path)
+    forget()
+    yield tmp_path / "checkpoints"
+    monkeypatch.undo()
+    forget()
+
+
+@pytest.mark.parametrize(
+    ("make", "system", "streams", "answered", "branch", "demos"),
+    [
+        (tiny.tiny_bert, "bert", {"encoder"}, Filled, "encoder", {"masks"}),
+        (tiny.tiny_gpt2, "gpt-2", {"decoder"}, Continued, "decoder", {"text"}),
+        (tiny.tiny_t5, "t5", {"encoder", "decoder", "cross"}, Rewritten, "encoder-decoder", {"rewrite"}),
+        (tiny.tiny_xlnet, "xlnet", {"encoder", "decoder", "query"}, Filled, "decoder", {"masks", "orders"}),
+        (tiny.tiny_transformer_xl, "transformer-xl", {"decoder"}, Continued, "decoder", {"memory", "text"}),
+        (tiny.tiny_longformer, "longformer", {"encoder"}, Filled, "efficient", {"window"}),
+    ],
+)
+def test_a_folder_with_a_card_is_all_that_a_model_needs(
+    assets: Path,
+    make: Callable[[Path], Path],
+    system: str,
+    streams: set[str],
+    answered: type[Answer],
+    branch: str,
+    demos: set[str],
+) -> None:
+    folder = make(assets / "next-door")
+    (folder / "card.toml").write_text(CARD.format(system=system), encoding="utf-8")
+
+    (spec,) = checkpoints.for_system(system)
+    assert (spec.slug, spec.name, spec.source, spec.branch, spec.ready) == (
+        "next-door",
+        "Built next door",
+        "bundled",
+        branch,
+        True,
+    )
+    assert spec in registry.for_branch(spec.branch)
+    checkpoint = checkpoints.load("next-door")
+
+    target = "Le chat." if spec.offers("rewrites") else None
+    assert {one.kind for one in capture(checkpoint, TEXT, target=target).maps} == streams == set(spec.family.streams)
+    assert isinstance(answer(checkpoint, TEXT, (5,)), answered)
+    page = runpy.run_path(str(ROOT / "pages" / f"{spec.branch}.py"), run_name="page")
+    assert {demo.slug for demo in page["DEMOS"] if demo.fits(spec)} == demos
+
+
+def test_every_kind_of_a_bundled_model_is_a_family() -> None:
+    for spec in checkpoints.available():
+        family = spec.family
+        assert (family.kind, FAMILIES[spec.kind]) == (spec.kind, family)
+        assert all((family.samples, family.asked, family.answers))
+        assert all(spec.offers(ability) for ability in family.offers)
+
+
+def _told(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and text of what a module must not say: a bundled slug, or a test of a checkpoint's kind or system."""
+    slugs = {spec.slug for spec in registry.available() if spec.source in ("bundled", "package")}
+    links = {id(value) for node in ast.walk(tree) if isinstance(node, ast.Dict) for value in _systems(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value in slugs and id(node) not in links:
+            yield node.lineno, str(node.value)
+        tested: list[ast.expr] = []
+        if isinstance(node, ast.Compare):
+            tested = [node.left, *node.comparators]
+        elif isinstance(node, ast.Match):
+            tested = [node.subject]
+        elif isinstance(node, ast.Subscript):
+            tested = [node.slice]
+        for one in tested:
+            if isinstance(one, ast.Attribute) and one.attr == "kind" and ast.unparse(one.value).endswith("spec"):
+                yield node.lineno, ast.unparse(node)[:60]
+            constants = {other.value for other in ast.walk(one) if isinstance(other, ast.Constant)}
+            if constants & (FAMILIES.keys() - {"adapters"}):
+                yield node.lineno, ast.unparse(node)[:60]
+
+
+def _systems(node: ast.Dict) -> Iterator[Any]:
+    """The values that a link has for a system, whose slug may be a model's, too."""
+    for key, value in zip(node.keys, node.values, strict=True):
+        if isinstance(key, ast.Constant) and key.value == "system":
+            yield value
+
+
+def test_no_module_names_a_bundled_model_or_tests_its_kind() -> None:
+    apart = ("core/checkpoints/", "core/catalogue/", "core/ui/objectives/")
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in sorted([*(ROOT / "core").rglob("*.py"), *(ROOT / "pages").glob("*.py")])
+        if not path.relative_to(ROOT).as_posix().startswith(apart)
+        for line, text in _told(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert not found, "\n".join(found)
