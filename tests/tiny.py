@@ -115,53 +115,51 @@ def _save(model: Any, tokenizer: Any, folder: Path) -> Path:
     return folder
 
 
-def tiny_bert(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, positions: int = 64) -> Path:
-    """A random BertForMaskedLM."""
+def _make(folder: Path, model: str, tokenizer: Any, **settings: Any) -> Path:
+    """A random model of transformers' class ``model``, with its tokeniser."""
     import torch
-    from transformers import BertConfig, BertForMaskedLM
+    import transformers
 
     torch.manual_seed(0)
-    tokenizer = wordpiece_tokenizer(positions)
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=width,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        intermediate_size=2 * width,
-        max_position_embeddings=positions,
-        pad_token_id=0,
-    )
-    return _save(BertForMaskedLM(config), tokenizer, folder)
+    kind = getattr(transformers, model)
+    return _save(kind(kind.config_class(vocab_size=len(tokenizer), **settings)), tokenizer, folder)
+
+
+def _encoder(layers: int, heads: int, width: int, positions: int) -> dict[str, Any]:
+    """BERT's names for the sizes of an encoder."""
+    return {
+        "hidden_size": width,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "intermediate_size": 2 * width,
+        "max_position_embeddings": positions,
+        "pad_token_id": 0,
+    }
+
+
+def _xlnet(layers: int, heads: int, width: int) -> dict[str, Any]:
+    sizes = {"d_model": width, "n_layer": layers, "n_head": heads, "d_inner": 2 * width}
+    return sizes | {"initializer_range": 0.3, "pad_token_id": 0}
+
+
+def tiny_bert(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, positions: int = 64) -> Path:
+    """A random BertForMaskedLM."""
+    sizes = _encoder(layers, heads, width, positions)
+    return _make(folder, "BertForMaskedLM", wordpiece_tokenizer(positions), **sizes)
 
 
 def tiny_gpt2(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, positions: int = 64) -> Path:
     """A random GPT2LMHeadModel."""
-    import torch
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    torch.manual_seed(0)
-    tokenizer = bytelevel_tokenizer(positions)
-    config = GPT2Config(
-        vocab_size=len(tokenizer),
-        n_positions=positions,
-        n_embd=width,
-        n_layer=layers,
-        n_head=heads,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    return _save(GPT2LMHeadModel(config), tokenizer, folder)
+    sizes = {"n_positions": positions, "n_embd": width, "n_layer": layers, "n_head": heads}
+    return _make(folder, "GPT2LMHeadModel", bytelevel_tokenizer(positions), **sizes, bos_token_id=0, eos_token_id=0)
 
 
 def tiny_t5(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16) -> Path:
     """A random T5ForConditionalGeneration with ``layers`` + ``layers`` layers and tied embeddings."""
-    import torch
-    from transformers import T5Config, T5ForConditionalGeneration
-
-    torch.manual_seed(0)
-    tokenizer = metaspace_tokenizer()
-    config = T5Config(
-        vocab_size=len(tokenizer),
+    return _make(
+        folder,
+        "T5ForConditionalGeneration",
+        metaspace_tokenizer(),
         d_model=width,
         d_kv=width // heads,
         d_ff=2 * width,
@@ -172,25 +170,19 @@ def tiny_t5(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16) -
         eos_token_id=1,
         decoder_start_token_id=0,
     )
-    return _save(T5ForConditionalGeneration(config), tokenizer, folder)
 
 
 def tiny_bart(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, positions: int = 64) -> Path:
     """A random BartForConditionalGeneration: the other family of encoder-decoders, with learned positions."""
-    import torch
-    from transformers import BartConfig, BartForConditionalGeneration
-
-    torch.manual_seed(0)
-    tokenizer = metaspace_tokenizer(positions)
-    config = BartConfig(
-        vocab_size=len(tokenizer),
+    halves: dict[str, Any] = {}
+    for half in ("encoder", "decoder"):
+        halves |= {f"{half}_layers": layers, f"{half}_attention_heads": heads, f"{half}_ffn_dim": 2 * width}
+    return _make(
+        folder,
+        "BartForConditionalGeneration",
+        metaspace_tokenizer(positions),
         d_model=width,
-        encoder_layers=layers,
-        decoder_layers=layers,
-        encoder_attention_heads=heads,
-        decoder_attention_heads=heads,
-        encoder_ffn_dim=2 * width,
-        decoder_ffn_dim=2 * width,
+        **halves,
         max_position_embeddings=positions,
         pad_token_id=0,
         bos_token_id=1,
@@ -198,7 +190,6 @@ def tiny_bart(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16,
         decoder_start_token_id=1,
         forced_eos_token_id=None,
     )
-    return _save(BartForConditionalGeneration(config), tokenizer, folder)
 
 
 def tiny_bigbird(
@@ -212,100 +203,49 @@ def tiny_bigbird(
     num_random_blocks: int = 1,
 ) -> Path:
     """A random BigBirdForMaskedLM; sparse attention runs above ``(5 + 2 num_random_blocks) * block_size`` tokens."""
-    import torch
-    from transformers import BigBirdConfig, BigBirdForMaskedLM
-
-    torch.manual_seed(0)
-    tokenizer = wordpiece_tokenizer(positions)
-    config = BigBirdConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=width,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        intermediate_size=2 * width,
-        max_position_embeddings=positions,
+    return _make(
+        folder,
+        "BigBirdForMaskedLM",
+        wordpiece_tokenizer(positions),
+        **_encoder(layers, heads, width, positions),
         block_size=block_size,
         num_random_blocks=num_random_blocks,
         attention_type="block_sparse",
-        pad_token_id=0,
         bos_token_id=2,
         eos_token_id=3,
         sep_token_id=3,
     )
-    return _save(BigBirdForMaskedLM(config), tokenizer, folder)
 
 
 def tiny_xlnet(folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, positions: int = 64) -> Path:
     """A random XLNetLMHeadModel that sees to both sides, with BERT's WordPiece."""
-    import torch
-    from transformers import XLNetConfig, XLNetLMHeadModel
-
-    torch.manual_seed(0)
-    tokenizer = wordpiece_tokenizer(positions)
-    config = XLNetConfig(
-        vocab_size=len(tokenizer),
-        d_model=width,
-        n_layer=layers,
-        n_head=heads,
-        d_inner=2 * width,
-        mem_len=None,
-        initializer_range=0.3,
-        pad_token_id=0,
-        bos_token_id=2,
-        eos_token_id=3,
-    )
-    return _save(XLNetLMHeadModel(config), tokenizer, folder)
+    sizes = _xlnet(layers, heads, width) | {"mem_len": None, "bos_token_id": 2, "eos_token_id": 3}
+    return _make(folder, "XLNetLMHeadModel", wordpiece_tokenizer(positions), **sizes)
 
 
 def tiny_transformer_xl(
     folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, memory: int | None = 96
 ) -> Path:
     """A random XLNetLMHeadModel that sees to the left and remembers ``memory`` tokens, with GPT-2's tokeniser."""
-    import torch
-    from transformers import XLNetConfig, XLNetLMHeadModel
-
-    torch.manual_seed(0)
-    tokenizer = bytelevel_tokenizer(2_000_000)
-    config = XLNetConfig(
-        vocab_size=len(tokenizer),
-        d_model=width,
-        n_layer=layers,
-        n_head=heads,
-        d_inner=2 * width,
-        attn_type="uni",
-        mem_len=memory,
-        initializer_range=0.3,
-        pad_token_id=0,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    return _save(XLNetLMHeadModel(config), tokenizer, folder)
+    sizes = _xlnet(layers, heads, width) | {"attn_type": "uni", "mem_len": memory, "bos_token_id": 0, "eos_token_id": 0}
+    return _make(folder, "XLNetLMHeadModel", bytelevel_tokenizer(2_000_000), **sizes)
 
 
 def tiny_longformer(
     folder: Path, *, layers: int = 2, heads: int = 2, width: int = 16, positions: int = 512, window: int = 16
 ) -> Path:
     """A random LongformerForMaskedLM; ``window`` counts both sides."""
-    import torch
-    from transformers import LongformerConfig, LongformerForMaskedLM
-
-    torch.manual_seed(0)
-    tokenizer = wordpiece_tokenizer(positions)
-    config = LongformerConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=width,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        intermediate_size=2 * width,
-        max_position_embeddings=positions + 1,
+    return _make(
+        folder,
+        "LongformerForMaskedLM",
+        wordpiece_tokenizer(positions),
+        **_encoder(layers, heads, width, positions + 1),
         attention_window=[window] * layers,
         type_vocab_size=1,
-        pad_token_id=0,
         bos_token_id=2,
         eos_token_id=3,
         sep_token_id=3,
     )
-    return _save(LongformerForMaskedLM(config), tokenizer, folder)
 
 
 REFORMER = {
@@ -354,16 +294,9 @@ def tiny_reformer(folder: Path, *, axial: tuple[int, int] = (16, 16), chunk: int
 
 def tiny_mamba(folder: Path, *, layers: int = 2, width: int = 16) -> Path:
     """A random MambaForCausalLM: a model without attention."""
-    import torch
-    from transformers import MambaConfig, MambaForCausalLM
-
-    torch.manual_seed(0)
-    tokenizer = bytelevel_tokenizer()
+    sizes = {"hidden_size": width, "state_size": 4, "num_hidden_layers": layers}
     special = {"pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0}
-    config = MambaConfig(
-        vocab_size=len(tokenizer), hidden_size=width, state_size=4, num_hidden_layers=layers, **special
-    )
-    return _save(MambaForCausalLM(config), tokenizer, folder)
+    return _make(folder, "MambaForCausalLM", bytelevel_tokenizer(), **sizes, **special)
 
 
 def make_all(root: Path) -> Path:

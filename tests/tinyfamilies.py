@@ -32,7 +32,7 @@ _ENCODER: dict[str, Any] = {
     "max_position_embeddings": POSITIONS,
 }
 _GPT: dict[str, Any] = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": POSITIONS}
-_T5: dict[str, Any] = {
+T5: dict[str, Any] = {
     "d_model": 16,
     "d_kv": 6,
     "d_ff": 24,
@@ -45,7 +45,7 @@ _T5: dict[str, Any] = {
     "eos_token_id": 1,
     "decoder_start_token_id": 0,
 }
-_BART: dict[str, Any] = {
+BART: dict[str, Any] = {
     "d_model": 16,
     "encoder_layers": 2,
     "decoder_layers": 3,
@@ -215,17 +215,17 @@ FAMILIES: dict[str, Family] = {
         _ENCODER | {"num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": 5, "head_dim": 6},
     ),
     "qwen2": Family("Qwen2ForCausalLM", "causal-lm", _ENCODER | {"num_key_value_heads": 1}),
-    "t5": Family("T5ForConditionalGeneration", "seq2seq-lm", _T5),
+    "t5": Family("T5ForConditionalGeneration", "seq2seq-lm", T5),
     "t5-gated": Family(
         "T5ForConditionalGeneration",
         "seq2seq-lm",
-        _T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+        T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
     ),
-    "mt5": Family("MT5ForConditionalGeneration", "seq2seq-lm", _T5 | {"feed_forward_proj": "gated-gelu"}),
-    "bart": Family("BartForConditionalGeneration", "seq2seq-lm", _BART),
-    "m2m_100": Family("M2M100ForConditionalGeneration", "seq2seq-lm", _BART | {"bos_token_id": 2}),
-    "mbart": Family("MBartForConditionalGeneration", "seq2seq-lm", _BART),
-    "marian": Family("MarianMTModel", "seq2seq-lm", _BART | {"scale_embedding": True}),
+    "mt5": Family("MT5ForConditionalGeneration", "seq2seq-lm", T5 | {"feed_forward_proj": "gated-gelu"}),
+    "bart": Family("BartForConditionalGeneration", "seq2seq-lm", BART),
+    "m2m_100": Family("M2M100ForConditionalGeneration", "seq2seq-lm", BART | {"bos_token_id": 2}),
+    "mbart": Family("MBartForConditionalGeneration", "seq2seq-lm", BART),
+    "marian": Family("MarianMTModel", "seq2seq-lm", BART | {"scale_embedding": True}),
     "bert2bert": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER),
     "bert2gpt2": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER | {"decoder": _GPT}),
     "generation2generation": Family("EncoderDecoderModel", "seq2seq-lm", _ENCODER | {"halves": "BertGenerationConfig"}),
@@ -248,12 +248,18 @@ def make(name: str, **settings: Any) -> Checkpoint:
     tokenizer = tokenizer_of(family.kind)
     torch.manual_seed(0)
     model = build(family, family.settings | settings | {"vocab_size": len(tokenizer)})
+    return drawn(name, family.kind, model)
+
+
+def drawn(name: str, kind: Kind, model: Any) -> Checkpoint:
+    """The model with every number drawn, in evaluation mode, as a checkpoint of that name."""
+    import torch
+
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(0.0, 0.3)
-    model.eval().requires_grad_(False)
-    spec = CheckpointSpec(name, name, None, "encoder", family.kind, "directory", "a test", "-", True)
-    return Checkpoint(model, tokenizer, spec)
+    spec = CheckpointSpec(name, name, None, "encoder", kind, "directory", "a test", "-", True)
+    return Checkpoint(model.eval().requires_grad_(False), tokenizer_of(kind), spec)
 
 
 def build(family: Family, settings: dict[str, Any]) -> Any:

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from core.checkpoints.families.family import Kind
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from tests.tinyfamilies import POSITIONS, tokenizer_of
+from core.checkpoints.spec import Checkpoint
+from tests.tinyfamilies import BART, POSITIONS, T5, drawn, tokenizer_of
 
 Settings = dict[str, tuple[Kind, dict[str, Any]]]
 
@@ -36,34 +36,6 @@ EXPERTS = SHARED | {
     "shared_expert_intermediate_size": 24,
 }
 IN_TURN = WIDER | {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
-BART: dict[str, Any] = {
-    "d_model": 16,
-    "encoder_layers": 2,
-    "decoder_layers": 3,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 2,
-    "encoder_ffn_dim": 24,
-    "decoder_ffn_dim": 20,
-    "max_position_embeddings": POSITIONS,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 1,
-    "decoder_start_token_id": 1,
-    "forced_eos_token_id": None,
-}
-T5: dict[str, Any] = {
-    "d_model": 16,
-    "d_kv": 6,
-    "d_ff": 24,
-    "num_layers": 2,
-    "num_decoder_layers": 3,
-    "num_heads": 2,
-    "relative_attention_num_buckets": 8,
-    "relative_attention_max_distance": 12,
-    "pad_token_id": 0,
-    "eos_token_id": 1,
-    "decoder_start_token_id": 0,
-}
 XLM: dict[str, Any] = {
     "emb_dim": 16,
     "n_layers": 2,
@@ -195,10 +167,5 @@ def build(name: str, kind: Kind, settings: dict[str, Any], *, eager: bool = True
     words = {"n_words": len(tokenizer)} if "emb_dim" in settings else {}
     alone = {"is_decoder": True} if kind == "causal-lm" and "encoder_layers" in settings else {}
     config = transformers.AutoConfig.for_model(type_, **alone, **settings, **size, **words)
-    model = auto.from_config(config, **({"attn_implementation": "eager"} if eager else {})).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(0.0, 0.3)
-    model.requires_grad_(False)
-    spec = CheckpointSpec(name, name, None, "encoder", kind, "directory", "a test", "-", True)
-    return Checkpoint(model, tokenizer, spec)
+    model = auto.from_config(config, **({"attn_implementation": "eager"} if eager else {}))
+    return drawn(name, kind, model)
