@@ -48,7 +48,7 @@ def masks(
     drawn = _spawned(epochs, epochs if copies is None else copies, rng)
     asked = np.zeros((len(drawn), count), dtype=np.bool_)
     for row, child in zip(asked, drawn, strict=True):
-        row[list(masked.choose(count, child, rate=rate, fixed=fixed))] = True
+        row[:] = masked.choose(masked.free(count, fixed), child, rate=rate)
     return asked[np.arange(epochs) % len(drawn)]
 
 

@@ -6,8 +6,8 @@ with :math:`M` the chosen places, 15 % of the text's tokens, and :math:`\tilde x
 the mask token, 10 % a token drawn at random from the vocabulary, and 10 % stayed as they were. Devlin et al. (2019),
 section 3.1.
 
-A share of a short text is no whole number. The count is rounded up or down by chance so that its mean is exact, and is
-at least one: a text that asks nothing teaches nothing.
+`choose` and `meet` draw on arrays of any shape: the page and the models' training call the same two. A text that asks
+nothing teaches nothing, so at least one token is chosen.
 """
 
 from __future__ import annotations
@@ -31,15 +31,18 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-def budget(tokens: int, rate: float, rng: np.random.Generator) -> int:
-    """How many of ``tokens`` to choose: ``rate`` of them on average, at least one, at most all."""
-    return min(tokens, max(1, int(rate * tokens + rng.random())))
+def choose(free: Bools, rng: np.random.Generator, *, rate: float = RATE) -> Bools:
+    """Which tokens are asked: each of the ``free`` ones with probability ``rate``, one at least where one is free."""
+    chosen = free & (rng.random(free.shape) < rate)
+    if not chosen.any() and free.any():
+        chosen.flat[rng.choice(np.flatnonzero(free))] = True
+    return np.asarray(chosen, dtype=np.bool_)
 
 
-def fate(rng: np.random.Generator, fates: tuple[float, float] = FATES) -> Fate:
-    """What becomes of one chosen token, or of a group that shares its lot."""
-    drawn = rng.random()
-    return "masked" if drawn < fates[0] else "random" if drawn < sum(fates) else "unchanged"
+def meet(chosen: Bools, rng: np.random.Generator, fates: tuple[float, float] = FATES) -> tuple[Bools, Bools]:
+    """Which of the ``chosen`` tokens become the mask token, and which a random one."""
+    met = rng.random(chosen.shape)
+    return chosen & (met < fates[0]), chosen & (met >= 1 - fates[1])
 
 
 def damage(
@@ -51,26 +54,31 @@ def damage(
     rate: float = RATE,
     fates: tuple[float, float] = FATES,
 ) -> tuple[Ints, Bools]:
-    """What the models here learned with: each token of an array is chosen with probability ``rate``.
+    """The damaged ids and where tokens were chosen, both of the shape of ``ids``: what the models here learned with.
 
     Args:
         ids: any shape; token ids.
         special: (vocabulary,) True for tokens that are neither chosen nor drawn.
         mask: the mask token.
-
-    Returns:
-        The damaged ids and where tokens were chosen, both of the shape of ``ids``. A text with an ordinary token
-        has at least one chosen.
     """
-    free = ~special[ids]
-    chosen = free & (rng.random(ids.shape) < rate)
-    if not chosen.any() and free.any():
-        chosen.flat[rng.choice(np.flatnonzero(free))] = True
-    met = rng.random(ids.shape)
+    chosen = choose(~special[ids], rng, rate=rate)
+    hidden, random = meet(chosen, rng, fates)
     drawn = np.flatnonzero(~special)[rng.integers((~special).sum(), size=ids.shape)]
-    damaged = np.where(chosen & (met < fates[0]), mask, ids)
-    damaged = np.where(chosen & (met >= 1 - fates[1]), drawn, damaged)
-    return np.asarray(damaged, dtype=np.int64), np.asarray(chosen, dtype=np.bool_)
+    return np.where(hidden, mask, np.where(random, drawn, ids)).astype(np.int64), chosen
+
+
+def budget(tokens: int, rate: float, rng: np.random.Generator) -> int:
+    """How many of ``tokens`` to choose where they are chosen in groups: ``rate`` of them on average, at least one.
+
+    A share of a short text is no whole number: it is rounded up or down by chance, so that its mean is exact.
+    """
+    return min(tokens, max(1, int(rate * tokens + rng.random())))
+
+
+def fate(rng: np.random.Generator, fates: tuple[float, float] = FATES) -> Fate:
+    """What becomes of a group that shares its lot."""
+    drawn = rng.random()
+    return "masked" if drawn < fates[0] else "random" if drawn < sum(fates) else "unchanged"
 
 
 def ordinary(count: int, fixed: Collection[int]) -> tuple[int, ...]:
@@ -79,12 +87,11 @@ def ordinary(count: int, fixed: Collection[int]) -> tuple[int, ...]:
     return tuple(index for index in range(count) if index not in barred)
 
 
-def choose(count: int, rng: np.random.Generator, *, rate: float = RATE, fixed: Collection[int] = ()) -> tuple[int, ...]:
-    """Places to ask, each token alone, in ascending order; none where every place is fixed."""
-    free = ordinary(count, fixed)
-    if not free:
-        return ()
-    return tuple(sorted(rng.choice(free, budget(len(free), rate, rng), replace=False).tolist()))
+def free(count: int, fixed: Collection[int]) -> Bools:
+    """(count,) True where a token may be chosen: everywhere but at the ``fixed`` places."""
+    places = np.zeros(count, dtype=np.bool_)
+    places[list(ordinary(count, fixed))] = True
+    return places
 
 
 def hide(
@@ -143,8 +150,12 @@ def corrupt(
         fates: shares of these that become ``mask`` and a random token.
         fixed: places of tokens of the format: never chosen, never changed.
     """
-    chosen = choose(len(tokens), rng, rate=rate, fixed=fixed)
-    met = {index: fate(rng, fates) for index in chosen}
+    chosen = choose(free(len(tokens), fixed), rng, rate=rate)
+    masked, random = meet(chosen, rng, fates)
+    met: dict[int, Fate] = {
+        index: "masked" if masked[index] else "random" if random[index] else "unchanged"
+        for index in np.flatnonzero(chosen).tolist()
+    }
     return hide(tokens, met, vocabulary, rng, mask=mask, fixed=fixed)
 
 

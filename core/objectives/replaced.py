@@ -32,7 +32,7 @@ def hide(
     fixed: Collection[int] = (),
 ) -> Example:
     """What the generator reads and must answer: every chosen token is a mask."""
-    chosen = masked.choose(len(tokens), rng, rate=rate, fixed=fixed)
+    chosen = np.flatnonzero(masked.choose(masked.free(len(tokens), fixed), rng, rate=rate)).tolist()
     return masked.hide(tokens, dict.fromkeys(chosen, "masked"), (), rng, mask=mask, fixed=fixed)
 
 

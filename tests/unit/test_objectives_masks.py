@@ -82,24 +82,45 @@ def test_the_same_seed_gives_the_same_example(make: Callable[..., Example]) -> N
     assert one.source == other.source
 
 
-@pytest.mark.parametrize(("make", "rate"), [(_masked, 0.15), (_masked, 0.5), (_hidden, 0.15), (_spans, 0.15)])
-def test_the_share_is_exact_on_average(make: Callable[..., Example], rate: float) -> None:
-    # 23 tokens: 3.45 of them at 15 %, 11.5 at 50 %, so that every text has one of two counts.
+@pytest.mark.parametrize(("make", "rate"), [(_masked, 0.15), (_masked, 0.5), (_hidden, 0.15)])
+def test_each_token_is_asked_by_itself_and_one_at_least(make: Callable[..., Example], rate: float) -> None:
     rng = np.random.default_rng(1)
     counts = [len(make([1] * 23, rng, rate).asked) for _ in range(1000)]
-    assert set(counts) == {int(23 * rate), int(23 * rate) + 1}
-    assert np.mean(counts) == pytest.approx(23 * rate, abs=0.05)
+    assert min(counts) >= 1
+    # 23 p, and one more where none was drawn; four standard errors of 1000 binomial counts
+    expected, error = 23 * rate + (1 - rate) ** 23, (23 * rate * (1 - rate) / 1000) ** 0.5
+    assert np.mean(counts) == pytest.approx(expected, abs=4 * error)
+
+
+def test_the_share_of_spans_is_exact_on_average() -> None:
+    # 23 tokens: 3.45 of them at 15 %, so that every text has one of two counts.
+    rng = np.random.default_rng(1)
+    counts = [len(_spans([1] * 23, rng, 0.15).asked) for _ in range(1000)]
+    assert set(counts) == {3, 4}
+    assert np.mean(counts) == pytest.approx(23 * 0.15, abs=0.05)
 
 
 def test_fates_are_eighty_ten_ten() -> None:
     rng = np.random.default_rng(2)
     met = Counter(cell.change for _ in range(1500) for cell in _masked([1] * 20, rng, 0.5).source if cell.target)
     total = sum(met.values())
-    assert total == 15_000
+    assert total == pytest.approx(15_000, abs=350)  # four standard deviations: 4 * sqrt(30000 / 4) = 346
     # four standard errors: sqrt(.8 * .2 / 15000) = .0033, sqrt(.1 * .9 / 15000) = .0024
     assert met["masked"] / total == pytest.approx(0.8, abs=0.014)
     assert met["random"] / total == pytest.approx(0.1, abs=0.01)
     assert met["unchanged"] / total == pytest.approx(0.1, abs=0.01)
+
+
+def test_the_page_hides_what_training_hides() -> None:
+    """Token k of the text is id k: the example has the places and masks of `damage` with the same generator."""
+    ids = np.arange(40)
+    special = np.isin(ids, (0, 39))
+    for seed in range(30):
+        damaged, chosen = masked.damage(ids, special, 40, np.random.default_rng(seed))
+        example = masked.corrupt([str(i) for i in ids], WORDS, np.random.default_rng(seed), fixed=(0, 39))
+        assert example.asked == tuple(np.flatnonzero(chosen).tolist())
+        hidden = [place for place, cell in enumerate(example.source) if cell.change == "masked"]
+        assert hidden == np.flatnonzero(damaged == 40).tolist()
 
 
 def test_a_fate_is_read_off_one_number() -> None:
@@ -205,7 +226,9 @@ def test_static_masks_come_back_and_dynamic_ones_do_not() -> None:
     anew = epochs.masks(60, 40, np.random.default_rng(4), copies=None, fixed=(0, 59))
     assert len({row.tobytes() for row in anew}) == 40
     assert not (held | anew)[:, [0, 59]].any()
-    assert anew.sum(axis=1).min() >= 8  # 58 tokens at 15 % are 8.7
+    assert anew.sum() == pytest.approx(
+        40 * 58 * 0.15, abs=70
+    )  # 348; four standard deviations: 4 * sqrt(348 * 0.85) = 69
     assert anew.sum(axis=1).max() <= 9
     with pytest.raises(OutOfRange):
         epochs.masks(60, 0, np.random.default_rng(4))

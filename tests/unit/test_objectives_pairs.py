@@ -138,7 +138,7 @@ def test_masks_over_a_pair_keep_its_question_and_segments() -> None:
     both = masked.over(pair, ["x"], np.random.default_rng(0), rate=0.5, fixed=(1,))
     assert both.labels == pair.labels
     assert [cell.segment for cell in both.source] == [cell.segment for cell in pair.source]
-    assert len(both.asked) in (2, 3)  # half of the four or five tokens that may be chosen
+    assert 1 <= len(both.asked) <= 4  # of the tokens that may be chosen
     assert 1 not in both.asked
     read = [cell.token if cell.target is None else cell.target for cell in both.source]
     assert read == [cell.token for cell in pair.source]
