@@ -36,7 +36,7 @@ RATE = Integer(
     high=50,
     step=5,
     width=140,
-    help="BERT hides 15 %. Of a short sentence that is one or two tokens.",
+    help="Each token is hidden with this probability, and one at least. BERT hides 15 %.",
 )
 
 
