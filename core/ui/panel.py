@@ -61,9 +61,13 @@ def _scrolling(slug: str) -> DeltaGenerator:
     return st.container(horizontal=True, wrap=False, key=key)
 
 
-def table_menu(table: Table, title: str, key: str) -> None:
-    """A table on request: it is sent to the browser when somebody opens it."""
+def table_menu(table: Table, title: str, key: str, file: str | None = None) -> None:
+    """A table on request: it is sent to the browser when somebody opens it.
+
+    Args:
+        file: names its download, where no picture beside it offers one.
+    """
     menu = st.popover("As a table", icon=":material/table:", type="tertiary", on_change="rerun", key=key)
     if menu.open:
         with menu:
-            data_table(table, None, alt=title)
+            data_table(table, file, alt=title)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.settings import settings
+from core.table import Table
+from core.ui.data_table import data_table
 
 
 @pytest.fixture
@@ -21,3 +23,14 @@ def use_checkpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path]
     yield use
     monkeypatch.undo()
     settings.cache_clear()
+
+
+@pytest.fixture
+def open_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The menus "As a table" of panels and demos are open from the start."""
+
+    def table(table: Table, title: str, key: str, file: str | None = None) -> None:
+        data_table(table, file, alt=title, key=key)
+
+    monkeypatch.setattr("core.ui.panel.table_menu", table)
+    monkeypatch.setattr("core.ui.demos.demo.table_menu", table)

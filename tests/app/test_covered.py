@@ -14,6 +14,8 @@ from core.ui.demos.covered_text import BACK, mended, shared
 from tests.app.test_objectives import html_of, said
 from tests.app.test_rounds import branch, button, everything
 
+pytestmark = pytest.mark.usefixtures("open_tables")
+
 Words = Callable[[AppTest], list[str]]
 
 

@@ -14,6 +14,8 @@ from core.training.objectives import build
 from tests import tinypairs
 from tests.app.test_branches import NASTY, opened, shown
 
+pytestmark = pytest.mark.usefixtures("open_tables")
+
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:

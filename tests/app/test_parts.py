@@ -18,6 +18,8 @@ from tests.app.test_branches import NASTY, demos, opened, shown
 from tests.app.test_decoder_demos import CARD
 from tests.unit.test_disentangled import SHAPE
 
+pytestmark = pytest.mark.usefixtures("open_tables")
+
 
 @pytest.fixture(autouse=True)
 def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +74,7 @@ def test_masked_words_and_parts_are_both_offered_and_a_link_opens_a_row() -> Non
     assert len(at.get("plotly_chart")) == 4 + 4
     assert "**Notice**" in shown(at)
     assert [at.query_params[name][0] for name in ("layer", "head", "token")] == ["2", "3", "3"]
-    next(box for box in at.selectbox if box.label == "Token that looks").set_value(0).run()
+    next(box for box in at.selectbox if box.label == "Query").set_value("1").run()
     assert at.dataframe[0].value["distance"].tolist()[:2] == [0, -1]
     assert at.query_params["token"][0] == "1"
 

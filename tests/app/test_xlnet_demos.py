@@ -17,6 +17,8 @@ from tests import tiny
 from tests.app.test_branches import NASTY, demos, opened, shown
 from tests.app.test_decoder_demos import CARD
 
+pytestmark = pytest.mark.usefixtures("open_tables")
+
 LONG = " ".join(tiny.SENTENCES[:6])
 
 

@@ -13,6 +13,8 @@ from core.language import speed
 from core.ui.demos.pairs import PAIRS as PAIRS_DEMO
 from tests.app.test_branches import NASTY, demos, opened, shown
 
+pytestmark = pytest.mark.usefixtures("open_tables")
+
 READY = [spec for spec in checkpoints.available() if spec.ready and spec.source == "bundled"]
 PAIRS = [spec for spec in READY if spec.offers("pairs")]
 REPLACED = [spec for spec in READY if spec.kind == "replaced-token"]

@@ -1,4 +1,4 @@
-"""Two encoders on one sentence: what each guesses, and what the smaller one saves and keeps."""
+"""Two encoders on one sentence: what each predicts, and what the smaller one saves and keeps."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ import streamlit as st
 
 from core import checkpoints, session
 from core.checkpoints.spec import CheckpointSpec, Measure
-from core.figures.predictions import bars_alt, guess_bars
-from core.ui.chart import chart
-from core.ui.data_table import data_table
-from core.ui.demos.cover import Judge, uncovered, verdict
-from core.ui.demos.cover_masks import label
-from core.ui.demos.demo import Demo, DemoView
-from core.ui.glossary import told
-from core.ui.page import accent, plain, sentences, theme
-from core.ui.param import Choice
-from core.ui.text_box import text_box
+from core.ui.demos.cover import uncovered, verdict
+from core.ui.demos.demo import Demo, DemoView, ranked
+from core.ui.demos.masking import label
+from core.ui.page import plain
+from core.ui.param import Choice, Text
 
 if TYPE_CHECKING:
     from core.language.types import MaskPrediction
 
-TEXT = "The old king lived in a [MASK] with his three sons."
-GUESSES = 5
+TEXT = Text(
+    name="text",
+    label="Sentence with [MASK] in place of a word",
+    default="The old king lived in a [MASK] with his three sons.",
+)
 PARTNER = Choice(name="beside", label="Beside it", options={})
+GUESSES = 5
 _MOST = 3
+"""Masks whose predictions are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """One model's answer and its cost."""
 
+    name: str
     predictions: tuple[MaskPrediction, ...]
     parameters: int
     layers: int
@@ -47,101 +48,60 @@ def partners_of(spec: CheckpointSpec) -> list[CheckpointSpec]:
     return [ready[slug] for slug in named if slug in ready]
 
 
-def beside_demo(view: DemoView) -> None:
+def draw(view: DemoView) -> None:
     """Draw the demo."""
     spec, state = view.spec, view.state
     known = {partner.slug: partner for partner in partners_of(spec)}
     left, right = st.columns([3, 1.4], vertical_alignment="bottom")
-    text = text_box(state, "text", "Sentence with [MASK] in place of a word", TEXT, key="beside.text", place=left)
+    with left:
+        text = TEXT.draw(state, tag="beside")
     with right:
         names = {slug: partner.name for slug, partner in known.items()}
         partner = known[PARTNER.with_(options=names, default="").draw(state, tag=spec.slug)]
-    with sentences():
-        both = (partner, spec)
-        sides = _answers(partner.slug, spec.slug, text)
-        first = sides[0].predictions
-        if not uncovered(state, (partner.slug, spec.slug, text), label(first), _judge(both, sides)):
-            return
-        scale = max(p.probabilities[0] for side in sides for p in side.predictions)
-        for column, model, side in zip(st.columns(2, gap="large"), both, sides, strict=True):
-            with column:
-                st.markdown(f"**{plain(model.name)}**")
-                for number, prediction in enumerate(side.predictions[:_MOST], 1):
-                    title = f"Guesses of {model.name} for mask {number}"
-                    if len(side.predictions) > 1:
-                        st.caption(f"Mask {number}")
-                    chart(
-                        guess_bars(
-                            prediction.tokens,
-                            prediction.probabilities,
-                            accent("encoder"),
-                            scale=scale,
-                            theme=theme(),
-                        ),
-                        key=state.key(f"beside.{model.slug}.{number}"),
-                        alt=bars_alt(prediction.tokens, prediction.probabilities, title),
-                    )
-        _costs(both, sides)
-        smaller = sides[1].parameters < 0.95 * sides[0].parameters
-        told(
-            (
-                "**Try** a sentence where the smaller model still knows the word, and one where it does not.\n\n"
-                if smaller
-                else "**Try** to find a sentence where the two disagree: both have seen the same text, and only the "
-                "recipe differs.\n\n"
-            )
-            + "**Notice** that both pictures share one scale: the shorter bars belong to the model that is less sure."
-        )
-        _table(both, sides)
-
-
-def _judge(both: Sequence[CheckpointSpec], sides: Sequence[Side]) -> Judge:
-    """A guess at the first mask against the answers of both."""
+    sides = _answers(partner.slug, spec.slug, text)
 
     def judge(guess: str) -> str:
         word = (guess.replace(",", " ").split() or [guess])[0]
-        told = [(model.name, side.predictions[0]) for model, side in zip(both, sides, strict=True)]
-        return " ".join(f"{name}: {verdict(word, p.tokens, p.probabilities)}" for name, p in told)
+        first = [(side.name, side.predictions[0]) for side in sides]
+        return " ".join(f"{name}: {verdict(word, p.tokens, p.probabilities)}" for name, p in first)
 
-    return judge
+    if not uncovered(state, (partner.slug, spec.slug, text), label(sides[0].predictions), judge):
+        return
+    scale = max(p.probabilities[0] for side in sides for p in side.predictions)
+    for column, side in zip(st.columns(2, gap="large"), sides, strict=True):
+        with column:
+            for number, prediction in enumerate(side.predictions[:_MOST], 1):
+                title = side.name if len(side.predictions) == 1 else f"{side.name}, mask {number}"
+                view.guesses(f"{side.name}.{number}", title, prediction, scale=scale)
+    rows = [
+        row
+        for side in sides
+        for number, prediction in enumerate(side.predictions, 1)
+        for row in ranked(prediction, model=side.name, mask=number)
+    ]
+    view.table("guesses-beside", "Predictions of both models", rows)
+    _costs(sides, _common(partner, spec))
+    view.note("Costs")
+    view.try_and_notice("smaller" if sides[1].parameters < 0.95 * sides[0].parameters else "alike")
 
 
-def _costs(both: Sequence[CheckpointSpec], sides: Sequence[Side]) -> None:
+def _costs(sides: Sequence[Side], measures: Sequence[tuple[Measure, Measure]]) -> None:
     """Size, time and quality of both, and the second as a share of the first."""
     first, second = sides
-    rows: list[tuple[str, str, str, str]] = [
-        ("layers", str(first.layers), str(second.layers), _share(second.layers, first.layers)),
-        (
-            "parameters",
-            f"{first.parameters / 1e6:.2f} M",
-            f"{second.parameters / 1e6:.2f} M",
-            _share(second.parameters, first.parameters),
-        ),
-        (
-            "time for this sentence",
-            f"{first.milliseconds:.1f} ms",
-            f"{second.milliseconds:.1f} ms",
-            _share(second.milliseconds, first.milliseconds),
-        ),
+    counted = [
+        ("layers", first.layers, second.layers, "{:.0f}"),
+        ("parameters", first.parameters / 1e6, second.parameters / 1e6, "{:.2f}M"),
+        ("time for this sentence", first.milliseconds, second.milliseconds, "{:.1f} ms"),
+        *((f"{one.name}: {one.on}", one.value, other.value, f"{{:.1f}} {one.unit}") for one, other in measures),
     ]
-    for one, other in _common(*both):
-        rows.append(
-            (
-                f"{one.name}: {one.on}",
-                f"{one.value:.1f} {one.unit}",
-                f"{other.value:.1f} {other.unit}",
-                _share(other.value, one.value),
-            )
-        )
-    names = [" ", plain(both[0].name), plain(both[1].name), "second / first"]
-    table = [{name: plain(value) for name, value in zip(names, row, strict=True)} for row in rows]
-    alt = f"Size, time and quality of {both[0].name} and {both[1].name}"
-    st.table(table, border="horizontal", hide_index=True, alt=alt)
-    st.caption("Time: median of 15 runs by turns, on this machine, now. Quality: from the two cards.")
-
-
-def _share(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.0f} %"
+    names = (" ", first.name, second.name, "second / first")
+    rows = [(name, form.format(a), form.format(b), f"{100 * b / a:.0f} %") for name, a, b, form in counted]
+    st.table(
+        [{plain(name): plain(cell) for name, cell in zip(names, row, strict=True)} for row in rows],
+        border="horizontal",
+        hide_index=True,
+        alt=f"Size, time and quality of {first.name} and {second.name}",
+    )
 
 
 def _common(one: CheckpointSpec, other: CheckpointSpec) -> list[tuple[Measure, Measure]]:
@@ -152,22 +112,7 @@ def _common(one: CheckpointSpec, other: CheckpointSpec) -> list[tuple[Measure, M
     return [(m, theirs[m.name, m.on]) for m in one.card.measures if (m.name, m.on) in theirs]
 
 
-def _table(both: Sequence[CheckpointSpec], sides: Sequence[Side]) -> None:
-    with st.expander("The guesses as a table"):
-        data_table(
-            [
-                {"model": model.name, "mask": number, "rank": rank, "guess": token, "probability": chance}
-                for model, side in zip(both, sides, strict=True)
-                for number, prediction in enumerate(side.predictions, 1)
-                for rank, (token, chance) in enumerate(zip(prediction.tokens, prediction.probabilities, strict=True), 1)
-            ],
-            "guesses-beside",
-            alt="Guesses of both models with their probabilities",
-            column_config={"probability": st.column_config.NumberColumn(format="%.4f")},
-        )
-
-
-@st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Running both models")
+@session.cached("Running both models")
 def _answers(first: str, second: str, text: str) -> tuple[Side, Side]:
     from core.language.fill_mask import predict, prepare
     from core.language.speed import by_turns
@@ -176,16 +121,11 @@ def _answers(first: str, second: str, text: str) -> tuple[Side, Side]:
     masked = [prepare(checkpoint, text) for checkpoint in loaded]
     answers = [predict(checkpoint, m, GUESSES) for checkpoint, m in zip(loaded, masked, strict=True)]
     seconds = by_turns([lambda c=c, m=m: predict(c, m, GUESSES) for c, m in zip(loaded, masked, strict=True)])  # type: ignore[misc]
-    made = [
-        Side(answer, checkpoint.model.num_parameters(), checkpoint.model.config.num_hidden_layers, 1000 * taken)
-        for answer, checkpoint, taken in zip(answers, loaded, seconds, strict=True)
-    ]
-    return made[0], made[1]
+    one, other = (
+        Side(c.spec.name, answer, c.model.num_parameters(), c.model.config.num_hidden_layers, 1000 * taken)
+        for answer, c, taken in zip(answers, loaded, seconds, strict=True)
+    )
+    return one, other
 
 
-BESIDE = Demo(
-    "beside",
-    beside_demo,
-    lambda spec: spec.offers("fills masks") and bool(partners_of(spec)),
-    (PARTNER,),
-)
+BESIDE = Demo("beside", draw, lambda spec: spec.offers("fills masks") and bool(partners_of(spec)), (TEXT, PARTNER))

@@ -12,7 +12,7 @@ from core.language.guesses import MAX_CHARS
 from core.ui.chart import chart
 from core.ui.data_table import data_table
 from core.ui.demos.cover import SENTENCE_CHARS, uncovered
-from core.ui.demos.cover_masks import judge_of
+from core.ui.demos.masking import judge_of
 from core.ui.glossary import told
 from core.ui.page import accent, plain, theme
 

@@ -13,7 +13,6 @@ from core.figures.predictions import compared_bars
 from core.table import Table
 from core.theme import PURPLE
 from core.ui.demos.cover import uncovered, verdict
-from core.ui.demos.cover_masks import FIRST, ONE
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.long_text import (
     OWN,
@@ -28,6 +27,7 @@ from core.ui.demos.long_text import (
     text_controls,
     text_of,
 )
+from core.ui.demos.masking import FIRST, ONE
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer, Seed

@@ -14,7 +14,6 @@ from core.figures.predictions import compared_bars, percent
 from core.table import Table
 from core.theme import ORANGE, PURPLE
 from core.ui.demos.cover import uncovered, verdict
-from core.ui.demos.cover_masks import FIRST, ONE
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.long_text import (
     OWN,
@@ -29,6 +28,7 @@ from core.ui.demos.long_text import (
     text_controls,
     text_of,
 )
+from core.ui.demos.masking import FIRST, ONE
 from core.ui.glossary import terms
 from core.ui.page import plain, theme
 from core.ui.panel import Panel

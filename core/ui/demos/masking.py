@@ -1,19 +1,50 @@
-"""What is said of a guess at hidden words: one word for each mask, against what stood there and the model's answers."""
+"""Words of a text that are masked: choosing them, and what is said of a guess at them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from core.language.tokens import words
+from core.links import parameters as link
+from core.ui.chips import token_chips
 from core.ui.demos.cover import Judge, verdict
+from core.ui.param import Carried
 
 if TYPE_CHECKING:
     from core.language.types import MaskPrediction, Token
 
+MASK = Carried(name="mask", label="Masked tokens", as_=link.Integers(high=599, most=64))
+"""Their positions, special tokens included."""
 ONE, SEVERAL = "Your guess at the hidden word", "Your guesses, one word for each mask"
 FIRST = "Your guess at the first hidden word"
+
+
+def mask_chips(
+    tokens: Sequence[Token], masked: Collection[int], *, key: str, accent: str, label: str, held: Sequence[int] = ()
+) -> tuple[int, ...]:
+    """The tokens as chips, whole words of which can be masked; the positions that are.
+
+    Args:
+        masked: positions that were chosen before; those that the text lacks are passed over.
+        accent: the branch in whose color the chosen ones are shown.
+        held: positions of masks that were typed.
+    """
+    numbers = words(tokens)
+    fixed = [i for i, token in enumerate(tokens) if token.special]
+    chosen = {numbers[i] for i in masked if i < len(tokens) and i not in fixed}
+    return token_chips(
+        tokens,
+        selected=[i for i, number in enumerate(numbers) if number in chosen and i not in fixed],
+        key=key,
+        multi=True,
+        accent=accent,
+        label=label,
+        disabled=fixed,
+        held=held,
+        groups=numbers,
+    )
 
 
 def label(predictions: Sequence[MaskPrediction]) -> str:

@@ -13,17 +13,7 @@ from core.language.types import Decoding
 from core.theme import LIGHT
 from core.ui.chips import accepted, on_colour
 from core.ui.demos.decoding import effective
-
-
-def _fill_mask_page() -> None:
-    import streamlit as st
-
-    from core import checkpoints
-    from core.ui.demos.fill_mask import fill_mask_demo
-
-    kept = st.session_state.setdefault("kept", {"text": None, "masked": ()})
-    found = fill_mask_demo(checkpoints.get("dir-tiny-bert"), **kept, key="demo")
-    st.session_state["kept"] = {"text": found.text, "masked": found.masked}
+from tests.app.test_branches import opened
 
 
 def _generate_page() -> None:
@@ -47,8 +37,8 @@ def _generate_page() -> None:
 
 
 @pytest.fixture
-def fill_mask_page(checkpoint_dir: Path) -> AppTest:
-    return AppTest.from_function(_fill_mask_page, default_timeout=60).run()
+def fill_mask_page(checkpoint_dir: Path, open_tables: None) -> AppTest:
+    return opened("encoder", model="dir-tiny-bert")
 
 
 @pytest.fixture
@@ -70,11 +60,11 @@ def test_the_example_is_answered_at_once(fill_mask_page: AppTest) -> None:
     assert not fill_mask_page.exception
     assert "The capital of France is" in _html(fill_mask_page)
     assert len(fill_mask_page.dataframe[0].value) == 6
-    assert fill_mask_page.session_state["kept"] == {"text": None, "masked": ()}
+    assert "text" not in fill_mask_page.query_params
 
 
 def test_a_probe_is_one_click_away(fill_mask_page: AppTest) -> None:
-    fill_mask_page.get("button_group")[0].set_value("Syntax").run()
+    next(g for g in fill_mask_page.get("button_group") if g.label == "Ten probes").set_value("Syntax").run()
     assert not fill_mask_page.exception
     assert fill_mask_page.text_area[0].value == "I put [MASK] fork down on the table."
     assert any("determiner" in caption.value for caption in fill_mask_page.caption)
@@ -83,11 +73,11 @@ def test_a_probe_is_one_click_away(fill_mask_page: AppTest) -> None:
 def test_clicked_words_are_masked_and_survive_an_edit(fill_mask_page: AppTest) -> None:
     fill_mask_page.text_area[0].set_value("The cat sat on the mat.").run()
     assert "click a word" in fill_mask_page.warning[0].value
-    _pick(fill_mask_page, "demo.chips", 2)
-    assert fill_mask_page.session_state["kept"]["masked"] == (2,)
+    _pick(fill_mask_page, "encoder.1.mask.chips", 2)
+    assert fill_mask_page.query_params["mask"][0] == "2"
     assert set(fill_mask_page.dataframe[0].value["stood there"]) == {"cat"}
     fill_mask_page.text_area[0].set_value("And the cat sat on the mat.").run()
-    assert fill_mask_page.session_state["kept"]["masked"] == (3,)
+    assert fill_mask_page.query_params["mask"][0] == "3"
     assert set(fill_mask_page.dataframe[0].value["stood there"]) == {"cat"}
 
 
@@ -98,9 +88,9 @@ def test_what_no_chip_would_send_is_ignored(sent: Any) -> None:
 
 def test_positions_outside_the_sentence_are_ignored(fill_mask_page: AppTest) -> None:
     assert accepted({"selected": [3, "4", True, -1, 99], "count": 2}) == {"count": 2, "picked": [3, -1, 99]}
-    _pick(fill_mask_page, "demo.chips", 3, -1, 99)
+    _pick(fill_mask_page, "encoder.1.mask.chips", 3, -1, 99)
     assert not fill_mask_page.exception
-    assert fill_mask_page.session_state["kept"]["masked"] == (3,)
+    assert fill_mask_page.query_params["mask"][0] == "3"
 
 
 @pytest.mark.parametrize("text", ["", "   ", "x" * 100_000, "cat " * 200, "🤖🤖🤖", "no mask here", "\x00\x01"])
@@ -119,7 +109,7 @@ def test_markup_in_a_sentence_is_text(fill_mask_page: AppTest) -> None:
 
 
 def test_all_probes_are_measured(fill_mask_page: AppTest) -> None:
-    fill_mask_page.toggle[0].set_value(True).run()
+    next(toggle for toggle in fill_mask_page.toggle if toggle.label == "Ask them").set_value(True).run()
     assert not fill_mask_page.exception
     assert len(fill_mask_page.dataframe[1].value) == 10
 
