@@ -138,7 +138,7 @@ CASES = {
         "Your guess at the text",
         "xyzzy",
         "words that it wrote stand in your guess, in their order: 0 %",
-        "Written",
+        "",
         2,
     ),
     "fusion": Case(
@@ -147,7 +147,7 @@ CASES = {
         "Your guess at the text",
         "Tom was ill and stayed at home.",
         "words that it wrote stand in your guess",
-        "Written",
+        "",
         2,
     ),
     "without English": Case(
@@ -156,7 +156,7 @@ CASES = {
         "Your guess at the text",
         "Die Katze",
         "words that it wrote stand in your guess",
-        "Written",
+        "",
         2,
     ),
     "denoising": Case(
@@ -165,7 +165,7 @@ CASES = {
         "How much of your text comes back?",
         BACK[0],
         "words stand in their order",
-        "Written",
+        "",
         2,
     ),
     "respelling": Case(
@@ -174,7 +174,7 @@ CASES = {
         "How much of your text comes back?",
         BACK[2],
         ":",
-        "Written",
+        "",
         3,
     ),
     "two languages": Case(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from core.language.guesses import in_order, plain_words
 from core.ui.demos.cover import SENTENCE_CHARS, uncovered
-from core.ui.demos.rewrite_text import kept
 from core.ui.links import PageState
 
 BACK = ("Word for word", "All but one or two words", "Less than that")
@@ -25,6 +24,15 @@ def text_uncovered(state: PageState, asked: object, written: str, original: str 
         return f"{'Right' if guess == BACK[mended(original, written)] else 'Wrong'}: {kept(original, written)}"
 
     return uncovered(state, question, "How much of your text comes back?", judge, choices=BACK, on=True)
+
+
+def kept(before: str, after: str) -> str:
+    """How much of a text has come back, in a sentence; words are compared in their order."""
+    old, new = before.split(), after.split()
+    if old == new:
+        return "Rebuilt word for word."
+    same = in_order(old, new)
+    return f"{same} of the original's {len(old)} words stand in their order in the {len(new)} that were written."
 
 
 def mended(original: str, written: str) -> int:

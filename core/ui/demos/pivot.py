@@ -12,6 +12,7 @@ from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language.tasks import LANGUAGES, Task
 from core.language.translate import Through, steps_through, through
 from core.language.types import Decoding
+from core.ui.demos.demo import DemoView
 from core.ui.page import accent, sentences
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 BRANCH = "encoder-decoder"
 
 
-def pivot_panel(checkpoint: Checkpoint, given: str, task: Task, direct: str, decoding: Decoding) -> None:
+def pivot_panel(
+    view: DemoView, checkpoint: Checkpoint, given: str, task: Task, direct: str, decoding: Decoding
+) -> None:
     """Draw the panel where the way through English exists for ``task``; ``direct`` is the answer written at once."""
     way = steps_through(checkpoint, task.slug)
     if way is None or task.languages is None:
@@ -35,11 +38,7 @@ def pivot_panel(checkpoint: Checkpoint, given: str, task: Task, direct: str, dec
         with right:
             _steps([(f"{source} to English", found.middle), (f"that English to {target}", found.end)])
         st.caption("The two answers are the same." if found.end == direct.strip() else "The two answers differ.")
-        st.markdown(
-            f"**Try** a sentence with a word for *you*, and one with a word that {source} has and English has not.\n\n"
-            "**Notice** what the English in the middle no longer says: whether *you* is one or many, familiar or "
-            "polite. At once nothing has to be lost, but only a model that has practised it will do it well."
-        )
+        view.try_and_notice("pivot", source=source)
         _measured(checkpoint.spec, task.slug)
 
 
@@ -72,6 +71,6 @@ def _measured(spec: CheckpointSpec, task: str) -> None:
             st.caption("From the model's card.")
 
 
-@st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Translating by way of English")
+@session.cached("Translating by way of English")
 def _through(slug: str, text: str, way: tuple[str, str], decoding: Decoding) -> Through:
     return through(session.checkpoint(slug), text, way, decoding)

@@ -1,9 +1,10 @@
-"""The demo of the encoder-decoder page: text in, text out, and what each written token looked at."""
+"""The demo of the encoder-decoder page: text in, text out, and what each generated token attends to."""
 
 from __future__ import annotations
 
 import html
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,7 +12,6 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import Checkpoint
-from core.errors import AtlasError
 from core.language.damage import KINDS, Kind, damage
 from core.language.denoise import CORRUPTIONS, damage_text
 from core.language.noise import NOISES, Noise, noisy
@@ -20,28 +20,51 @@ from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request, align, prepare, replay, rewrite
 from core.language.types import Decoding, GenerationStep
 from core.links import parameters as link
-from core.ui.demos import rewrite_text
+from core.ui.demos.alignment import attention_map, attention_panel
 from core.ui.demos.cover import switch
-from core.ui.demos.covered_text import text_uncovered
+from core.ui.demos.covered_text import kept, text_uncovered
 from core.ui.demos.decoding import DECODING, decoding_controls, decoding_of, effective, explain_decoding
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.pivot import pivot_panel
-from core.ui.demos.respell import BYTES, rate_slider, respell_panel
-from core.ui.demos.rewrite_parts import attention_panel, attention_tabs
-from core.ui.demos.samples import sample_pills
+from core.ui.demos.respell import BYTES, RATE, rate_of, respell_panel
+from core.ui.demos.samples import every_sample, sample_pills, task_samples
 from core.ui.demos.steps import alternatives_panel, beams_table, how_it_ended, steps_table
 from core.ui.glossary import plain_terms
 from core.ui.links import PageState
-from core.ui.notices import warned
 from core.ui.page import accent, plain
-from core.ui.param import Carried
-from core.ui.text_box import standing, text_box
+from core.ui.param import Carried, Choice, Seed, Text
+from core.ui.text_box import standing
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 BRANCH = "encoder-decoder"
 AS_IT_IS = "none"
+_DAMAGE = {
+    "mixed": "A little of everything",
+    "letters": "Slips of the fingers",
+    "spaces": "Lost and wrong spaces",
+    "order": "Swapped words",
+    "case": "No capitals, no marks",
+    "mask": "Hide tokens",
+    "delete": "Delete tokens",
+    "infill": "Hide spans behind one mask each",
+    "permute": "Change the order of sentences",
+    "rotate": "Begin in the middle",
+    "typos": "Slips of the fingers",
+    "drop": "Lost letters",
+    "repeat": "Repeeeated letters",
+    "antspeak": "A N T S P E A K",
+    "upper": "ALL CAPITALS",
+    "random-case": "rANdOm CaSE",
+    "none": "None: repair what I type",
+}
+TASK = Choice(name="task", label="Task", options={}, width=290)
+DAMAGE = Choice(
+    name="damage", label="Damage", options=_DAMAGE, width=230, help="What is done to your sentence before it is read"
+)
+TEXT = Text(name="text", label="Text in", height=72)
+SEED = Seed(again="Damage it another way")
 _PAUSE = 0.04
 """Seconds between two pictures of the growing text: more often would cost more than the model."""
 
@@ -59,98 +82,57 @@ class _Run:
 
 
 def rewrite_demo(view: DemoView) -> None:
-    """Draw the whole demo; reads and writes task, text, damage, rate, the decoding, forced, step, layer and head."""
-    spec, state = view.spec, view.state
-    checkpoint = session.checkpoint(spec.slug)
-    offered = tasks(checkpoint)
+    """Draw the demo.
+
+    Raises:
+        AtlasError: the text does not suit the model; what was typed stays in its box.
+    """
+    state = view.state
+    checkpoint = session.checkpoint(view.spec.slug)
+    offered = {task.slug: task for task in tasks(checkpoint)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        task = _task(offered, state)
-        kind = _damage_menu(task, state) if task.repairs or task.denoises or task.respells else None
+        names = {slug: task.label for slug, task in offered.items()}
+        task = offered[TASK.with_(options=names).draw(state, tag=view.spec.slug)]
+        damaged = task.repairs or task.denoises or task.respells
+        kind = _damage_menu(task, state) if damaged else AS_IT_IS
         with st.popover("How it writes"):
             decoding = _decoding(task, state)
         hidden = switch(state)
     typing, writing = _samples_and_columns(task, state)
     with typing:
-        typed = text_box(state, "text", "Text in", rewrite_text.samples(task)[0], height=72)
-    try:
-        with typing:
-            given = _damaged(checkpoint, task, typed, kind, state) if kind is not None else typed
-        request = prepare(checkpoint, given, task.slug)
-        with writing:
-            original = None if kind in (None, AS_IT_IS) else clean(typed, MAX_CHARS)
-            run, shown = _write(checkpoint, request, given, decoding, state, hidden, original)
-    except AtlasError as error:
-        # What was typed stays in the box, so nothing is lost by the refusal.
-        warned(str(error), icon=":material/info:")
-        return
-    if shown:
-        _below(checkpoint, task, request, typed, given, run, decoding, state)
-    with st.expander("Formula: where cross-attention stands"):
-        rewrite_text.formula(task, scaled=checkpoint.model.config.model_type not in ("t5", "mt5", "umt5"))
+        typed = TEXT.with_(default=task_samples(task)[0]).draw(state)
+        given = _damaged(checkpoint, task, typed, kind, state)
+    request = prepare(checkpoint, given, task.slug)
+    with writing:
+        original = None if kind == AS_IT_IS else clean(typed, MAX_CHARS)
+        run, shown = _write(checkpoint, request, given, decoding, state, hidden, original)
+    if shown and run.steps:
+        written = run.steps[-1].text
+        if task.respells:
+            respell_panel(view, clean(typed, MAX_CHARS), request.text, written)
+        if task.denoises:
+            st.caption(plain(kept(clean(typed, MAX_CHARS), written)))
+        pivot_panel(view, checkpoint, given, task, written, decoding)
+        if run.path and run.alignment is not None:
+            _explore(view, request, run, run.alignment, decoding)
+    with st.expander(view.words.label("how")):
+        scaled = checkpoint.model.config.model_type not in ("t5", "mt5", "umt5")
+        view.say("Formula" if scaled else "Formula: unscaled")
+        if task.prefix:
+            view.note("Task in the text")
+        elif task.opens or task.answers:
+            view.note("Task as tokens")
+        view.note("Paper")
     explain_decoding()
 
 
-def _below(
-    checkpoint: Checkpoint,
-    task: Task,
-    request: Request,
-    typed: str,
-    given: str,
-    run: _Run,
-    decoding: Decoding,
-    state: PageState,
-) -> None:
-    """What is said of the text that was written."""
-    if task.respells and run.steps:
-        respell_panel(checkpoint, clean(typed, MAX_CHARS), request.text, run.steps[-1].text, state)
-    if task.denoises and run.steps:
-        st.caption(plain(rewrite_text.kept(clean(typed, MAX_CHARS), run.steps[-1].text)))
-    if run.steps:
-        pivot_panel(checkpoint, given, task, run.steps[-1].text, decoding)
-    if run.path and run.alignment is not None:
-        _explore(checkpoint, request, run, decoding, state)
-
-
-def _task(offered: tuple[Task, ...], state: PageState) -> Task:
-    slugs = [task.slug for task in offered]
-    wanted = state.text("task", slugs[0])
-    if wanted not in slugs:
-        warned(
-            f"This model has no task “{wanted[:40]}”. It offers: {', '.join(slugs)}. The first one is shown.",
-            icon=":material/link_off:",
-        )
-        wanted = slugs[0]
-    slot = state.key("task")
-    if st.session_state.get(slot) not in slugs:
-        st.session_state[slot] = wanted
-    chosen = st.selectbox(
-        "Task",
-        slugs,
-        key=slot,
-        persist_state="page",
-        width=290,
-        format_func=lambda slug: next(t.label for t in offered if t.slug == slug),
-    )
-    state.set(task=None if chosen == slugs[0] else chosen)
-    return next(task for task in offered if task.slug == chosen)
-
-
-def _damage_menu(task: Task, state: PageState) -> Kind | str:
-    options: list[str] = [*KINDS[-1:], *KINDS[:-1], AS_IT_IS]
+def _damage_menu(task: Task, state: PageState) -> str:
+    kinds: Sequence[str] = (KINDS[-1], *KINDS[:-1])
     if task.denoises or task.respells:
-        options = [*(CORRUPTIONS if task.denoises else NOISES), AS_IT_IS]
-    current = state.text("damage", options[0])
-    chosen = st.selectbox(
-        "Damage",
-        options,
-        index=options.index(current) if current in options else 0,
-        key=state.key(f"damage.{task.denoises}.{task.respells}"),
-        format_func=rewrite_text.DAMAGE.__getitem__,
-        width=230,
-        help="What is done to your sentence before it is read",
-    )
-    state.set(damage=None if chosen == options[0] else chosen)
-    return str(chosen)
+        kinds = tuple(CORRUPTIONS) if task.denoises else tuple(NOISES)
+    options = {kind: _DAMAGE[kind] for kind in (*kinds, AS_IT_IS)}
+    param = DAMAGE.with_(options=options, default=kinds[0])
+    return param.draw(state, tag=f"{task.denoises}.{task.respells}")
 
 
 def _decoding(task: Task, state: PageState) -> Decoding:
@@ -177,9 +159,9 @@ def _samples_and_columns(task: Task, state: PageState) -> tuple[DeltaGenerator, 
 
     Another task brings its own sample where the box still holds one of the old task's.
     """
-    samples = rewrite_text.samples(task)
+    samples = task_samples(task)
     box, owner, text = state.key("text"), state.key("text.task"), standing(state, "text", samples[0])
-    if st.session_state.get(owner, task.slug) != task.slug and text in rewrite_text.every_sample():
+    if st.session_state.get(owner, task.slug) != task.slug and any(text in them for them in every_sample().values()):
         st.session_state[box] = text = samples[0]
     st.session_state[owner] = task.slug
     sample_pills("Samples", {plain(one): (one,) for one in samples}, state.key("text.sample"), {box: text})
@@ -187,31 +169,26 @@ def _samples_and_columns(task: Task, state: PageState) -> tuple[DeltaGenerator, 
     return left, right
 
 
-def _damaged(checkpoint: Checkpoint, task: Task, typed: str, kind: Kind | str, state: PageState) -> str:
+def _damaged(checkpoint: Checkpoint, task: Task, typed: str, kind: str, state: PageState) -> str:
     """The text after damage, shown, with a button that damages it another way."""
     if kind == AS_IT_IS:
         return typed
-    slot = state.key("damage.seed")
-    seed = int(st.session_state.setdefault(slot, state.number("seed", 0)))
     text = clean(typed, MAX_CHARS)
+    rate = rate_of(cast(Noise, kind), state) if task.respells else None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        place = st.empty()
+        seed = SEED.button(state)
     if task.respells:
-        given = noisy(text, cast(Noise, kind), rate_slider(cast(Noise, kind), state), seed)
+        given = noisy(text, cast(Noise, kind), rate, seed)
     elif task.denoises:
         given = damage_text(checkpoint, text, kind, seed)
     else:
         given = damage(text, cast(Kind, kind), seed=seed)
-
-    def again() -> None:
-        st.session_state[slot] = (seed + 1) % 2**31
-
-    state.set(seed=seed)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(
-            f'<p dir="auto" style="margin:0;overflow-wrap:anywhere"><small>After the damage</small><br>'
-            f"<code>{html.escape(given)}</code></p>",
-            width="stretch",
-        )
-        st.button("Damage it another way", key=state.key("damage.again"), on_click=again)
+    place.html(
+        f'<p dir="auto" style="margin:0;overflow-wrap:anywhere"><small>After the damage</small><br>'
+        f"<code>{html.escape(given)}</code></p>",
+        width="stretch",
+    )
     return given
 
 
@@ -294,12 +271,12 @@ def _draw(place: DeltaGenerator, text: str, *, growing: bool = False) -> None:
     place.html(f'<p dir="auto" style="{style};padding-left:.8rem;min-height:2.2em">{html.escape(text)}{caret}</p>')
 
 
-def _explore(checkpoint: Checkpoint, request: Request, run: _Run, decoding: Decoding, state: PageState) -> None:
-    """What each written token looked at, and what else could have come in its place."""
-    assert run.alignment is not None
+def _explore(view: DemoView, request: Request, run: _Run, alignment: Alignment, decoding: Decoding) -> None:
+    """What each generated token attends to, and what else could have come in its place."""
+    state, task = view.state, request.task
     slot = state.key("step")
     step = min(int(st.session_state.get(slot, state.number("step", 1) - 1)), len(run.path) - 1)
-    chosen = attention_panel(run.alignment, step, state)
+    chosen = attention_panel(alignment, step, state)
     step = chosen.step
     st.session_state[slot] = step
     state.set(step=step + 1 if step else None)
@@ -310,12 +287,19 @@ def _explore(checkpoint: Checkpoint, request: Request, run: _Run, decoding: Deco
         st.session_state[state.key("forced")] = (*(s.token.id for s in run.path[:step]), other)
         st.rerun()
     with right:
-        rewrite_text.try_and_notice(request.task)
-        card = checkpoint.spec.card
+        names = {
+            "repair": task.repairs,
+            "respell": task.respells,
+            "denoise": task.denoises,
+            "fuse": task.slug == "fuse",
+        }
+        fallback = "translate" if task.languages else ""
+        view.try_and_notice(next((name for name, fits in names.items() if fits), fallback))
+        card = view.spec.card
         if card is not None and card.weaknesses:
             st.caption(f"Known weakness: {plain_terms(card.weaknesses[0])}")
         beams_table(run.steps, step)
-    attention_tabs(run.alignment, chosen, state)
+    attention_map(alignment, chosen, state)
     steps_table(run.path)
 
 
@@ -325,9 +309,9 @@ REWRITE = Demo(
     lambda spec: spec.offers("rewrites"),
     (
         *DECODING,
-        Carried(name="task", label="Task", as_=link.Choice()),
-        Carried(name="damage", label="Damage", as_=link.Choice(None, tuple(rewrite_text.DAMAGE))),
-        Carried(name="rate", label="Rate", as_=link.Integer(None, 0, 100)),
+        TASK,
+        DAMAGE,
+        RATE,
         Carried(name="layer", label="Layer", as_=link.Integer(None, 1, 200)),
         Carried(name="head", label="Head", as_=link.Integer(None, 1, 256)),
         Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=200)),

@@ -1,10 +1,16 @@
-"""Samples as a row of pills: one click puts a sample into its boxes, and the one that stands there is marked."""
+"""Samples of tasks, and a row of pills, one click each; the one that stands in its boxes is marked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import streamlit as st
+
+from core.content import content
+
+if TYPE_CHECKING:
+    from core.language.tasks import Task
 
 
 def sample_pills(
@@ -29,3 +35,17 @@ def sample_pills(
         label, list(samples), key=pills, persist_state="page", on_change=take, label_visibility="collapsed", wrap=True
     )
     return marked
+
+
+def task_samples(task: Task) -> tuple[str, ...]:
+    """Sentences to try, in the language that the task reads."""
+    every = every_sample()
+    for name in ("repairs", "respells", "denoises"):
+        if getattr(task, name):
+            return every[name]
+    return every.get(task.slug) or every.get(task.languages[0] if task.languages else "en") or every["en"]
+
+
+def every_sample() -> dict[str, tuple[str, ...]]:
+    """The samples by language, and by what is done with them."""
+    return {name: tuple(texts) for name, texts in content("demos", "rewrite").front["samples"].items()}

@@ -151,12 +151,12 @@ def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
             state.set(task=None)
         return None, PROMPT
     from core.language.tasks import tasks
-    from core.ui.demos.rewrite_text import samples
+    from core.ui.demos.samples import task_samples
 
     offered = {task.slug: task for task in tasks(session.checkpoint(spec.slug))}
     names = {slug: task.label for slug, task in offered.items()}
     task = TASK.with_(options=names, default=next(iter(names))).draw(state, tag=spec.slug)
-    return task, samples(offered[task])[0]
+    return task, task_samples(offered[task])[0]
 
 
 def _text(state: PageState, sample: str, task: str | None) -> str:
