@@ -48,111 +48,69 @@ def _spec(positions: int | None = None) -> CheckpointSpec:
     )
 
 
+_GPT: dict[str, Any] = {"n_embd": 24, "n_layer": 2, "n_head": 2, "n_positions": 64}
+_COMMON: dict[str, Any] = {"vocab_size": VOCABULARY, "initializer_range": 0.6, "attn_implementation": "eager"}
+
+
 def _gpt2() -> Any:
-    return GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=VOCABULARY,
-            n_embd=24,
-            n_layer=2,
-            n_head=2,
-            n_positions=64,
-            initializer_range=0.6,
-            attn_implementation="eager",
-        )
-    )
+    return GPT2LMHeadModel(GPT2Config(**_GPT, **_COMMON))
+
+
+def _gpt() -> Any:
+    return OpenAIGPTLMHeadModel(OpenAIGPTConfig(**_GPT, **_COMMON))
+
+
+def _ctrl() -> Any:
+    return CTRLLMHeadModel(CTRLConfig(**_GPT, **_COMMON, dff=48))
 
 
 def _gpt_neo() -> Any:
     config = GPTNeoConfig(
-        vocab_size=VOCABULARY,
         hidden_size=24,
         num_layers=2,
         num_heads=2,
         max_position_embeddings=64,
         attention_types=[[["global", "local"], 1]],
         window_size=4,
-        initializer_range=0.6,
-        attn_implementation="eager",
+        **_COMMON,
     )
     return GPTNeoForCausalLM(config)
 
 
-def _ctrl() -> Any:
-    config = CTRLConfig(
-        vocab_size=VOCABULARY,
-        n_embd=24,
-        n_layer=2,
-        n_head=2,
-        dff=48,
-        n_positions=64,
-        initializer_range=0.6,
-        attn_implementation="eager",
-    )
-    return CTRLLMHeadModel(config)
-
-
 def _llama() -> Any:
     config = LlamaConfig(
-        vocab_size=VOCABULARY,
         hidden_size=24,
         num_hidden_layers=2,
         num_attention_heads=6,
         num_key_value_heads=2,
         intermediate_size=48,
         max_position_embeddings=64,
-        initializer_range=0.6,
         tie_word_embeddings=True,
-        attn_implementation="eager",
+        **_COMMON,
     )
     return LlamaForCausalLM(config)
 
 
-def _gpt() -> Any:
-    config = OpenAIGPTConfig(
-        vocab_size=VOCABULARY,
-        n_embd=24,
-        n_layer=2,
-        n_head=2,
-        n_positions=64,
-        initializer_range=0.6,
-        attn_implementation="eager",
-    )
-    return OpenAIGPTLMHeadModel(config)
-
-
 def _t5() -> Any:
-    return T5ForConditionalGeneration(
-        T5Config(
-            vocab_size=VOCABULARY,
-            d_model=24,
-            d_kv=12,
-            d_ff=48,
-            num_layers=2,
-            num_heads=2,
-            initializer_factor=3.0,
-            decoder_start_token_id=0,
-            attn_implementation="eager",
-        )
-    )
+    sizes = {"d_model": 24, "d_kv": 12, "d_ff": 48, "num_layers": 2, "num_heads": 2}
+    return T5ForConditionalGeneration(T5Config(**sizes, **_COMMON, initializer_factor=3.0, decoder_start_token_id=0))
 
 
 def _bart() -> Any:
-    return BartForConditionalGeneration(
-        BartConfig(
-            vocab_size=VOCABULARY,
-            d_model=24,
-            encoder_layers=2,
-            decoder_layers=2,
-            encoder_attention_heads=2,
-            decoder_attention_heads=2,
-            encoder_ffn_dim=48,
-            decoder_ffn_dim=48,
-            max_position_embeddings=64,
-            init_std=0.6,
-            attn_implementation="eager",
-            forced_eos_token_id=None,
-        )
+    config = BartConfig(
+        d_model=24,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=48,
+        decoder_ffn_dim=48,
+        max_position_embeddings=64,
+        init_std=0.6,
+        forced_eos_token_id=None,
+        **_COMMON,
     )
+    return BartForConditionalGeneration(config)
 
 
 DECODERS: dict[str, Callable[[], Any]] = {
