@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,28 +31,34 @@ class Panel:
     """A plotly figure."""
     alt: str
     """What it shows, for those who cannot see it; plain text."""
-    table: Table | None = None
-    """Its numbers."""
+    table: Table | Callable[[], Table] | None = None
+    """Its numbers, or what makes them when somebody asks; None where a file beside the picture has them."""
     note: str = ""
     """Markdown of ours under the picture."""
     heading: bool = False
     width: int | None = None
     """Pixels that the picture needs; on a narrower screen it scrolls in its own box. None where any screen will do."""
 
-    def draw(self, state: PageState) -> None:
-        """Draw heading, picture, note, downloads and the table."""
+    def key(self, state: PageState) -> str:
+        """The picture's, for what is called when something in it is selected."""
+        return state.key(f"panel.{self.slug}")
+
+    def draw(self, state: PageState, **select: Any) -> Any:
+        """Draw heading, picture, note, downloads and the table; what is selected, where ``on_select`` is given."""
         if self.heading:
             st.markdown(f"**{self.title}**")
-        key = state.key(f"panel.{self.slug}")
+        key = self.key(state)
         with st.container() if self.width is None else _scrolling(self.slug):
-            chart(self.figure, width=self.width or "stretch", key=key, alt=self.alt)
+            selected = chart(self.figure, width=self.width or "stretch", key=key, alt=self.alt, **select)
         if self.note:
             st.caption(terms(self.note))
         table = self.table
+        make = (lambda: table) if isinstance(table, Table) else table
         with st.container(horizontal=True):
-            chart_menu(key, self.slug, title=self.title, alt=self.alt, table=None if table is None else lambda: table)
+            chart_menu(key, self.slug, title=self.title, alt=self.alt, table=make)
             if table is not None:
                 table_menu(table, self.title, state.key(f"table.{self.slug}"))
+        return selected
 
 
 def _scrolling(slug: str) -> DeltaGenerator:
@@ -61,8 +68,8 @@ def _scrolling(slug: str) -> DeltaGenerator:
     return st.container(horizontal=True, wrap=False, key=key)
 
 
-def table_menu(table: Table, title: str, key: str, file: str | None = None) -> None:
-    """A table on request: it is sent to the browser when somebody opens it.
+def table_menu(table: Table | Callable[[], Table], title: str, key: str, file: str | None = None) -> None:
+    """A table on request: it is made and sent to the browser when somebody opens it.
 
     Args:
         file: names its download, where no picture beside it offers one.
@@ -70,4 +77,4 @@ def table_menu(table: Table, title: str, key: str, file: str | None = None) -> N
     menu = st.popover("As a table", icon=":material/table:", type="tertiary", on_change="rerun", key=key)
     if menu.open:
         with menu:
-            data_table(table, file, alt=title)
+            data_table(table if isinstance(table, Table) else table(), file, alt=title)

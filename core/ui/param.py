@@ -111,7 +111,8 @@ class Control(Param[T]):
 
 
 def _quoted(raw: Value) -> str:
-    return f"“{link.short(str(raw))}”"
+    said = ", ".join(map(str, raw)) if isinstance(raw, tuple) else str(raw)
+    return f"“{link.short(said)}”"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,6 +316,8 @@ class Integer(_Number[int]):
     low: int
     high: int
     step: int = 1
+    style: Literal["box", "slider", "menu"] = "box"  # type: ignore[assignment]
+    """A menu lists all of them."""
     _type = int
 
     def __post_init__(self) -> None:
@@ -324,6 +327,25 @@ class Integer(_Number[int]):
     @property
     def carried(self) -> link.Integer:
         return link.Integer(None, self.low, self.high)
+
+    def checked(self, raw: Value) -> int:
+        number = super().checked(raw)
+        return number - (number - self.low) % self.step if self.style == "menu" else number
+
+    def widget(self, state: PageState, slot: str, value: int) -> int:
+        if self.style != "menu":
+            return super().widget(state, slot, value)
+        st.session_state.setdefault(state.key(slot), value)  # a button beside it may choose, too
+        return st.selectbox(
+            self.label,
+            range(self.low, self.high + 1, self.step),
+            format_func=lambda number: (self.format or "%d") % number,
+            key=state.key(slot),
+            help=self.help,
+            width=self.width,
+            label_visibility=self._visibility,
+            persist_state="page",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,6 +86,8 @@ class Page:
     """Draws why nothing can be shown here, and says so."""
     above: Callable[[View], View] = field(default=lambda view: view)
     """Draws what all sections are about, above the row of them; the view that they get."""
+    below: Callable[[View, Section], None] | None = None
+    """Draws what stands under every section, above Copy link, also where the section could not be drawn."""
 
     def __post_init__(self) -> None:
         register(self.slug, self.carried())
@@ -109,8 +111,11 @@ class Page:
             chosen = sections(state, titles, first) if len(titles) > 1 else first
             state.set(tab=None if chosen == first else chosen)
             section = next(section for section in self.sections if section.slug == chosen)
+            view = replace(view, words=section.words(self.slug))
             with sentences():
-                section.draw(replace(view, words=section.words(self.slug)))
+                section.draw(view)
+            if self.below is not None:
+                self.below(view, section)
             later = view.later
         if self.carried():
             link_row(state)
