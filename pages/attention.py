@@ -1,18 +1,23 @@
-"""Attention: which tokens look at which, in every live model, and what that looking does."""
+"""Attention: which tokens attend to which, in every live model, and what the prediction becomes without a head."""
 
-from core.ui.attention.frame import attention_frame, show
+from core.ui.attention.bertviz import BERTVIZ
+from core.ui.attention.beside import BESIDE
+from core.ui.attention.block import BLOCK
+from core.ui.attention.every import EVERY
+from core.ui.attention.grammar import GRAMMAR
+from core.ui.attention.maps import ALL, ONE_HEAD
+from core.ui.attention.off import SWITCH_OFF
 from core.ui.attention.recipe import recipe_row
-from core.ui.links import close_page, link_row
-from core.ui.page import sentences
-from core.ui.picker import no_models
+from core.ui.attention.setup import MODEL, no_model
+from core.ui.section import Page
 
-view = attention_frame()
+PAGE = Page(
+    "attention",
+    (ONE_HEAD, ALL, BERTVIZ, BLOCK, SWITCH_OFF, GRAMMAR, EVERY, BESIDE),
+    params=(MODEL,),
+    unavailable=no_model,
+    below=recipe_row,
+)
 
-if view is None:
-    no_models()
-else:
-    with sentences():
-        show(view)
-    recipe_row(view)
-    link_row(view.state)
-    close_page(view.state)
+if __name__ == "__main__":
+    PAGE.run()

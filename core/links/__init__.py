@@ -28,7 +28,6 @@ from core.links.parameters import (
     plain,
     short,
 )
-from core.links.table import PAGES
 from core.settings import ROOT
 
 __all__ = [
@@ -49,6 +48,9 @@ __all__ = [
     "url",
     "write",
 ]
+
+PAGES: dict[str, dict[str, Parameter]] = {}
+"""What a link to each page can carry, from when the page's sections are read; layers and heads count from 1."""
 
 
 @dataclass(frozen=True, slots=True)

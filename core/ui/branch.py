@@ -22,7 +22,8 @@ from core.ui.demos.demo import Demo, DemoView
 from core.ui.facts import facts_panel
 from core.ui.glossary import plain_terms, terms
 from core.ui.heads.generated import generated_heads
-from core.ui.heads.panel import VIEWS, text_heads
+from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, text_heads
+from core.ui.heads.text import COUNT, TASK, WINDOW
 from core.ui.links import PageState, page_link
 from core.ui.page import BRANCH_TITLES, plain, sentences
 from core.ui.param import Carried, Choice, Param, Text
@@ -46,17 +47,7 @@ MODEL = Choice(
 )
 DEMO = Choice(name="demo", label="Demo", options={}, style="row", hide_label=True)
 TEXT = Text(name="text", label="Text")
-LAYER = Carried(name="layer", label="Layer", as_=link.Integer(None, 1, 200))
-HEAD = Carried(name="head", label="Head", as_=link.Integer(None, 1, 256))
-HEADS = (
-    LAYER,
-    HEAD,
-    Carried(name="view", label="View", as_=link.Choice(None, tuple(VIEWS))),
-    Carried(name="map", label="Attention", as_=link.Choice(None, ("encoder", "decoder", "cross", "query"))),
-    Carried(name="count", label="Continue by", as_=link.Integer(None, 0, 48)),
-    Carried(name="window", label="Part of a long text", as_=link.Integers(high=100_000, most=2)),
-    Carried(name="task", label="Task", as_=link.Choice()),
-)
+HEADS = (LAYER, HEAD, VIEW, MAP, COUNT, WINDOW, TASK)
 TREE = (
     Carried(name="size", label="Size", as_=link.Choice()),
     Carried(name="node", label="Module", as_=link.Text()),

@@ -24,7 +24,7 @@ class Panel:
     """A chart and its numbers."""
 
     slug: str
-    """Unique on its page; names the files."""
+    """Unique on its page; names the files, where ``file`` does not."""
     title: str
     """What the picture is: plain text of ours, for the files, the table and, with ``heading``, the page."""
     figure: Any
@@ -38,6 +38,8 @@ class Panel:
     heading: bool = False
     width: int | None = None
     """Pixels that the picture needs; on a narrower screen it scrolls in its own box. None where any screen will do."""
+    file: str = ""
+    """What its files are called, where that changes with what is shown."""
 
     def key(self, state: PageState) -> str:
         """The picture's, for what is called when something in it is selected."""
@@ -55,7 +57,7 @@ class Panel:
         table = self.table
         make = (lambda: table) if isinstance(table, Table) else table
         with st.container(horizontal=True):
-            chart_menu(key, self.slug, title=self.title, alt=self.alt, table=make)
+            chart_menu(key, self.file or self.slug, title=self.title, alt=self.alt, table=make)
             if table is not None:
                 table_menu(table, self.title, state.key(f"table.{self.slug}"))
         return selected

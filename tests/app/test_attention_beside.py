@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from core.attention.word_maps import look, strongest
 from core.errors import InputUnusable
 from tests.app.test_attention_page import page, widget
-from tests.app.test_branches import NASTY, shown
+from tests.app.test_branches import shown
 
 TINY = "dir-tiny-bert,dir-tiny-gpt2,dir-tiny-t5"
 
@@ -25,8 +24,8 @@ def test_it_opens_with_a_map_of_each_kind_and_a_word_in_all() -> None:
     assert not at.warning
     assert len(at.get("plotly_chart")) == 5  # three maps, the bars, the cross map
     assert "Live model" not in [box.label for box in at.selectbox]
-    assert "**Where “it” looks**" in shown(at)
-    assert "upper right of the decoder is grey" in shown(at)
+    assert "**What “it” attends to**" in shown(at)
+    assert "upper right of the decoder is gray" in shown(at)
     assert not at.query_params.get("at")
     # The heads are those with the most weight on the token before, in every model.
     from core import checkpoints
@@ -41,22 +40,10 @@ def test_it_opens_with_a_map_of_each_kind_and_a_word_in_all() -> None:
 def test_models_words_and_heads_travel_in_the_link(checkpoint_dir: Path) -> None:
     at = beside(beside=TINY, text="The cat sat on the mat.", word="2", at="2.1.0.0.1.2")
     assert not at.warning
-    assert "**Where “cat” looks**" in shown(at)
+    assert "**What “cat” attends to**" in shown(at)
     heads = {box.key: box.value for box in at.selectbox if box.label in ("Layer", "Head")}
     assert [value for key, value in heads.items() if "bert" in str(key)] == [2, 1]
     assert [value for key, value in heads.items() if "t5" in str(key)] == [1, 2]
-    table = next(html.value for html in at.get("html") if "atlas-table" in html.value)  # type: ignore[attr-defined]
-    assert re.findall(r'scope="row">([^<]*)<', table) == [
-        "1 The",
-        "2 cat",
-        "3 sat",
-        "4 on",
-        "5 the",
-        "6 mat",
-        "7 .",
-        "elsewhere",
-    ]
-    assert "not computed" in table
     widget(at.selectbox, "Encoder").set_value("minilm").run()  # type: ignore[attr-defined]
     assert not at.exception
     assert at.query_params["beside"] == "minilm,dir-tiny-gpt2,dir-tiny-t5"
@@ -88,12 +75,6 @@ def test_one_model_that_cannot_leaves_the_others(checkpoint_dir: Path, monkeypat
     assert len(at.get("plotly_chart")) >= 3
 
 
-@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
-def test_nasty_sentences_are_data(checkpoint_dir: Path, text: str) -> None:
-    at = beside(beside=TINY, text=text)
-    assert not at.exception
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("beside", "nobody"), ("role", "kindness"), ("word", "0"), ("at", "1.x"), ("at", "1.2.3.4.5.6.7")],
@@ -102,12 +83,6 @@ def test_nonsense_in_a_link_is_named(checkpoint_dir: Path, name: str, value: str
     at = beside(**({"beside": TINY, "text": "The cat sat."} | {name: value}))
     assert name in at.warning[0].value
     assert not at.exception
-
-
-def test_numbers_that_a_model_lacks_are_passed_over(checkpoint_dir: Path) -> None:
-    at = beside(beside=TINY, text="The cat sat.", word="40", at="200.200.200.200.200.200")
-    assert not at.exception
-    assert "**Where “\\.” looks**" in shown(at)
 
 
 def test_of_a_long_text_a_part_stands_side_by_side() -> None:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.attention.inside.block import block
 from core.attention.inside.wiring import wires
-from tests.app.test_branches import NASTY, opened, shown
-from tests.words import words
+from tests.app.test_attention_page import page as attention
+from tests.app.test_attention_page import widget
+from tests.app.test_branches import opened, shown
 
 
 def page(**query: str) -> AppTest:
-    at = opened("attention", tab="block", **query)
-    assert not at.exception
-    return at
-
-
-def widget(elements: object, label: str) -> object:
-    return next(element for element in elements if element.label == label)  # type: ignore[attr-defined]
+    return attention(tab="block", **query)
 
 
 def title(at: AppTest) -> str:
@@ -38,29 +31,6 @@ def press(at: AppTest, label: str) -> AppTest:
     widget(at.button, label).click().run()  # type: ignore[attr-defined]
     assert not at.exception
     return at
-
-
-@pytest.mark.parametrize("model", [spec.slug for spec in checkpoints.available()])
-def test_it_opens_filled(model: str) -> None:
-    at = page(model=model)
-    assert not at.warning
-    assert title(at) == "Weights"
-    assert formula(at) == r"A = \mathrm{softmax}(S + M)"
-    assert len(at.get("plotly_chart")) == 3  # the step, the answers by layer, the way of the last one
-    assert "Every row sums to one\\." in shown(at)
-    assert "**Notice**" in shown(at)
-
-
-def test_a_reformer_has_two_streams() -> None:
-    at = page(model="atlas-reformer", layer="2", step="attention-keys-of-one-length")
-    assert not at.warning
-    assert title(at) == "Keys, of one length"
-    assert "the two streams at the left" in shown(at)
-
-
-def test_a_decoder_says_where_its_norms_stand() -> None:
-    assert "(pre-norm)" in shown(page(model="atlas-gpt-2"))
-    assert "(post-norm)" in shown(page(model="atlas-bert"))
 
 
 def test_every_step_of_a_block_opens_with_next_and_goes_back() -> None:
@@ -80,21 +50,10 @@ def test_every_step_of_a_block_opens_with_next_and_goes_back() -> None:
     assert at.query_params["step"] == slugs[-2]
 
 
-def test_a_head_of_its_own_and_one_that_is_not_there() -> None:
-    at = page(model="atlas-bert", step="attention-queries", head="2")
-    assert not at.warning
-    assert "Head 2: mean" in shown(at)
-    widget(at.selectbox, "Head").set_value(5).run()  # type: ignore[attr-defined]
-    assert "Head 5: mean" in shown(at)
-    assert at.query_params["head"] == "5"
-    asked = page(model="atlas-bert", head="99")
-    assert words(asked.warning[0].value) == "There is no head 99 here: this step has 6. Head 1 is shown."
-
-
 def test_what_a_link_asks_for_in_vain_is_said() -> None:
     at = page(model="atlas-bert", layer="77")
-    assert "There is no layer 77 here\\: this encoder has 4\\." in at.warning[0].value
-    assert widget(at.selectbox, "Layer").value == 4  # type: ignore[attr-defined]
+    assert "it lies from 1 to 4 here" in at.warning[0].value
+    assert widget(at.selectbox, "Layer").value == 1  # type: ignore[attr-defined]
     at = page(model="atlas-bert", step="no-such-step")
     assert "There is no step “no\\-such\\-step” in this block" in at.warning[0].value
     assert title(at) == "Weights"
@@ -102,7 +61,7 @@ def test_what_a_link_asks_for_in_vain_is_said() -> None:
     assert "It shows “embedding\\-input”" in at.warning[0].value
     assert title(at) == "Input"
     at = page(model="atlas-bert", side="decoder")
-    assert "Atlas BERT has one side, its encoder" in at.warning[0].value
+    assert "“Side” cannot be “decoder”" in at.warning[0].value
 
 
 def test_a_final_norm_without_a_layer_is_that_of_the_last() -> None:
@@ -142,11 +101,6 @@ def test_a_step_leads_to_its_module_and_the_module_to_the_step() -> None:
     assert not page(model="atlas-bert", step="attention-mask").get("page_link")
 
 
-def test_a_tree_without_a_live_model_has_no_link() -> None:
-    assert not at_work(opened("decoder", system="gpt-3", tab="tree", node="transformer.h.0-95.attn"))
-    assert not at_work(opened("encoder", system="bert", tab="tree", node="pooler.dense"))
-
-
 def test_the_lens_has_a_text_of_its_own() -> None:
     at = page(model="minilm")
     widget(at.text_input, "Text with a [MASK]").set_value("Paris is the capital of [MASK].").run()  # type: ignore[attr-defined]
@@ -169,24 +123,10 @@ def test_the_lens_of_a_model_with_adapters_reads_the_mean_with_the_head_of_the_t
     assert not at.exception
 
 
-def test_adapters_have_steps_of_their_own() -> None:
-    at = page(model="atlas-adapter-bert", task="question", step="feed-forward-adapter-up", layer="2")
-    assert not at.warning
-    assert title(at) == "Adapter: up"
-    assert formula(at) == "H W_u + b_u"
-
-
-@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
-@pytest.mark.parametrize("model", ["dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5"])
-def test_nasty_text_is_data(checkpoint_dir: Path, model: str, text: str) -> None:
-    at = page(model=model, text=text, asked=text)
-    assert not at.error
-
-
 def test_long_words_of_a_sparse_model_are_drawn_light() -> None:
     at = page(model="atlas-longformer", step="feed-forward-inner")
     assert not at.warning
     assert "Each cell stands for" in shown(at)
     assert len(at.get("plotly_chart")[0].proto.spec) < 600_000
     at = page(model="atlas-longformer", step="attention-scores")
-    assert "Grey: not computed." in shown(at)
+    assert "Gray: not computed." in shown(at)

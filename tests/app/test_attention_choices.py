@@ -11,9 +11,9 @@ import pytest
 from core.attention import bertviz, combine
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
+from core.ui.attention.compared import offered
 from core.ui.attention.inside_frame import accepted
-from core.ui.attention.opened_head import there
-from core.ui.attention.two_models import offered
+from core.ui.attention.maps import there
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import shown
 from tests.words import words
@@ -42,25 +42,6 @@ def test_bertviz_shows_the_chosen_layers_and_heads(
     assert "layers" not in at.query_params
 
 
-def test_pages_can_have_16_bits(checkpoint_dir: Path) -> None:
-    for tab in ("all", "bertviz"):
-        at = page(tab=tab, model="dir-tiny-bert", text="The cat sat.")
-        assert "Download HTML: 16 bits" in [button.proto.label for button in at.get("download_button")]
-    found = AttentionMap("encoder", ("a",), ("a",), np.ones((1, 1, 1, 1), np.float32))
-    assert '"bits":16' in grid.render(found, bits=16)
-
-
-def test_a_layer_or_head_that_is_not_there_is_told(checkpoint_dir: Path) -> None:
-    at = page(tab="all", together="heads", model="dir-tiny-bert", text="The cat sat.", layer1="99", head2="255")
-    told = [words(warning.value) for warning in at.warning]
-    assert told == [
-        "There is no layer 99 here: this model has 2. Number 1 is shown.",
-        "There is no head 255 here: this model has 2. Number 2 is shown.",
-    ]
-    at.run()
-    assert not at.warning
-
-
 @pytest.mark.parametrize("way", ["mean", "heads"])
 @pytest.mark.parametrize("other", ["atlas-distilbert", "atlas-xlm", "atlas-deberta"])
 def test_any_two_encoders_are_compared(other: str, way: str) -> None:
@@ -68,13 +49,7 @@ def test_any_two_encoders_are_compared(other: str, way: str) -> None:
     assert not at.warning, [warning.value for warning in at.warning]
     assert len(at.get("iframe")) == 1
     assert widget(at.selectbox, "Compared").value == way  # type: ignore[attr-defined]
-    assert "told word by word" in shown(at)
-
-
-def test_head_by_head_needs_as_many() -> None:
-    at = page(tab="all", together="models", model="minilm", **{"with": "atlas-distilbert"}, compared="all")
-    assert "“Head by head” needs as many layers and heads in both" in at.warning[0].value
-    assert len(at.get("iframe")) == 1
+    assert "compared word by word" in shown(at)
 
 
 def test_ways_and_the_mean_of_everything() -> None:
@@ -97,18 +72,6 @@ def test_the_sentence_of_grammar_is_in_the_link() -> None:
     again = page(tab="grammar", model="minilm", sentence=kept)
     assert widget(again.selectbox, "Sentence").value == chosen  # type: ignore[attr-defined]
     assert "is not among those" in shown(page(tab="grammar", model="minilm", sentence="nonsense"))
-
-
-def test_the_kind_of_attention_is_in_the_link(checkpoint_dir: Path) -> None:
-    at = page(tab="off", model="dir-tiny-t5", map="encoder")
-    assert widget(at.button_group, "Attention").value in ("encoder", ["encoder"])  # type: ignore[attr-defined]
-    assert at.query_params["map"] == "encoder"
-
-
-def test_a_step_without_a_module_says_why() -> None:
-    at = page(tab="block", model="atlas-ctrl", step="embedding-position")
-    assert "No module of CTRL gives this" in shown(at)
-    assert "No module of" not in shown(page(tab="block", model="atlas-ctrl", step="attention-queries"))
 
 
 def test_the_head_that_is_open_in_the_grid_is_in_the_link(

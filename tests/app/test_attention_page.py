@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, settings
+from core import checkpoints, session, settings
 from core.attention.roles import rolefiles
+from core.ui.pages import pages
 from tests.app.test_branches import NASTY, opened, shown
 from tests.words import words
 
@@ -27,7 +28,7 @@ def widget(elements: object, label: str) -> object:
 def test_it_opens_with_a_head_of_a_real_model() -> None:
     at = page()
     assert not at.warning
-    assert "**Notice:**" in shown(at)
+    assert "**Notice**" in shown(at)
     assert len(at.get("plotly_chart")) == 2
 
 
@@ -49,10 +50,64 @@ def test_another_model_starts_with_heads_of_its_own(checkpoint_dir: Path) -> Non
     assert "Continue by" in [box.label for box in at.selectbox]
 
 
-@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
-def test_nasty_text_is_data(checkpoint_dir: Path, text: str) -> None:
-    at = page(model="dir-tiny-bert", text=text)
+@pytest.mark.parametrize("section", [section.slug for section in pages()["attention"].sections])
+@pytest.mark.parametrize("name", ["nothing", "a script", "markdown and latex", "longer than the positions"])
+def test_nasty_text_is_data(checkpoint_dir: Path, section: str, name: str) -> None:
+    text = NASTY[name]
+    at = page(tab=section, model="dir-tiny-bert", text=text, asked=text, second=text, branch=text, beside=text)
+    assert "<script>" not in "".join(str(one.value) for one in at.get("html"))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("section", ["all", "bertviz", "block", "off"])
+@pytest.mark.parametrize("model", ["dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird"])
+def test_every_kind_of_model_opens(checkpoint_dir: Path, section: str, model: str) -> None:
+    at = page(tab=section, model=model)
+    assert not at.warning, [warning.value for warning in at.warning]
+
+
+LONG = "The cat sat on the mat and the dog ran to the river. " * 24
+
+
+@pytest.mark.parametrize(
+    ("section", "model"), [("heads", "minilm"), ("all", "atlas-gpt-2"), ("bertviz", "atlas-t5"), ("block", "minilm")]
+)
+def test_a_long_text_is_read_in_part(section: str, model: str) -> None:
+    at = page(tab=section, model=model, text=LONG)
+    assert not at.warning, [warning.value for warning in at.warning]
+    assert widget(at.number_input, "From token").value == 1  # type: ignore[attr-defined]
+    assert "window" not in at.query_params
+    assert "as a text of their own" in shown(at)
+
+
+def test_the_part_is_chosen_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    sentence = LONG[: LONG.index(".") + 1]
+    n = len(session.checkpoint("atlas-bert").tokenizer(sentence, add_special_tokens=False)["input_ids"])
+    at = page(tab="heads", model="atlas-bert", text=LONG, window=f"{n + 1}.{2 * n}")
+    assert not at.warning
+    read: list[str] = []
+    real = session.trace
+    monkeypatch.setattr(session, "trace", lambda slug, text, *rest, **more: (read.append(text), real(slug, text))[1])
+    at.run()
+    assert read == [sentence]
+    widget(at.number_input, "From token").set_value(2 * n + 1).run()  # type: ignore[attr-defined]
     assert not at.exception
+    assert at.query_params["window"].startswith(f"{2 * n + 1}.")
+    assert read[-1].startswith(sentence)
+
+
+@pytest.mark.parametrize("model", ["atlas-transformer-xl", "atlas-reformer", "atlas-bert"])
+def test_what_is_asked_may_be_long(model: str) -> None:
+    text = ("The cat sat on the mat and the dog ran to the river. " * 11)[:560] + "The old [MASK]"
+    at = page(tab="off", model=model, asked=text)
+    assert not at.warning, [warning.value for warning in at.warning]
+    assert "as a text of their own" in shown(at)
+
+
+@pytest.mark.parametrize("window", ["900.1", "0.0", "7", "99999.99999"])
+def test_strange_windows_are_data(checkpoint_dir: Path, window: str) -> None:
+    at = page(tab="heads", model="atlas-bert", text=LONG, window=window)
+    assert not at.warning
+    assert widget(at.number_input, "From token").value >= 1  # type: ignore[attr-defined]
 
 
 def test_every_live_model_is_offered() -> None:
@@ -80,18 +135,14 @@ def test_grammar_over_universal_dependencies() -> None:
     assert f"{one.accuracy:.0%} of {one.n:,} links" in shown(at)
     assert "5,363 sentences of Universal Dependencies" in shown(at)
     assert "Try obj, then coreference" not in words(shown(at)).replace("*", "")
-
-
-def test_a_relation_that_the_sentences_lack_is_named() -> None:
-    at = page(tab="grammar", model="atlas-bert", relation="coreference", treebank="ud-english")
-    assert not at.exception
-    assert "not marked for coreference" in shown(at)
-    assert widget(at.selectbox, "Relation").value == "obj"  # type: ignore[attr-defined]
+    lacking = page(tab="grammar", model="atlas-bert", relation="coreference", treebank="ud-english")
+    assert "“coreference”" in words(lacking.warning[0].value)
+    assert widget(lacking.selectbox, "Relation").value == "obj"  # type: ignore[attr-defined]
 
 
 def test_grammar_of_a_model_that_was_not_measured(checkpoint_dir: Path) -> None:
     at = page(tab="grammar", model="dir-tiny-bert")
-    assert "python -m core heads dir-tiny-bert" in at.info[0].value
+    assert "python -m core heads dir-tiny-bert" in words(at.info[0].value)
 
 
 def test_without_a_model_it_says_so(

@@ -13,10 +13,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import links
-from core.attention.views import recipe
+from core.checkpoints.spec import CheckpointSpec
 from core.ui.attention import recipe as attention_recipe
+from core.ui.links import PageState
+from core.ui.section import Section
 from tests.app.test_attention_page import page, widget
-from tests.app.test_branches import NASTY, shown
+from tests.app.test_branches import shown
 from tests.downloads import catch_downloads
 from tests.words import words
 
@@ -27,10 +29,9 @@ def saved(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     kept: list[bytes] = []
     real = attention_recipe.explicit
 
-    def kept_too(view: attention_recipe.AttentionView) -> object:
-        settings = real(view)
-        spec = None if view.section in attention_recipe.OF_ALL else view.spec
-        kept.append(attention_recipe._file(view.section, settings, spec))
+    def kept_too(state: PageState, section: Section, spec: CheckpointSpec | None) -> object:
+        settings = real(state, section, spec)
+        kept.append(attention_recipe.written(section.slug, settings, spec))
         return settings
 
     monkeypatch.setattr(attention_recipe, "explicit", kept_too)
@@ -114,11 +115,6 @@ def test_a_recipe_spells_the_usual_text_out(saved: list[bytes]) -> None:
     assert (settings["layer"], settings["head"], settings["view"]) == (1, 3, "heat")
 
 
-def test_a_recipe_spells_out_whose_adapters_run(saved: list[bytes]) -> None:
-    page(tab="off", model="atlas-adapter-bert")
-    assert json.loads(saved[-1])["settings"]["task"] == "words"
-
-
 def _noise(words: int) -> str:
     """Words of 60 letters drawn at random, which hardly become shorter when packed."""
     letters = random.Random(0).choices("abcdefghijklmnopqrstuvwxyz", k=60 * words)
@@ -165,23 +161,6 @@ def test_a_model_that_is_not_here_is_named(checkpoint_dir: Path, saved: list[byt
     data = saved[-1].replace(b"dir-tiny-bert", b"dir-tiny-gone")
     at = opened_with(page(), data)
     assert "model “dir-tiny-gone”" in words(at.warning[0].value)
-
-
-@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
-def test_hostile_texts_in_a_recipe_are_data(checkpoint_dir: Path, text: str) -> None:
-    data = json.dumps(
-        {
-            "format": recipe.FORMAT,
-            "version": 1,
-            "page": "attention",
-            "section": "heads",
-            "model": {"slug": "dir-tiny-bert"},
-            "settings": {"text": text, "second": text},
-            "seed": 0,
-            "versions": {},
-        }
-    ).encode()
-    opened_with(page(model="dir-tiny-bert"), data)
 
 
 def test_the_strongest_links_are_a_table_in_words(checkpoint_dir: Path) -> None:

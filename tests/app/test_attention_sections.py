@@ -11,20 +11,11 @@ from streamlit.testing.v1 import AppTest
 from core import session
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
-from tests.app.test_branches import NASTY, opened, shown
+from tests.app.test_attention_page import page, widget
+from tests.app.test_branches import shown
 from tests.words import words
 
 MODELS = ("dir-tiny-bert", "dir-tiny-gpt2", "dir-tiny-t5", "dir-tiny-bigbird")
-
-
-def page(**query: str) -> AppTest:
-    at = opened("attention", **query)
-    assert not at.exception
-    return at
-
-
-def widget(elements: object, label: str) -> object:
-    return next(element for element in elements if element.label == label)  # type: ignore[attr-defined]
 
 
 def click(at: AppTest, label: str) -> None:
@@ -118,23 +109,9 @@ def test_a_head_of_two_streams_is_off_in_both_or_in_one() -> None:
     assert "Layer 4" in [button.label for button in other.button]
 
 
-@pytest.mark.parametrize("tab", ["off", "all", "bertviz"])
-@pytest.mark.parametrize("model", MODELS)
-def test_every_kind_of_model_opens(checkpoint_dir: Path, tab: str, model: str) -> None:
-    at = page(tab=tab, model=model)
-    assert not at.warning, [warning.value for warning in at.warning]
-
-
-@pytest.mark.parametrize("tab", ["off", "all", "bertviz"])
-@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
-def test_nasty_text_is_data(checkpoint_dir: Path, tab: str, text: str) -> None:
-    page(tab=tab, model="dir-tiny-bert", text=text, asked=text)
-
-
 @pytest.mark.parametrize("together", ["all", "mean", "maximum", "rollout", "flow", "heads", "layers"])
-@pytest.mark.parametrize("model", ["dir-tiny-bert", "dir-tiny-gpt2"])
-def test_maps_made_of_maps(checkpoint_dir: Path, together: str, model: str) -> None:
-    at = page(tab="all", model=model, together=together, text="The cat sat on the mat.")
+def test_maps_made_of_maps(checkpoint_dir: Path, together: str) -> None:
+    at = page(tab="all", model="dir-tiny-bert", together=together, text="The cat sat on the mat.")
     assert not at.warning
     assert len(at.get("iframe")) == 1
     assert "**Notice**" in shown(at)
@@ -198,14 +175,6 @@ def test_models_of_other_kinds_are_held_against_their_like_or_told_why_not(check
     assert "needs the same tokens" in words(at.warning[0].value)
 
 
-def test_the_neuron_view_of_a_model_with_a_memory_shows_what_it_wrote() -> None:
-    at = page(tab="bertviz", bertviz="neuron", model="atlas-transformer-xl", count="6")
-    assert not at.warning, at.warning[0].value
-    assert len(at.get("iframe")) == 1
-    assert widget(at.selectbox, "Continue by").value == 6  # type: ignore[attr-defined]
-    assert at.query_params["count"] == "6"
-
-
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_two_encoder_decoders_are_subtracted_word_by_word(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     drawn: list[AttentionMap] = []
@@ -222,22 +191,6 @@ def test_two_encoder_decoders_are_subtracted_word_by_word(monkeypatch: pytest.Mo
     expected = ours.weights.mean((0, 1)) - other.weights.mean((0, 1))
     np.testing.assert_allclose(drawn[-1].weights[0, 0], expected, atol=1e-6)
     assert drawn[-1].key_tokens[:2] == (("Le", "chat") if kind == "decoder" else ("The", "cat"))
-    assert "Both are told word by word" in drawn[-1].note
+    assert "Both are compared word by word" in drawn[-1].note
     assert "sums to zero" not in drawn[-1].note, "the rows of words sum to less than one in both"
-    assert ("as if it had written it" in drawn[-1].note) == (kind != "encoder")
-
-
-def test_two_models_of_one_tokeniser() -> None:
-    at = page(tab="all", model="atlas-bert", together="models")
-    widget(at.selectbox, "With").set_value("atlas-albert").run()  # type: ignore[attr-defined]
-    assert not at.exception
-    assert at.query_params["with"] == "atlas-albert"
-    assert not at.warning
-    assert len(at.get("iframe")) == 1
-
-
-def test_the_neuron_view_of_a_real_model() -> None:
-    at = page(tab="bertviz", bertviz="neuron", model="atlas-gpt-2")
-    assert not at.warning
-    assert len(at.get("iframe")) == 1
-    assert "**Try** the plus sign" in shown(at)
+    assert ("as if it were its own" in drawn[-1].note) == (kind != "encoder")

@@ -7,13 +7,14 @@ from streamlit.testing.v1 import AppTest
 from tests.words import words
 
 
-def _panel(layer: int | None, head: int | None, kind: str | None, view: str | None, kinds: str) -> None:
-    """Runs inside the app: a made-up trace with 2 layers of 3 heads; layer 2, head 3 looks one token back."""
+def _panel(kinds: str, **values: str | int) -> None:
+    """Runs inside the app: a made-up trace with 2 layers of 3 heads; layer 2, head 3 attends one token back."""
     import numpy as np
     import streamlit as st
 
     from core.attention.trace import AttentionMap, AttentionTrace
-    from core.ui.heads.panel import heads_view
+    from core.ui.heads.panel import heads_panel
+    from core.ui.links import PageState
 
     def made(name: str) -> AttentionMap:
         weights = np.full((2, 3, 4, 4), 0.25, dtype=np.float32)
@@ -21,56 +22,48 @@ def _panel(layer: int | None, head: int | None, kind: str | None, view: str | No
         tokens = ("[CLS]", "$x^2$", "<b>", "[SEP]")
         return AttentionMap(name, tokens, tokens, weights)  # type: ignore[arg-type]
 
-    trace = AttentionTrace("made-up", **{name: made(name) for name in kinds.split()})
-    st.session_state["choice"] = tuple(heads_view(trace, key="h", layer=layer, head=head, kind=kind, view=view))
+    state = PageState("decoder", dict(st.session_state.get("kept", values)), 1)
+    heads_panel(AttentionTrace("made-up", **{name: made(name) for name in kinds.split()}), state, "encoder")
+    st.session_state["kept"] = state.values
 
 
-def _run(
-    layer: int | None = None,
-    head: int | None = None,
-    kind: str | None = None,
-    view: str | None = None,
-    kinds: str = "encoder",
-) -> AppTest:
-    arguments = {"layer": layer, "head": head, "kind": kind, "view": view, "kinds": kinds}
-    app = AppTest.from_function(_panel, kwargs=arguments, default_timeout=60).run()
+def _run(kinds: str = "encoder", **values: str | int) -> AppTest:
+    app = AppTest.from_function(_panel, kwargs={"kinds": kinds, **values}, default_timeout=60).run()
     assert not app.exception
     return app
 
 
+def _choice(app: AppTest) -> tuple[object, ...]:
+    kept = app.session_state["kept"]
+    return kept["layer"], kept["head"], kept.get("map"), kept.get("view")
+
+
 def test_a_telling_head_comes_first() -> None:
     app = _run()
-    assert app.session_state["choice"] == (2, 3, "encoder", "heat")
+    assert _choice(app) == (2, 3, None, None)
     assert any("100% of its weight on the token before" in text.value for text in app.markdown)
 
 
-def test_a_link_decides_layer_head_and_view() -> None:
+def test_a_link_decides_layer_head_and_view_and_menus_change_them() -> None:
     app = _run(layer=1, head=2, view="table")
-    assert app.session_state["choice"] == (1, 2, "encoder", "table")
+    assert _choice(app) == (1, 2, None, "table")
     assert any("almost evenly" in text.value for text in app.markdown)
-
-
-def test_menus_change_the_head() -> None:
-    app = _run(layer=1, head=1)
     app.selectbox[1].set_value(3).run()
-    assert app.session_state["choice"][:2] == (1, 3)
     assert not app.exception
+    assert _choice(app)[:2] == (1, 3)
 
 
-def test_what_the_model_lacks_is_named_and_passed_over() -> None:
-    app = _run(layer=7, head=99, kind="cross", view="nonsense")
-    assert [words(warning.value) for warning in app.warning] == [
-        "There is no layer 7 here: this model has 2. Number 2 is shown.",
-        "There is no head 99 here: this model has 3. Number 3 is shown.",
-    ]
-    assert app.session_state["choice"] == (2, 3, "encoder", "heat")
+def test_what_the_model_lacks_is_named_and_the_usual_head_shown() -> None:
+    app = _run(layer=7, head=99)
+    said = [words(warning.value) for warning in app.warning]
+    assert [sentence.partition(":")[0] for sentence in said] == ["“Layer” cannot be “7”", "“Head” cannot be “99”"]
+    assert _choice(app) == (2, 3, None, None)
 
 
 def test_an_encoder_decoder_opens_with_cross_attention() -> None:
-    app = _run(kinds="encoder decoder cross")
-    assert app.session_state["choice"][2] == "cross"
-    assert _run(kind="decoder", kinds="encoder decoder cross").session_state["choice"][2] == "decoder"
+    assert _choice(_run("encoder decoder cross"))[2] == "cross"
+    assert _choice(_run("encoder decoder cross", map="decoder"))[2] == "decoder"
 
 
 def test_bertviz_view_runs() -> None:
-    assert _run(view="bertviz").session_state["choice"][3] == "bertviz"
+    assert _choice(_run(view="bertviz"))[3] == "bertviz"

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import catalogue
-from core.ui.attention.frame import OF_ALL, SECTIONS
+from core.ui.pages import pages
 from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +41,9 @@ def shown(at: AppTest) -> str:
     return " ".join(words(str(element.value)) for element in said)
 
 
-@pytest.mark.parametrize("section", [name for name in SECTIONS if name not in (*OF_ALL, "grammar")])
+@pytest.mark.parametrize(
+    "section", [one.slug for one in pages()["attention"].sections if one.slug not in ("every", "beside", "grammar")]
+)
 def test_every_way_to_look_at_heads_says_what_mamba_has_instead(
     section: str, mamba: Path, use_checkpoints: Callable[[Path], None]
 ) -> None:

@@ -172,36 +172,16 @@ def test_the_heads_of_generated_text_know_their_windows(monkeypatch: pytest.Monk
     from core.language.tokens import tokenise
     from core.language.types import Decoding
     from core.ui.heads import generated
-    from core.ui.heads.panel import HeadsChoice
+    from core.ui.links import PageState
 
     checkpoint = tinyfamilies.make("gpt_neo")
     traces: list[AttentionTrace] = []
     steps = tuple(generate(checkpoint, TEXT, Decoding(max_new_tokens=8)))
 
-    class State:
-        def key(self, name: str) -> str:
-            return name
-
-        def text(self, _: str, usual: str = "") -> str:
-            return usual
-
-        def integers(self, _: str) -> tuple[int, ...]:
-            return ()
-
-        def number(self, _: str) -> int:
-            return 0
-
-        def set(self, **_: object) -> None:
-            return
-
-    def seen(trace: AttentionTrace, **_: object) -> HeadsChoice:
-        traces.append(trace)
-        return HeadsChoice(1, 1, "decoder", "heat")
-
     monkeypatch.setattr(generated.session, "checkpoint", lambda _: checkpoint)
     monkeypatch.setattr(generated, "generated", lambda *_: (tokenise(checkpoint, TEXT), steps))
-    monkeypatch.setattr(generated, "heads_view", seen)
-    generated.generated_heads(checkpoint.spec, State(), Decoding(max_new_tokens=8))  # type: ignore[arg-type]
+    monkeypatch.setattr(generated, "heads_panel", lambda trace, *_: traces.append(trace))
+    generated.generated_heads(checkpoint.spec, PageState("decoder", {}, 1), Decoding(max_new_tokens=8))
     found = traces[0].decoder
     assert found is not None
     np.testing.assert_array_equal(found.weights > 0, computed(found))

@@ -14,7 +14,8 @@ from core.attention.views.export import step_table
 from core.figures import block as figures
 from core.figures.block import HEADING, LEFT, ROW, flow, lane_of
 from core.theme import BLUE, DARK, LIGHT
-from core.ui.attention.block_list import accepted, component_data, made_of
+from core.ui.attention.block import accepted, component_data
+from core.ui.attention.step import made_of
 
 TOKENS = ("[CLS]", "<b>cat</b>", "sat")
 

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from core import checkpoints
-from core.attention.roles.everyhead import SCORES
 from core.attention.views import recipe
 from core.attention.views.recipe import MOST_BYTES, RecipeRefused, differences, read, write
-from core.attention.word_maps import ROLES
 from core.checkpoints.sizes import Weights, revision_of, weights_of
-from core.links import PAGES, Value
+from core.links import Value
+from core.ui.pages import pages
 
+pages()  # their parameters are known from here on
 SLUGS = ("minilm", "atlas-gpt-2", "atlas-t5")
-CHOICES = {"model": SLUGS, "view": ("heat", "table"), "score": SCORES, "role": ROLES, "models": SLUGS, "beside": SLUGS}
+CHOICES = {"model": SLUGS, "models": SLUGS, "beside": SLUGS}
 SPEC = checkpoints.get("minilm")
 WEIGHTS = (Weights("minilm/model.safetensors", 5, "0" * 64),)
 TEXTS = ("The cat sat.", "</script><b>", "=1+1", "\u202eabc", "😀 שלום", "a\x00b", "“” \\ \n\t {}", "x" * 4_000)
@@ -28,7 +28,7 @@ TEXTS = ("The cat sat.", "</script><b>", "=1+1", "\u202eabc", "😀 שלום", "
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_view_comes_back_whatever_its_text(text: str) -> None:
-    settings: dict[str, Value] = {"text": text, "layer": 2, "head": 3, "view": "table", "score": "effect", "off": None}
+    settings: dict[str, Value] = {"text": text, "layer": 2, "head": 3, "view": "table", "off": None}
     found = read(write("heads", settings, SPEC, WEIGHTS), CHOICES)
     assert found.model == "minilm"
     assert found.weights == WEIGHTS
@@ -56,12 +56,6 @@ def test_a_recipe_names_what_it_was_made_with() -> None:
     }
     assert whole["versions"].keys() == {"transformer-atlas", "python", "torch", "transformers"}
     assert (whole["section"], whole["seed"], whole["settings"]) == ("heads", 0, {"text": "a"})
-
-
-def test_every_section_names_parameters_of_the_page() -> None:
-    page = PAGES["attention"]
-    assert set(recipe.SHOWN) <= set(page["tab"].allowed)  # type: ignore[union-attr]
-    assert {name for names in recipe.SHOWN.values() for name in names} <= set(page)
 
 
 def test_a_text_that_does_not_fit_is_refused() -> None:

@@ -31,47 +31,6 @@ MOST_BYTES = 20_000
 SEED = 0
 """What random blocks and buckets are drawn with on this page (`core.attention.architectures.shapes`)."""
 NAMED = ("torch", "transformers")
-SHOWN: dict[str, tuple[str, ...]] = {
-    "heads": ("text", "second", "task", "count", "window", "layer", "head", "map", "view"),
-    "all": (
-        "text",
-        "second",
-        "task",
-        "count",
-        "window",
-        "map",
-        "together",
-        "with",
-        "compared",
-        "open",
-        "other",
-        "layer1",
-        "head1",
-        "layer2",
-        "head2",
-    ),
-    "bertviz": (
-        "text",
-        "second",
-        "task",
-        "count",
-        "window",
-        "map",
-        "bertviz",
-        "layers",
-        "heads",
-        "layer",
-        "head",
-        "on",
-        "open",
-    ),
-    "block": ("text", "window", "task", "side", "layer", "step", "head", "asked", "asked-window"),
-    "off": ("asked", "asked-window", "task", "off", "map"),
-    "grammar": ("relation", "treebank", "sentence"),
-    "every": ("score", "least", "branch", "kind", "models"),
-    "beside": ("text", "window", "task", "beside", "role", "word", "at"),
-}
-"""The parameters that a section shows; a section that is not named here keeps all."""
 _OUTSIDE = ("tab", "model")
 _KEYS = {"format", "version", "page", "section", "model", "settings", "seed", "versions"}
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -115,7 +74,7 @@ def write(
     """A recipe as JSON (UTF-8).
 
     Args:
-        settings: values of the page's parameters; those that the section does not show are left out.
+        settings: values of the section's parameters.
         spec: the model; None for a section about several.
 
     Raises:
@@ -127,10 +86,8 @@ def write(
         model = named | {"weights": [asdict(one) for one in weights]}
     kept = {
         name: list(value) if isinstance(value, tuple) else value
-        for name in links.PAGES[PAGE]
-        if name not in _OUTSIDE
-        and name in SHOWN.get(section, links.PAGES[PAGE])
-        and (value := settings.get(name)) not in (None, ())
+        for name, value in settings.items()
+        if name not in _OUTSIDE and value not in (None, ())
     }
     whole = {
         "format": FORMAT,

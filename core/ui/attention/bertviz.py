@@ -1,147 +1,269 @@
-"""bertviz's three views of a trace, as its scripts draw them, each within what a browser can draw."""
+"""bertviz's three views of a trace, as its scripts draw them, each within what a browser can draw.
+
+What is chosen inside a view is kept in the link and the recipe. The numbers of a message from its frame, from 1, mean
+
+    head view     layer, then the heads that are on, none for all of them      in the link: layer, on
+    model view    layer and head of the picture that is enlarged, or nothing   in the link: open
+    neuron view   layer and head                                               in the link: layer, head
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import streamlit as st
 
 from core.attention import bertviz
-from core.attention.bertviz import View, carries
+from core.attention.bertviz import View as Drawing
+from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.views.export import MAX_TABLE_ROWS, map_table, scores_table, to_npz, vectors_table
 from core.attention.views.packed import Bits
-from core.checkpoints.spec import CheckpointSpec
-from core.ui.attention.bertviz_chosen import First, chosen
-from core.ui.attention.bertviz_numbers import numbers
-from core.ui.export import download_html
+from core.links import parameters as link
+from core.ui.attention.inside_frame import Numbers, chosen_inside
+from core.ui.attention.maps import OPEN
+from core.ui.attention.setup import draw_model
+from core.ui.export import download_csv, download_html, download_npz
 from core.ui.framed import framed
-from core.ui.heads.parts import name
-from core.ui.heads.text import text_trace
+from core.ui.heads.panel import HEAD, LAYER, MAP, chosen_map
+from core.ui.heads.text import TEXT_PARAMS, chosen_text
 from core.ui.notices import warned
 from core.ui.page import plain, theme
+from core.ui.param import Carried, Choice
+from core.ui.section import Section, View
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
 
-VIEWS: dict[View, str] = {"head": "Head view", "model": "Model view", "neuron": "Neuron view"}
-_SAYS: dict[View, str] = {
-    "head": "**Try** a token with the pointer, then the coloured squares: one for each head of the layer.",
-    "model": "**Try** a picture with a click: it opens large. Look down a column and along a row.",
-    "neuron": "**Try** the plus sign beside a token: query, key, their product number by number, and what the "
-    "softmax leaves of it.",
-}
-_NOTICE: dict[View, str] = {
-    "head": "how many lines end at the first token or at a separator: heads that find nothing often rest there.",
-    "model": "which pictures look alike, side by side or layers apart: several heads do one kind of work.",
-    "neuron": "that a score is a sum: every number of a query times that of a key, some for it and some against.",
-}
+DRAWING = Choice(
+    name="bertviz",
+    label="View of bertviz",
+    options={"head": "Head view", "model": "Model view", "neuron": "Neuron view"},
+    style="row",
+    hide_label=True,
+)
+LAYERS = Carried(name="layers", label="Layers", as_=link.Integers(high=200, most=64))
+HEADS = Carried(name="heads", label="Heads", as_=link.Integers(high=256, most=64))
+ON = Carried(name="on", label="Heads that are on", as_=link.Integers(high=256, most=256))
+_INSIDE = (LAYER, HEAD, ON, OPEN)
+"""What is chosen inside the frame."""
 _FRAME_LIMIT = 1_100
 
 
-def bertviz_views(spec: CheckpointSpec, state: PageState) -> None:
-    """Draw the whole section; reads and writes text, second, task, map, bertviz, layers, heads, and what is
-    chosen in the frame: layer, head, on, open.
+class First(NamedTuple):
+    """What a view begins with, from 0; None for what nobody has chosen."""
+
+    layer: int | None
+    heads: tuple[int, ...] | None
+
+
+class _Sent(NamedTuple):
+    """The layers and heads that a view is sent, from 0; None for all of them."""
+
+    layers: list[int] | None
+    heads: list[int] | None
+
+
+def bertviz_views(view: View) -> None:
+    """Draw the section.
 
     Raises:
         AtlasError: what the text or the model does not allow, as a sentence.
     """
-    wanted = state.text("bertviz", "head")
-    view: View = st.segmented_control(
-        "View of bertviz",
-        list(VIEWS),
-        format_func=VIEWS.__getitem__,
-        default=wanted if wanted in VIEWS else "head",
-        required=True,
-        key=state.key("bertviz.view"),
-        label_visibility="collapsed",
-    )
-    state.set(bertviz=None if view == "head" else view)
-    trace = text_trace(spec, state, pairs=True, vectors=view == "neuron")
-    maps = {found.kind: found for found in trace.maps}
-    kind = state.text("map") if state.text("map") in maps else next(iter(maps))
-    if len(maps) > 1:
-        kind = st.segmented_control(
-            "Attention",
-            list(maps),
-            format_func={kind: name(one) for kind, one in maps.items()}.__getitem__,
-            default=kind,
-            required=True,
-            key=state.key(f"bertviz.kind.{spec.slug}"),
-        )
-        state.set(map=kind)
-    found = maps[kind]  # type: ignore[index]
+    state = view.state
+    spec = draw_model(state)
+    drawing = cast(Drawing, DRAWING.draw(state))
+    trace = chosen_text(spec, state, pairs=True).trace(vectors=drawing == "neuron")
+    found = chosen_map(trace, state)
     with st.container(horizontal=True):
-        layers = _some("Layers", "layers", found.layers, f"{spec.slug}.{kind}", state)
-        heads = _some("Heads", "heads", found.heads, f"{spec.slug}.{kind}", state)
-    some = {"layers": len(layers) if layers else None, "heads": len(heads) if heads else None}
-    able = carries(found, view, **some)
-    look = theme().name
-    longest = max(len(found.query_tokens), len(found.key_tokens))
-    first, now = chosen(view, found, layers, heads, (spec.slug, look), state)
+        sent = _Sent(
+            *(
+                _some(param, size, f"{spec.slug}.{found.kind}", state)
+                for param, size in ((LAYERS, found.layers), (HEADS, found.heads))
+            )
+        )
+    some = {name: len(numbers) if numbers else None for name, numbers in sent._asdict().items()}
+    able = bertviz.carries(found, drawing, **some)
+    look, title = theme().name, f"{spec.name}: {DRAWING.options[drawing]}"
+    first, now = _chosen(drawing, found, sent, (spec.slug, look), state)
 
-    def drawn(first: First, bits: Bits = 8) -> str:
+    def page(first: First, bits: Bits = 8) -> str:
         return bertviz.render(
             trace,
-            view,
+            drawing,
             kind=found.kind,
             theme=look,
-            title=f"{spec.name}: {VIEWS[view]}",
-            count=longest,
-            include_layers=layers,
-            include_heads=heads,
+            title=title,
+            count=max(len(found.query_tokens), len(found.key_tokens)),
+            include_layers=sent.layers,
+            include_heads=sent.heads,
             layer=first.layer,
             heads=first.heads,
             bits=bits,
         )
 
-    page = drawn(first)
+    drawn = page(first)
     framed(
-        page,
-        height=min(bertviz.height(found, view, able.tokens, **some), _FRAME_LIMIT),
-        alt=f"bertviz's {VIEWS[view].lower()} of {spec.name}. It is drawn for the pointer; the section All heads shows "
-        "the same weights and can be walked by keyboard.",
+        drawn,
+        height=min(bertviz.height(found, drawing, able.tokens, **some), _FRAME_LIMIT),
+        alt=f"bertviz's {DRAWING.options[drawing].lower()} of {spec.name}. It is drawn for the pointer; the section "
+        "All heads shows the same weights and can be walked by keyboard.",
     )
     if not able.whole:
         st.caption(plain(able.sentence))
-    st.markdown(_SAYS[view])
-    st.markdown(f"**Notice** {_NOTICE[view]}")
+    view.try_and_notice(drawing)
     if found.note:
         st.caption(plain(found.note))
+    stem = f"{spec.slug}-{drawing}-view"
     with st.container(horizontal=True):
-        download_html(lambda: drawn(now).encode(), f"{spec.slug}-{view}-view", state.key("bertviz.page"))
+        download_html(lambda: page(now).encode(), stem, state.key("bertviz.page"))
         download_html(
-            lambda: drawn(now, 16).encode(),
-            f"{spec.slug}-{view}-view-16",
+            lambda: page(now, 16).encode(),
+            f"{stem}-16",
             state.key("bertviz.page16"),
             of="16 bits",
             tip="Each number in 65,536 steps instead of 256, in a page of twice the size",
         )
-        numbers(found, view, f"{spec.slug}-{view}-view", layers, heads, now, state)
-        st.caption(
-            f"{len(page) / 1e6:.1f} MB in one file that works without a network; its picture leaves as SVG or PNG by "
-            "the buttons inside. bertviz is Jesse Vig's (2019)."
-        )
+        _numbers(found, drawing, stem, sent, now, state)
+        view.note("Source", size=f"{len(drawn) / 1e6:.1f}")
 
 
-def _some(label: str, parameter: str, size: int, slot: str, state: PageState) -> list[int] | None:
+def _some(param: Carried, size: int, slot: str, state: PageState) -> list[int] | None:
     """Which layers or heads are sent, from 0; None for all of them."""
-    key = state.key(f"bertviz.{parameter}.{slot}")
+    key = state.key(f"bertviz.{param.name}.{slot}")
     if key not in st.session_state:
-        asked = list(dict.fromkeys(state.integers(parameter)))
+        asked = list(dict.fromkeys(state.integers(param.name)))
         lacking = [number for number in asked if not 1 <= number <= size]
         if lacking:
             numbers = ", ".join(map(str, lacking[:8]))
             warned(
-                f"There is no {parameter[:-1]} {numbers} here: this model has {size}. The others are shown.",
+                f"There is no {param.name[:-1]} {numbers} here: this model has {size}. The others are shown.",
                 icon=":material/link_off:",
             )
         st.session_state[key] = [number for number in asked if number not in lacking]
     chosen = st.multiselect(
-        label,
+        param.label,
         range(1, size + 1),
         key=key,
         persist_state="page",
         placeholder="all of them",
         help="Fewer of them leave room for more of the text",
     )
-    state.set(**{parameter: tuple(int(number) for number in chosen)})
+    state.set(**{param.name: tuple(int(number) for number in chosen)})
     return sorted(int(number) - 1 for number in chosen) or None
+
+
+def _chosen(
+    drawing: Drawing, found: AttentionMap, sent: _Sent, about: tuple[object, ...], state: PageState
+) -> tuple[First, First]:
+    """What the frame begins with, and what is chosen in it now.
+
+    Args:
+        about: what beside the page's parameters the view depends on.
+    """
+    layers = [number + 1 for number in (range(found.layers) if sent.layers is None else sent.layers)]
+    heads = [number + 1 for number in (range(found.heads) if sent.heads is None else sent.heads)]
+    size = f"{found.layers} layers of {found.heads} heads"
+
+    def fits(numbers: Numbers) -> bool:
+        if drawing != "head" and len(numbers) not in (0, 2):
+            return False
+        return not numbers or (numbers[0] in layers and set(numbers[1:]) <= set(heads))
+
+    def lacking(asked: Numbers) -> None:
+        numbers = ", ".join(map(str, asked[1:]))
+        named = f"layer {asked[0]}" + (f", head {numbers}" if numbers else "") if asked else "such head"
+        warned(
+            f"There is no {named} here: {size} are. The view begins with its usual choice.", icon=":material/link_off:"
+        )
+
+    begun, now = chosen_inside(
+        "bertviz",
+        f"bertviz.{drawing}.{found.kind}",
+        state,
+        asked=_asked(drawing, found, layers, heads, state),
+        about=(about, sent, [state.values.get(param.name) for param in BERTVIZ.params if param not in _INSIDE]),
+        fits=fits,
+        lacking=lacking,
+    )
+    if drawing == "model":
+        state.set(open=now)
+    elif drawing == "head":
+        state.set(layer=now[0] if now else None, on=now[1:])
+    else:
+        state.set(layer=now[0] if now else None, head=now[1] if now else None)
+    return _first(begun), _first(now)
+
+
+def _asked(drawing: Drawing, found: AttentionMap, layers: list[int], heads: list[int], state: PageState) -> Numbers:
+    """The numbers that the page's parameters come to. What the model has and the view was not sent is passed over."""
+    if drawing == "model":
+        opened = state.integers(OPEN.name)
+        there = len(opened) == 2 and opened[0] <= found.layers and opened[1] <= found.heads
+        return () if there and (opened[0] not in layers or opened[1] not in heads) else opened
+    layer, head, on = state.number("layer"), state.number("head"), tuple(dict.fromkeys(state.integers(ON.name)))
+    if layer <= found.layers and layer not in layers:
+        layer = 0
+    if drawing == "neuron":
+        head = 0 if head <= found.heads and head not in heads else head
+        return (layer or layers[0], head or heads[0]) if layer or head else ()
+    on = tuple(number for number in on if number in heads or not 1 <= number <= found.heads)
+    on = () if set(on) == set(heads) else on
+    return (layer or layers[0], *on) if layer or on else ()
+
+
+def _first(numbers: Numbers) -> First:
+    if not numbers:
+        return First(None, None)
+    return First(numbers[0] - 1, tuple(number - 1 for number in numbers[1:]) or None)
+
+
+def _numbers(found: AttentionMap, drawing: Drawing, stem: str, sent: _Sent, now: First, state: PageState) -> None:
+    """Files over the whole text, made when somebody asks for them.
+
+    The head view gives the heads that are on in its layer, the model view every head that it was sent, the neuron view
+    one head with its queries and keys.
+    """
+    layers: Sequence[int] = sent.layers or range(found.layers)
+    heads: Sequence[int] = sent.heads or range(found.heads)
+    layer = layers[0] if now.layer is None else now.layer
+    if drawing == "neuron":
+        head = now.heads[0] if now.heads else heads[0]
+        where, stem = f"Of layer {layer + 1}, head {head + 1}", f"{stem}-layer{layer + 1}-head{head + 1}"
+        download_csv(
+            partial(scores_table, found, layer, head),
+            stem,
+            state.key("bertviz.scores"),
+            of="weights and q·k",
+            tip=f"{where}: for each pair of tokens the query times the key, divided by the root of its dimension, and "
+            "the weight",
+        )
+        download_csv(
+            partial(vectors_table, found, layer, head),
+            f"{stem}-vectors",
+            state.key("bertviz.vectors"),
+            of="queries and keys",
+            tip=f"{where}: the query and the key of every token",
+        )
+        return
+    if drawing == "head":
+        layers, heads, stem = [layer], now.heads or heads, f"{stem}-layer{layer + 1}"
+    if len(layers) * len(heads) * found.weights[0, 0].size <= MAX_TABLE_ROWS:
+        download_csv(
+            partial(map_table, found, layers, heads),
+            stem,
+            state.key("bertviz.csv"),
+            tip="The weights of the heads that are shown, over the whole text",
+        )
+        return
+    download_npz(
+        lambda: to_npz(AttentionTrace(stem, **{found.kind: found})),
+        stem,
+        state.key("bertviz.npz"),
+        tip=f"The weights of every layer and head as a numpy archive: those that are shown are more than "
+        f"{MAX_TABLE_ROWS:,}, too many for a table",
+    )
+
+
+BERTVIZ = Section("bertviz", bertviz_views, (*TEXT_PARAMS, MAP, DRAWING, LAYERS, HEADS, *_INSIDE))

@@ -1,4 +1,4 @@
-"""One sentence through an encoder, a decoder and an encoder-decoder: a map of words each, and where a word looks."""
+"""One sentence through an encoder, a decoder and an encoder-decoder: a map of words each, and one word's row in all."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import streamlit as st
 
 from core import checkpoints, links, session
 from core.attention.heads import MEANING
+from core.attention.trace import AttentionMap
 from core.attention.views.export import head_table
-from core.attention.word_maps import MOST_WORDS, ROLES, WordLook, part_of, strongest, words_of
+from core.attention.word_maps import MOST_WORDS, ROLES, WordLook, part_of, sharpest, strongest, words_of
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
@@ -22,32 +23,50 @@ from core.figures.heads import ELSEWHERE, Row, word_bars
 from core.figures.plot import level
 from core.language.side_by_side import split
 from core.language.text import clean
+from core.links import parameters as link
 from core.settings import MAX_LINK_CHARS
 from core.table import Table
-from core.ui.attention.beside_cross import cross_map
-from core.ui.chart import chart
+from core.ui.attention.setup import models
 from core.ui.chips import token_chips
-from core.ui.export import chart_menu
-from core.ui.glossary import terms, told
-from core.ui.heads.pictures import saved_as
-from core.ui.heads.text import task_menu
+from core.ui.glossary import terms
+from core.ui.heads.text import TASK, WINDOW, draw_task, part_numbers
 from core.ui.notices import warned
 from core.ui.page import accent, base_path, plain, theme
-from core.ui.text_box import text_box
-from core.ui.text_table import TextTable, text_table
+from core.ui.panel import Panel
+from core.ui.param import Carried, Choice, Integer, Text
+from core.ui.section import Section, View
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from core.ui.links import PageState
 
-TEXT = "The cat that the dog chased sat on the mat because it was tired."
 WORD = "it"
-USUAL = "previous"
+SENTENCE = Text(
+    name="text",
+    label="Sentence",
+    default="The cat that the dog chased sat on the mat because it was tired.",
+    most=MAX_LINK_CHARS,
+)
+ROLE = Choice(
+    name="role",
+    label="Heads with the most",
+    options={role: MEANING[role] for role in ROLES},
+    default="previous",
+    width=270,
+    help="Of each model the strongest head",
+    resets=("at",),
+)
+CHOSEN = Carried(name="word", label="Word", as_=link.Integer(None, 1, 40))
+MODELS = Carried(name="beside", label="Models", as_=link.Words(most=3))
+AT = Carried(name="at", label="Layers and heads", as_=link.Integers(high=256, most=6))
 SIDES = {
     "Encoder": "encoder",
     "Decoder": "decoder",
     "Encoder-decoder": "encoder-decoder",
 }
 """What stands in each column: its name, and the side of its models."""
+_PLACES = tuple(Integer(name=name, label=name, low=1, high=256, style="menu", width=96) for name in ("Layer", "Head"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +79,24 @@ class _Shown:
     head: int
 
 
-def beside(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
-    """Draw the whole section; reads and writes text, window, role, word, beside, at and task.
+def beside(view: View) -> None:
+    """Draw the section.
 
     Raises:
         AtlasError: no word can be read, or too many.
     """
+    state = view.state
     top, chips = st.container(horizontal=True, vertical_alignment="bottom"), st.container()
+    specs = models().values()
     sides = {name: own for name, side in SIDES.items() if (own := [one for one in specs if one.family.side == side])}
     columns = st.columns(len(sides), gap="medium")
     chosen = _models(sides, columns, state)
     with top:
-        text, role, task = _what(chosen, state)
+        text, role, task = SENTENCE.draw(state), ROLE.draw(state), None
+        for spec in chosen:
+            if spec.offers("rewrites"):
+                with st.popover("Task"):
+                    task = draw_task(spec, state)
     with chips:
         text = _part(text, state)
         words = [word.text for word in words_of(text)]
@@ -83,20 +108,23 @@ def beside(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
                 shown.append(_one(spec, number, text, role, task, word, state))
             except AtlasError as error:
                 warned(str(error), icon=":material/info:")
-    if shown:
-        _bars(shown, words, word, state)
-        _words(shown)
-        for one in shown:
-            if one.look.cross is not None:
-                cross_map(one.spec, one.look.cross, text, state)
-                break
+    if not shown:
+        return
+    _bars(shown, words, word, state)
+    shares = (f"{plain(one.spec.name)} {float(np.mean(one.look.rest[one.layer, one.head])):.0%}" for one in shown)
+    decoder = any(one.look.found.kind == "decoder" for one in shown)
+    view.try_and_notice("decoder" if decoder else "", shares=", ".join(shares))
+    for one in shown:
+        if one.look.cross is not None:
+            _cross_map(one.spec, one.look.cross, text, view)
+            break
 
 
 def _models(
-    sides: dict[str, list[CheckpointSpec]], columns: Sequence[object], state: PageState
+    sides: dict[str, list[CheckpointSpec]], columns: Sequence[DeltaGenerator], state: PageState
 ) -> list[CheckpointSpec]:
     """A menu in each column; another model starts with a head of its own."""
-    asked = state.words("beside") or ()
+    asked = state.words(MODELS.name) or ()
     places = _places(state)
     found: list[CheckpointSpec] = []
     usual: list[str] = []
@@ -104,18 +132,20 @@ def _models(
         names = {spec.slug: spec.name for spec in own}
         first = next((slug for slug in checkpoints.first("attention-beside") if slug in names), own[0].slug)
         before = next((slug for slug in asked if slug in names), first)
-        with column:  # type: ignore[attr-defined]
-            slug = st.selectbox(
-                name,
-                list(names),
-                index=list(names).index(before),
-                key=state.key(f"beside.model.{name}"),
-                format_func=names.__getitem__,
-            )
+        slug = column.selectbox(
+            name,
+            list(names),
+            index=list(names).index(before),
+            key=state.key(f"beside.model.{name}"),
+            format_func=names.__getitem__,
+        )
         if slug != before:
             places[2 * number : 2 * number + 2] = [0, 0]
         found.append(next(spec for spec in own if spec.slug == slug))
         usual.append(first)
+    offered = {spec.slug for own in sides.values() for spec in own}
+    if strange := [slug for slug in asked if slug not in offered]:
+        warned(f"The link asks for beside “{strange[0][:40]}”, which is not here.", icon=":material/link_off:")
     slugs = [spec.slug for spec in found]
     state.set(beside=None if slugs == usual else tuple(slugs))
     _keep(state, places)
@@ -124,35 +154,11 @@ def _models(
 
 def _places(state: PageState) -> list[int]:
     """Layer and head of each column as a link has them: from 1, and 0 for the strongest."""
-    return [*state.integers("at"), 0, 0, 0, 0, 0, 0][:6]
+    return [*state.integers(AT.name), 0, 0, 0, 0, 0, 0][:6]
 
 
 def _keep(state: PageState, places: Sequence[int]) -> None:
     state.set(at=tuple(places) if any(places) else ())
-
-
-def _what(chosen: Sequence[CheckpointSpec], state: PageState) -> tuple[str, str, str | None]:
-    """The sentence, what the heads are to be strongest at, and the task of an encoder-decoder."""
-    text = text_box(state, "text", "Sentence", TEXT, key="beside.text", max_chars=MAX_LINK_CHARS)
-    before = state.text("role", USUAL)
-    role = st.selectbox(
-        "Heads with the most",
-        ROLES,
-        index=ROLES.index(before) if before in ROLES else 0,
-        key=state.key("beside.role"),
-        format_func=MEANING.__getitem__,
-        width=270,
-        help="Of each model the strongest head",
-    )
-    if role != before:
-        state.set(at=())
-    state.set(role=None if role == USUAL else role)
-    task = None
-    for spec in chosen:
-        if spec.offers("rewrites"):
-            with st.popover("Task"):
-                task = task_menu(spec, state)
-    return text, str(role), task
 
 
 def _part(text: str, state: PageState) -> str:
@@ -164,37 +170,34 @@ def _part(text: str, state: PageState) -> str:
     if total <= MOST_WORDS:
         state.set(window=())
         return text
-    asked = state.integers("window")
-    first, last = asked if len(asked) == 2 else (1, MOST_WORDS)
-    first = min(max(first, 1), total)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        first = int(
-            st.number_input("From word", 1, total, first, 10, key=state.key(f"beside.first.{total}"), width=140)
-        )
-        reach = min(first + MOST_WORDS - 1, total)
-        last = last if first <= last <= reach else reach
-        last = int(
-            st.number_input("to word", first, reach, last, 10, key=state.key(f"beside.last.{total}.{first}"), width=140)
+        first, last = part_numbers(
+            state,
+            WINDOW.name,
+            "word",
+            "beside",
+            total,
+            (1, MOST_WORDS),
+            lambda first: (first, min(first + MOST_WORDS - 1, total)),
         )
         st.caption(
             f"This text has {total:,} words and marks. The models read words {first:,} to {last:,} of it as a text of "
             f"their own; up to {MOST_WORDS} fit side by side."
         )
-    state.set(window=() if (first, last) == (1, MOST_WORDS) else (first, last))
     return part_of(text, first, last)
 
 
 def _word(words: Sequence[str], state: PageState) -> int:
     """The chosen word, from 0, out of the sentence as chips."""
     usual = words.index(WORD) if WORD in words else len(words) - 1
-    before = min(state.number("word", usual + 1), len(words)) - 1
+    before = min(state.number(CHOSEN.name, usual + 1), len(words)) - 1
     picked = token_chips(
         words,
         selected=[before],
         key=state.key("beside.words"),
-        label="The word that looks",
+        label="The query: the word whose weights are shown",
         clearable=False,
-        notes=["where does this word look?"] * len(words),
+        notes=["what does this word attend to?"] * len(words),
     )
     word = picked[0] if picked else before
     state.set(word=None if word == usual else word + 1)
@@ -205,81 +208,62 @@ def _one(
     spec: CheckpointSpec, number: int, text: str, role: str, task: str | None, word: int, state: PageState
 ) -> _Shown:
     """A column: which head, and its map with the chosen word's row framed."""
+    task = task if spec.offers("rewrites") else None
     with st.spinner("Running the model"):
-        look = session.word_look(spec.slug, text, task if spec.offers("rewrites") else None)
-    best = strongest(look, role)
-    layer, head = best or strongest(look, USUAL) or (0, 0)
+        look = session.word_look(spec.slug, text, task)
+    found, best = look.found, strongest(look, role)
     place = st.container()
-    layer, head = _menus(spec, look, number, role, (layer, head), state)
-    figure = figures.attention_map(look.found, layer, head, theme=theme())
-    colour = accent(spec.branch)
+    places = _places(state)
+    taken = []
+    with st.container(horizontal=True):
+        for side, size in enumerate((found.layers, found.heads)):
+            at = 2 * number + side
+            usual = (best or strongest(look, "previous") or (0, 0))[side] + 1
+            first = places[at] if 1 <= places[at] <= size else usual
+            menu = _PLACES[side].with_(high=size)
+            value = menu.widget(state, f"beside.{menu.name}.{spec.slug}.{role}", first)
+            places[at] = 0 if value == usual else value
+            taken.append(value - 1)
+    _keep(state, places)
+    layer, head = taken
+    figure = figures.attention_map(found, layer, head, theme=theme())
     figure.update_traces(showscale=False)
     figure.update_layout(
         height=360,
         xaxis={"title": None, "tickangle": -90},
         yaxis={"title": None},
-        shapes=[level(edge, color=colour, width=2) for edge in (word - 0.5, word + 0.5)],
+        shapes=[level(edge, color=accent(spec.branch), width=2) for edge in (word - 0.5, word + 0.5)],
     )
     with place:
-        chart(
+        Panel(
+            f"beside-{number}",
+            f"{spec.name}, layer {layer + 1}, head {head + 1}, in words",
             figure,
-            key=state.key(f"beside.map.{number}"),
-            config=saved_as(f"{spec.slug}-{layer + 1}-{head + 1}"),
-            alt=f"{spec.name}, layer {layer + 1}, head {head + 1}: {len(look.found.key_tokens)} words down and across. "
-            "The table below has the row of the chosen word.",
-        )
-        chart_menu(
-            state.key(f"beside.map.{number}"),
-            f"{spec.slug}-{layer + 1}-{head + 1}-words",
-            title=f"{spec.name}, layer {layer + 1}, head {head + 1}, in words",
-            alt=f"The words of “{text}”: each row is a word that looks.",
-            table=partial(head_table, look.found, layer, head),
-        )
+            f"{spec.name}, layer {layer + 1}, head {head + 1}: {len(found.key_tokens)} words of “{text}”, queries down "
+            "and keys across. The table below has the row of the chosen word.",
+            partial(head_table, found, layer, head),
+            file=f"{spec.slug}-{layer + 1}-{head + 1}-words",
+        ).draw(state)
     wanted: dict[str, links.Value] = {"model": spec.slug, "text": text, "layer": layer + 1, "head": head + 1}
     if len(spec.family.streams) > 1:
-        wanted |= {"map": "encoder", "task": task if spec.offers("rewrites") else None}
+        wanted |= {"map": "encoder", "task": task}
     href = escape(base_path() + links.url("attention", wanted))
     st.html(f'<a href="{href}" style="color:inherit">Its tokens, under One head</a>')
-    able = look.found.computed(layer, head)
-    joined = [name for i, name in enumerate(look.found.key_tokens) if not able[:, i].any()]
+    able = found.computed(layer, head)
+    joined = [name for i, name in enumerate(found.key_tokens) if not able[:, i].any()]
     if joined:
-        st.caption(
-            f"No token begins in “{plain(' '.join(joined))}”, "
-            + terms("which this tokeniser joins to what stands before it.")
-        )
-    if look.found.note:
-        st.caption(plain(look.found.note))
+        which = terms("which this tokeniser joins to what stands before it.")
+        st.caption(f"No token begins in “{plain(' '.join(joined))}”, {which}")
+    if found.note:
+        st.caption(plain(found.note))
     if best is None:
-        st.caption(f"This model never has {MEANING[role]}; its head with the most {MEANING[USUAL]} is shown.")
+        st.caption(f"This model never has {MEANING[role]}; its head with the most {MEANING['previous']} is shown.")
     return _Shown(spec, look, layer, head)
 
 
-def _menus(
-    spec: CheckpointSpec, look: WordLook, number: int, role: str, usual: tuple[int, int], state: PageState
-) -> tuple[int, int]:
-    places = _places(state)
-    taken = []
-    with st.container(horizontal=True):
-        for side, (name, size) in enumerate((("Layer", look.found.layers), ("Head", look.found.heads))):
-            asked = places[2 * number + side]
-            first = asked if 1 <= asked <= size else usual[side] + 1
-            value = int(
-                st.selectbox(
-                    name,
-                    range(1, size + 1),
-                    index=first - 1,
-                    width=96,
-                    key=state.key(f"beside.{name}.{spec.slug}.{role}"),
-                )
-            )
-            places[2 * number + side] = 0 if value == usual[side] + 1 else value
-            taken.append(value - 1)
-    _keep(state, places)
-    return taken[0], taken[1]
-
-
 def _bars(shown: Sequence[_Shown], words: Sequence[str], word: int, state: PageState) -> None:
-    st.markdown(f"**Where “{plain(words[word])}” looks**, the word at the dotted line")
+    """The row of the chosen word in every model."""
+    st.markdown(f"**What “{plain(words[word])}” attends to**, the word at the dotted line")
     rows = [
         Row(
             one.spec.name,
@@ -290,12 +274,6 @@ def _bars(shown: Sequence[_Shown], words: Sequence[str], word: int, state: PageS
         )
         for one in shown
     ]
-    chart(
-        word_bars(words, word, rows, theme=theme()),
-        key=state.key("beside.bars"),
-        alt=f"Where “{words[word]}” looks in {len(rows)} models; the table below has the numbers.",
-    )
-    every = [*words, ELSEWHERE]
     numbers = [
         [
             *(f"{w:.3f}" if seen else "not computed" for w, seen in zip(row.weights, row.computed, strict=True)),
@@ -303,41 +281,31 @@ def _bars(shown: Sequence[_Shown], words: Sequence[str], word: int, state: PageS
         ]
         for row in rows
     ]
-    chart_menu(
-        state.key("beside.bars"),
+    titles = [row.title for row in rows]
+    Panel(
         "side-by-side",
-        title=f"Where “{words[word]}” looks",
-        alt=f"In the sentence “{' '.join(words)}”, by {', '.join(row.title for row in rows)}.",
-        table=lambda: Table(("word", *(row.title for row in rows)), tuple(zip(every, *numbers, strict=True))),
-    )
-    with st.expander("As a table"):
-        text_table(
-            TextTable(
-                ("Word", *(row.title for row in rows)),
-                [
-                    (
-                        f"{i + 1} {name}" if i < len(words) else name,
-                        *(own[i] for own in numbers),
-                    )
-                    for i, name in enumerate(every)
-                ],
-                caption=f"Where “{words[word]}” looks",
-                widths=(25, *[75 // len(rows)] * len(rows)),
-                numeric=tuple(range(1, len(rows) + 1)),
-            )
-        )
+        f"What “{words[word]}” attends to",
+        word_bars(words, word, rows, theme=theme()),
+        f"What “{words[word]}” attends to in the sentence “{' '.join(words)}”, by {', '.join(titles)}.",
+        Table(("word", *titles), tuple(zip([*words, ELSEWHERE], *numbers, strict=True))),
+    ).draw(state)
 
 
-def _words(shown: Sequence[_Shown]) -> None:
-    told(
-        "**Try** another word of the sentence, then another kind of head: “weight on the token after” is something "
-        "that a decoder cannot have."
-    )
-    kept = (f"{plain(one.spec.name)} {float(np.mean(one.look.rest[one.layer, one.head])):.0%}" for one in shown)
-    decoder = any(one.look.found.kind == "decoder" for one in shown)
-    told(
-        "**Notice** "
-        + ("that the upper right of the decoder is grey: it never computes what comes later. " if decoder else "")
-        + f"What goes to special tokens, or to the words of a task, belongs to no word: {', '.join(kept)} of these "
-        "heads' weight."
-    )
+def _cross_map(spec: CheckpointSpec, found: AttentionMap, text: str, view: View) -> None:
+    """The cross-attention over words, in the head whose rows are the least spread."""
+    layer, head = sharpest(found)
+    Panel(
+        f"{spec.slug}-cross",
+        f"What {plain(spec.name)} generated, and the source word of each",
+        figures.attention_map(found, layer, head, theme=theme()),
+        f"From {len(found.query_tokens)} generated words, down, to {len(found.key_tokens)} words of “{text}”, across, "
+        f"in layer {layer + 1}, head {head + 1} of the cross-attention.",
+        partial(head_table, found, layer, head),
+        heading=True,
+    ).draw(view.state)
+    strongest_word = [found.key_tokens[int(row.argmax())] for row in found.weights[layer, head]]
+    pairs = ", ".join(f"{new} ← {old}" for new, old in zip(found.query_tokens, strongest_word, strict=True))
+    st.caption(terms(view.words.part("Cross", layer=layer + 1, head=head + 1)) + f" {plain(pairs)}.")
+
+
+BESIDE = Section("beside", beside, (SENTENCE, WINDOW, TASK, ROLE, CHOSEN, MODELS, AT))

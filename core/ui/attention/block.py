@@ -1,90 +1,74 @@
-"""Inside a block: one layer over the visitor's text, step by step, and below what each layer would already answer."""
+"""Inside a block: one layer over the visitor's text, step by step, and below what each layer would already answer.
+
+The steps stand in a list box by WAI-ARIA's pattern (arrows, Home and End choose, a click does), with the way through
+the block drawn beside it. The drawing says nothing that the list does not: what a step is made of is part of its name
+for screen readers.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core import session
-from core.attention.inside.wiring import norm_first, wires
+from core.attention.inside.steps import Step
+from core.attention.inside.wiring import Wire, norm_first, wires
 from core.checkpoints.spec import CheckpointSpec
-from core.ui.attention.block_list import step_list
-from core.ui.attention.block_step import chosen_step
+from core.figures import block as drawing
+from core.links import parameters as link
 from core.ui.attention.lens import logit_lens
-from core.ui.glossary import noted, told
-from core.ui.heads import samples as heads_samples
-from core.ui.heads.part import text_part
-from core.ui.heads.text import sample_menu, task_menu
-from core.ui.notices import warned
+from core.ui.attention.setup import ASKED, ASKED_WINDOW, draw_model
+from core.ui.attention.step import PARTS, draw_step, made_of, shape
+from core.ui.heads.panel import HEAD, LAYER
+from core.ui.heads.text import TASK, TEXT, WINDOW, draw_task, draw_text, text_part
+from core.ui.links import PageState, instead
 from core.ui.page import accent, sentences
-from core.ui.text_box import text_box
+from core.ui.param import Carried, Choice
+from core.ui.section import Section, View
 
 if TYPE_CHECKING:
-    from core.attention.inside.block import Block, Side
-    from core.ui.links import PageState
+    from core.attention.inside.block import Side
 
 START = "attention-weights"
 """The step that a block opens with: every block has it, and it is the one that most people have seen before."""
-SIDES: dict[Side, str] = {"encoder": "Encoder", "decoder": "Decoder"}
+SIDE = Choice(name="side", label="Side", options={"encoder": "Encoder", "decoder": "Decoder"}, style="row")
+STEP = Carried(name="step", label="Step", as_=link.Choice())
 _SPARSE = ("sliding_window", "block_sparse")
+ASSETS = Path(__file__).parents[3] / "assets" / "components" / "block"
+HTML = """
+<div class="atlas"><div class="scroll"><div class="flow">
+  <div class="boxes"></div><svg aria-hidden="true"></svg><div role="listbox"></div>
+</div></div></div>
+"""
+_mount = st.components.v2.component(
+    "atlas_block",
+    html=HTML,
+    css=(ASSETS / "block.css").read_text(encoding="utf-8"),
+    js=(ASSETS / "block.js").read_text(encoding="utf-8"),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the row of controls says; the layer from 0."""
-
-    text: str
-    task: str | None
-    side: Side
-    layer: int
-    sparse: bool
-    """Whether the model computes no score where the mask forbids one."""
-
-
-def inside(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> None:
-    """Draw the whole section, its menus in ``row``; reads and writes text, task, side, layer, step, head and asked."""
+def inside(view: View) -> None:
+    """Draw the section."""
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    with row:
+        spec = draw_model(view.state, width=300)
     with sentences():
-        _block(spec, state, row)
+        with row:
+            task = draw_task(spec, view.state)
+            text, found_side, layer = _controls(spec, view.state)
+        _block(view, spec, text, task, found_side, layer)
     st.divider()
     with sentences():
-        logit_lens(spec, state)
+        logit_lens(view.state, spec)
 
 
-def _block(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> None:
-    asked = _controls(spec, state, row)
-    with st.spinner("Running the model"):
-        found = session.block(spec.slug, asked.text, asked.layer, asked.side, asked.task)
-    steps, hang = found.steps, wires(found.steps)
-    slugs = [wire.slug for wire in hang]
-    slot = state.key(f"block.step.{spec.slug}")
-    if slot not in st.session_state:
-        wanted = state.text("step", START)
-        if wanted not in slugs:
-            _refuse(f"There is no step “{wanted[:60]}” in this block. It shows “{_nearest(wanted, slugs)}”.")
-        st.session_state[slot] = wanted
-    shown = _nearest(str(st.session_state[slot]), slugs)
-    state.set(step=None if shown == START else shown)
-    left, right = st.columns([1.2, 1.9], gap="medium")
-    with left:
-        step_list(
-            steps,
-            hang,
-            chosen=shown,
-            slot=slot,
-            key=state.key(f"block.list.{spec.slug}"),
-            label=f"Steps of layer {found.layer + 1} of {found.layers}, {spec.name}, {found.side}",
-            accent=accent(spec.branch),
-        )
-    with right:
-        chosen_step(found, hang, slugs.index(shown), spec, state, slot=slot, sparse=asked.sparse)
-    _words(found, spec)
-
-
-def _controls(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> Asked:
-    """Text, task, side and layer in one row.
+def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
+    """Text, side and layer (from 0) in one row.
 
     Raises:
         NoAttentionMatrix: the architecture's blocks are not known here.
@@ -94,47 +78,62 @@ def _controls(spec: CheckpointSpec, state: PageState, row: DeltaGenerator) -> As
 
     with st.spinner("Loading the model"):
         found = attention_layers(session.checkpoint(spec.slug))
-    sides = [side for side in SIDES if side in found]
-    blueprint_of(found[sides[0]][0])
-    samples = heads_samples.samples(spec)
-    box = f"block.text.{spec.kind}"
-    refused: list[str] = []
-    with row:
-        task = task_menu(spec, state) if spec.offers("tasks") else None
-        text = text_box(state, "text", "Text", samples[0], key=box, help="Of a long text, you choose a part")
-        sample_menu(samples, state.key(box), state)
-        side = _side(sides, spec, state, refused)
-        layer = _layer(len(found[side]), side, spec, state, refused)
-    for sentence in refused:
-        _refuse(sentence)
-    text = text_part(spec, state, text, task=task or "" if spec.offers("rewrites") else "", segment=True)
-    return Asked(text, task, side, layer, found[side][layer].names.score in _SPARSE)
+    sides = {side: name for side, name in SIDE.options.items() if side in found}
+    blueprint_of(found[next(iter(sides))][0])  # type: ignore[index]
+    text = draw_text(spec, state)
+    narrowed = SIDE.with_(options=sides, default=next(iter(sides)))
+    side: Side = narrowed.draw(state, tag=spec.slug) if len(sides) > 1 else narrowed.value(state)  # type: ignore[assignment]
+    # A step that only the last layer has asks for it where the link names none.
+    layers = len(found[side])
+    usual = layers if state.values.get(LAYER.name) is None and state.text(STEP.name).startswith("end-final") else 1
+    layer = LAYER.with_(high=layers, default=usual).draw(state, tag=f"{spec.slug}.{side}")
+    state.set(layer=None if layer == 1 else layer)
+    return text, side, layer - 1
 
 
-def _side(sides: list[Side], spec: CheckpointSpec, state: PageState, refused: list[str]) -> Side:
-    wanted, slot = state.text("side"), state.key(f"block.side.{spec.slug}")
-    if len(sides) == 1:
-        if wanted not in ("", sides[0]):
-            refused.append(f"{spec.name} has one side, its {sides[0]}.")
-        state.set(side=None)
-        return sides[0]
-    first = next((side for side in sides if side == wanted), sides[0])
-    chosen = st.segmented_control("Side", sides, format_func=SIDES.__getitem__, default=first, required=True, key=slot)
-    state.set(side=None if chosen == sides[0] else chosen)
-    return chosen
-
-
-def _layer(layers: int, side: Side, spec: CheckpointSpec, state: PageState, refused: list[str]) -> int:
-    """From 0. A step that only the last layer has asks for it where the link names none."""
-    slot = state.key(f"block.layer.{spec.slug}.{side}")
+def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: Side, layer: int) -> None:
+    state = view.state
+    part = text_part(spec, state, text, task=task or "" if spec.offers("rewrites") else "", segment=True)
+    with st.spinner("Running the model"):
+        found = session.block(spec.slug, part, layer, side, task)
+    hang = wires(found.steps)
+    slugs = [wire.slug for wire in hang]
+    slot = state.key(f"block.step.{spec.slug}")
     if slot not in st.session_state:
-        wanted = state.number("layer", layers if state.text("step").startswith("end-final") else 1)
-        if wanted > layers:
-            refused.append(f"There is no layer {wanted} here: this {side} has {layers}. Layer {layers} is shown.")
-        st.session_state[slot] = min(wanted, layers)
-    chosen = int(st.selectbox("Layer", range(1, layers + 1), key=slot, persist_state="page", width=96))
-    state.set(layer=None if chosen == 1 else chosen)
-    return chosen - 1
+        wanted = state.text(STEP.name, START)
+        if wanted not in slugs:
+            instead(state, f"There is no step “{wanted[:60]}” in this block. It shows “{_nearest(wanted, slugs)}”.")
+        st.session_state[slot] = wanted
+    shown = _nearest(str(st.session_state[slot]), slugs)
+    state.set(step=None if shown == START else shown)
+    left, right = st.columns([1.2, 1.9], gap="medium")
+    with left:
+        step_list(
+            found.steps,
+            hang,
+            chosen=shown,
+            slot=slot,
+            key=state.key(f"block.list.{spec.slug}"),
+            label=f"Steps of layer {found.layer + 1} of {found.layers}, {spec.name}, {found.side}",
+            accent=accent(spec.branch),
+        )
+    with right:
+        draw_step(found, hang, slugs.index(shown), spec, state, slot=slot, sparse=_sparse(spec, side, layer))
+    two = any(step.name == "second stream" for step in found.steps)
+    view.try_and_notice("two streams" if two else "norm first" if norm_first(found.steps) else "norm last")
+    if spec.offers("answers tasks"):
+        view.note("Adapters")
+    if spec.offers("two streams"):
+        view.note("Content stream")
+    if found.source:
+        view.note("Decoder")
+
+
+def _sparse(spec: CheckpointSpec, side: Side, layer: int) -> bool:
+    """Whether the model computes no score where the mask forbids one."""
+    from core.attention.architectures.vectors import attention_layers
+
+    return attention_layers(session.checkpoint(spec.slug))[side][layer].names.score in _SPARSE
 
 
 def _nearest(wanted: str, slugs: list[str]) -> str:
@@ -149,34 +148,78 @@ def _nearest(wanted: str, slugs: list[str]) -> str:
     return near if near in slugs else START
 
 
-def _refuse(sentence: str) -> None:
-    warned(sentence, icon=":material/link_off:")
+def step_list(
+    steps: Sequence[Step], wires: Sequence[Wire], *, chosen: str, slot: str, key: str, label: str, accent: str
+) -> None:
+    """Draw the list with the step ``chosen`` (a slug); a click puts another slug into the session's ``slot``."""
+    counts = f"{key}--clicks"
+    data = component_data(steps, wires, chosen=chosen, label=label) | {
+        "accent": accent,
+        "count": st.session_state.setdefault(counts, 0),
+    }
+    _mount(key=key, data=data, on_picked_change=_take(key, slot, counts, [wire.slug for wire in wires]))
 
 
-def _words(found: Block, spec: CheckpointSpec) -> None:
-    told(
-        "**Try** to walk through the block with Next, or click into the list and use the arrow keys. Watch the bars at "
-        "the right of a picture: they say how long each token’s vector is."
-    )
-    if any(step.name == "second stream" for step in found.steps):
-        what = (
-            "the two streams at the left: attention reads one and adds to the other, the feed-forward part the other "
-            "way round. Take away again what was added, and you have what came in: nothing need be kept for training."
+def component_data(steps: Sequence[Step], wires: Sequence[Wire], *, chosen: str, label: str) -> dict[str, Any]:
+    """What the browser needs to draw the list."""
+    flow = drawing.flow(steps, wires)
+    parts = [
+        {"name": _heading(part, steps[0].name), "steps": [_row(i, steps, wires) for i in numbers]}
+        for part, numbers in (
+            (part, list(group)) for part, group in groupby(range(len(steps)), lambda i: steps[i].part)
         )
-    elif norm_first(found.steps):
-        what = (
-            "that the norms (flat bars) stand inside the parts here: the stream at the left is only ever added to, and "
-            "its vectors grow from sum to sum (pre-norm)."
-        )
-    else:
-        what = (
-            "that the norms (flat bars) stand on the stream at the left here, behind each sum: whatever a part adds, "
-            "the vectors are brought back to one size (post-norm)."
-        )
-    told(f"**Notice** {what}")
-    if spec.offers("answers tasks"):
-        noted("The adapters and the norms are those of the task; all else is the encoder that tasks share.")
-    if spec.offers("two streams"):
-        st.caption("This is the stream that knows every token. A second one, which guesses hidden words, is not shown.")
-    if found.source:
-        st.caption("The decoder reads what the model itself writes for this text, up to 24 tokens.")
+    ]
+    return {
+        "parts": parts,
+        "points": [{"x": one.x, "y": one.y, "shape": one.shape, "outside": one.outside} for one in flow.points],
+        "lines": [{"end": one.end, "path": one.path} for one in flow.lines],
+        "boxes": [{"left": one.left, "top": one.top, "height": one.height} for one in flow.boxes],
+        "width": flow.width,
+        "height": flow.height,
+        "row": drawing.ROW,
+        "heading": drawing.HEADING,
+        "selected": chosen,
+        "label": label,
+        "sign": f"{label} {[(wire.slug, step.shape) for wire, step in zip(wires, steps, strict=True)]}",
+    }
+
+
+def _heading(part: str, first: str) -> str:
+    return "What comes in" if part == "embedding" and first == "input" else PARTS[part]
+
+
+def _row(number: int, steps: Sequence[Step], wires: Sequence[Wire]) -> dict[str, str]:
+    step, wire = steps[number], wires[number]
+    of = made_of(wire, steps)
+    return {
+        "slug": wire.slug,
+        "name": step.name,
+        "shape": shape(step),
+        "of": f"← {of}" if of else "",
+        "said": f"{step.name}, step {number + 1} of {len(steps)}, {shape(step, ' by ')}"
+        + (f", from {of}" if of else ""),
+    }
+
+
+def accepted(sent: object, slugs: Sequence[str]) -> tuple[str, int] | None:
+    """The step and the count of clicks out of whatever the browser sent, or nothing."""
+    if not isinstance(sent, dict):
+        return None
+    step, count = sent.get("step"), sent.get("count")
+    if step not in slugs or not isinstance(count, int) or isinstance(count, bool):
+        return None
+    return str(step), count
+
+
+def _take(key: str, slot: str, counts: str, slugs: Sequence[str]) -> Callable[[], None]:
+    """A callback that keeps a click before the run that it starts."""
+
+    def take() -> None:
+        picked = accepted(getattr(st.session_state.get(key), "picked", None), slugs)
+        if picked is not None:
+            st.session_state[slot], st.session_state[counts] = picked
+
+    return take
+
+
+BLOCK = Section("block", inside, (TEXT, WINDOW, TASK, SIDE, LAYER, STEP, HEAD, ASKED, ASKED_WINDOW))

@@ -7,100 +7,86 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from core import links
 from core.attention.roles.everyhead import EFFECT, GRAMMAR, ROLES, SCORES, HeadRow, chosen, heads_table, rows
-from core.checkpoints.families.family import Ability
-from core.checkpoints.spec import CheckpointSpec
 from core.figures.heads import SHAPES, Dots, depth_dots
+from core.links import parameters as link
 from core.table import Table
-from core.ui.chart import chart
+from core.ui.attention.setup import models
 from core.ui.data_table import data_table
-from core.ui.export import chart_menu, download_csv
-from core.ui.glossary import noted, terms, told
-from core.ui.heads.parts import KINDS
-from core.ui.notices import informed
+from core.ui.export import download_csv
+from core.ui.heads.panel import KINDS
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
+from core.ui.panel import Panel
+from core.ui.param import Carried, Choice, Words
+from core.ui.section import Section, View
 from core.ui.text_table import Link, TextTable, text_table
 
-if TYPE_CHECKING:
-    from core.ui.links import PageState
-
-NAMES = {name: name.capitalize() for name in ROLES} | {GRAMMAR: "Grammar", EFFECT: "Effect"}
 ANY = "any"
-USUAL = "previous"
-_OTHERWISE: dict[Ability, str] = {
-    "answers tasks": "The places and the grammar of {} are those of its encoder before any adapters. Its effects "
-    "are over the answers to all its tasks.",
-    "two streams": "Both streams of {} run through the same heads. The effect beside “Encoder” is that of a head "
-    "off in both, beside “Decoder” in the content stream alone, beside “Query stream” in that alone.",
-}
-"""What is said of models whose rows mean something else."""
+SCORE = Choice(
+    name="score",
+    label="Score",
+    options={name: name.capitalize() for name in SCORES},
+    default="previous",
+    width=150,
+)
+LEAST = Carried(name="least", label="At least", as_=link.Real(None, -1.0, 100.0))
+BRANCH = Choice(name="branch", label="Branch", options={ANY: "All branches", **BRANCH_TITLES}, width=155)
+KIND = Choice(name="kind", label="Attention", options={ANY: "All kinds", **KINDS}, width=160)
+MODELS = Words(
+    name="models", label="Models", options={}, most=100, style="menu", may_be_empty=True, placeholder="all of them"
+)
 HIGHEST = 5
 """Rows of the small table."""
-_NOTICE = {
-    "previous": "Heads that look at the token before are common near the input: places are known there already.",
-    "next": "Only encoders can look at the next token. Those that do stand near the input, as with the token before.",
-    "first": "The first token is where a head rests when it finds nothing: its value often adds next to nothing.",
-    "induction": "An induction head needs another head below it, which tells each token what came before; the first "
-    "layer cannot have one. Only decoders were measured, and small ones have few.",
-    GRAMMAR: "Most heads have no dot: no relation of theirs is surely beyond the fixed distance. Those that have one "
-    "are seldom in the first layer, and one number for the best of hundreds of heads looks better than it is.",
-    EFFECT: "A few heads near the input carry most: without them everything above reads something else. Most others "
-    "can go, one at a time, without a trace.",
-}
+Scored = Sequence[tuple[float, HeadRow]]
 
 
-def every_head(state: PageState, specs: Sequence[CheckpointSpec]) -> None:
-    """Draw the whole section; reads and writes score, least, branch, kind and models.
+def every_head(view: View) -> None:
+    """Draw the section.
 
     Raises:
         AtlasError: a file of measurements is damaged.
     """
-    every = rows(specs)
+    specs = models().values()
+    every = rows(list(specs))
     if not every:
-        st.info(
-            terms("No model here was measured yet. Its host can run `python -m core heads SLUG` and `effects SLUG`.")
-        )
+        st.info(view.words.part("Unmeasured"))
         return
-    score, found = _filtered(every, state)
+    score, found = _filtered(every, view)
     scored = [(value, row) for row in found if (value := row.score(score)) is not None]
-    if scored:
-        _picture(score, scored, state)
-    else:
-        informed("No head fits. Lower the number, or choose all branches and models.")
+    if not scored:
+        st.info(view.words.part("None fits"))
         return
-    told(
-        "**Try** another score, then a number below which no head is shown. A dot that you click is named below; its "
-        "link opens the head."
-    )
-    st.markdown(f"**Notice** {_halves(scored)} {_NOTICE.get(score, '')}")
-    _highest(score, scored)
-    _whole_table(score, found, every, state)
+    _picture(score, scored, view)
+    view.try_and_notice(score, halves=_halves(scored))
+    st.markdown("**The highest**")
+    text_table(_few(score, scored[:HIGHEST], f"The {HIGHEST} highest heads"))
+    _whole_table(score, found, every, view)
     shown = {row.slug for row in found}
     for spec in specs:
-        for ability in spec.family.offers & _OTHERWISE.keys() if spec.slug in shown else ():
-            noted(_OTHERWISE[ability].format(plain(spec.name)))
+        for ability in spec.family.offers if spec.slug in shown else ():
+            if view.words.has(part := f"Where a model {ability}"):
+                view.note(part, model=plain(spec.name))
     unmeasured = [spec.name for spec in specs if spec.slug not in {row.slug for row in every}]
     if unmeasured:
         st.caption(f"Not measured: {plain(', '.join(unmeasured))}.")
 
 
-def _filtered(every: Sequence[HeadRow], state: PageState) -> tuple[str, list[HeadRow]]:
-    branches = [ANY, *(branch for branch in BRANCH_TITLES if any(row.branch == branch for row in every))]
-    kinds = [ANY, *(kind for kind in KINDS if any(row.attention == kind for row in every))]
-    names = {row.slug: row.name for row in every}
+def _filtered(every: Sequence[HeadRow], view: View) -> tuple[str, list[HeadRow]]:
+    state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        score = _menu("Score", list(SCORES), state, "score", USUAL, NAMES, 150)
+        score = SCORE.draw(state)
+        wanted = state.values.get(LEAST.name)
         least = st.number_input(
-            "At least",
+            LEAST.label,
             -1.0,
             100.0,
-            _real(state.values.get("least")),
+            float(wanted) if isinstance(wanted, int | float) else None,
             0.05,
             key=state.key("every.least"),
             placeholder="any",
@@ -108,108 +94,69 @@ def _filtered(every: Sequence[HeadRow], state: PageState) -> tuple[str, list[Hea
             help=f"Of the chosen score: {SCORES[score]}",
         )
         state.set(least=None if least is None else float(least))
-        branch = _menu("Branch", branches, state, "branch", ANY, {ANY: "All branches", **BRANCH_TITLES}, 155)
-        kind = _menu("Attention", kinds, state, "kind", ANY, {ANY: "All kinds", **KINDS}, 160)
-        asked = state.words("models")
-        models = st.multiselect(
-            "Models",
-            list(names),
-            [slug for slug in asked or () if slug in names],
-            format_func=names.__getitem__,
-            key=state.key("every.models"),
-            placeholder="all of them",
-            width="stretch",
-        )
-        state.set(models=tuple(models) or None)
+        branches, kinds = {row.branch for row in every} | {ANY}, {row.attention for row in every} | {ANY}
+        branch = _narrowed(BRANCH, branches).draw(state)
+        kind = _narrowed(KIND, kinds).draw(state)
+        slugs = MODELS.with_(options={row.slug: row.name for row in every}).draw(state)
     fits = chosen(
         every,
         score,
         least=least,
         branch=None if branch == ANY else branch,
-        attention=None if kind == ANY else kind,
-        models=models or None,
+        attention=None if kind == ANY else kind,  # type: ignore[arg-type]
+        models=slugs or None,
     )
     return score, fits
 
 
-def _menu(
-    label: str, options: list[str], state: PageState, name: str, usual: str, titles: dict[str, str], width: int
-) -> str:
-    wanted = state.text(name, usual)
-    taken = str(
-        st.selectbox(
-            label,
-            options,
-            index=options.index(wanted) if wanted in options else 0,
-            key=state.key(f"every.{name}"),
-            format_func=lambda option: titles.get(option, option),
-            width=width,
-        )
-    )
-    state.set(**{name: None if taken == usual else taken})
-    return taken
+def _narrowed(choice: Choice, there: set[str]) -> Choice:
+    return choice.with_(options={slug: name for slug, name in choice.options.items() if slug in there})
 
 
-def _picture(score: str, scored: Sequence[tuple[float, HeadRow]], state: PageState) -> None:
+def _picture(score: str, scored: Scored, view: View) -> None:
     groups: dict[str, list[tuple[float, HeadRow]]] = {}
     for branch in [*BRANCH_TITLES, *(row.branch for _, row in scored)]:
         if branch not in groups and (own := [one for one in scored if one[1].branch == branch]):
             groups[branch] = own
-    figure = depth_dots(
-        [
-            Dots(
-                BRANCH_TITLES.get(branch, branch),
-                accent(branch),
-                [row.depth for _, row in own],
-                [value for value, _ in own],
-                [_called(row) for _, row in own],
-                _shape(branch),
-            )
-            for branch, own in groups.items()
-        ],
-        theme=theme(),
-    )
+    dots = [
+        Dots(
+            BRANCH_TITLES.get(branch, branch),
+            accent(branch),
+            [row.depth for _, row in own],
+            [value for value, _ in own],
+            [_called(row) for _, row in own],
+            SHAPES[list(BRANCH_TITLES).index(branch)] if branch in BRANCH_TITLES else SHAPES[-1],
+        )
+        for branch, own in groups.items()
+    ]
     top_value, top = scored[0]
-    st.markdown(f"**{plain(SCORES[score].capitalize())}**, head by head, over the depth of its model")
-    picked: Any = chart(
-        figure,
-        key=state.key("every.dots"),
-        on_select="rerun",
-        selection_mode="points",
-        alt=f"{len(scored)} heads by depth and by their score: {SCORES[score]}. The highest is {_called(top)} with "
-        f"{top_value:.2f}. The tables below have the numbers.",
-    )
-    chart_menu(
-        state.key("every.dots"),
-        f"heads-{score}",
-        title=f"{SCORES[score].capitalize()}, head by head",
-        alt="Over the depth of each model, from its input to its output; a shape and a colour for each branch.",
-        table=lambda: Table.from_records(
-            [
-                {
-                    "model": row.name,
-                    "attention": row.attention,
-                    "layer": row.layer,
-                    "head": row.head,
-                    "depth": row.depth,
-                    score: value,
-                }
-                for value, row in scored
-            ]
-        ),
-    )
+    records = [
+        {
+            "model": row.name,
+            "attention": row.attention,
+            "layer": row.layer,
+            "head": row.head,
+            "depth": row.depth,
+            score: value,
+        }
+        for value, row in scored
+    ]
+    picked: Any = Panel(
+        "heads",
+        f"{SCORES[score].capitalize()}, head by head, over the depth of its model",
+        depth_dots(dots, theme=theme()),
+        f"{len(scored)} heads by depth, from the input of their model to its output, and by their score: "
+        f"{SCORES[score]}. The highest is {_called(top)} with {top_value:.2f}.",
+        Table.from_records(records),
+        heading=True,
+        file=f"heads-{score}",
+    ).draw(view.state, on_select="rerun", selection_mode="points")
     hit = _hit(picked["selection"]["points"], list(groups.values()))
     if hit is not None:
         text_table(_few(score, [hit], "The head that was clicked"))
 
 
-def _shape(branch: str) -> str:
-    return SHAPES[list(BRANCH_TITLES).index(branch)] if branch in BRANCH_TITLES else SHAPES[-1]
-
-
-def _hit(
-    points: Sequence[dict[str, Any]], groups: Sequence[Sequence[tuple[float, HeadRow]]]
-) -> tuple[float, HeadRow] | None:
+def _hit(points: Sequence[dict[str, Any]], groups: Sequence[Scored]) -> tuple[float, HeadRow] | None:
     """The head of the last dot that was clicked."""
     for point in reversed(points):
         group, number = int(point.get("curve_number", -1)), int(point.get("point_index", -1))
@@ -218,7 +165,7 @@ def _hit(
     return None
 
 
-def _halves(scored: Sequence[tuple[float, HeadRow]]) -> str:
+def _halves(scored: Scored) -> str:
     """What the picture shows, in numbers."""
     low = [value for value, row in scored if row.depth < 0.5]
     high = [value for value, row in scored if row.depth >= 0.5]
@@ -230,14 +177,10 @@ def _halves(scored: Sequence[tuple[float, HeadRow]]) -> str:
     )
 
 
-def _highest(score: str, scored: Sequence[tuple[float, HeadRow]]) -> None:
-    st.markdown("**The highest**")
-    text_table(_few(score, scored[:HIGHEST], f"The {HIGHEST} highest heads"))
-
-
-def _few(score: str, scored: Sequence[tuple[float, HeadRow]], caption: str) -> TextTable:
+def _few(score: str, scored: Scored, caption: str) -> TextTable:
+    lost = "Most bits lost" if score == EFFECT else "Bits lost without it"
     return TextTable(
-        ("Head", "Model", "Attention", NAMES[score], "Most bits lost" if score == EFFECT else "Bits lost without it"),
+        ("Head", "Model", "Attention", SCORE.options[score], lost),
         [
             (
                 Link(f"Layer {row.layer} of {row.layers}, head {row.head}", base_path() + href(row)),
@@ -266,7 +209,7 @@ def href(row: HeadRow) -> str:
     return links.url("attention", wanted | ({"map": row.attention} if row.several else {}))
 
 
-def _whole_table(score: str, found: Sequence[HeadRow], every: Sequence[HeadRow], state: PageState) -> None:
+def _whole_table(score: str, found: Sequence[HeadRow], every: Sequence[HeadRow], view: View) -> None:
     st.markdown(f"**{'All' if len(found) == len(every) else f'{len(found)} of'} {len(every)} heads**")
     roles = [role for role in ROLES if any(role in row.roles for row in found)]
     first = "beyond" if score == GRAMMAR else "bits lost" if score == EFFECT else score
@@ -277,7 +220,7 @@ def _whole_table(score: str, found: Sequence[HeadRow], every: Sequence[HeadRow],
         columns,
         None,
         alt="Every head that fits with all its scores, the highest of the chosen score first",
-        key=state.key("every.table"),
+        key=view.state.key("every.table"),
         height=min(38 + 35 * len(found), 460),
         column_order=[name for name in dict.fromkeys([*order, "bits lost", "largest"]) if name in columns],
         column_config={
@@ -293,12 +236,8 @@ def _whole_table(score: str, found: Sequence[HeadRow], every: Sequence[HeadRow],
         },
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        download_csv(lambda: heads_table(found), "heads", state.key("every.csv"))
-        st.caption(
-            "A column's name sorts by it. Places and grammar were counted over the Atlas's treebank (a decoder that "
-            "answers writes the sentence again), effects over twenty sentences; an empty cell was not measured, or is "
-            "no relation. Models that were made from one another share heads."
-        )
+        download_csv(lambda: heads_table(found), "heads", view.state.key("every.csv"))
+        view.note("Columns")
 
 
 def _columns(found: Sequence[HeadRow], roles: Sequence[str]) -> dict[str, Any]:
@@ -332,5 +271,4 @@ def _called(row: HeadRow) -> str:
     return f"{row.name}{kind}, layer {row.layer}, head {row.head}"
 
 
-def _real(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+EVERY = Section("every", every_head, (SCORE, LEAST, BRANCH, KIND, MODELS))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial
 
 import numpy as np
 import streamlit as st
@@ -16,126 +15,100 @@ from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
 from core.figures.heads import best_heads
+from core.links import parameters as link
 from core.table import Table
-from core.ui.chart import chart
+from core.ui.attention.setup import draw_model
 from core.ui.data_table import data_table
-from core.ui.export import chart_menu
-from core.ui.glossary import noted, terms, told
+from core.ui.links import instead
+from core.ui.notices import informed
 from core.ui.page import accent, plain, theme
+from core.ui.panel import Panel
+from core.ui.param import Carried, Choice
+from core.ui.section import Section, View
 
-if TYPE_CHECKING:
-    from core.ui.links import PageState
-
+RELATION = Choice(
+    name="relation",
+    label="Relation",
+    options={name: f"{name} · {MEANING[name]}" for name in LABELS},
+    resets=("sentence",),
+)
+TREEBANK = Choice(
+    name="treebank",
+    label="Counted over",
+    options={rolefiles.SHIPPED: "Sentences written here", rolefiles.UD: "Universal Dependencies"},
+    style="row",
+)
+SENTENCE = Carried(name="sentence", label="Sentence", as_=link.Choice())
 OFFERED = 12
 """Sentences that a relation can be looked at in."""
 
 
-def grammar(spec: CheckpointSpec, state: PageState) -> None:
-    """Draw the whole section; reads and writes relation, treebank and sentence."""
+def grammar(view: View) -> None:
+    """Draw the section."""
+    state = view.state
+    spec = draw_model(state)
     banks = [name for name in (rolefiles.SHIPPED, rolefiles.UD) if rolefiles.measured(spec.slug, name)]
     if not banks:
-        st.info(
-            terms(
-                f"The heads of {plain(spec.name)} were not measured yet. Its host can run "
-                f"`python -m core heads {spec.slug}`; models without a matrix of attention cannot be measured."
-            )
+        informed(
+            f"The heads of {spec.name} were not measured yet. Its host can run “python -m core heads {spec.slug}”; "
+            "models without a matrix of attention cannot be measured."
         )
         return
-    st.markdown(
-        "A head follows a relation if the strongest link of one word leads to the other: from an object to its verb, "
-        "from a pronoun to what it stands for. No head was taught grammar."
-    )
-    bank = _over(banks, state)
+    view.say("Intro")
+    bank = banks[0]
+    if len(banks) > 1:
+        bank = TREEBANK.with_(default=bank).draw(state)
     found = rolefiles.measured(spec.slug, bank)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        chart(
-            best_heads(list(found.values()), rolefiles.published(), accent(spec.branch), theme=theme()),
-            key=state.key(f"grammar.best.{spec.slug}"),
-            alt="The most accurate head of each relation with its interval, beside the best fixed distance. The table "
-            "below has the numbers.",
-        )
-        chart_menu(
-            state.key(f"grammar.best.{spec.slug}"),
+        Panel(
             f"{spec.slug}-grammar",
-            title=f"{spec.name}: the most accurate head of each relation",
-            alt=f"Over {_named(bank)}: the head with its interval, beside the best fixed distance.",
-            table=lambda: Table.from_records(_rows(spec, bank, found)),
-        )
+            f"{spec.name}: the most accurate head of each relation",
+            best_heads(list(found.values()), rolefiles.published(), accent(spec.branch), theme=theme()),
+            f"Over {_named(bank)}: the most accurate head of each relation with its interval, beside the best fixed "
+            "distance. The table below has the numbers.",
+            partial(_table, spec, bank, found),
+        ).draw(state)
     with right:
-        names = list(found)
-        usual = "obj" if "obj" in names else names[0]
-        wanted = state.text("relation", usual)
-        if wanted not in names:
-            st.caption(f"These sentences are not marked for {plain(wanted[:40])}. {usual} is shown.")
-            wanted = usual
-        relation = st.selectbox(
-            "Relation",
-            names,
-            index=names.index(wanted),
-            format_func=lambda name: f"{name} · {MEANING[name]}",
-            key=state.key(f"grammar.relation.{spec.slug}"),
-        )
-        if relation != wanted:
-            state.set(sentence=None)
-        state.set(relation=None if relation == usual else relation)
+        relation = RELATION.with_(
+            options={name: RELATION.options[name] for name in found}, default="obj" if "obj" in found else ""
+        ).draw(state, tag=f"{spec.slug}.{bank}")
         one = found[relation]
-        _sentence_about(one)
-        chart(
+        layer, head = one.best
+        low, high = one.interval
+        st.markdown(
+            f"**Layer {layer + 1}, head {head + 1}** is right in {one.accuracy:.0%} of {one.n:,} links ({low:.0%} to "
+            f"{high:.0%}); the word at {one.offset:+d} in {one.baseline:.0%}. Read {plain(one.direction)}."
+        )
+        Panel(
+            f"{spec.slug}-relation",
+            f"{spec.name}: how often each head is right on {relation}",
             figures.score_grid((one.right / one.n).astype(np.float32), f"right on {relation}", theme=theme()),
-            key=state.key(f"grammar.grid.{spec.slug}"),
-            alt=f"How often each head is right on {relation}; the best is layer {one.best[0] + 1}, head "
-            f"{one.best[1] + 1} with {one.accuracy:.0%}.",
-        )
-        chart_menu(
-            state.key(f"grammar.grid.{spec.slug}"),
-            f"{spec.slug}-{relation}",
-            title=f"{spec.name}: how often each head is right on {relation}",
-            alt=f"Over {_named(bank)}, {one.n:,} links; layers down, heads across.",
-            table=lambda: grids_table({"right": one.right / one.n}),
-        )
-    other = "coreference" if "coreference" in found else "det"
-    told(f"**Try** obj, then {other}, and see which layer the best head is in. Then read a sentence with it below.")
-    told(
-        "**Notice** the bar of the fixed distance: much of what looks like grammar is “the word before”. Only what "
-        "goes beyond it, interval and all, is more. And the best of many heads looks better than it is: it was chosen."
+            f"Over {_named(bank)}, {one.n:,} links; layers down, heads across. The best is layer {layer + 1}, head "
+            f"{head + 1} with {one.accuracy:.0%}.",
+            partial(grids_table, {"right": one.right / one.n}),
+            file=f"{spec.slug}-{relation}",
+        ).draw(state)
+    view.try_and_notice(other="coreference" if "coreference" in found else "det")
+    _on_a_sentence(spec, one, view)
+    data_table(
+        _table(spec, bank, found),
+        f"{spec.slug}-grammar",
+        alt="The best head of every relation",
+        height=38 + 35 * len(found),
     )
-    _on_a_sentence(spec, one, state)
-    _table(spec, bank, found)
+    other = _other(bank)
+    if rolefiles.counted(spec.slug, other):
+        view.note("Elsewhere", sentences=_named(other))
+    view.note("Source", sentences=_named(bank))
 
 
-def _over(banks: list[str], state: PageState) -> str:
-    """Which sentences the heads were counted over; reads and writes treebank."""
-    wanted = state.text("treebank", banks[0])
-    if len(banks) == 1:
-        return banks[0]
-    titles = {rolefiles.SHIPPED: "Sentences written here", rolefiles.UD: "Universal Dependencies"}
-    taken = st.segmented_control(
-        "Counted over",
-        banks,
-        default=wanted if wanted in banks else banks[0],
-        format_func=titles.__getitem__,
-        required=True,
-        key=state.key("grammar.treebank"),
-    )
-    state.set(treebank=None if taken == banks[0] else str(taken))
-    return str(taken)
-
-
-def _sentence_about(one: Counted) -> None:
-    low, high = one.interval
-    layer, head = one.best
-    st.markdown(
-        f"**Layer {layer + 1}, head {head + 1}** is right in {one.accuracy:.0%} of {one.n:,} links ({low:.0%} to "
-        f"{high:.0%}); the word at {one.offset:+d} in {one.baseline:.0%}. Read {plain(one.direction)}."
-    )
-
-
-def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None:
-    """The chosen relation in a sentence of the treebank: each link, and where the best head looks instead."""
+def _on_a_sentence(spec: CheckpointSpec, one: Counted, view: View) -> None:
+    """The chosen relation in a sentence of the treebank: each link, and where the best head attends to instead."""
     from core.attention.roles.headroles import attention_of
     from core.attention.tokens import word_weights
 
+    state = view.state
     there = [sentence for sentence in _sentences() if _pairs(sentence, one.relation)]
     there = sorted(there, key=lambda sentence: -len(_pairs(sentence, one.relation)))[:OFFERED]
     if not there:
@@ -143,19 +116,19 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None
     layer, head = one.best
     st.markdown(f"**On a sentence, with layer {layer + 1}, head {head + 1}**")
     named = {sentence.sent_id: sentence for sentence in there}
-    usual, wanted = there[0].sent_id, state.text("sentence")
+    wanted = state.text(SENTENCE.name)
     if wanted and wanted not in named:
-        st.caption(f"The sentence {plain(wanted[:40])} is not among those shown for {plain(one.relation)}.")
-    chosen_id = st.selectbox(
-        "Sentence",
+        instead(state, f"The sentence “{wanted[:40]}” is not among those shown for {one.relation}.")
+    chosen = st.selectbox(
+        SENTENCE.label,
         list(named),
         index=list(named).index(wanted) if wanted in named else 0,
         format_func=lambda name: named[name].text,
         key=state.key(f"grammar.sentence.{spec.slug}.{one.relation}"),
         persist_state="page",
     )
-    state.set(sentence=None if chosen_id == usual else str(chosen_id))
-    sentence = named[str(chosen_id)]
+    state.set(sentence=None if chosen == there[0].sent_id else str(chosen))
+    sentence = named[str(chosen)]
     with st.spinner("Running the model"):
         found, belongs = attention_of(session.checkpoint(spec.slug), sentence)
         looks = word_weights(found.weights[layer : layer + 1, head : head + 1], belongs)[0, 0]
@@ -163,16 +136,16 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None
     if one.direction == "head to dependent":
         looks = looks.T
     rows = []
-    for looking, targets, candidates in _pairs(sentence, one.relation):
-        row = looks[looking, candidates]
-        chosen = candidates[int(row.argmax())] if row.max() > 0 else None
+    for query, targets, candidates in _pairs(sentence, one.relation):
+        row = looks[query, candidates]
+        key = candidates[int(row.argmax())] if row.max() > 0 else None
         rows.append(
             {
-                "word": sentence.words[looking],
+                "word": sentence.words[query],
                 "should find": " or ".join(sentence.words[target] for target in sorted(targets)),
-                "finds": "nothing" if chosen is None else sentence.words[chosen],
+                "finds": "nothing" if key is None else sentence.words[key],
                 "weight": float(row.max()),
-                "right": chosen in targets,
+                "right": key in targets,
             }
         )
     data_table(
@@ -184,11 +157,11 @@ def _on_a_sentence(spec: CheckpointSpec, one: Counted, state: PageState) -> None
 
 
 def _pairs(sentence: treebank.Sentence, relation: str) -> list[tuple[int, frozenset[int], list[int]]]:
-    """(what looks, what it should find, what it may choose from) for each link of the relation."""
+    """(the query, what it should find, what it may choose from) for each link of the relation."""
     if relation == "coreference":
         return [(mention, targets, list(before)) for mention, before, targets in references(sentence)]
     every = list(range(len(sentence.words)))
-    return [(looking, frozenset([target]), every) for looking, target in links(sentence)[relation]]
+    return [(query, frozenset([target]), every) for query, target in links(sentence)[relation]]
 
 
 @lru_cache(maxsize=1)
@@ -196,30 +169,18 @@ def _sentences() -> tuple[treebank.Sentence, ...]:
     return tuple(treebank.read(treebank.SHIPPED))
 
 
-def _table(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> None:
-    """Each relation's best head, what the same head does over sentences it was not chosen on, and BERT-base's."""
-    rows = _rows(spec, bank, found)
-    data_table(rows, f"{spec.slug}-grammar", alt="The best head of every relation", height=38 + 35 * len(rows))
-    other = _other(bank)
-    if rolefiles.counted(spec.slug, other):
-        st.caption(f"Same head elsewhere: the head chosen here, over {_named(other)}. It was not chosen for those.")
-    noted(
-        f"Counted over {_named(bank)}. BERT-base: Clark et al. 2019 (arXiv 1906.04341) on newspaper text with another "
-        "scheme of annotation, so its numbers are a landmark, not a match; they are those that the authors' notebook "
-        "prints, of coreference those of a summary of the paper."
-    )
-
-
 def _other(bank: str) -> str:
     return rolefiles.UD if bank == rolefiles.SHIPPED else rolefiles.SHIPPED
 
 
-def _rows(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> list[dict[str, str | int | float | None]]:
+def _table(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> Table:
+    """Each relation's best head, what the same head does over sentences it was not selected on, and BERT-base's."""
     theirs = rolefiles.published()
     elsewhere = {(one.relation, one.direction): one for one in rolefiles.counted(spec.slug, _other(bank))}
     rows: list[dict[str, str | int | float | None]] = []
     for name, one in found.items():
         again = elsewhere.get((name, one.direction))
+        other = {"same head elsewhere %": round(100 * one.best_in(again), 1) if again else None}
         rows.append(
             {
                 "relation": name,
@@ -228,11 +189,7 @@ def _rows(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> list[di
                 "fixed distance %": round(100 * one.baseline, 1),
                 "at": f"{one.offset:+d}",
                 "head": f"{one.best[0] + 1}-{one.best[1] + 1}",
-                **(
-                    {"same head elsewhere %": round(100 * one.best_in(again), 1) if again else None}
-                    if elsewhere
-                    else {}
-                ),
+                **(other if elsewhere else {}),
                 "BERT-base %": theirs[name][0] if name in theirs else None,
                 "its head": f"{theirs[name][1]}-{theirs[name][2]}" if name in theirs else None,
                 "links": one.n,
@@ -240,8 +197,7 @@ def _rows(spec: CheckpointSpec, bank: str, found: dict[str, Counted]) -> list[di
                 "joins": MEANING[name],
             }
         )
-    assert set(found) <= set(LABELS)
-    return rows
+    return Table.from_records(rows)
 
 
 def _named(bank: str) -> str:
@@ -252,3 +208,6 @@ def _named(bank: str) -> str:
         "5,363 sentences of Universal Dependencies (English EWT, development and test, PUD and Pronouns; CC BY-SA), "
         "less those that are longer than the model takes"
     )
+
+
+GRAMMAR = Section("grammar", grammar, (RELATION, TREEBANK, SENTENCE))

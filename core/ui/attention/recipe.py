@@ -12,89 +12,99 @@ from core.checkpoints.sizes import revision_of, weights_of
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.links import Value
-from core.ui.attention.beside import TEXT
-from core.ui.attention.frame import OF_ALL, AttentionView
+from core.ui.attention.bertviz import DRAWING
+from core.ui.attention.beside import SENTENCE
+from core.ui.attention.maps import TOGETHER
+from core.ui.attention.setup import MODEL, models, usual_model
 from core.ui.export import download_json
-from core.ui.heads.samples import samples
-from core.ui.heads.text import CONTINUED
-from core.ui.links import take_up
+from core.ui.heads.panel import VIEW
+from core.ui.heads.text import COUNT, samples
+from core.ui.links import PageState, take_up
 from core.ui.notices import warned
 from core.ui.page import plain
+from core.ui.section import Section, View
 
+OF_ALL = ("every", "beside")
+"""Sections about several models, which have no menu of one."""
 _SAID = "recipe"
 
 
-def recipe_row(view: AttentionView) -> None:
+def recipe_row(view: View, section: Section) -> None:
     """A download of the view, a place to open one, and what an opened one was made with."""
-    spec = None if view.section in OF_ALL else view.spec
-    settings = explicit(view)
+    state = view.state
+    spec = _spec(state, section)
+    settings = explicit(state, section, spec)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         try:
-            recipe.write(view.section, settings, spec)
+            recipe.write(section.slug, settings, spec)
         except AtlasError as error:
             st.caption(plain(str(error)))
         else:
             download_json(
-                lambda: _file(view.section, settings, spec),
-                f"{view.section if spec is None else f'{spec.slug}-{view.section}'}.recipe",
-                view.state.key("recipe.save"),
+                lambda: written(section.slug, settings, spec),
+                f"{section.slug if spec is None else f'{spec.slug}-{section.slug}'}.recipe",
+                state.key("recipe.save"),
                 of="recipe",
                 tip="Model, weights, text and settings of this view; opens again here, or elsewhere",
             )
         # With a new key it closes when a recipe has opened.
-        with st.popover("Open a recipe", key=view.state.key("recipe.open")):
-            _opened(view)
-    for sentence in view.state.memory.get(_SAID, ()):  # type: ignore[attr-defined]
+        with st.popover("Open a recipe", key=state.key("recipe.open")):
+            _opened(state)
+    for sentence in state.memory.get(_SAID, ()):  # type: ignore[attr-defined]
         st.caption(plain(str(sentence)))
 
 
-def explicit(view: AttentionView) -> dict[str, Value]:
-    """The page's values with those spelled out that stand open, so that the recipe outlives other defaults."""
-    values, spec = dict(view.state.values), view.spec
-    usual: dict[str, Value] = {}
-    if view.section in ("heads", "all", "bertviz", "block"):
-        usual = {"text": samples(spec)[0]}
-        usual |= {"count": CONTINUED} if spec.offers("continues") and view.section != "block" else {}
-    if view.section in ("off", "block"):
-        usual |= {"asked": spec.family.asked}
-    elif view.section == "beside":
-        usual = {"text": TEXT}
-    usual |= {"heads": {"view": "heat"}, "all": {"together": "all"}, "bertviz": {"bertviz": "head"}}.get(
-        view.section, {}
-    )
-    if spec.tasks and view.section in ("heads", "all", "bertviz", "block", "off"):
-        asked = spec.offers("rewrites") or (spec.offers("answers tasks") and view.section in ("off", "block"))
-        usual |= {"task": spec.tasks[0]} if asked else {}
-    return {name: value if value is not None else usual.get(name) for name, value in (usual | values).items()}
+def _spec(state: PageState, section: Section) -> CheckpointSpec | None:
+    """The model that the section is about; None where it is about several."""
+    specs = models()
+    return None if section.slug in OF_ALL else specs[state.text(MODEL.name) or usual_model(specs)]
 
 
-def _file(section: str, settings: Mapping[str, Value], spec: CheckpointSpec | None) -> bytes:
+def explicit(state: PageState, section: Section, spec: CheckpointSpec | None) -> dict[str, Value]:
+    """The section's values with those spelled out that stand open, so that the recipe outlives other defaults."""
+    names = {param.name for param in section.params}
+    usual: dict[str, Value] = {param.name: param.default for param in (VIEW, TOGETHER, DRAWING)}
+    if spec is None:
+        usual["text"] = SENTENCE.default
+    else:
+        usual["asked"] = spec.family.asked
+        if "text" in names:
+            usual["text"] = next(iter(samples(spec).values()))
+        if spec.offers("continues"):
+            usual["count"] = COUNT.default
+        # Adapters run only where a task was chosen, but where an answer is read.
+        if spec.tasks and (spec.offers("rewrites") or (spec.offers("answers tasks") and "asked" in names)):
+            usual["task"] = spec.tasks[0]
+    return {
+        name: usual.get(name) if (value := state.values.get(name)) is None else value
+        for name in state.values
+        if name in names
+    }
+
+
+def written(section: str, settings: Mapping[str, Value], spec: CheckpointSpec | None) -> bytes:
     """The recipe with the digests of the weights, which are read when somebody asks for it."""
     if spec is None:
         return recipe.write(section, settings, None)
     return recipe.write(section, settings, spec, weights_of(spec), revision_of(spec))
 
 
-def _opened(view: AttentionView) -> None:
+def _opened(state: PageState) -> None:
     file = st.file_uploader(
         "A recipe that was downloaded here",
         "json",
-        key=view.state.key("recipe.file"),
+        key=state.key("recipe.file"),
         max_upload_size=1,
         help=f"JSON of at most {recipe.MOST_BYTES:,} bytes",
     )
     if file is None:
         return
     try:
-        found = recipe.read(file.getvalue(), view.choices)
+        found = recipe.read(file.getvalue(), dict.fromkeys(("model", "models", "beside", "with"), models()))
     except AtlasError as error:
         warned(str(error), icon=":material/info:")
         return
-    said = ["The recipe is open.", *_differences(found)]
+    weights = weights_of(checkpoints.get(found.model)) if found.model and found.weights else ()
+    said = ["The recipe is open.", *recipe.differences(found, weights, recipe.versions())]
     take_up("attention", found.values, {_SAID: said})
     st.rerun()
-
-
-def _differences(found: recipe.Recipe) -> tuple[str, ...]:
-    weights = weights_of(checkpoints.get(found.model)) if found.model and found.weights else ()
-    return recipe.differences(found, weights, recipe.versions())

@@ -1,169 +1,151 @@
-"""The heads panel: one head of a live model as a heat map, in bertviz's head view, or as a table.
+"""One head of a live model: as a heat map, in bertviz's head view or as a table, with what stands around it.
 
-``heads_view`` returns everything that a link carries; ``text_heads`` is the whole section of a branch page, with a text
-of the visitor's own. Layers and heads count from 1 here, as in links.
+``text_heads`` is the whole of it, with a text of the visitor's own. Layers and heads count from 1 in
+links and in what is shown, from 0 inside.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.attention.heads import HeadScores, scores
+from core.attention import bertviz
+from core.attention.heads import MEANING, HeadScores, scores
+from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
+from core.attention.views.export import (
+    MAX_TABLE_ROWS,
+    grids_table,
+    head_table,
+    map_table,
+    strongest_links,
+    to_npz,
+    top_keys,
+)
+from core.attention.views.packed import Bits
+from core.attention.views.svg import head_svg
+from core.content import content
 from core.errors import NoAttentionMatrix
+from core.figures import attention as figures
 from core.theme import Name
-from core.ui.heads import parts, pictures
-from core.ui.heads.text import text_trace
-from core.ui.notices import warned
-from core.ui.page import accent as branch_colour
-from core.ui.page import theme
+from core.ui.data_table import data_table
+from core.ui.export import download_csv, download_html, download_npz, download_svg
+from core.ui.framed import framed
+from core.ui.heads.text import chosen_text
+from core.ui.page import accent, plain, theme
+from core.ui.panel import Panel
+from core.ui.param import Choice, Integer
+from core.ui.section import View
+from core.ui.text_table import TextTable, text_table
 
 if TYPE_CHECKING:
     from core.checkpoints.spec import CheckpointSpec
     from core.ui.links import PageState
 
+KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Decoder to encoder", "query": "Query stream"}
 VIEWS = {"heat": "Heat map", "bertviz": "bertviz head view", "table": "Table"}
+MAP = Choice(name="map", label="Attention", options=KINDS, style="row")
+LAYER = Integer(name="layer", label="Layer", low=1, high=200, style="menu", width=96)
+HEAD = Integer(name="head", label="Head", low=1, high=256, style="menu", width=96)
+VIEW = Choice(name="view", label="View", options=VIEWS, style="row")
+Go = Callable[[int, int], None]
+"""Opens a layer and a head (from 0); to be used as a callback."""
+_LONGEST = 60
+_FRAME_LIMIT = 720  # px: longer head views scroll inside their frame
 
 
-class HeadsChoice(NamedTuple):
-    """What the visitor sees now; layer and head from 1, ``kind`` and ``view`` as links spell them."""
+def text_heads(spec: CheckpointSpec, state: PageState, *, pairs: bool = False) -> None:
+    """A text, and the heads of a live model over it; with ``pairs``, of two sentences where it can read two.
 
-    layer: int
-    head: int
-    kind: str
-    view: str
+    Raises:
+        AtlasError: what the text or the model does not allow, as a sentence.
+    """
+    heads_panel(chosen_text(spec, state, pairs=pairs).trace(), state, spec.branch)
 
 
-def heads_view(
-    trace: AttentionTrace,
-    *,
-    key: str,
-    layer: int | None = None,
-    head: int | None = None,
-    kind: str | None = None,
-    view: str | None = None,
-    accent: str = "encoder",
-) -> HeadsChoice:
-    """Draw controls, picture, words and tabs for ``trace``; return what is shown.
+def map_name(found: AttentionMap) -> str:
+    """What a map is called in a menu."""
+    return found.label or KINDS[found.kind]
+
+
+def chosen_map(trace: AttentionTrace, state: PageState, *, first: str = "") -> AttentionMap:
+    """The map to show; the question is put only where there is more than one.
 
     Args:
-        key: a key that no other widget of the page has; a new one makes the panel start from the arguments.
-        layer, head: what a link asks for, from 1; a telling head when not given. Numbers that the model lacks are named
-            in a sentence and passed over.
-        kind: the map shown first (``encoder``, ``decoder``, ``cross``) where there are several.
-        view: ``heat``, ``bertviz`` or ``table``.
-        accent: a branch or a colour.
+        first: the kind that it opens with, where it is there.
 
     Raises:
         NoAttentionMatrix: the trace is empty.
     """
     if not trace.maps:
         raise NoAttentionMatrix("This model gives no attention weights, so there is no matrix to draw.")
-    look = theme().name
-    colour = accent if accent.startswith("#") else branch_colour(accent)
-    maps = {found.kind: found for found in trace.maps}
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        chosen_kind = _kind(maps, kind, key)
-        found = maps[chosen_kind]  # type: ignore[index]
-        measured = scores(found)
-        slots = f"{key}.{trace.checkpoint}.{chosen_kind}"
-        at_layer, at_head, refused = _layer_and_head(found, measured, layer, head, slots)
-        chosen_view = st.segmented_control(
-            "View",
-            list(VIEWS),
-            format_func=VIEWS.__getitem__,
-            default=view if view in VIEWS else "heat",
-            required=True,
-            key=f"{key}.view",
-        )
-
-    for sentence in refused:
-        warned(sentence, icon=":material/link_off:")
-    if chosen_view == "table":
-        pictures.table(found, at_layer, at_head, count=4, key=f"{slots}.keys")
-    else:
-        lines = chosen_view == "bertviz"  # bertviz draws a narrow picture
-        left, right = st.columns([2, 3] if lines else [3, 2], gap="medium")
-        with left:
-            if lines:
-                pictures.head_view(trace, found, at_layer, at_head, look)
-            else:
-                pictures.heat_map(found, at_layer, at_head, key)
-        with right:
-            pictures.table(found, at_layer, at_head, count=3 if lines else 2, key=f"{slots}.keys")
-    parts.words(found, measured, at_layer, at_head)
-    pictures.strongest(found, at_layer, at_head)
-    _tabs(trace, found, measured, at_layer, at_head, key=key, slots=slots, colour=colour, look=look)
-    return HeadsChoice(at_layer + 1, at_head + 1, chosen_kind, chosen_view)
-
-
-def text_heads(spec: CheckpointSpec, state: PageState) -> None:
-    """The section "Heads" of a branch page: a text, and the heads of the chosen live model over it."""
-    link_heads(text_trace(spec, state), state, spec.branch)
-
-
-def link_heads(trace: AttentionTrace, state: PageState, accent: str) -> HeadsChoice:
-    """`heads_view` as the page's state says, and the state as the visitor then has it."""
-    choice = heads_view(
-        trace,
-        key=state.key("heads"),
-        layer=_number(state.values.get("layer")),
-        head=_number(state.values.get("head")),
-        kind=state.text("map") or None,
-        view=state.text("view") or None,
-        accent=accent,
-    )
-    state.set(
-        layer=choice.layer,
-        head=choice.head,
-        map=choice.kind if len(trace.maps) > 1 else None,
-        view=None if choice.view == "heat" else choice.view,
-    )
-    return choice
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) else None
-
-
-def _kind(maps: dict[str, AttentionMap] | dict, wanted: str | None, key: str) -> str:  # type: ignore[type-arg]
-    """The map to show; the question is put only where there is more than one."""
-    first = wanted if wanted in maps else "cross" if "cross" in maps else next(iter(maps))
+    maps = {str(found.kind): found for found in trace.maps}
     if len(maps) == 1:
-        return str(first)
-    return str(
-        st.segmented_control(
-            "Attention",
-            list(maps),
-            format_func={kind: parts.name(one) for kind, one in maps.items()}.__getitem__,
-            default=first,
-            required=True,
-            key=f"{key}.kind",
+        state.set(map=None)
+        return trace.maps[0]
+    kinds = MAP.with_(options={kind: map_name(found) for kind, found in maps.items()}, default=first)
+    kind = kinds.draw(state, tag=trace.checkpoint)
+    state.set(map=kind)  # spelled out: another section may begin with another
+    return maps[kind]
+
+
+def heads_panel(trace: AttentionTrace, state: PageState, branch: str) -> None:
+    """Draw controls, picture, words and tabs for ``trace``; reads and writes layer, head, map and view.
+
+    Raises:
+        NoAttentionMatrix: the trace is empty.
+    """
+    words = View(state, content("attention", "heads"))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        found = chosen_map(trace, state, first="cross")
+        measured = scores(found)
+        tag = f"{trace.checkpoint}.{found.kind}"
+        usual = _telling(measured)
+        layer = LAYER.with_(high=found.layers, default=usual[0] + 1).draw(state, tag=tag) - 1
+        head = HEAD.with_(high=found.heads, default=usual[1] + 1).draw(state, tag=tag) - 1
+        view = VIEW.draw(state)
+    state.set(layer=layer + 1, head=head + 1)  # spelled out: the usual head depends on the text
+    if view == "table":
+        _keys(found, layer, head, 4, state)
+    else:
+        left, right = st.columns([2, 3] if view == "bertviz" else [3, 2], gap="medium")
+        with left:
+            if view == "bertviz":
+                _head_view(trace, found, layer, head, words)
+            else:
+                _heat_map(found, layer, head, f"{trace.checkpoint}-{found.kind}", words)
+        with right:
+            _keys(found, layer, head, 2 if view == "bertviz" else 1, state)
+    words.try_and_notice(found.kind, about=_about(measured, layer, head))
+    if found.note:
+        st.caption(plain(found.note))
+    _strongest(found, layer, head)
+
+    def go(to_layer: int, to_head: int) -> None:
+        st.session_state[state.key(f"layer.{tag}")], st.session_state[state.key(f"head.{tag}")] = (
+            to_layer + 1,
+            to_head + 1,
         )
-    )
 
-
-def _layer_and_head(
-    found: AttentionMap, measured: HeadScores, layer: int | None, head: int | None, slots: str
-) -> tuple[int, int, list[str]]:
-    """The two menus; returns layer and head from 0, and what was asked for in vain."""
-    telling = _telling(measured)
-    values: list[int] = []
-    refused: list[str] = []
-    sides = (("Layer", layer, found.layers, telling[0]), ("Head", head, found.heads, telling[1]))
-    for label, wanted, size, usual in sides:
-        slot = f"{slots}.{label}"
-        fits = wanted is not None and 1 <= wanted <= size
-        if slot not in st.session_state:
-            if wanted is not None and not fits:
-                refused.append(
-                    f"There is no {label.lower()} {wanted} here: this model has {size}. Number {usual + 1} is shown."
-                )
-            st.session_state[slot] = wanted if fits else usual + 1
-        values.append(int(st.selectbox(label, range(1, size + 1), key=slot, persist_state="page", width=96)) - 1)
-    return values[0], values[1], refused
+    names = ["All heads", "What the heads do", "The formula", "Download"]
+    overview, roles, formula, files = st.tabs(names, key=state.key("heads.tabs"), on_change="rerun")
+    # A closed tab costs nothing: its pictures are not made.
+    with overview:
+        if overview.open:
+            _all_heads(found, layer, head, accent(branch), words, go)
+    with roles:
+        if roles.open:
+            _roles(measured, words, go)
+    with formula:
+        if formula.open:
+            where = words.words.part(f"Where: {found.kind}")
+            words.say("Formula" if found.allowed is None else "Formula with a mask", where=where)
+    with files:
+        if files.open:
+            _downloads(trace, found, layer, head, words)
 
 
 def _telling(measured: HeadScores) -> tuple[int, int]:
@@ -176,33 +158,180 @@ def _telling(measured: HeadScores) -> tuple[int, int]:
     return flat // grid.shape[1], flat % grid.shape[1]
 
 
-def _tabs(
-    trace: AttentionTrace,
-    found: AttentionMap,
-    measured: HeadScores,
-    layer: int,
-    head: int,
-    *,
-    key: str,
-    slots: str,
-    colour: str,
-    look: Name,
-) -> None:
-    def go(to_layer: int, to_head: int) -> None:
-        st.session_state[f"{slots}.Layer"], st.session_state[f"{slots}.Head"] = to_layer + 1, to_head + 1
+def _cut(token: str) -> str:
+    """A token of any length as a table, or a sentence read aloud, has room for it."""
+    return short(token, _LONGEST)
 
-    names = ["All heads", "What the heads do", "The formula", "Download"]
-    overview, roles, formula, files = st.tabs(names, key=f"{key}.tabs", on_change="rerun")
-    # A closed tab costs nothing: its pictures are not made.
-    if overview.open:
-        with overview:
-            parts.all_heads(found, layer, head, key=slots, accent=colour, go=go)
-    if roles.open:
-        with roles:
-            parts.roles(measured, key=slots, go=go)
-    if formula.open:
-        with formula:
-            parts.formula(found)
-    if files.open:
-        with files:
-            parts.downloads(trace, found, layer, head, key=slots, look=look)
+
+def _heat_map(found: AttentionMap, layer: int, head: int, stem: str, words: View) -> None:
+    weights = found.weights[layer, head]
+    query, at = divmod(int(weights.argmax()), weights.shape[1])
+    Panel(
+        "heat",
+        f"Layer {layer + 1}, head {head + 1}",
+        figures.attention_map(found, layer, head, theme=theme()),
+        f"Heat map of layer {layer + 1}, head {head + 1}: {weights.shape[0]} query tokens by {weights.shape[1]} "
+        f"key tokens. The largest weight is {weights[query, at]:.2f}, from {_cut(found.query_tokens[query])} to "
+        f"{_cut(found.key_tokens[at])}. The table beside it has the strongest key of every query.",
+        partial(head_table, found, layer, head),
+        note="" if found.computed(layer, head).all() else words.words.part("Not computed"),
+        file=f"{stem}-layer{layer + 1}-head{head + 1}",
+    ).draw(words.state)
+
+
+def _head_view(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, words: View) -> None:
+    alone = AttentionTrace(trace.checkpoint, **{found.kind: found})
+    framed(
+        bertviz.render(alone, "head", layer=layer, heads=[head], theme=theme().name, controls=False),
+        height=min(bertviz.height(found), _FRAME_LIMIT),
+        alt=f"bertviz head view of layer {layer + 1}, head {head + 1}. The table beside it has the strongest keys.",
+    )
+    shown, there = bertviz.shown_tokens(found), max(len(found.query_tokens), len(found.key_tokens))
+    if shown < there:
+        words.note("Cut", shown=shown, there=there)
+
+
+def _keys(found: AttentionMap, layer: int, head: int, count: int, state: PageState) -> None:
+    """The strongest keys of every query."""
+    rows = [
+        {name: _cut(value) if isinstance(value, str) else value for name, value in row.items()}
+        for row in top_keys(found, layer, head, count)
+    ]
+    weight = {
+        f"weight {rank}": st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=90)
+        for rank in range(1, count + 1)
+    }
+    st.markdown("Strongest keys of each token" if found.kind != "cross" else "Strongest keys of each generated token")
+    data_table(
+        rows,
+        "strongest-keys",
+        alt=f"The {count} strongest keys of every query in layer {layer + 1}, head {head + 1}",
+        key=state.key(f"heads.keys.{found.kind}"),
+        height=min(38 + 35 * len(rows), 560),
+        column_config={"#": st.column_config.NumberColumn(width=40), **weight},
+    )
+
+
+def _strongest(found: AttentionMap, layer: int, head: int) -> None:
+    """The ten strongest links in words, as a table that is read aloud in order."""
+    rows = [
+        (
+            f"{_cut(link.from_token)} ({link.from_place})",
+            f"{_cut(link.to_token)} ({link.to_place})",
+            f"{link.weight:.3f}",
+        )
+        for link in strongest_links(found, layer, head)
+    ]
+    query, key = ("Generated", "Source") if found.kind == "cross" else ("From", "To")
+    caption = (
+        f"The strongest links of layer {layer + 1}, head {head + 1}, the largest weight first; the number behind a "
+        "token is its position in the text"
+    )
+    with st.expander("The ten strongest links, as a table"):
+        text_table(TextTable((f"{query} token", f"{key} token", "Weight"), rows, caption, (42, 42, 16), (2,)))
+
+
+def _about(measured: HeadScores, layer: int, head: int) -> str:
+    """A sentence on what this head does on this text, by its scores."""
+    spread = float(measured.grids["spread"][layer, head])
+    simple = [name for name in measured.grids if name != "spread"]
+    # One repeated word is no habit: a mean over two rows is left to the tables.
+    telling = [name for name in simple if measured.rows[name] > 2] or simple
+    name = max(telling, key=lambda name: float(measured.grids[name][layer, head]))
+    value = float(measured.grids[name][layer, head])
+    if spread >= 0.95:
+        sentence = "This head spreads its weight almost evenly over all keys that it may attend to."
+    elif value >= 0.25:
+        sentence = f"This head puts {value:.0%} of its {MEANING[name]}, on average over the rows where there is one."
+    else:
+        sentence = "This head has no fixed pattern: its rows differ with the words."
+    best = next((n for n in ("previous", "same place") if n in measured.grids), name)
+    at_layer, at_head, best_value = measured.strongest(best, 1)[0]
+    if (at_layer, at_head) != (layer, head) and best_value >= 0.4:
+        what = MEANING[best].removeprefix("weight ")
+        sentence += f" Layer {at_layer + 1}, head {at_head + 1} has the most {what}: {best_value:.0%}."
+    return sentence
+
+
+def _all_heads(found: AttentionMap, layer: int, head: int, color: str, words: View, go: Go) -> None:
+    """The overview; a click on a thumbnail opens that head."""
+    few = found.weights.size <= MAX_TABLE_ROWS
+    panel = Panel(
+        "all-heads",
+        f"{map_name(found)}: all heads",
+        figures.overview(found, layer, head, color, theme=theme()),
+        f"Thumbnails of {found.layers} layers with {found.heads} heads each; layer {layer + 1}, head {head + 1} is "
+        "framed; each up to its own largest weight. The tab What the heads do has the same heads as numbers."
+        + ("" if few else " Its weights are too many for a table; the tab Download has them as a file."),
+        partial(map_table, found) if few else None,
+        note=words.words.part("Overview"),
+        file=f"attention-{found.kind}-all-heads",
+    )
+
+    layers, heads, key = found.layers, found.heads, panel.key(words.state)
+
+    def clicked() -> None:
+        points = st.session_state[key]["selection"]["point_indices"]
+        if points and 0 <= points[0] < layers * heads:
+            go(*divmod(int(points[0]), heads))
+
+    panel.draw(words.state, on_select=clicked, selection_mode="points")
+
+
+def _roles(measured: HeadScores, words: View, go: Go) -> None:
+    """Head scores as a grid, with the strongest heads one click away."""
+    names = list(measured.grids)
+    preferred = next((n for n in ("previous", "same place") if n in names), names[0])
+    key = words.state.key("heads.score")
+    name = st.segmented_control("Score", names, default=preferred, required=True, key=key, help="Measured on this text")
+    with st.container(horizontal=True):
+        for layer, head, value in measured.strongest(name):
+            st.button(
+                f"Layer {layer + 1}, head {head + 1}: {value:.2f}",
+                key=words.state.key(f"heads.go.{name}.{layer}.{head}"),
+                on_click=go,
+                args=(layer, head),
+            )
+    Panel(
+        "attention-scores",
+        f"Score {name} of every head",
+        figures.score_grid(measured.grids[name], MEANING[name], theme=theme()),
+        f"Score {name} of every head, layers down, heads across; the table has the numbers.",
+        partial(grids_table, measured.grids),
+        note=f"{MEANING[name].capitalize()}, averaged over the rows of this text that it applies to. "
+        + words.words.part("Scores"),
+    ).draw(words.state)
+
+
+def _downloads(trace: AttentionTrace, found: AttentionMap, layer: int, head: int, words: View) -> None:
+    """This head, all heads, and bertviz's views as pages that need no network; made only when asked for."""
+    state, look = words.state, theme().name
+    stem = f"{trace.checkpoint}-{found.kind}"
+    title = f"{trace.checkpoint}, {map_name(found).lower()}, layer {layer + 1}, head {head + 1}"
+    one = f"{stem}-layer{layer + 1}-head{head + 1}"
+    wide = state.key("heads.bits")
+    bits: Bits = 16 if st.session_state.get(wide) else 8
+    with st.container(horizontal=True, vertical_alignment="center"):
+        download_svg(
+            lambda: head_svg(found, layer, head, theme=look, title=title).encode(), one, state.key("heads.svg")
+        )
+        download_csv(partial(head_table, found, layer, head), one, state.key("heads.csv"))
+        archive = f"{trace.checkpoint}-attention"
+        download_npz(lambda: to_npz(trace), archive, state.key("heads.npz"), of="all heads")
+        views: tuple[bertviz.View, ...] = ("head", "model")
+        for view in views:
+            page = partial(_standalone, trace, view, found, layer, head, look, bits)
+            download_html(page, f"{stem}-{view}-view", state.key(f"heads.{view}"), of=f"{view} view")
+        tip = "Pages with each number in 65,536 steps, of twice the size"
+        st.checkbox("16 bits", key=wide, persist_state="page", help=tip)
+    words.note("Files")
+
+
+def _standalone(
+    trace: AttentionTrace, view: bertviz.View, found: AttentionMap, layer: int, head: int, look: Name, bits: Bits
+) -> bytes:
+    title = f"Attention of {trace.checkpoint}"
+    longest = max(max(one.weights.shape[2:]) for one in trace.maps)  # parts of a long text are chosen on the page
+    return bertviz.render(
+        trace, view, layer=layer, heads=[head], kind=found.kind, theme=look, title=title, count=longest, bits=bits
+    ).encode()

@@ -1,30 +1,73 @@
-"""A text for a live model to attend to: the row of controls, and the trace that comes of it."""
+"""A text for a live model to attend to: its controls, the part of it that fits, and the trace that comes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core import session
-from core.attention.trace import AttentionTrace
-from core.checkpoints.spec import CheckpointSpec
-from core.ui.heads import samples as texts
-from core.ui.heads.part import text_part
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.errors import AtlasError
+from core.language.text import Count, last_window, window
+from core.links import parameters as link
 from core.ui.page import plain
-from core.ui.text_box import text_box
+from core.ui.param import Carried, Choice, Integer, Param, Text
 
 if TYPE_CHECKING:
+    from core.attention.trace import AttentionTrace
     from core.ui.links import PageState
 
-CONTINUATIONS = (0, 6, 12, 24, 48)
 NONE = "none"
 """The entry of the menu of adapters that adds nothing."""
-CONTINUED = 12
-"""How many tokens follow where nobody has chosen."""
+TEXT = Text(name="text", label="Text", help="Of a long text, you choose a part")
+SECOND = Text(
+    name="second",
+    label="Second sentence",
+    placeholder="none",
+    help="Read together with the first, as a pair",
+    width=260,
+)
+COUNT = Integer(
+    name="count",
+    label="Continue by",
+    default=12,
+    low=0,
+    high=48,
+    step=6,
+    style="menu",
+    format="%d tokens",
+    width=130,
+    help="Tokens that the model generates after your text, greedily; their rows are stitched on",
+)
+TASK = Choice(name="task", label="Task", options={}, width=280)
+ADAPTERS = Choice(
+    name="task",
+    label="Adapters for",
+    options={},
+    width=180,
+    help="Without a task nothing is added, and the attention is that of the encoder that all tasks share",
+)
+WINDOW = Carried(name="window", label="Part of the text", as_=link.Integers(high=100_000, most=2))
+TEXT_PARAMS: tuple[Param[Any], ...] = (TEXT, SECOND, COUNT, TASK, WINDOW)
+_MASK = "[MASK]"
+LONG = (
+    "Every morning the old man walked down to the harbour with his dog. The dog ran ahead, along the wall and over the "
+    "wet stones, and waited for him at the last boat. They both looked out at the sea. When the weather was good the "
+    "man told the dog about the years in which he had been a sailor: about storms, about islands where nobody lived, "
+    "about a friend who had never come home. When it rained they sat in the little house of the harbour master and "
+    "drank tea, or rather the man drank it and the dog slept below the table. One day in spring a small white ship "
+    "came in, and a stranger stood at the rail and called the old man by his name. The dog barked. The man did not say "
+    "a word."
+)
+"""For models that do not compute every pair: long enough to see what is left out."""
+FEW_BYTES = (
+    "The cat sat by the door and waited for the girl. The girl came home late and the cat was cross. The girl gave the "
+    "cat some milk, and the cat sat by the fire and was happy again. Then the girl went to bed."
+)
+"""For models that read bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +75,18 @@ class Chosen:
     """What a model is to read."""
 
     spec: CheckpointSpec
-    run: Callable[..., AttentionTrace]
     text: str
     """Of a long text the part that was chosen."""
-    second: str
-    adapters: str | None = None
-    """The task whose adapters run."""
+    second: str = ""
+    task: str | None = None
+    """What an encoder-decoder is asked to do, or whose adapters run."""
+    count: int = 0
+    """Tokens that a decoder generates after the text."""
+
+    @property
+    def adapters(self) -> str | None:
+        """The task whose adapters run."""
+        return self.task if self.spec.offers("answers tasks") else None
 
     def trace(self, *, vectors: bool = False) -> AttentionTrace:
         """Run the model; with ``vectors``, queries and keys are kept.
@@ -45,15 +94,13 @@ class Chosen:
         Raises:
             AtlasError: whatever the text or the model does not allow, as a sentence.
         """
+        slug = self.spec.slug
         with st.spinner("Running the model"):
-            if self.second:
-                return session.trace(self.spec.slug, self.text, self.second, vectors=vectors, adapters=self.adapters)
-            return self.run(self.text, vectors=vectors)
-
-
-def text_trace(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, vectors: bool = False) -> AttentionTrace:
-    """Draw the controls, run the model, return its trace: `chosen_text` and `Chosen.trace`."""
-    return chosen_text(spec, state, pairs=pairs).trace(vectors=vectors)
+            if self.spec.offers("continues"):
+                return session.continued_trace(slug, self.text, count=self.count, vectors=vectors)
+            if self.spec.offers("rewrites") and self.task is not None:
+                return session.rewritten_trace(slug, self.text, task=self.task, vectors=vectors)
+            return session.trace(slug, self.text, self.second or None, vectors=vectors, adapters=self.adapters)
 
 
 def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, most: int | None = None) -> Chosen:
@@ -66,107 +113,181 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, pairs: bool = False, 
     Raises:
         AtlasError: whatever the text or the model does not allow, as a sentence.
     """
-    samples = texts.samples(spec)
-    box = f"heads.text.{spec.kind}"
+    second, task, count = "", None, 0
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        run = _what_to_run(spec, state)
-        drawn = "Of a long text, a part that you choose is drawn"
-        text = text_box(state, "text", "Text", samples[0], key=box, help=drawn)
-        second = ""
+        if spec.offers("continues"):
+            count = COUNT.draw(state)
+        elif spec.offers("rewrites"):
+            task = draw_task(spec, state)
+        elif spec.offers("answers tasks"):
+            options = {NONE: "no task", **task_names(spec)}
+            chosen = ADAPTERS.with_(options=options, default=NONE).draw(state, tag=f"adapters.{spec.slug}")
+            task = None if chosen == NONE else chosen
+        text = draw_text(spec, state)
         if pairs and spec.offers("two texts"):
-            second = text_box(
-                state,
-                "second",
-                "Second sentence",
-                key="heads.second",
-                placeholder="none",
-                help="Read together with the first, as a pair",
-                width=260,
-            )
-        sample_menu(samples, state.key(box), state)
-    ahead = int(run.keywords.get("count", 0))
-    part = text_part(spec, state, text, second=second, ahead=ahead, task=state.text("task"), most=most)
-    return Chosen(spec, run, part, second, run.keywords.get("adapters"))
+            second = SECOND.draw(state)
+    part = text_part(spec, state, text, second=second, ahead=count, task=task or "", most=most)
+    return Chosen(spec, part, second, task, count)
 
 
-def _what_to_run(spec: CheckpointSpec, state: PageState) -> partial[AttentionTrace]:
-    """The menu that this kind of model needs before its text, and what to do with the text."""
-    if spec.offers("continues"):
-        return partial(session.continued_trace, spec.slug, count=_count(state))
-    if spec.offers("rewrites"):
-        task = task_menu(spec, state)
-        return partial(session.rewritten_trace, spec.slug, task=task)
-    if spec.offers("answers tasks"):
-        return partial(session.trace, spec.slug, adapters=adapters_menu(spec, state))
-    return partial(session.trace, spec.slug)
+def draw_text(spec: CheckpointSpec, state: PageState) -> str:
+    """The box of the text, and samples beside it."""
+    own = samples(spec)
+    return TEXT.with_(default=next(iter(own.values())), samples=own).draw(state, tag=spec.kind)
 
 
-def _count(state: PageState) -> int:
-    """How many tokens a decoder is to write."""
-    wanted = state.number("count", CONTINUED)
-    wanted = min(CONTINUATIONS, key=lambda offered: abs(offered - wanted))
-    count = st.selectbox(
-        "Continue by",
-        CONTINUATIONS,
-        index=CONTINUATIONS.index(wanted),
-        format_func=lambda n: f"{n} tokens",
-        key=state.key("heads.count"),
-        width=130,
-        help="Tokens that the model writes after your text, greedily; their rows are stitched on",
-    )
-    state.set(count=None if count == CONTINUED else count)
-    return int(count)
+def samples(spec: CheckpointSpec) -> dict[str, str]:
+    """Texts by their titles, the first one at once; sparse models get one that is longer than their window."""
+    texts = spec.family.samples
+    if spec.branch == "efficient" or spec.offers("memory"):
+        long = FEW_BYTES if spec.offers("hashing") else LONG
+        if _fits(session.checkpoint(spec.slug), long):
+            texts = (long, *texts) if spec.branch == "efficient" else (*texts, long)
+    return {f"Sample {number}": text for number, text in enumerate(texts, 1)}
 
 
-def task_menu(spec: CheckpointSpec, state: PageState) -> str:
-    """What an encoder-decoder is asked to do, or whose adapters run."""
+def _fits(checkpoint: Checkpoint, text: str) -> bool:
+    from core.attention.capture import MAX_TOKENS
+    from core.language.limits import max_tokens
+
+    return len(checkpoint.tokenizer(text)["input_ids"]) <= min(MAX_TOKENS, max_tokens(checkpoint) or MAX_TOKENS)
+
+
+def task_names(spec: CheckpointSpec) -> dict[str, str]:
+    """What an encoder-decoder can be asked to do, or whose adapters there are."""
     from core.language import adapters
     from core.language.tasks import tasks
 
     checkpoint = session.checkpoint(spec.slug)
     if spec.offers("answers tasks"):
-        labels = {task.slug: task.name for task in adapters.tasks(checkpoint)}
-    else:
-        labels = {task.slug: task.label for task in tasks(checkpoint)}
-    wanted = state.text("task")
-    task = st.selectbox(
-        "Task",
-        list(labels),
-        index=list(labels).index(wanted) if wanted in labels else 0,
-        format_func=labels.__getitem__,
-        key=state.key(f"heads.task.{spec.slug}"),
-        width=280,
-    )
-    state.set(task=None if task == next(iter(labels)) else task)
-    return str(task)
+        return {task.slug: task.name for task in adapters.tasks(checkpoint)}
+    return {task.slug: task.label for task in tasks(checkpoint)}
 
 
-def adapters_menu(spec: CheckpointSpec, state: PageState) -> str | None:
-    """The task whose adapters run; None for the encoder as it is for all of them."""
-    from core.language.adapters import tasks
-
-    labels = {task.slug: task.name for task in tasks(session.checkpoint(spec.slug))}
-    wanted = state.text("task")
-    task = st.selectbox(
-        "Adapters for",
-        [NONE, *labels],
-        index=1 + list(labels).index(wanted) if wanted in labels else 0,
-        format_func=lambda task: labels.get(task, "no task"),
-        key=state.key(f"heads.adapters.{spec.slug}"),
-        width=180,
-        help="Without a task nothing is added, and the attention is that of the encoder that all tasks share",
-    )
-    state.set(task=None if task == NONE else task)
-    return None if task == NONE else str(task)
+def draw_task(spec: CheckpointSpec, state: PageState) -> str | None:
+    """The menu of tasks; None for a model without any."""
+    if not spec.offers("tasks"):
+        return None
+    return TASK.with_(options=task_names(spec)).draw(state, tag=spec.slug)
 
 
-def sample_menu(samples: Sequence[str], slot: str, state: PageState) -> None:
-    """Texts to begin with, one click away; ``slot`` is where the text lives."""
-    with st.popover("Samples"):
-        for number, sample in enumerate(samples):
-            button = state.key(f"heads.sample.{number}")
-            st.button(plain(texts.short(sample)), key=button, on_click=_take, args=(slot, sample), width="stretch")
+def text_part(
+    spec: CheckpointSpec,
+    state: PageState,
+    text: str,
+    *,
+    second: str = "",
+    ahead: int = 0,
+    task: str = "",
+    segment: bool = False,
+    name: str = WINDOW.name,
+    answered: bool = False,
+    most: int | None = None,
+) -> str:
+    """``text``, or where it is too long the part that two numbers choose; reads and writes the parameter ``name``.
+
+    Args:
+        second: read together with the text.
+        ahead: tokens that the model generates after it.
+        task: what an encoder-decoder is asked to do.
+        segment: where a model with a memory reads no more than one segment.
+        answered: begin with the part that an answer depends on: the end of a text that is continued, or the mask.
+        most: tokens that what is drawn can take, where that is less than what a map can.
+    """
+    from core.language.text import clean
+
+    checkpoint = session.checkpoint(spec.slug)
+    try:
+        typed = clean(text, newlines=spec.offers("continues"))
+    except AtlasError:
+        return text  # whatever reads it says what is wrong
+    fits = _most(checkpoint, ahead, segment, most)
+    read, own = _counts(checkpoint, second, task)
+    if fits < 1 or read(typed) <= fits:
+        state.set(**{name: ()})
+        return text
+    usual = window(typed, read, own, fits)
+    if answered and (spec.offers("continues") or (_MASK in typed and _MASK not in usual.text)):
+        usual = last_window(typed, read, own, fits)
+
+    def reach(first: int) -> tuple[int, int]:
+        found = window(typed, read, own, fits, first)
+        return found.first, found.last
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = part_numbers(state, name, "token", spec.slug, usual.total, (usual.first, usual.last), reach)
+        found = window(typed, read, own, fits, *chosen)
+        st.caption(
+            plain(
+                f"This text has {found.total:,} tokens. {spec.name} reads tokens {found.first:,} to {found.last:,} of "
+                f"it, whole words, as a text of their own; up to {fits:,} fit here, with those that it adds itself."
+            )
+        )
+    return found.text
 
 
-def _take(slot: str, sample: str) -> None:
-    st.session_state[slot] = sample
+def part_numbers(
+    state: PageState,
+    name: str,
+    unit: str,
+    tag: str,
+    total: int,
+    usual: tuple[int, int],
+    reach: Callable[[int], tuple[int, int]],
+) -> tuple[int, int]:
+    """Draw “From ... to ...”: the first and the last of ``total`` units that are read, from 1.
+
+    Args:
+        name: of the parameter that holds both.
+        tag: what else the boxes depend on.
+        usual: both ends where nobody has chosen.
+        reach: where a part may end that begins at a number: the lowest end and the highest.
+    """
+    asked = state.integers(name)
+    first, last = asked if len(asked) == 2 else usual
+    begin = min(max(first, 1), total)
+    step = 16 if unit == "token" else 10
+    key = state.key(f"{name}.first.{tag}.{total}")
+    first = int(st.number_input(f"From {unit}", 1, total, begin, step, key=key, width=140))
+    low, high = reach(first)
+    end = max(low, min(last, high)) if last >= first else high
+    key = state.key(f"{name}.last.{tag}.{total}.{first}")
+    last = int(st.number_input(f"to {unit}", low, high, end, step, key=key, width=140))
+    state.set(**{name: () if (first, last) == usual else (first, last)})
+    return first, last
+
+
+def _most(checkpoint: Checkpoint, ahead: int, segment: bool, drawn: int | None) -> int:
+    """The tokens that fit, those around the text included."""
+    from core.attention.capture import MAX_TOKENS
+    from core.language.limits import max_tokens
+    from core.language.segments import SEGMENT, remembers
+
+    most = SEGMENT if segment and remembers(checkpoint.model) else MAX_TOKENS
+    most = most if drawn is None else min(most, drawn)
+    limit = max_tokens(checkpoint) or most
+    if checkpoint.spec.offers("continues"):
+        return min(most - ahead, limit - ahead - 1)  # a row is computed when its token is read, one step later
+    return min(most, limit)
+
+
+def _counts(checkpoint: Checkpoint, second: str, task: str) -> tuple[Count, Count]:
+    """How many tokens a model reads for a text, and how many are the text's own."""
+    from core.language.codes import codes_of
+    from core.language.tasks import tasks
+
+    tokenizer: Any = checkpoint.tokenizer
+    prefix, more = "", 1 if codes_of(checkpoint) else 0
+    if checkpoint.spec.offers("rewrites"):
+        offered = {one.slug: one for one in tasks(checkpoint)}
+        chosen = offered.get(task) or next(iter(offered.values()))
+        prefix, more = chosen.prefix, 2 if chosen.opens else 0
+
+    def read(text: str) -> int:
+        pair = (prefix + text, second) if second.strip() else (prefix + text,)
+        return len(tokenizer(*pair, verbose=False)["input_ids"]) + more
+
+    def own(text: str) -> int:
+        return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    return read, own

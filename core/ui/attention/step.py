@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,26 +16,28 @@ from core.attention.inside.modules import node_of, size_for
 from core.attention.inside.step_texts import step_text
 from core.attention.inside.steps import MAPS, Step
 from core.attention.inside.wiring import Wire
-from core.attention.tokens import short
 from core.attention.trace import Floats
 from core.attention.views.export import matrix_table, step_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import block as figures
-from core.ui.attention.block_list import PARTS, made_of, shape
-from core.ui.chart import chart
-from core.ui.export import chart_menu, download_csv
+from core.table import Table
+from core.ui.export import download_csv
+from core.ui.heads.panel import HEAD
 from core.ui.links import page_link
-from core.ui.notices import warned
 from core.ui.page import accent, plain, theme
-from core.ui.text_table import TextTable, text_table
+from core.ui.panel import Panel
 
 if TYPE_CHECKING:
     from core.attention.inside.block import Block
     from core.ui.links import PageState
 
-_LONGEST = 60
-"""Columns of a token in a table."""
-_STRONGEST = 3
+PARTS = {
+    "embedding": "Embedding",
+    "attention": "Attention",
+    "cross-attention": "Cross-attention",
+    "feed-forward": "Feed-forward",
+    "end": "After the block",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,22 @@ class Shown:
     """Where the model computed a number; None for everywhere."""
 
 
-def chosen_step(
+def shape(step: Step, times: str = " × ") -> str:
+    """How many numbers a step has along each axis: ``12 × 17 × 32``."""
+    return times.join(f"{extent:,}" for extent in step.shape)
+
+
+def made_of(wire: Wire, steps: Sequence[Step]) -> str:
+    """What a step is made of, in words: names, which are unlike within their part; sums and norms with their part."""
+    sources = [steps[number] for number in wire.of]
+    names = [
+        f"{step.name} of {PARTS[step.part].lower()}" if step.name in ("residual", "norm") else step.name
+        for step in sources
+    ]
+    return ", ".join([*names, *([wire.outside] if wire.outside else [])])
+
+
+def draw_step(
     found: Block, wires: tuple[Wire, ...], at: int, spec: CheckpointSpec, state: PageState, *, slot: str, sparse: bool
 ) -> None:
     """Draw step ``at``; reads and writes head. The buttons put another step's slug into the session's ``slot``.
@@ -88,36 +107,15 @@ def chosen_step(
             state.key("block.csv"),
         )
         _tree_link(step, found, spec)
-    with st.expander("As a table"):
-        text_table(_table(shown))
 
 
 def _head(step: Step, spec: CheckpointSpec, state: PageState) -> tuple[int, int]:
-    """The head that is looked at, from 0, and how many there are; the question is put only where there are several."""
+    """The head that is shown, from 0, and how many there are; the question is put only where there are several."""
     heads = step.shape[0] if len(step.shape) == 3 else 1
     if heads == 1:
         return 0, 1
-    slot = state.key(f"block.head.{spec.slug}.{heads}")
-    if slot not in st.session_state:
-        wanted = state.number("head", 1)
-        if wanted > heads:
-            warned(
-                f"There is no head {wanted} here: this step has {heads}. Head 1 is shown.", icon=":material/link_off:"
-            )
-        st.session_state[slot] = wanted if wanted <= heads else 1
-    head = int(
-        st.selectbox(
-            "Head",
-            range(1, heads + 1),
-            format_func=lambda head: f"Head {head}",
-            key=slot,
-            persist_state="page",
-            width=116,
-            label_visibility="collapsed",
-        )
-    )
-    state.set(head=None if head == 1 else head)
-    return head - 1, heads
+    chosen = HEAD.with_(high=heads, format="Head %d", width=116, hide_label=True)
+    return chosen.draw(state, tag=f"{spec.slug}.{heads}") - 1, heads
 
 
 def _buttons(wires: tuple[Wire, ...], at: int, slot: str, state: PageState) -> None:
@@ -157,22 +155,30 @@ def _picture(shown: Shown, spec: CheckpointSpec, state: PageState) -> None:
         figure = figures.scores(known, shown.rows, shown.columns, theme=theme())
     else:
         figure = figures.vectors(values, shown.rows, accent(spec.branch), theme=theme())
-    chart(
+    of = f", head {shown.head + 1} of {shown.heads}" if shown.heads > 1 else ""
+    axes = " × ".join(step.axes[-2:])
+    legend = _legend(shown)
+    Panel(
+        f"{spec.slug}-step",
+        f"{spec.name}: {step.name}{of}",
         figure,
-        key=state.key(f"block.picture.{spec.slug}"),
-        alt=f"{step.name}, {' × '.join(step.axes[-2:])}, {values.shape[0]} × {values.shape[1]}"
-        + (f", head {shown.head + 1} of {shown.heads}" if shown.heads > 1 else "")
-        + ". The table below has it row by row.",
+        f"{step.name}, {axes}, {values.shape[0]} × {values.shape[1]}{of}. {legend}",
+        partial(_table, shown),
+        note=legend,
+        file=f"{spec.slug}-{step.name.replace(' ', '-')}",
+    ).draw(state)
+
+
+def _table(shown: Shown) -> Table:
+    """A map as it is, of vectors their norms and ends; the file below has all of their numbers."""
+    if shown.columns:
+        return matrix_table("token", shown.rows, shown.columns, shown.values)
+    norms = np.linalg.norm(shown.values, axis=-1)
+    rows = zip(shown.rows, norms, shown.values, strict=True)
+    return Table(
+        ("token", "norm", "mean", "smallest", "largest"),
+        tuple((token, float(n), float(row.mean()), float(row.min()), float(row.max())) for token, n, row in rows),
     )
-    of = f", head {shown.head + 1}" if shown.heads > 1 else ""
-    chart_menu(
-        state.key(f"block.picture.{spec.slug}"),
-        f"{spec.slug}-{step.name.replace(' ', '-')}",
-        title=f"{spec.name}: {step.name}{of}",
-        alt=f"{' × '.join(step.axes[-2:])}. {_legend(shown)}",
-        table=lambda: matrix_table("token", shown.rows, shown.columns or range(1, values.shape[1] + 1), values),
-    )
-    st.caption(_legend(shown))
 
 
 def _legend(shown: Shown) -> str:
@@ -180,7 +186,7 @@ def _legend(shown: Shown) -> str:
     step, values = shown.step, shown.values
     told = [figures.fold(values, square=bool(shown.columns)).sentence]
     if step.name == "mask":
-        told = ["Colored: may be seen." if np.isfinite(values).all() else "Colored: may be seen. Gray: hidden."]
+        told = ["Colored: allowed." if np.isfinite(values).all() else "Colored: allowed. Gray: masked."]
         told += ["The same for every head."] if shown.heads == 1 else []
     elif step.name != "weights":
         ends = figures.limit(values if shown.seen is None else values[shown.seen])
@@ -189,7 +195,7 @@ def _legend(shown: Shown) -> str:
             many = f"{ends.beyond:,} number lies" if ends.beyond == 1 else f"{ends.beyond:,} numbers lie"
             told.append(f"Colors end at ±{figures.written(ends.at, 2)}; {many} beyond.")
     if shown.seen is not None and step.name != "mask" and not shown.seen.all():
-        told.append("Grey: not computed.")
+        told.append("Gray: not computed.")
     return " ".join(part for part in told if part)
 
 
@@ -197,7 +203,7 @@ def _numbers(shown: Shown) -> None:
     """Mean, spread, ends; of vectors, the longest and the shortest."""
     if shown.step.name == "mask":
         share = float(np.isfinite(shown.values).mean())
-        st.markdown(f"**{share:.0%}** of all pairs may be seen.")
+        st.markdown(f"**{share:.0%}** of all pairs are allowed.")
         return
     found = figures.numbers(shown.values if shown.seen is None else np.where(shown.seen, shown.values, np.nan))
     parts = [
@@ -247,31 +253,3 @@ def _tree_link(step: Step, found: Block, spec: CheckpointSpec) -> None:
             },
             icon=":material/account_tree:",
         )
-
-
-def _table(shown: Shown) -> TextTable:
-    """What the picture shows, row by row."""
-    caption = f"{shown.step.name}, row by row"
-    places = [f"{i + 1} · {short(token, _LONGEST)}" for i, token in enumerate(shown.rows)]
-    rows: list[tuple[str, ...]]
-    if not shown.columns:
-        norms = np.linalg.norm(shown.values, axis=-1)
-        rows = [
-            (place, *(figures.written(float(number)) for number in (norm, row.mean(), row.min(), row.max())))
-            for place, norm, row in zip(places, norms, shown.values, strict=True)
-        ]
-        headings = ("Token", "Norm", "Mean", "Smallest", "Largest")
-        return TextTable(headings, rows, caption, (28, 18, 18, 18, 18), (1, 2, 3, 4))
-    if shown.step.name == "mask":
-        seen = np.isfinite(shown.values)
-        rows = [(place, f"{int(row.sum())} of {len(row)}") for place, row in zip(places, seen, strict=True)]
-        return TextTable(("Token", "Sees"), rows, caption, (60, 40))
-    known = shown.values if shown.seen is None else np.where(shown.seen, shown.values, -np.inf)
-    order = np.argsort(-known, axis=-1, kind="stable")[:, :_STRONGEST]
-    names = [short(token, _LONGEST) for token in shown.columns]
-    rows = [
-        (place, *(f"{names[key]} {figures.written(row[key])}" if np.isfinite(row[key]) else "" for key in keys))
-        for place, row, keys in zip(places, known, order, strict=True)
-    ]
-    best = ("Strongest", "Second", "Third")[: order.shape[1]]
-    return TextTable(("Token", *best), rows, caption, (28, *(24 for _ in best)))

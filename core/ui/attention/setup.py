@@ -1,0 +1,79 @@
+"""What several sections share: the live model, and the text that a model's answer is predicted from."""
+
+from __future__ import annotations
+
+from core import checkpoints, session
+from core.checkpoints.spec import CheckpointSpec
+from core.links import parameters as link
+from core.ui.heads.panel import KINDS
+from core.ui.heads.text import text_part
+from core.ui.links import PageState
+from core.ui.page import BRANCH_TITLES
+from core.ui.param import Carried, Model, Text
+from core.ui.picker import SOURCES
+
+MODEL = Model(
+    name="model",
+    first="attention",
+    help="What really runs here, and where its weights come from",
+    width=460,
+    resets=("layer", "head", "map", "task", "off", "side", "step", "layers", "heads", "on", "open"),
+)
+ASKED = Text(name="asked", label="Text", most=600, help="The sections Inside a block and Switch off share this text")
+ASKED_WINDOW = Carried(name="asked-window", label="Part of that text", as_=link.Integers(high=100_000, most=2))
+
+STREAMS = {"encoder": "Both streams", "decoder": "Content stream", "query": "Query stream"}
+"""In which streams of an XLNet a head is off."""
+
+
+def models() -> dict[str, CheckpointSpec]:
+    """Every model that can run here, by slug."""
+    return MODEL.offered()
+
+
+def no_model() -> bool:
+    """Say so where no model is here."""
+    from core.ui.picker import no_models
+
+    if missing := not models():
+        no_models()
+    return missing
+
+
+def draw_model(state: PageState, width: int = 460) -> CheckpointSpec:
+    """The menu of live models."""
+    specs = models()
+    names = {
+        slug: f"{spec.name} · {BRANCH_TITLES.get(spec.branch, spec.branch)} · {SOURCES[spec.source]}"
+        for slug, spec in specs.items()
+    }
+    return specs[MODEL.with_(options=names, default=usual_model(specs), width=width).draw(state)]
+
+
+def usual_model(specs: dict[str, CheckpointSpec]) -> str:
+    """The one that the page opens with."""
+    return next((slug for slug in checkpoints.first(MODEL.first) if slug in specs), next(iter(specs)))
+
+
+def draw_asked(spec: CheckpointSpec, state: PageState, label: str = "Text") -> str:
+    """The box of the text that an answer is predicted from."""
+    return ASKED.with_(label=label, default=spec.family.asked).draw(state, tag=spec.kind)
+
+
+def asked_part(spec: CheckpointSpec, state: PageState, text: str, task: str | None) -> str:
+    """Of a text that is too long the part that the answer depends on, or that a visitor chooses."""
+    return text_part(spec, state, text, task=task or "", segment=True, name=ASKED_WINDOW.name, answered=True)
+
+
+def question_of(spec: CheckpointSpec, task: str | None) -> str:
+    """What the model predicts for the text; of a model with adapters, what its task asks."""
+    from core.language.adapters import tasks
+
+    if not spec.offers("answers tasks"):
+        return spec.family.asks
+    return next(one.question for one in tasks(session.checkpoint(spec.slug)) if one.slug == task)
+
+
+def kinds_of(spec: CheckpointSpec) -> dict[str, str]:
+    """What the kinds of attention are called of which heads are off."""
+    return STREAMS if spec.offers("two streams") else KINDS
