@@ -20,7 +20,9 @@ from core.table import Table
 from core.ui.attention.setup import models
 from core.ui.data_table import data_table
 from core.ui.export import download_csv
+from core.ui.glossary import terms
 from core.ui.heads.panel import KINDS
+from core.ui.notices import informed
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Words
@@ -55,12 +57,12 @@ def every_head(view: View) -> None:
     specs = models().values()
     every = rows(list(specs))
     if not every:
-        st.info(view.words.part("Unmeasured"))
+        st.info(terms(view.words.part("Unmeasured")))
         return
     score, found = _filtered(every, view)
     scored = [(value, row) for row in found if (value := row.score(score)) is not None]
     if not scored:
-        st.info(view.words.part("None fits"))
+        informed(view.words.part("None fits"))
         return
     _picture(score, scored, view)
     view.try_and_notice(score, halves=_halves(scored))
