@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from core import links
 from core.links import packed
 from core.settings import MAX_LINK_CHARS, MAX_TEXT_CHARS
+from core.ui.pages import pages
+
+pages()  # what their links carry is known from here on
 
 DESK = {
     "text": links.Text(),
