@@ -80,7 +80,7 @@ def tree(
     if write:
         for slug, counts in keep.write_all().items():
             print(slug, ", ".join(f"{name}: {count:,}" for name, count in counts.items()))
-        from core.costs import keep as shapes
+        from core.costs import shape as shapes
 
         print(f"shapes: {shapes.write_all()}")
         return

@@ -6,12 +6,9 @@ compute from it. Every formula stands once in ``data/formulas.toml`` with its sy
 
 from __future__ import annotations
 
-from core.costs.activations import activations
-from core.costs.cache import cache_bytes
 from core.costs.flops import forward, training
-from core.costs.keep import shape_of
-from core.costs.shape import Shape, Stack
-from core.costs.states import states
+from core.costs.memory import activations, cache_bytes, states
+from core.costs.shape import Shape, Stack, shape_of
 
 __all__ = ["Shape", "Stack", "activations", "cache_bytes", "forward", "shape_of", "states", "training"]
 """The questions that a page asks."""

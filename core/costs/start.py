@@ -12,9 +12,8 @@ from core import anatomy
 from core.anatomy.node import ModuleNode
 from core.anatomy.sizes import size_of
 from core.costs.configuration import Configuration, Head, Positions
-from core.costs.keep import shape_of
-from core.costs.left_out import no_editor
-from core.costs.shape import Shape
+from core.costs.remarks import no_editor
+from core.costs.shape import Shape, shape_of
 from core.errors import OutOfRange
 
 _STYLES = (

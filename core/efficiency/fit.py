@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
-from core.costs.cache import cache_bytes
+from core.costs.memory import cache_bytes
 from core.costs.shape import Shape
 from core.efficiency.parallel import Plan, held
 

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.costs.activations import activations
+from core.costs.memory import activations, states
 from core.costs.shape import Shape
-from core.costs.states import states
 from core.errors import OutOfRange
 
 STAGES = {

@@ -10,15 +10,12 @@ from core import anatomy, links
 from core.anatomy.roles import by_role
 from core.catalogue.schema import System
 from core.costs import activations, cache_bytes, forward, shape_of, states, training
-from core.costs.cache import kept_by_one_token
-from core.costs.differences import differences
 from core.costs.flops import TRAINING
 from core.costs.known import formulas
-from core.costs.left_out import left_out, no_editor
-from core.costs.recurrent import LETTERS, kept_by_word, word_work
-from core.costs.selective import kept_by_token, states_by_token
+from core.costs.memory import kept_by_one_token
+from core.costs.remarks import differences, left_out, no_editor
 from core.costs.shape import usual_length
-from core.costs.towers import towers
+from core.costs.special import LETTERS, kept_by_token, kept_by_word, states_by_token, towers, word_work
 from core.figures.numbers import in_bytes, in_operations, percent, short
 from core.ui.formulas import formula
 from core.ui.glossary import linking, noted, plain_terms

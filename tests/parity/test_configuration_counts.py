@@ -11,7 +11,7 @@ from core import anatomy, catalogue
 from core.anatomy.build import build_model, describe
 from core.anatomy.roles import by_role
 from core.costs.blueprint import tree, used
-from core.costs.left_out import no_editor
+from core.costs.remarks import no_editor
 from core.costs.start import start
 from core.errors import OutOfRange
 

@@ -13,10 +13,10 @@ from core import catalogue
 from core.anatomy.build import describe
 from core.anatomy.own_elmo import ElmoConfig, ElmoModel
 from core.catalogue.schema import System
-from core.costs import Shape, cache_bytes, forward, keep
-from core.costs.read import read
-from core.costs.recurrent import LETTERS, of_tree
-from core.costs.towers import towers
+from core.costs import Shape, cache_bytes, forward
+from core.costs import shape as keep
+from core.costs.shape import read
+from core.costs.special import LETTERS, of_tree, towers
 
 _BERT = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 97}
 _LLAMA = {**_BERT, "num_key_value_heads": 2, "max_position_embeddings": 64}
@@ -112,8 +112,8 @@ def test_the_operations_of_two_towers_are_those_that_torch_counts(monkeypatch: p
     }
     model = t.CLIPModel(t.CLIPConfig(projection_dim=16, attn_implementation="eager", **halves)).eval()
     size = catalogue.get("clip").default_size.model_copy(update={"overrides": halves})
-    monkeypatch.setattr("core.costs.towers.size_of", lambda *_: size)
-    monkeypatch.setattr("core.costs.towers.anatomy.tree", lambda *_: describe(model))
+    monkeypatch.setattr("core.costs.special.size_of", lambda *_: size)
+    monkeypatch.setattr("core.costs.special.anatomy.tree", lambda *_: describe(model))
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         model(input_ids=_ids(TOKENS), pixel_values=torch.zeros(1, 3, 12, 12))
     cosine = 2 * 16  # the one pair, compared

@@ -10,8 +10,7 @@ from torch.nn import functional
 
 from core.anatomy.build import describe
 from core.anatomy.own_elmo import ProjectedLSTM
-from core.costs.recurrent import kept_by_word
-from core.costs.selective import kept_by_token, states_by_token
+from core.costs.special import kept_by_token, kept_by_word, states_by_token
 
 
 class Kept:

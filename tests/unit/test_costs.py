@@ -6,12 +6,10 @@ import pytest
 
 from core import anatomy, catalogue
 from core.costs import activations, cache_bytes, forward, shape_of, states, training
-from core.costs.activations import layer
-from core.costs.cache import kept_by_one_token
-from core.costs.differences import differences, rounds_to
-from core.costs.keep import KEPT, dump, pack, unpack
 from core.costs.known import devices, formulas
-from core.costs.shape import Shape, Stack
+from core.costs.memory import kept_by_one_token, layer
+from core.costs.remarks import differences, rounds_to
+from core.costs.shape import KEPT, Shape, Stack, dump, pack, unpack
 from core.efficiency.epoch import epoch
 from core.efficiency.fit import help_running, help_training, room, to_run, to_train
 from core.efficiency.parallel import Plan, held, zero

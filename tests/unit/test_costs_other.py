@@ -8,10 +8,9 @@ from streamlit.testing.v1 import AppTest
 from core import catalogue
 from core.costs import shape_of
 from core.costs.known import formulas
-from core.costs.left_out import left_out, no_stack
-from core.costs.recurrent import word_work
+from core.costs.remarks import left_out, no_stack
+from core.costs.special import towers, word_work
 from core.costs.start import start
-from core.costs.towers import towers
 from core.errors import OutOfRange
 from core.ui.costs import lines
 

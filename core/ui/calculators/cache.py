@@ -6,7 +6,7 @@ import streamlit as st
 
 from core import anatomy, catalogue
 from core.costs import Shape, cache_bytes, shape_of
-from core.costs.cache import kept_by_one_token
+from core.costs.memory import kept_by_one_token
 from core.costs.shape import Stack
 from core.efficiency.fit import WIDTHS
 from core.errors import OutOfRange

@@ -10,9 +10,8 @@ from core import anatomy, catalogue
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ROLES, by_role
 from core.costs.blueprint import tree, used
-from core.costs.configuration import Configuration
+from core.costs.configuration import STYLES, Configuration
 from core.costs.start import meaning, start
-from core.costs.styles import STYLES
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent
 from core.table import Table

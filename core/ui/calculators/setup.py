@@ -11,13 +11,11 @@ from core import anatomy, catalogue
 from core.anatomy.node import ModuleNode
 from core.catalogue.schema import System
 from core.costs import Shape, shape_of
-from core.costs.activations import RECOMPUTE
-from core.costs.configuration import HEADS, POSITIONS
+from core.costs.configuration import HEADS, POSITIONS, STYLES
 from core.costs.known import Device, devices
-from core.costs.left_out import no_stack
+from core.costs.memory import OPTIMISERS, PRECISIONS, RECOMPUTE
+from core.costs.remarks import no_stack
 from core.costs.shape import usual_length
-from core.costs.states import OPTIMISERS, PRECISIONS
-from core.costs.styles import STYLES
 from core.efficiency.parallel import STAGES, Plan
 from core.errors import OutOfRange
 from core.ui.formulas import cited

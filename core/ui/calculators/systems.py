@@ -7,11 +7,10 @@ from typing import Any
 from core import anatomy, catalogue
 from core.catalogue.schema import Size, System
 from core.costs import cache_bytes, forward, shape_of, states
-from core.costs.cache import kept_by_one_token
-from core.costs.differences import LIMIT, differences
-from core.costs.recurrent import word_work
+from core.costs.memory import kept_by_one_token
+from core.costs.remarks import LIMIT, differences
 from core.costs.shape import usual_length
-from core.costs.towers import towers
+from core.costs.special import towers, word_work
 from core.figures.numbers import in_bytes, in_operations, short
 from core.table import Table
 from core.ui.export import download_csv
