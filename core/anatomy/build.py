@@ -39,7 +39,7 @@ def module_tree(source: str | nn.Module, size: str | None = None, *, live: bool 
         from core.anatomy.keep import tree
 
         return tree(source, size)
-    from core.anatomy.sizes import size_of
+    from core.anatomy.keep import size_of
 
     chosen = size_of(source, size)
     with of_record(source, chosen.name):
@@ -86,9 +86,9 @@ def named(name: str, field: str = "architecture") -> Any:
 
     if hasattr(transformers, name):
         return getattr(transformers, name)
-    from core.anatomy import own, own_dalle, own_elmo, own_transformer, own_transformer_xl
+    from core.anatomy import own, own_transformer
 
-    modules = (own, own_dalle, own_elmo, own_transformer, own_transformer_xl)
+    modules = (own, own_transformer)
     found = next((getattr(module, name) for module in modules if hasattr(module, name)), None)
     if found is None:
         raise RecordUnusable(f"{field}: there is no class named {name!r} in transformers or in core/anatomy/own*.py.")

@@ -15,9 +15,26 @@ from typing import Any
 
 from core import catalogue
 from core.anatomy.node import ModuleNode
-from core.anatomy.notes import PRINTED
-from core.anatomy.sizes import size_of
-from core.errors import RecordUnusable
+from core.anatomy.texts import PRINTED
+from core.catalogue.schema import Size
+from core.errors import OutOfRange, RecordUnusable
+
+
+def size_of(slug: str, size: str | None = None) -> Size:
+    """A size of a system by name, or its default.
+
+    Raises :class:`core.errors.UnknownSystem` for an unknown slug, :class:`core.errors.OutOfRange` for an unknown size,
+    :class:`core.errors.NoArchitecture` for a system whose architecture was never published.
+    """
+    system = catalogue.get(slug)
+    if size is None or not system.sizes:
+        return system.default_size
+    for candidate in system.sizes:
+        if candidate.name == size:
+            return candidate
+    names = ", ".join(candidate.name for candidate in system.sizes)
+    raise OutOfRange(f"{system.name} has no size “{size[:40]}”. It has: {names}.")
+
 
 KEPT = Path(__file__).parent / "data"
 SOURCE = "source-000"

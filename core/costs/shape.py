@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core import anatomy, catalogue
+from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
-from core.anatomy.sizes import size_of
 from core.catalogue.schema import Size, System
 
 Side = Literal["encoder", "decoder"]

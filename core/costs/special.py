@@ -46,8 +46,8 @@ from dataclasses import dataclass
 from math import prod
 
 from core import anatomy
+from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
-from core.anatomy.sizes import size_of
 from core.costs.flops import TRAINING, Work, forward
 from core.costs.shape import Shape, Stack
 

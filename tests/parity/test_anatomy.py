@@ -12,7 +12,7 @@ from torch import nn
 from core import anatomy, catalogue
 from core.anatomy.build import build_model, describe
 from core.anatomy.keep import KEPT, SOURCE, dump
-from core.anatomy.notes import PRINTED
+from core.anatomy.texts import PRINTED
 
 TINY = {
     "BertModel": ("BertConfig", {"num_hidden_layers": 3, "hidden_size": 32, "num_attention_heads": 2}),

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, models
 
 from core import catalogue
 from core.anatomy.build import build_model, named
-from core.anatomy.own_elmo import ProjectedLSTM
+from core.anatomy.own import ProjectedLSTM
 
 SIZES = [(system.slug, size) for system in catalogue.systems() for size in system.sizes]
 
@@ -106,7 +106,7 @@ def test_unknown_words_are_met_as_the_records_say() -> None:
 
 def test_masks_of_dall_e_as_appendix_b_has_them() -> None:
     """“The first four layers use row, column, row, row”; the convolutional one is used in the last layer alone."""
-    from core.anatomy.own_dalle import mask_kind
+    from core.anatomy.own import mask_kind
 
     assert [mask_kind(i, 64) for i in range(1, 7)] == ["row", "column", "row", "row", "row", "column"]
     assert [i for i in range(1, 65) if mask_kind(i, 64) == "convolutional"] == [64]

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from core import catalogue
 from core.anatomy.build import describe
-from core.anatomy.own_elmo import ElmoConfig, ElmoModel
+from core.anatomy.own import ElmoConfig, ElmoModel
 from core.catalogue.schema import System
 from core.costs import Shape, cache_bytes, forward
 from core.costs import shape as keep

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.anatomy.build import describe
-from core.anatomy.own_elmo import ProjectedLSTM
+from core.anatomy.own import ProjectedLSTM
 from core.costs.special import kept_by_token, kept_by_word, states_by_token
 
 

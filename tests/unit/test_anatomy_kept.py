@@ -12,9 +12,9 @@ import pytest
 
 from core import anatomy, catalogue
 from core.anatomy import keep
-from core.anatomy.explain import explain, explanations
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ATTENTION, FEED_FORWARD, OTHER, STATE_SPACE, by_role, parts
+from core.anatomy.texts import explain, explanations
 from core.errors import NoArchitecture, OutOfRange, UnknownSystem
 
 ALL = [(system.slug, size.name) for system in catalogue.systems() for size in system.sizes]

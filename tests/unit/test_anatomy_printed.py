@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core import anatomy
-from core.anatomy.notes import PRINTED, Printed
+from core.anatomy.texts import PRINTED, Printed
 
 DATA = Path(__file__).parent / "data"
 

@@ -80,10 +80,10 @@ READS = {
     ),
     "search": "from core.search import find; assert find('bert')[0].title == 'BERT'",
     "the family over the years": "from core.figures.lineage import family; assert len(family()) > 1",
-    "the big table": "import core.anatomy.sheet_files; from core.anatomy.sheet import sheet; assert sheet()",
+    "the big table": "import core.anatomy.sheet; from core.anatomy.sheet import sheet; assert sheet()",
     "two trees": (
-        "from core.anatomy.compare import compare\nfrom core.anatomy.told import told\n"
-        "assert told(compare('bert', 't5')).new"
+        "from core.anatomy.compare import compare\nfrom core.anatomy.summary import summarize\n"
+        "assert summarize(compare('bert', 't5')).new"
     ),
     "tokenisers": (
         "from core.tokenizers import bpe, lost, train, unigram, wordpiece\n"

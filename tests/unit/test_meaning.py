@@ -10,6 +10,7 @@ from core.anatomy.keep import tree
 from core.anatomy.meaning import Piece, pieces, stacks
 from core.anatomy.node import ModuleNode
 from core.attention.inside import modules
+from core.checkpoints.families import FAMILIES
 
 NAMED = {
     ("bert", "encoder.layer.0-11.attention.self.query"): ("attention", ("queries",)),
@@ -78,7 +79,7 @@ def test_the_page_of_blocks_agrees(slug: str) -> None:
     compared = 0
     for kind in ("masked-lm", "causal-lm", "seq2seq-lm"):
         try:
-            shown = modules._shown(slug, None, kind)
+            shown = modules._shown(slug, None, FAMILIES[kind])
         except (KeyError, StopIteration):
             continue
         by_path = {piece.path: piece.part for piece in pieces(tree(slug))}

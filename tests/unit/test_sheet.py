@@ -9,8 +9,19 @@ from dataclasses import replace
 import pytest
 
 from core import anatomy, catalogue
-from core.anatomy.sheet import COLUMNS, MISSING, Cell, Filter, SheetRow, chosen, ordered, sheet
-from core.anatomy.sheet_files import cited, markdown, sheet_table
+from core.anatomy.sheet import (
+    COLUMNS,
+    MISSING,
+    Cell,
+    Filter,
+    SheetRow,
+    chosen,
+    cited,
+    markdown,
+    ordered,
+    sheet,
+    sheet_table,
+)
 from core.catalogue.differences import marked
 from core.ui.compare.sheet import pins_html, sheet_html
 

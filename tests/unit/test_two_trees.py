@@ -10,7 +10,7 @@ from core import anatomy, catalogue
 from core.anatomy.compare import VERDICTS, Comparison, Row, Verdict, align, compare
 from core.anatomy.keep import tree
 from core.anatomy.node import ModuleNode
-from core.anatomy.told import told
+from core.anatomy.summary import summarize
 from core.errors import OutOfRange, UnknownSystem
 from core.figures.parameters import butterfly, butterfly_table, pairs
 from core.theme import LIGHT
@@ -40,7 +40,7 @@ def test_rows_add_up_to_both_trees_for_every_pair_and_every_pair_is_told(left: s
             assert row.verdict in VERDICTS
             assert bool(row.left) == (row.verdict != "right")
             assert bool(row.right) == (row.verdict != "left")
-        said = told(found)
+        said = summarize(found)
         assert said.headline.endswith("in both.")
         for text in (said.new, said.gone, said.changed, said.same):
             assert "{" not in text
@@ -71,8 +71,8 @@ def test_roberta_changes_the_tables_of_bert_and_nothing_else() -> None:
     words = by_name(found)["", "embeddings", "word vectors"]
     assert words.parameters == (30522 * 768, 50265 * 768)
     assert found.right.parameters - found.left.parameters == (50265 - 30522 + 514 - 512 + 1 - 2) * 768
-    assert told(found).same == "every part of every layer"
-    assert "30,522 × 768 to 50,265 × 768" in told(found).changed
+    assert summarize(found).same == "every part of every layer"
+    assert "30,522 × 768 to 50,265 × 768" in summarize(found).changed
 
 
 def test_distilbert_halves_the_layers_and_drops_segments_and_pooler() -> None:
@@ -87,9 +87,9 @@ def test_distilbert_halves_the_layers_and_drops_segments_and_pooler() -> None:
     for section in found.sections:
         if section.group.slug in ("attention", "feed-forward"):
             assert section.parameters[0] == 2 * section.parameters[1]
-    assert told(found).changed == "6 layers instead of 12"
-    assert told(found).gone == "segments (1,536); pooler (590,592)"
-    assert told(found).new == ""
+    assert summarize(found).changed == "6 layers instead of 12"
+    assert summarize(found).gone == "segments (1,536); pooler (590,592)"
+    assert summarize(found).new == ""
 
 
 def test_albert_factorises_its_embeddings_and_shares_its_layer() -> None:
@@ -102,8 +102,8 @@ def test_albert_factorises_its_embeddings_and_shares_its_layer() -> None:
     assert rows["", "attention", "queries"].verdict == "copies"
     assert found.right.layers[0].stored == 1
     assert found.right.layers[0].used == 12
-    assert "1 stored layer, used 12 times, instead of 12" in told(found).changed
-    assert told(found).same == "pooler"
+    assert "1 stored layer, used 12 times, instead of 12" in summarize(found).changed
+    assert summarize(found).same == "pooler"
 
 
 def test_llama_against_gpt_2() -> None:
@@ -135,7 +135,7 @@ def test_t5_has_a_decoder_and_distances_beside_bert() -> None:
     assert bias.parameters == (0, 32 * 8)
     # the one table that both stacks share is laid beside BERT's
     assert by_name(found)["Encoder", "embeddings", "word vectors"].parameters == (30522 * 768, 32128 * 512)
-    assert "the whole decoder, 6 layers" in told(found).new
+    assert "the whole decoder, 6 layers" in summarize(found).new
 
 
 def test_a_decoder_is_laid_beside_the_decoder() -> None:
@@ -143,7 +143,7 @@ def test_a_decoder_is_laid_beside_the_decoder() -> None:
     assert all(row.verdict == "right" for s in found.sections if s.place == "Encoder" for row in s.rows)
     assert by_name(found)["Decoder", "cross", "queries"].verdict == "right"
     assert by_name(found)["Decoder", "attention", "queries, keys, values"].verdict == "fused"
-    assert "the whole encoder, 6 layers" in told(found).new
+    assert "the whole encoder, 6 layers" in summarize(found).new
 
 
 def test_matrices_stored_the_other_way_round_are_the_same() -> None:

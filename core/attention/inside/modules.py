@@ -16,8 +16,8 @@ from typing import Any
 
 from core import catalogue
 from core.anatomy import tree
+from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
-from core.anatomy.sizes import size_of
 from core.attention.architectures import layout
 from core.attention.architectures.layout import ADAPTERS
 from core.attention.inside import blueprint

@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 
 from core import links
-from core.anatomy.sheet import COLUMNS, MISSING, Cell, SheetRow
-from core.anatomy.sheet_files import cited
+from core.anatomy.sheet import COLUMNS, MISSING, Cell, SheetRow, cited
 from core.catalogue import Citation
 from core.catalogue.differences import marked
 from core.ui.glossary import Linker

@@ -7,8 +7,7 @@ from typing import cast
 
 import streamlit as st
 
-from core.anatomy.sheet import COLUMNS, Filter, SheetRow, chosen, ordered, sheet
-from core.anatomy.sheet_files import markdown, sheet_table
+from core.anatomy.sheet import COLUMNS, Filter, SheetRow, chosen, markdown, ordered, sheet, sheet_table
 from core.catalogue import BRANCHES
 from core.links.parameters import Integer
 from core.ui.compare.sheet import pins_html, sheet_html

@@ -15,7 +15,7 @@ from core import anatomy, catalogue
 from core.anatomy.compare import VERDICTS, Comparison, Row, Verdict, compare
 from core.anatomy.compare import Section as Group
 from core.anatomy.meaning import Piece
-from core.anatomy.told import told
+from core.anatomy.summary import summarize
 from core.catalogue import System
 from core.figures.numbers import in_words, short
 from core.figures.parameters import butterfly, butterfly_table
@@ -57,7 +57,7 @@ def two_trees(view: View) -> None:
     with columns[3]:
         right_size = _size(RIGHT_SIZE, right, state)
     found = compare(left.slug, right.slug, left_size, right_size)
-    said = told(found)
+    said = summarize(found)
     st.markdown(plain(said.headline))
     parts = (("New", said.new), ("Gone", said.gone), ("Changed", said.changed), ("The same", said.same))
     st.markdown("\n".join(f"- **{title}**: {plain_terms(text)}." for title, text in parts if text))

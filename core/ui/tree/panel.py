@@ -8,11 +8,10 @@ from math import prod
 import streamlit as st
 
 from core import anatomy, catalogue
-from core.anatomy.explain import explain
+from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
-from core.anatomy.notes import PRINTED
 from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, STATE_SPACE, by_role
-from core.anatomy.sizes import size_of
+from core.anatomy.texts import PRINTED, explain
 from core.catalogue.schema import System
 from core.errors import OutOfRange, RecordUnusable
 from core.figures import parameters as figures

@@ -1,18 +1,51 @@
-"""How four trees differ from the ones that source 000 prints (a cheat sheet of May 2023), and why. No torch here.
+"""What there is to say of a tree: what a module computes, by its class, and how four trees differ from printed ones.
 
-The source prints BertModel, GPT2Model, an EncoderDecoderModel of two BERTs and T5Model at their base sizes. What torch
-2.13 and transformers 5.23 print today says the same but for the differences named here: some words are new, and the
-document cuts and repeats some lines. ``as_printed`` undoes the first kind, so that a test can hold the two against each
-other line by line.
+Source 000 (a cheat sheet of May 2023) prints BertModel, GPT2Model, an EncoderDecoderModel of two BERTs and T5Model at
+their base sizes. What torch 2.13 and transformers 5.23 print today says the same but for the differences named here:
+some words are new, and the document cuts and repeats some lines. ``as_printed`` undoes the first kind, so that a test
+can hold the two against each other line by line. No torch here.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from core.anatomy.node import ModuleNode
+
+TEXTS = Path(__file__).with_name("classes.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What one class computes."""
+
+    text: str
+    formula: str | None
+    """LaTeX, without dollar signs; ``\\\\`` begins a new line."""
+    where: str | None
+    """What the formula's letters stand for."""
+
+
+def explain(cls: str) -> Explanation | None:
+    """What modules of this class compute; None for a class that no text was written for."""
+    return explanations().get(cls)
+
+
+@lru_cache(maxsize=1)
+def explanations() -> dict[str, Explanation]:
+    """Every explained class. Raises ValueError when the data file explains a class twice."""
+    found: dict[str, Explanation] = {}
+    for entry in tomllib.loads(TEXTS.read_text(encoding="utf-8"))["entry"]:
+        for cls in entry["classes"]:
+            if cls in found:
+                raise ValueError(f"{TEXTS.name} explains {cls} twice")
+            found[cls] = Explanation(entry["text"], entry.get("formula"), entry.get("where"))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ _MOST = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Summary:
     """Sentences; empty where there is nothing to say."""
 
     headline: str
@@ -23,10 +23,10 @@ class Told:
     same: str
 
 
-def told(comparison: Comparison) -> Told:
+def summarize(comparison: Comparison) -> Summary:
     """What the right network changes in the left one."""
     left, right = comparison.left, comparison.right
-    return Told(
+    return Summary(
         headline=_headline(comparison),
         new=_only(comparison, "right", right),
         gone=_only(comparison, "left", left),
