@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from core import anatomy, catalogue
 from core.anatomy.build import build_model, describe
 from core.anatomy.roles import by_role
 from core.costs.blueprint import tree, used
+from core.costs.configuration import Configuration
 from core.costs.remarks import no_editor
 from core.costs.start import start
 from core.errors import OutOfRange
@@ -37,488 +39,293 @@ def test_the_editor_holds_every_size_to_the_last_parameter_and_part(slug: str, s
     assert by_role(one) == by_role(anatomy.tree(slug, size))
 
 
-_OWN: dict[str, tuple[str, str, dict[str, Any], tuple[str, str], dict[str, Any]]] = {
-    "bert": (
-        "BertModel",
-        "BertConfig",
-        {
-            "hidden_size": 96,
-            "num_hidden_layers": 5,
-            "num_attention_heads": 6,
-            "intermediate_size": 100,
-            "vocab_size": 501,
-            "max_position_embeddings": 77,
-            "type_vocab_size": 3,
-        },
-        ("bert", "base"),
-        {
-            "width": 96,
-            "layers": 5,
-            "heads": 6,
-            "kv_heads": 6,
-            "ffn": 100,
-            "vocabulary": 501,
-            "positions": 77,
-            "segments": 3,
-        },
+_NAMES = {
+    "layers": "num_hidden_layers",
+    "width": "hidden_size",
+    "heads": "num_attention_heads",
+    "kv_heads": "num_key_value_heads",
+    "head_dim": "head_dim",
+    "ffn": "intermediate_size",
+    "vocabulary": "vocab_size",
+    "positions": "max_position_embeddings",
+    "segments": "type_vocab_size",
+    "experts": "n_routed_experts",
+    "common": "n_shared_experts",
+    "active": "num_experts_per_tok",
+    "inner": "moe_intermediate_size",
+    "dense": "first_k_dense_replace",
+    "latent": "kv_lora_rank",
+    "query_latent": "q_lora_rank",
+    "turned": "qk_rope_head_dim",
+    "value": "v_head_dim",
+}
+"""What most configurations of transformers call the editor's fields."""
+_XLNET = _NAMES | {"layers": "n_layer", "width": "d_model", "heads": "n_head", "ffn": "d_inner"}
+_XLM = _NAMES | {"layers": "n_layers", "width": "emb_dim", "heads": "n_heads", "segments": "n_langs"}
+_T5 = {"layers": "num_layers", "decoder_layers": "num_decoder_layers", "ffn": "d_ff"}
+_REFORMER = _NAMES | {"head_dim": "attention_head_size", "ffn": "feed_forward_size"}
+_OPT = _NAMES | {"ffn": "ffn_dim"}
+_QWEN_MOE = _NAMES | {"experts": "num_experts"}
+_DEEPSEEK = _NAMES | {"head_dim": "qk_nope_head_dim"}
+_SMALL = {"layers": 2, "width": 96, "heads": 6, "ffn": 100, "vocabulary": 501}
+_WIDE = {"layers": 2, "width": 256, "heads": 8, "ffn": 600, "vocabulary": 1000}
+_LATENT = {
+    "width": 96,
+    "heads": 6,
+    "kv_heads": 6,
+    "ffn": 200,
+    "latent": 24,
+    "turned": 8,
+    "head_dim": 16,
+    "vocabulary": 500,
+}
+_ROUTED = {"n_group": 2, "topk_group": 1}
+_SIDES = {
+    "decoder_layers": "decoder_layers",
+    "layers": "encoder_layers",
+    "width": "d_model",
+    "vocabulary": "vocab_size",
+}
+_BART = _SIDES | {"positions": "max_position_embeddings"}
+_FOUR_HEADS = {
+    f"{side}_{name}": n for side in ("encoder", "decoder") for name, n in (("ffn_dim", 96), ("attention_heads", 4))
+}
+_BLOCKS = {"ffn": 96, "heads": 4}
+_PAIR = {"layers": 2, "width": 64, "vocabulary": 777, "positions": 50}
+_DISTANCES = {"relative_attention": True, "type_vocab_size": 0, "position_biased_input": False}
+
+
+@dataclass(frozen=True)
+class Own:
+    """Settings of a visitor's own, and the class of transformers that they describe.
+
+    ``both`` are set on either side, under the library's ``names``; ``editor`` and ``library`` on one side alone.
+    """
+
+    architecture: str
+    config: str
+    origin: tuple[str, str]
+    both: dict[str, Any]
+    editor: dict[str, Any] = field(default_factory=dict)
+    library: dict[str, Any] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=lambda: _NAMES)
+
+    def counted(self) -> int:
+        """Parameters of the class itself."""
+        arguments = {self.names[name]: value for name, value in self.both.items()} | self.library
+        return describe(build_model(self.architecture, self.config, arguments)).parameters
+
+    def edited(self) -> Configuration:
+        """The editor with the same settings; where none share keys and values, each head has its own."""
+        values = self.both | self.editor
+        alone = {} if "kv_heads" in values or "heads" not in values else {"kv_heads": values["heads"]}
+        return replace(start(*self.origin), **alone | values)
+
+
+_OWN: dict[str, Own] = {
+    "bert": Own("BertModel", "BertConfig", ("bert", "base"), {**_SMALL, "layers": 5, "positions": 77, "segments": 3}),
+    "bert with its masked-word head": Own(
+        "BertForMaskedLM", "BertConfig", ("bert", "base"), {"layers": 2}, {"head": "masked"}
     ),
-    "bert with its masked-word head": (
-        "BertForMaskedLM",
-        "BertConfig",
-        {"num_hidden_layers": 2},
-        ("bert", "base"),
-        {"layers": 2, "head": "masked"},
+    "bert's pretraining": Own(
+        "BertForPreTraining", "BertConfig", ("bert", "base"), {"layers": 2}, {"head": "pretraining"}
     ),
-    "albert's masked words": (
+    "adapters": Own(
+        "AdapterBertModel", "BertConfig", ("bert", "base"), {"layers": 2}, {"adapter": 8}, {"adapter_size": 8}
+    ),
+    "albert's masked words": Own(
         "AlbertForMaskedLM",
         "AlbertConfig",
-        {
-            "embedding_size": 128,
-            "num_hidden_layers": 12,
-            "hidden_size": 768,
-            "num_attention_heads": 12,
-            "intermediate_size": 3072,
-        },
         ("albert", "base"),
+        {"width": 768, "layers": 12, "heads": 12, "ffn": 3072},
         {"head": "masked"},
+        {"embedding_size": 128},
     ),
-    "gpt-2, output matrix of its own": (
+    "electra": Own(
+        "ElectraForPreTraining",
+        "ElectraConfig",
+        ("electra", "small"),
+        _SMALL,
+        {"embedding": 40},
+        {"embedding_size": 40},
+    ),
+    "gpt-2, output matrix of its own": Own(
         "GPT2LMHeadModel",
         "GPT2Config",
-        {"n_layer": 3, "n_head": 8, "tie_word_embeddings": False},
         ("gpt-2", "small"),
-        {"layers": 3, "heads": 8, "kv_heads": 8, "tied": False},
+        {"layers": 3, "heads": 8},
+        {"tied": False},
+        {"tie_word_embeddings": False},
+        {"layers": "n_layer", "heads": "n_head"},
     ),
-    "mistral, two key-value heads": (
-        "MistralForCausalLM",
-        "MistralConfig",
-        {
-            "num_hidden_layers": 2,
-            "num_key_value_heads": 2,
-            "hidden_size": 256,
-            "num_attention_heads": 8,
-            "head_dim": 32,
-            "intermediate_size": 600,
-            "vocab_size": 1000,
-        },
-        ("llama", "7B"),
-        {"layers": 2, "kv_heads": 2, "width": 256, "heads": 8, "ffn": 600, "vocabulary": 1000},
-    ),
-    "gemma, wide heads, tied": (
-        "GemmaForCausalLM",
-        "GemmaConfig",
-        {
-            "num_hidden_layers": 2,
-            "num_key_value_heads": 1,
-            "hidden_size": 256,
-            "num_attention_heads": 4,
-            "head_dim": 96,
-            "intermediate_size": 600,
-            "vocab_size": 1000,
-        },
-        ("llama", "7B"),
-        {
-            "layers": 2,
-            "kv_heads": 1,
-            "width": 256,
-            "heads": 4,
-            "head_dim": 96,
-            "ffn": 600,
-            "vocabulary": 1000,
-            "tied": True,
-        },
-    ),
-    "qwen 2": (
-        "Qwen2ForCausalLM",
-        "Qwen2Config",
-        {
-            "num_hidden_layers": 2,
-            "hidden_size": 256,
-            "num_attention_heads": 8,
-            "num_key_value_heads": 4,
-            "intermediate_size": 600,
-            "vocab_size": 1000,
-            "tie_word_embeddings": True,
-        },
-        ("llama", "7B"),
-        {
-            "layers": 2,
-            "kv_heads": 4,
-            "width": 256,
-            "heads": 8,
-            "ffn": 600,
-            "vocabulary": 1000,
-            "tied": True,
-            "style": "qwen2",
-        },
-    ),
-    "qwen 3": (
-        "Qwen3ForCausalLM",
-        "Qwen3Config",
-        {
-            "num_hidden_layers": 2,
-            "hidden_size": 256,
-            "num_attention_heads": 8,
-            "num_key_value_heads": 4,
-            "head_dim": 64,
-            "intermediate_size": 600,
-            "vocab_size": 1000,
-        },
-        ("llama", "7B"),
-        {
-            "layers": 2,
-            "kv_heads": 4,
-            "width": 256,
-            "heads": 8,
-            "head_dim": 64,
-            "ffn": 600,
-            "vocabulary": 1000,
-            "style": "qwen3",
-        },
-    ),
-    "t5 with a gate": (
-        "T5ForConditionalGeneration",
-        "T5Config",
-        {"num_layers": 3, "num_decoder_layers": 2, "feed_forward_proj": "gated-gelu", "d_ff": 700},
-        ("t5", "small"),
-        {"layers": 3, "decoder_layers": 2, "gated": True, "ffn": 700},
-    ),
-    "bart": (
-        "BartForConditionalGeneration",
-        "BartConfig",
-        {
-            "encoder_layers": 2,
-            "decoder_layers": 4,
-            "d_model": 64,
-            "encoder_ffn_dim": 96,
-            "decoder_ffn_dim": 96,
-            "encoder_attention_heads": 4,
-            "decoder_attention_heads": 4,
-            "vocab_size": 777,
-            "max_position_embeddings": 50,
-        },
-        ("bart", "base"),
-        {
-            "layers": 2,
-            "decoder_layers": 4,
-            "width": 64,
-            "heads": 4,
-            "kv_heads": 4,
-            "ffn": 96,
-            "vocabulary": 777,
-            "positions": 50,
-        },
-    ),
-    "mbart": (
-        "MBartForConditionalGeneration",
-        "MBartConfig",
-        {
-            "encoder_layers": 2,
-            "decoder_layers": 2,
-            "d_model": 64,
-            "encoder_ffn_dim": 96,
-            "decoder_ffn_dim": 96,
-            "encoder_attention_heads": 4,
-            "decoder_attention_heads": 4,
-            "vocab_size": 777,
-            "max_position_embeddings": 50,
-        },
-        ("bart", "base"),
-        {
-            "layers": 2,
-            "decoder_layers": 2,
-            "width": 64,
-            "heads": 4,
-            "kv_heads": 4,
-            "ffn": 96,
-            "vocabulary": 777,
-            "positions": 50,
-            "style": "pegasus",
-        },
-    ),
-    "opt": (
+    "opt": Own(
         "OPTForCausalLM",
         "OPTConfig",
-        {
-            "num_hidden_layers": 2,
-            "hidden_size": 64,
-            "ffn_dim": 96,
-            "num_attention_heads": 4,
-            "vocab_size": 777,
-            "word_embed_proj_dim": 64,
-            "max_position_embeddings": 50,
-        },
         ("gpt-2", "small"),
-        {"layers": 2, "width": 64, "heads": 4, "kv_heads": 4, "ffn": 96, "vocabulary": 777, "positions": 52},
+        {"layers": 2, "width": 64, "heads": 4, "ffn": 96, "vocabulary": 777},
+        {"positions": 52},
+        {"max_position_embeddings": 50, "word_embed_proj_dim": 64},
+        _OPT,
     ),
-    "deepseek, two dense layers, three shared experts": (
+    "mistral, two key-value heads": Own(
+        "MistralForCausalLM", "MistralConfig", ("llama", "7B"), _WIDE | {"kv_heads": 2}, {}, {"head_dim": 32}
+    ),
+    "gemma, wide heads, tied": Own(
+        "GemmaForCausalLM",
+        "GemmaConfig",
+        ("llama", "7B"),
+        _WIDE | {"heads": 4, "kv_heads": 1, "head_dim": 96},
+        {"tied": True},
+    ),
+    "gemma 2": Own(
+        "Gemma2ForCausalLM",
+        "Gemma2Config",
+        ("gemma", "2-2B"),
+        _WIDE | {"heads": 4, "kv_heads": 2, "head_dim": 96},
+    ),
+    "qwen 2": Own(
+        "Qwen2ForCausalLM",
+        "Qwen2Config",
+        ("llama", "7B"),
+        _WIDE | {"kv_heads": 4},
+        {"tied": True, "style": "qwen2"},
+        {"tie_word_embeddings": True},
+    ),
+    "qwen 3": Own(
+        "Qwen3ForCausalLM",
+        "Qwen3Config",
+        ("llama", "7B"),
+        _WIDE | {"kv_heads": 4, "head_dim": 64},
+        {"style": "qwen3"},
+    ),
+    "qwen 3 with experts": Own(
+        "Qwen3MoeForCausalLM",
+        "Qwen3MoeConfig",
+        ("qwen", "3-235B-A22B"),
+        {"layers": 2, "width": 256, "heads": 8, "kv_heads": 4, "head_dim": 64, "vocabulary": 1000}
+        | {"inner": 60, "experts": 5, "active": 2},
+        names=_QWEN_MOE,
+    ),
+    "mixtral, from mistral": Own(
+        "MixtralForCausalLM",
+        "MixtralConfig",
+        ("mistral", "7B"),
+        {"layers": 32, "width": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "vocabulary": 32000, "active": 2},
+        {"experts": 8},
+        {"num_local_experts": 8},
+    ),
+    "deepseek, two dense layers, three shared experts": Own(
         "DeepseekV3ForCausalLM",
         "DeepseekV3Config",
-        {
-            "num_hidden_layers": 5,
-            "hidden_size": 96,
-            "num_attention_heads": 6,
-            "num_key_value_heads": 6,
-            "intermediate_size": 200,
-            "moe_intermediate_size": 40,
-            "n_routed_experts": 12,
-            "n_shared_experts": 3,
-            "num_experts_per_tok": 2,
-            "n_group": 2,
-            "topk_group": 1,
-            "first_k_dense_replace": 2,
-            "kv_lora_rank": 24,
-            "q_lora_rank": 32,
-            "qk_rope_head_dim": 8,
-            "qk_nope_head_dim": 16,
-            "v_head_dim": 20,
-            "vocab_size": 500,
-        },
         ("deepseek-v3", "671B"),
-        {
+        _LATENT
+        | {
             "layers": 5,
-            "width": 96,
-            "heads": 6,
-            "kv_heads": 6,
-            "ffn": 200,
             "inner": 40,
             "experts": 12,
             "common": 3,
             "active": 2,
             "dense": 2,
-            "latent": 24,
             "query_latent": 32,
-            "turned": 8,
-            "head_dim": 16,
             "value": 20,
-            "vocabulary": 500,
         },
+        library=_ROUTED,
+        names=_DEEPSEEK,
     ),
-    "deepseek without a latent of queries, from llama": (
+    "deepseek without a latent of queries, from llama": Own(
         "DeepseekV3ForCausalLM",
         "DeepseekV3Config",
-        {
-            "num_hidden_layers": 3,
-            "hidden_size": 96,
-            "num_attention_heads": 6,
-            "num_key_value_heads": 6,
-            "intermediate_size": 200,
-            "moe_intermediate_size": 40,
-            "n_routed_experts": 8,
-            "n_shared_experts": 1,
-            "num_experts_per_tok": 2,
-            "n_group": 2,
-            "topk_group": 1,
-            "first_k_dense_replace": 3,
-            "kv_lora_rank": 24,
-            "q_lora_rank": None,
-            "qk_rope_head_dim": 8,
-            "qk_nope_head_dim": 16,
-            "v_head_dim": 16,
-            "vocab_size": 500,
-        },
         ("llama", "7B"),
-        {
-            "layers": 3,
-            "width": 96,
-            "heads": 6,
-            "kv_heads": 6,
-            "ffn": 200,
-            "latent": 24,
-            "turned": 8,
-            "head_dim": 16,
-            "vocabulary": 500,
-        },
+        _LATENT | {"layers": 3},
+        {},
+        _ROUTED
+        | {"moe_intermediate_size": 40, "n_routed_experts": 8, "n_shared_experts": 1, "num_experts_per_tok": 2}
+        | {"first_k_dense_replace": 3, "q_lora_rank": None, "v_head_dim": 16},
+        _DEEPSEEK,
     ),
-    "mixtral, from mistral": (
-        "MixtralForCausalLM",
-        "MixtralConfig",
-        {
-            "num_hidden_layers": 32,
-            "hidden_size": 4096,
-            "num_attention_heads": 32,
-            "num_key_value_heads": 8,
-            "intermediate_size": 14336,
-            "num_local_experts": 8,
-            "num_experts_per_tok": 2,
-            "vocab_size": 32000,
-        },
-        ("mistral", "7B"),
-        {"experts": 8},
-    ),
-    "qwen 3 with experts": (
-        "Qwen3MoeForCausalLM",
-        "Qwen3MoeConfig",
-        {
-            "num_hidden_layers": 2,
-            "hidden_size": 256,
-            "num_attention_heads": 8,
-            "num_key_value_heads": 4,
-            "head_dim": 64,
-            "moe_intermediate_size": 60,
-            "num_experts": 5,
-            "num_experts_per_tok": 2,
-            "vocab_size": 1000,
-        },
-        ("qwen", "3-235B-A22B"),
-        {
-            "layers": 2,
-            "kv_heads": 4,
-            "width": 256,
-            "heads": 8,
-            "head_dim": 64,
-            "inner": 60,
-            "experts": 5,
-            "active": 2,
-            "vocabulary": 1000,
-        },
-    ),
-    "gemma 2": (
-        "Gemma2ForCausalLM",
-        "Gemma2Config",
-        {
-            "num_hidden_layers": 2,
-            "num_key_value_heads": 2,
-            "hidden_size": 256,
-            "num_attention_heads": 4,
-            "head_dim": 96,
-            "intermediate_size": 600,
-            "vocab_size": 1000,
-        },
-        ("gemma", "2-2B"),
-        {"layers": 2, "kv_heads": 2, "width": 256, "heads": 4, "head_dim": 96, "ffn": 600, "vocabulary": 1000},
-    ),
-    "deberta": (
+    "deberta": Own(
         "DebertaModel",
         "DebertaConfig",
-        {
-            "num_hidden_layers": 2,
-            "hidden_size": 96,
-            "num_attention_heads": 6,
-            "intermediate_size": 100,
-            "vocab_size": 501,
-            "max_position_embeddings": 77,
-            "relative_attention": True,
-            "pos_att_type": ["c2p", "p2c"],
-            "type_vocab_size": 0,
-            "position_biased_input": False,
-        },
         ("deberta", "base"),
-        {"layers": 2, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 100, "vocabulary": 501, "positions": 77},
+        _SMALL | {"positions": 77},
+        {},
+        _DISTANCES | {"pos_att_type": ["c2p", "p2c"]},
     ),
-    "deberta 3": (
+    "deberta 3": Own(
         "DebertaV2Model",
         "DebertaV2Config",
-        {
-            "num_hidden_layers": 2,
-            "hidden_size": 96,
-            "num_attention_heads": 6,
-            "intermediate_size": 100,
-            "vocab_size": 501,
-            "relative_attention": True,
-            "position_buckets": 30,
-            "norm_rel_ebd": "layer_norm",
-            "share_att_key": True,
-            "pos_att_type": ["p2c", "c2p"],
-            "type_vocab_size": 0,
-            "position_biased_input": False,
-        },
         ("deberta", "v3-small"),
-        {"layers": 2, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 100, "vocabulary": 501, "positions": 30},
+        _SMALL,
+        {"positions": 30},
+        _DISTANCES
+        | {"position_buckets": 30, "norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": ["p2c", "c2p"]},
     ),
-    "xlnet": (
-        "XLNetLMHeadModel",
-        "XLNetConfig",
-        {"n_layer": 2, "d_model": 96, "n_head": 6, "d_inner": 100, "vocab_size": 501},
-        ("xlnet", "base"),
-        {"layers": 2, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 100, "vocabulary": 501},
-    ),
-    "longformer": (
-        "LongformerForMaskedLM",
-        "LongformerConfig",
-        {
-            "num_hidden_layers": 2,
-            "hidden_size": 96,
-            "num_attention_heads": 6,
-            "intermediate_size": 100,
-            "vocab_size": 501,
-            "max_position_embeddings": 77,
-            "type_vocab_size": 1,
-            "attention_window": [8, 8],
-        },
-        ("longformer", "large"),
-        {"layers": 2, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 100, "vocabulary": 501, "positions": 77},
-    ),
-    "reformer": (
-        "ReformerModelWithLMHead",
-        "ReformerConfig",
-        {
-            "hidden_size": 96,
-            "num_attention_heads": 3,
-            "attention_head_size": 20,
-            "feed_forward_size": 100,
-            "vocab_size": 50,
-            "attn_layers": ["local", "lsh", "local", "lsh", "local"],
-            "axial_pos_shape": [4, 8],
-            "axial_pos_embds_dim": [24, 72],
-            "max_position_embeddings": 32,
-            "num_buckets": 4,
-            "is_decoder": True,
-        },
-        ("reformer", "crime-and-punishment"),
-        {
-            "layers": 5,
-            "width": 96,
-            "heads": 3,
-            "kv_heads": 3,
-            "head_dim": 20,
-            "ffn": 100,
-            "vocabulary": 50,
-            "positions": 32,
-            "axial": 4,
-            "hashed": 2,
-        },
-    ),
-    "electra": (
-        "ElectraForPreTraining",
-        "ElectraConfig",
-        {
-            "num_hidden_layers": 2,
-            "hidden_size": 96,
-            "num_attention_heads": 6,
-            "intermediate_size": 100,
-            "vocab_size": 501,
-            "embedding_size": 40,
-        },
-        ("electra", "small"),
-        {"layers": 2, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 100, "vocabulary": 501, "embedding": 40},
-    ),
-    "xlm": (
+    "xlnet": Own("XLNetLMHeadModel", "XLNetConfig", ("xlnet", "base"), _SMALL, names=_XLNET),
+    "xlm": Own(
         "XLMWithLMHeadModel",
         "XLMConfig",
-        {"n_layers": 2, "emb_dim": 96, "n_heads": 6, "vocab_size": 501, "n_langs": 7, "max_position_embeddings": 77},
         ("xlm", "xnli15-1024"),
-        {
-            "layers": 2,
-            "width": 96,
-            "heads": 6,
-            "kv_heads": 6,
-            "ffn": 384,
-            "vocabulary": 501,
-            "segments": 7,
-            "positions": 77,
-        },
+        {"layers": 2, "width": 96, "heads": 6, "vocabulary": 501, "segments": 7, "positions": 77},
+        {"ffn": 384},
+        names=_XLM,
     ),
-    "adapters": (
-        "AdapterBertModel",
-        "BertConfig",
-        {"num_hidden_layers": 2, "adapter_size": 8},
-        ("bert", "base"),
-        {"layers": 2, "adapter": 8},
+    "longformer": Own(
+        "LongformerForMaskedLM",
+        "LongformerConfig",
+        ("longformer", "large"),
+        _SMALL | {"positions": 77},
+        {},
+        {"type_vocab_size": 1, "attention_window": [8, 8]},
     ),
-    "bert2bert": (
+    "modernbert": Own(
+        "ModernBertForMaskedLM",
+        "ModernBertConfig",
+        ("modernbert", "base"),
+        {"layers": 3, "width": 96, "heads": 6, "ffn": 100},
+    ),
+    "reformer": Own(
+        "ReformerModelWithLMHead",
+        "ReformerConfig",
+        ("reformer", "crime-and-punishment"),
+        {"width": 96, "heads": 3, "head_dim": 20, "ffn": 100, "vocabulary": 50, "positions": 32},
+        {"layers": 5, "axial": 4, "hashed": 2},
+        {"attn_layers": ["local", "lsh", "local", "lsh", "local"], "num_buckets": 4, "is_decoder": True}
+        | {"axial_pos_shape": [4, 8], "axial_pos_embds_dim": [24, 72]},
+        _REFORMER,
+    ),
+    "t5 with a gate": Own(
+        "T5ForConditionalGeneration",
+        "T5Config",
+        ("t5", "small"),
+        {"layers": 3, "decoder_layers": 2, "ffn": 700},
+        {"gated": True},
+        {"feed_forward_proj": "gated-gelu"},
+        _T5,
+    ),
+    "bart": Own(
+        "BartForConditionalGeneration",
+        "BartConfig",
+        ("bart", "base"),
+        _PAIR | {"decoder_layers": 4},
+        _BLOCKS,
+        _FOUR_HEADS,
+        _BART,
+    ),
+    "mbart": Own(
+        "MBartForConditionalGeneration",
+        "MBartConfig",
+        ("bart", "base"),
+        _PAIR | {"decoder_layers": 2},
+        _BLOCKS | {"style": "pegasus"},
+        _FOUR_HEADS,
+        _BART,
+    ),
+    "bert2bert": Own(
         "EncoderDecoderModel",
         "EncoderDecoderConfig",
+        ("bert2bert", "base"),
+        {},
+        {"layers": 2, "decoder_layers": 3},
         {
             "encoder": {"config": "BertConfig", "num_hidden_layers": 2},
             "decoder": {
@@ -528,31 +335,13 @@ _OWN: dict[str, tuple[str, str, dict[str, Any], tuple[str, str], dict[str, Any]]
                 "add_cross_attention": True,
             },
         },
-        ("bert2bert", "base"),
-        {"layers": 2, "decoder_layers": 3},
-    ),
-    "bert's pretraining": (
-        "BertForPreTraining",
-        "BertConfig",
-        {"num_hidden_layers": 2},
-        ("bert", "base"),
-        {"layers": 2, "head": "pretraining"},
-    ),
-    "modernbert": (
-        "ModernBertForMaskedLM",
-        "ModernBertConfig",
-        {"num_hidden_layers": 3, "hidden_size": 96, "num_attention_heads": 6, "intermediate_size": 100},
-        ("modernbert", "base"),
-        {"layers": 3, "width": 96, "heads": 6, "kv_heads": 6, "ffn": 100},
     ),
 }
 
 
 @pytest.mark.parametrize("name", _OWN)
 def test_settings_of_one_s_own_count_as_the_library_counts(name: str) -> None:
-    architecture, config, arguments, origin, values = _OWN[name]
-    built = describe(build_model(architecture, config, arguments))
-    assert tree(replace(start(*origin), **values)).parameters == built.parameters
+    assert tree(_OWN[name].edited()).parameters == _OWN[name].counted()
 
 
 def test_what_a_token_uses_is_what_the_records_computed() -> None:
