@@ -229,7 +229,7 @@ def test_reading_and_drawing_kept_trees_imports_neither_torch_nor_streamlit() ->
     script = (
         "import sys\n"
         "from core import anatomy\n"
-        "from core.anatomy import explain, notes, roles\n"
+        "from core.anatomy import roles, texts\n"
         "from core.figures import parameters\n"
         "from core.theme import LIGHT\n"
         "root = anatomy.tree('bert', 'large')\n"
