@@ -42,19 +42,19 @@ from core.costs.shape import Shape, Stack
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Bytes of a weight and of a gradient, and whether the optimiser keeps a copy of the weights in 32 bits."""
+    """Bytes of a weight and of a gradient, and whether the optimizer keeps a copy of the weights in 32 bits."""
 
     name: str
     weight: float
     gradient: float
     copy: float
     state: float
-    """Bytes of each number that the optimiser keeps."""
+    """Bytes of each number that the optimizer keeps."""
 
 
 @dataclass(frozen=True, slots=True)
-class Optimiser:
-    """``numbers`` that the optimiser keeps for each parameter."""
+class Optimizer:
+    """``numbers`` that the optimizer keeps for each parameter."""
 
     name: str
     numbers: int
@@ -65,10 +65,10 @@ PRECISIONS = {
     "full": Precision("32 bits throughout", 4, 4, 0, 4),
     "half": Precision("16 bits throughout", 2, 2, 0, 2),
 }
-OPTIMISERS = {
-    "adam": Optimiser("Adam: mean and variance", 2),
-    "momentum": Optimiser("SGD with momentum", 1),
-    "sgd": Optimiser("SGD: nothing kept", 0),
+OPTIMIZERS = {
+    "adam": Optimizer("Adam: mean and variance", 2),
+    "momentum": Optimizer("SGD with momentum", 1),
+    "sgd": Optimizer("SGD: nothing kept", 0),
 }
 
 
@@ -78,21 +78,21 @@ class States:
 
     weights: float
     gradients: float
-    optimiser: float
+    optimizer: float
 
     @property
     def total(self) -> float:
         """All three."""
-        return self.weights + self.gradients + self.optimiser
+        return self.weights + self.gradients + self.optimizer
 
 
-def states(parameters: float, optimiser: str = "adam", precision: str = "mixed") -> States:
+def states(parameters: float, optimizer: str = "adam", precision: str = "mixed") -> States:
     """Bytes that ``parameters`` parameters take in training; KeyError for a name that is not listed."""
-    kind, kept = PRECISIONS[precision], OPTIMISERS[optimiser]
+    kind, kept = PRECISIONS[precision], OPTIMIZERS[optimizer]
     return States(
         weights=kind.weight * parameters,
         gradients=kind.gradient * parameters,
-        optimiser=(kind.copy + kind.state * kept.numbers) * parameters,
+        optimizer=(kind.copy + kind.state * kept.numbers) * parameters,
     )
 
 

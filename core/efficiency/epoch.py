@@ -1,9 +1,9 @@
 """How long it takes to train on so many tokens, and what energy that takes.
 
-    seconds = operations for a token · tokens / (devices · peak rate · utilisation)
+    seconds = operations for a token · tokens / (devices · peak rate · utilization)
     energy  = devices · power of one · seconds
 
-Utilisation is the share of the peak rate that useful operations reach (Chowdhery et al. 2022 call it MFU). Whole layers
+Utilization is the share of the peak rate that useful operations reach (Chowdhery et al. 2022 call it MFU). Whole layers
 computed again cost another forward pass, a third more; the scores alone, their share.
 """
 
@@ -48,7 +48,7 @@ def epoch(
     length: int,
     devices: int,
     teraflops: float,
-    utilisation: float,
+    utilization: float,
     watts: float | None = None,
     recompute: str = "none",
 ) -> Epoch:
@@ -56,7 +56,7 @@ def epoch(
 
     Args:
         teraflops: peak rate of one device, in 10¹² operations a second.
-        utilisation: share of it that is reached, above 0 and at most 1.
+        utilization: share of it that is reached, above 0 and at most 1.
         tokens: of an encoder-decoder, those that it reads and those that it writes, half and half.
     """
     two_sided = shape.kind == "encoder-decoder"
@@ -65,5 +65,5 @@ def epoch(
     there = work.total / by_text
     again = {"none": 0.0, "selective": work.attention / by_text, "full": there}[recompute]
     operations = (TRAINING * there + again) * tokens
-    seconds = operations / (devices * teraflops * 1e12 * utilisation)
+    seconds = operations / (devices * teraflops * 1e12 * utilization)
     return Epoch(tokens, TRAINING * there, operations, seconds, None if watts is None else devices * watts * seconds)

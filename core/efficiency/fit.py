@@ -1,8 +1,16 @@
-"""Whether a model fits into a device's memory, and what would make it fit.
+"""The memory of one device: when several train one model, and whether a model fits at all.
 
-To run: the weights and the key-value cache. To train: weights, gradients, optimiser and activations. What else a
-program holds (buffers, the library itself, fragments that cannot be used) comes on top; ``RESERVE`` of the memory is
-kept for it.
+Of G = D · t · p devices, t share every matrix (tensor parallelism), p share the layers (pipeline), and D train on
+different texts (data parallelism). A device then holds N / (t p) parameters. ZeRO (Rajbhandari et al. 2020) divides
+what all D hold alike by D: from stage 1 on the optimizer's numbers, from 2 on the gradients, in 3 the weights.
+
+Activations follow Korthikanti et al. 2022: tensor parallelism divides most of them, a pipeline none on its first
+device, which holds as many micro-batches as there are stages. Left out: what libraries and buffers take, the layer that
+ZeRO-3 gathers while it is used, and that the first and the last stage hold the embeddings.
+
+To run, a device holds the weights and the key-value cache; to train, weights, gradients, optimizer and activations.
+What else a program holds (buffers, the library itself, fragments that cannot be used) comes on top; ``RESERVE`` of the
+memory is kept for it.
 """
 
 from __future__ import annotations
@@ -11,9 +19,101 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
-from core.costs.memory import cache_bytes
+from core.costs.memory import activations, cache_bytes, states
 from core.costs.shape import Shape
-from core.efficiency.parallel import Plan, held
+from core.errors import OutOfRange
+
+STAGES = {
+    0: "0: all hold everything",
+    1: "1: optimizer divided",
+    2: "2: and gradients",
+    3: "3: and weights",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a model is trained. ``batch`` counts texts that one copy of the model takes at a time."""
+
+    data: int = 1
+    tensor: int = 1
+    pipeline: int = 1
+    stage: int = 0
+    sequence: bool = False
+    optimizer: str = "adam"
+    precision: str = "mixed"
+    recompute: str = "none"
+    batch: int = 1
+    length: int = 512
+
+    @property
+    def devices(self) -> int:
+        """All of them."""
+        return self.data * self.tensor * self.pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Bytes on one device."""
+
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+
+    @property
+    def total(self) -> float:
+        """All four."""
+        return self.weights + self.gradients + self.optimizer + self.activations
+
+    def parts(self) -> tuple[tuple[str, float], ...]:
+        """The summands with their names, in the order in which they are drawn."""
+        return (
+            ("weights", self.weights),
+            ("gradients", self.gradients),
+            ("optimizer", self.optimizer),
+            ("activations", self.activations),
+        )
+
+
+def zero(parameters: float, stage: int, data: int, optimizer: str = "adam", precision: str = "mixed") -> Held:
+    """What one of ``data`` devices holds of the model's states in a stage of ZeRO, without activations."""
+    whole = states(parameters, optimizer, precision)
+    return Held(
+        weights=whole.weights / (data if stage >= 3 else 1),
+        gradients=whole.gradients / (data if stage >= 2 else 1),
+        optimizer=whole.optimizer / (data if stage >= 1 else 1),
+        activations=0,
+    )
+
+
+def held(parameters: float, shape: Shape, plan: Plan) -> Held:
+    """Bytes on one device (of a pipeline, on its first).
+
+    Raises :class:`core.errors.OutOfRange` when the heads cannot be shared out, or the layers are fewer than the stages.
+    """
+    check(shape, plan)
+    part = zero(parameters / (plan.tensor * plan.pipeline), plan.stage, plan.data, plan.optimizer, plan.precision)
+    kept = activations(
+        shape, plan.length, plan.batch, recompute=plan.recompute, tensor=plan.tensor, sequence=plan.sequence
+    )
+    if plan.precision == "full":
+        kept *= 2  # the formula counts 16 bits a number
+    return Held(part.weights, part.gradients, part.optimizer, kept)
+
+
+def check(shape: Shape, plan: Plan) -> None:
+    """Raise :class:`core.errors.OutOfRange` where the model cannot be shared out so."""
+    for stack in shape.stacks:
+        if stack.heads and stack.heads % plan.tensor:
+            fits = ", ".join(str(n) for n in range(1, stack.heads + 1) if stack.heads % n == 0)
+            raise OutOfRange(
+                f"{stack.heads} heads cannot be shared out equally among {plan.tensor} devices. These would do: {fits}."
+            )
+    layers = sum(stack.layers for stack in shape.stacks)
+    if plan.pipeline > layers:
+        raise OutOfRange(f"A pipeline of {plan.pipeline} stages needs as many layers; there are {layers}.")
+
 
 RESERVE = 0.1
 WIDTHS = {"32": 4.0, "16": 2.0, "8": 1.0, "4": 0.5}
@@ -71,11 +171,11 @@ def help_running(
     if shape.stack("decoder") is not None:
         if batch > 1:
             need = to_run(parameters, shape, bits, length, 1).total
-            yield Remedy("one text at a time", need, need <= limit)
+            yield Remedy("one sequence at a time", need, need <= limit)
         shorter = _longest(parameters, shape, bits, batch, limit, length)
         if shorter:
             need = to_run(parameters, shape, bits, shorter, batch).total
-            yield Remedy(f"texts of at most {shorter:,} tokens", need, True)
+            yield Remedy(f"sequences of at most {shorter:,} tokens", need, True)
     whole = to_run(parameters, shape, bits, length, batch).total
     count = ceil(whole / limit)
     if count > 1:
@@ -91,15 +191,15 @@ def help_training(parameters: float, shape: Shape, plan: Plan, gigabytes: float)
         return Remedy(what, need, need <= limit)
 
     if plan.batch > 1:
-        yield remedy("one text at a time", replace(plan, batch=1))
+        yield remedy("one sequence at a time", replace(plan, batch=1))
     if plan.recompute != "full":
-        yield remedy("whole layers computed again", replace(plan, recompute="full"))
-    if plan.optimiser == "adam":
-        yield remedy("SGD with momentum instead of Adam", replace(plan, optimiser="momentum"))
+        yield remedy("whole layers recomputed", replace(plan, recompute="full"))
+    if plan.optimizer == "adam":
+        yield remedy("SGD with momentum instead of Adam", replace(plan, optimizer="momentum"))
     least = replace(plan, batch=1, recompute="full", stage=3)
     for name, base in (
         ("ZeRO stage 3", replace(plan, stage=3)),
-        ("ZeRO stage 3, one text, layers computed again", least),
+        ("ZeRO stage 3, one sequence, layers recomputed", least),
     ):
         count = _devices(parameters, shape, base, limit)
         if count:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PARTS: dict[str, tuple[str, str]] = {
     "weights": (FILLS[0], ""),
     "gradients": (FILLS[1], "/"),
-    "optimiser": (FILLS[2], ""),
+    "optimizer": (FILLS[2], ""),
     "activations": (FILLS[5], "."),
     "key-value cache": (FILLS[6], "\\"),
     "in all": (FILLS[1], ""),

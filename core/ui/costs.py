@@ -67,7 +67,7 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
             Line(
                 "Activations",
                 kept[0],
-                f"{text}, 16 bits; {kept[1]} with scores computed again, {kept[2]} with whole layers",
+                f"{text}, 16 bits; {kept[1]} with attention scores recomputed, {kept[2]} with whole layers",
                 "activations",
             )
         )
@@ -76,7 +76,7 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
             Line(
                 "Activations",
                 f"{in_bytes(selective)} a token",
-                f"{in_bytes(length * selective)} for {text}, 16 bits, the states computed again; kept they would be "
+                f"{in_bytes(length * selective)} for {text}, 16 bits, the states recomputed; kept they would be "
                 f"{in_bytes(states_by_token(root))} a token more",
                 "kept",
             )
@@ -116,7 +116,7 @@ def _by_tower(slug: str, size: str) -> list[Line]:
             Line(
                 f"Activations, {tower.name} tower",
                 kept[0],
-                f"{tower.reads}, 16 bits; {kept[1]} with scores computed again, {kept[2]} with whole layers",
+                f"{tower.reads}, 16 bits; {kept[1]} with attention scores recomputed, {kept[2]} with whole layers",
                 "activations",
             )
         )

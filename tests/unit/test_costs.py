@@ -11,8 +11,7 @@ from core.costs.memory import kept_by_one_token, layer
 from core.costs.remarks import differences, rounds_to
 from core.costs.shape import KEPT, Shape, Stack, dump, pack, unpack
 from core.efficiency.epoch import epoch
-from core.efficiency.fit import help_running, help_training, room, to_run, to_train
-from core.efficiency.parallel import Plan, held, zero
+from core.efficiency.fit import Plan, held, help_running, help_training, room, to_run, to_train, zero
 from core.errors import OutOfRange
 from core.figures.numbers import in_bytes, in_operations, in_time
 
@@ -62,7 +61,7 @@ def test_a_shared_layer_is_counted_once_and_used_twelve_times() -> None:
 
 def test_states_are_sixteen_bytes() -> None:
     held_here = states(7.5e9)
-    assert (held_here.weights, held_here.gradients, held_here.optimiser) == (15e9, 15e9, 90e9)
+    assert (held_here.weights, held_here.gradients, held_here.optimizer) == (15e9, 15e9, 90e9)
     assert states(1e9, "sgd", "full").total == 8e9
     assert states(1e9, "momentum", "half").total == 6e9
     assert in_bytes(states(1.5e9).total) == "24.0 GB"  # GPT-2 in the ZeRO paper
@@ -105,13 +104,13 @@ def test_a_device_s_share() -> None:
 
 def test_an_epoch_by_hand() -> None:
     root, of = anatomy.tree(*GPT3), shape(*GPT3)
-    run = epoch(of, root, 300e9, length=2048, devices=1024, teraflops=312, utilisation=0.5, watts=400)
+    run = epoch(of, root, 300e9, length=2048, devices=1024, teraflops=312, utilization=0.5, watts=400)
     assert run.operations == run.by_token * 300e9
     assert run.seconds == pytest.approx(run.operations / (1024 * 156e12))
     assert run.kilowatt_hours == pytest.approx(1024 * 0.4 * run.hours)
-    again = epoch(of, root, 1, length=2048, devices=1, teraflops=1, utilisation=1, recompute="full")
+    again = epoch(of, root, 1, length=2048, devices=1, teraflops=1, utilization=1, recompute="full")
     assert again.operations == pytest.approx(4 / 3 * run.by_token)
-    assert epoch(of, root, 1, length=8, devices=1, teraflops=1, utilisation=1).joules is None
+    assert epoch(of, root, 1, length=8, devices=1, teraflops=1, utilization=1).joules is None
 
 
 def test_what_fits_and_what_would() -> None:
@@ -126,7 +125,7 @@ def test_what_fits_and_what_would() -> None:
     long = {one.what: one.bytes for one in help_running(count, of, "16", 100_000, 1, 24)}
     # what is left of 21.6 GB beside the weights, at half a megabyte a token
     most = int((21.6e9 - 2 * count) // (2 * 32 * 4096 * 2))
-    assert long[f"texts of at most {most:,} tokens"] <= room(24)
+    assert long[f"sequences of at most {most:,} tokens"] <= room(24)
 
 
 def test_what_would_make_training_fit() -> None:

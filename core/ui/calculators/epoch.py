@@ -80,7 +80,7 @@ def one_epoch(view: View) -> None:
             length=length,
             devices=count,
             teraflops=rate,
-            utilisation=share / 100,
+            utilization=share / 100,
             watts=power,
             recompute=recompute,
         )

@@ -7,8 +7,18 @@ from dataclasses import replace
 import streamlit as st
 
 from core.costs.known import devices
-from core.efficiency.fit import RESERVE, WIDTHS, Remedy, help_running, help_training, room, to_run, to_train
-from core.efficiency.parallel import STAGES, held
+from core.efficiency.fit import (
+    RESERVE,
+    STAGES,
+    WIDTHS,
+    Remedy,
+    held,
+    help_running,
+    help_training,
+    room,
+    to_run,
+    to_train,
+)
 from core.figures.costs import Bar, held_alt, held_bars, held_rows
 from core.figures.numbers import in_bytes, in_words
 from core.table import Table

@@ -13,10 +13,10 @@ from core.catalogue.schema import System
 from core.costs import Shape, shape_of
 from core.costs.configuration import HEADS, POSITIONS, STYLES
 from core.costs.known import Device, devices
-from core.costs.memory import OPTIMISERS, PRECISIONS, RECOMPUTE
+from core.costs.memory import OPTIMIZERS, PRECISIONS, RECOMPUTE
 from core.costs.remarks import no_stack
 from core.costs.shape import usual_length
-from core.efficiency.parallel import STAGES, Plan
+from core.efficiency.fit import STAGES, Plan
 from core.errors import OutOfRange
 from core.ui.formulas import cited
 from core.ui.links import PageState
@@ -177,7 +177,7 @@ _STAGE = Choice(
     options={str(stage): text for stage, text in STAGES.items()},
     help="What the replicas divide among themselves",
 )
-_OPTIMIZER = Choice(name="optimiser", label="Optimizer", options={key: one.name for key, one in OPTIMISERS.items()})
+_OPTIMIZER = Choice(name="optimiser", label="Optimizer", options={key: one.name for key, one in OPTIMIZERS.items()})
 _PRECISION = Choice(name="precision", label="Precision", options={key: one.name for key, one in PRECISIONS.items()})
 PLAN = (BATCH, _DATA, _PIPELINE, LENGTH, _TENSOR, _SEQUENCE, _STAGE, _OPTIMIZER, _PRECISION, RECOMPUTATION)
 
@@ -256,9 +256,9 @@ def choose_plan(state: PageState, chosen: Chosen) -> Plan:
         data, pipeline = _DATA.draw(state), _PIPELINE.draw(state)
     with other:
         length, tensor, sequence = chosen.length(state), _TENSOR.draw(state), _SEQUENCE.draw(state)
-    stage, optimiser, precision = _STAGE.draw(state), _OPTIMIZER.draw(state), _PRECISION.draw(state)
+    stage, optimizer, precision = _STAGE.draw(state), _OPTIMIZER.draw(state), _PRECISION.draw(state)
     recompute = RECOMPUTATION.draw(state)
-    return Plan(data, tensor, pipeline, int(stage), sequence, optimiser, precision, recompute, batch, length)
+    return Plan(data, tensor, pipeline, int(stage), sequence, optimizer, precision, recompute, batch, length)
 
 
 def choose_device(state: PageState) -> tuple[str, Device | None]:
