@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from core.catalogue import HubCheckpoint, System
 
 MINILM = "minilm"
+_FIRST = configuration.ASSETS / "checkpoints" / "first.toml"
 _PARTS: dict[Part, str] = {"pairs": "head for pairs of sentences", "generator": "generator", "draft": "draft model"}
 State = frozenset[tuple[str, int, int]]
 """Path, time of the last change in nanoseconds, and bytes of files."""
@@ -52,12 +53,12 @@ def available() -> tuple[CheckpointSpec, ...]:
 
 def first(place: str) -> tuple[str, ...]:
     """What a section or a menu opens with (``assets/checkpoints/first.toml``), here or not."""
-    return tuple(_firsts(bundled_root() / "first.toml").get(place, ()))
+    return tuple(_firsts()[place])
 
 
 @cache
-def _firsts(file: Path) -> dict[str, list[str]]:
-    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+def _firsts() -> dict[str, list[str]]:
+    return tomllib.loads(_FIRST.read_text(encoding="utf-8"))
 
 
 def refused() -> tuple[Refused, ...]:

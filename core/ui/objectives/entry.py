@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import streamlit as st
 
-from core import session
+from core import checkpoints, session
 from core.language.losses import Losses
 from core.language.text import clean
 from core.language.tokens import words
@@ -144,8 +144,6 @@ class Entry:
     """Also the file of its words."""
     branch: Literal["encoder", "decoder", "encoder-decoder", "efficient"]
     build: Callable[[Given], tuple[Stage, ...]]
-    models: tuple[str, ...]
-    """Checkpoints that can be asked, the first by default. Their tokenizers cut the text."""
     answer: Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]] | None = None
     """From a checkpoint's slug and the stages: the losses of each stage. See :mod:`core.ui.objectives.live`. Where the
     words have a part Relative, no model here was trained with the objective: one of its kin answers on request."""
@@ -166,6 +164,11 @@ class Entry:
     """Whether anything is drawn: then there are a seed and a button for the next one."""
     several: bool = False
     """Whether the text should have several sentences: then the box is higher."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Checkpoints that can be asked, the first by default. Their tokenizers cut the text."""
+        return checkpoints.first(f"objective-{self.slug}")
 
 
 MAX_CHARS = 600

@@ -168,26 +168,22 @@ def _streams(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
     view.say("Reading the streams")
 
 
-CAUSAL = Entry(
-    "causal", "decoder", _next, ("atlas-gpt-2", "atlas-gpt-neo", "atlas-llama"), live.by("next"), random=False
-)
+CAUSAL = Entry("causal", "decoder", _next, live.by("next"), random=False)
 PERMUTATION = Entry(
     "permutation",
     "decoder",
     permuted,
-    ("atlas-xlnet",),
     live.by("order"),
     settings=(K,),
     more=_streams,
     ask=_ask,
     masks=False,
 )
-PREFIX_LM = Entry("prefix", "decoder", _prefix, ("atlas-gpt-2",), live.by("next"), settings=(PREFIX,))
+PREFIX_LM = Entry("prefix", "decoder", _prefix, live.by("next"), settings=(PREFIX,))
 UNIFIED = Entry(
     "unified",
     "encoder-decoder",
     _unified,
-    ("atlas-bert",),
     settings=(MASK, RATE.with_(help="UniLM hides 15 %.")),
     several=True,
 )

@@ -104,14 +104,12 @@ SENTINELS = Entry(
     "sentinels",
     "encoder-decoder",
     _sentinels,
-    ("atlas-t5",),
     settings=(RATE.with_(help="T5 hides 15 %."), MEAN),
 )
 DENOISE = Entry(
     "denoise",
     "encoder-decoder",
     _denoised,
-    ("atlas-bart",),
     live.by("written"),
     settings=(DAMAGE,),
     several=True,
@@ -120,7 +118,6 @@ GAPS = Entry(
     "gaps",
     "encoder-decoder",
     _gaps,
-    ("atlas-bart",),
     settings=(
         CHOOSE,
         RATE.with_(label="Share taken out, %", default=30, low=10, high=70, help="PEGASUS takes 30 %."),

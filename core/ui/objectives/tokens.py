@@ -254,12 +254,10 @@ def _shuffled_shares(given: Given) -> tuple[Share, ...]:
     return (Share("trigrams shuffled, no token masked (one at least)", 100 * share, 5.0),)
 
 
-_TWO = ("atlas-roberta", "atlas-bert")
 MASKED = Entry(
     "masked",
     "encoder",
     _masked,
-    ("atlas-bert", "atlas-roberta", "atlas-deberta", "atlas-albert"),
     live.by("masks"),
     settings=(RATE,),
     shares=_masked_shares,
@@ -268,18 +266,16 @@ EPOCHS = Entry(
     "epochs",
     "encoder",
     _epoch,
-    _TWO[::-1],
     live.by("masks"),
     settings=(MASKING, EPOCH),
     rare=(RATE.with_(help=None), COPIES),
     more=_all_epochs,
 )
-WHOLE_WORDS = Entry("whole-words", "encoder", _whole, _TWO, live.by("masks"), settings=(RATE,), shares=_whole_shares)
+WHOLE_WORDS = Entry("whole-words", "encoder", _whole, live.by("masks"), settings=(RATE,), shares=_whole_shares)
 SPANS = Entry(
     "spans",
     "encoder",
     _spans,
-    _TWO,
     live.by("masks"),
     settings=(RATE,),
     rare=(LONGEST,),
@@ -291,7 +287,6 @@ KNOWLEDGE = Entry(
     "knowledge",
     "encoder",
     _knowledge,
-    _TWO,
     live.by("masks"),
     settings=(LEVEL,),
     rare=(RATE.with_(help=None), UNITS),
@@ -302,7 +297,6 @@ WORD_ORDER = Entry(
     "word-order",
     "encoder",
     _shuffled,
-    ("atlas-bert",),
     live.by("masks"),
     settings=(WITH_MASKS,),
     shares=_shuffled_shares,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from core import checkpoints
 from core.figures.predictions import compared_alt, compared_bars
 from core.language.losses import Losses
 from core.objectives import distillation, replaced
@@ -21,7 +22,6 @@ from core.ui.param import Integer
 from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
 
-TEACHER, STUDENT = "atlas-bert", "atlas-distilbert"
 _WORDS = 6
 _PICTURES = 3
 TEMPERATURE = Integer(
@@ -78,7 +78,7 @@ def _distilled(given: Given) -> tuple[Stage, ...]:
 def _losses(view: View, given: Given, stages: tuple[Stage, ...]) -> None:
     """Teacher and student at each hidden token, and the three losses with their weights."""
     example = stages[0].example
-    found = live.scored(TEACHER, STUDENT, example.source)
+    found = live.scored(checkpoints.first("objective-distillation-teacher")[0], given.slug, example.source)
     heat = float(given.number("temperature"))
     one, other = (np.asarray(scores, dtype=np.float64) for scores in (found.teacher, found.student))
     states = tuple(np.asarray(state, dtype=np.float64) for state in found.states)
@@ -133,7 +133,6 @@ REPLACED = Entry(
     "replaced",
     "encoder",
     _detect,
-    ("atlas-electra",),
     live.replaced,
     settings=(RATE,),
     shares=_detect_shares,
@@ -143,7 +142,6 @@ DISTILLATION = Entry(
     "distillation",
     "encoder",
     _distilled,
-    (STUDENT,),
     live.by("masks"),
     settings=(TEMPERATURE, RATE.with_(help="15 %, as for BERT.")),
     more=_losses,
