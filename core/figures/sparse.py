@@ -64,7 +64,7 @@ def pattern(
     gap = 1 if total <= 48 else 0
     return heat_map(
         kinds,
-        *_square(block_size, total, "token looked at", "token that looks"),
+        *_square(block_size, total, "position of the token", "position of the token"),
         theme,
         scale=theme.blocks,
         xgap=gap,
@@ -234,7 +234,7 @@ def meetings(shares: NDArray[np.float64], cell: int, *, theme: Theme) -> go.Figu
     past = np.where(np.tril(np.ones(shares.shape)) > 0, shares, np.nan)
     return heat_map(
         past,
-        *_square(cell, len(shares), "byte looked at", "byte that looks"),
+        *_square(cell, len(shares), "position of the byte", "position of the byte"),
         theme,
         ends=(0, max(0.05, float(shares.max()))),
         xgap=0,

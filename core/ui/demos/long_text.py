@@ -21,6 +21,7 @@ from core.ui.links import PageState
 from core.ui.page import plain, sentences, theme
 from core.ui.panel import Panel, table_menu
 from core.ui.param import Choice, Integer, Text
+from core.ui.text_table import Row, TextTable, text_table
 
 OWN = "own"
 
@@ -112,8 +113,9 @@ def costs_of(state: PageState, name: str, one: Measured, full: Measured) -> None
         ("Time in attention", _seconds, one.attention_seconds, full.attention_seconds),
         ("Memory, one head", _megabytes, one.peak_bytes, full.peak_bytes),
     )
-    lines = [f"| {label} | **{shown(a)}** | {shown(b)} | {_times(a, b)} |" for label, shown, a, b in rows]
-    st.markdown("\n".join((f"| | {name} | full | |", "|:--|--:|--:|:--|", *lines)))
+    cells: list[Row] = [(label, shown(a), shown(b), _times(a, b)) for label, shown, a, b in rows]
+    title = f"What {name} and full attention cost on this text"
+    text_table(TextTable(("Cost", name, "full", "ratio"), cells, title, (34, 22, 20, 24), (1, 2)))
     headings = (
         "Attention",
         "Scores (all layers and heads)",
@@ -123,12 +125,11 @@ def costs_of(state: PageState, name: str, one: Measured, full: Measured) -> None
         "Peak of one head, bytes",
         "Scores of a layer, bytes",
     )
-    cells = tuple(
+    measured = tuple(
         (of, m.scores, round(m.attention_seconds, 3), round(m.seconds, 3), m.passes, m.peak_bytes, m.layer_bytes)
         for of, m in ((name, one), ("full", full))
     )
-    title = f"What {name} and full attention cost on this text"
-    table_menu(Table(headings, cells), title, state.key("table.measured"))
+    table_menu(Table(headings, measured), title, state.key("table.measured"), f"{name}-measured")
 
 
 def growth(state: PageState, costs: Sequence[Cost], here: int, name: str) -> None:

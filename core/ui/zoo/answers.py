@@ -62,7 +62,8 @@ def draw_answers(
         view.note("First masks", most=_MOST_PICTURES)
     table = _table(pair, made)
     if table.rows:
-        table_menu(table, "Both models’ answers with their probabilities", view.state.key("answers.table"))
+        title = "Both models’ answers with their probabilities"
+        table_menu(table, title, view.state.key("answers.table"), "answers-beside")
     view.try_and_notice(_lesson(answers))
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 BRANCH = Choice(name="branch", label="Branch", default="all", options={}, width=200)
 SORT = Choice(name="sort", label="Sort by", options=ORDERS, width=230)
 UNMEASURED = "not measured yet"
-HEADINGS = ("Model", "Architecture", "Parameters", "Weights", "Tokens seen", "Quality", "Milliseconds")
-WIDTHS = (17, 13, 16, 16, 8, 17, 13)
+HEADINGS = ("Model", "Architecture", "Parameters", "Weights", "Tokens seen", "Quality", "Time")
+WIDTHS = (16, 15, 15, 15, 9, 17, 13)
 _PLANNED = "zoo-to-measure"
 _FAILED = "zoo-not-measured"
 
@@ -71,7 +71,7 @@ def models_table(view: View) -> None:
             view.note("Unmeasured", models=count)
     view.try_and_notice()
     view.note("Columns")
-    view.note("Milliseconds")
+    view.note("Time")
     plan: _Plan | None = st.session_state.get(_PLANNED)
     if plan is not None:
         known = {model.spec.slug for model in models}
