@@ -67,7 +67,7 @@ def test_choosing_another_mask_forgets_the_edits_and_writes_the_link() -> None:
     assert "flips" not in at.query_params
     widget(at.number_input, "To the right").set_value(0).run()
     assert at.query_params["pattern"] == "window-2-0"
-    widget(at.selectbox, "Joined by").set_value("or").run()
+    widget(at.selectbox, "Combine with").set_value("or").run()
     assert at.query_params["pattern"] == "window-2-0.or.window"
     widget(at.selectbox, "Mask 2").set_value("global").run()
     widget(at.text_input, "Places, from 0").set_value("4 and 1").run()

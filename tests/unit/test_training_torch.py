@@ -20,7 +20,6 @@ from core.checkpoints.spec import Measure
 from core.training import batches, lowrank, masking, measures, optimizers
 from core.training.documents import Vocabulary
 from core.training.lowrank import LowRankEmbedding, MaskedModel, add_updates, factors, linears
-from core.training.objective import linear_cross_entropy
 from core.training.objectives.causal import CausalModel, window_starts
 from core.training.objectives.long import TiledPositions, allowed_pairs, waves
 from core.training.objectives.masked import MaskedObjective, Nearness, together, unlikelihood
@@ -287,48 +286,6 @@ def test_what_is_left_of_the_rare_words_is_the_context() -> None:
     for place, token in enumerate(ids):
         left = token in (6, 7, 8) and not hidden[place]
         assert int(batch["context"][0, place]) == (token if left else -1)
-
-
-def test_echoes_are_unlearnt() -> None:
-    ids, mask = torch.tensor([[3, 4, 5, 6]]), torch.tensor([[False, True, False, False]])
-    batch = {"ids": ids, "mask": mask, "labels": ids[mask], "context": torch.tensor([[3, -1, -1, 6]])}
-    after = {}
-    for echo in (0.0, 1.0):
-        model, _ = tiny_masked(0)
-        objective = object.__new__(MaskedObjective)
-        objective.model, objective.teacher, objective.share = model, None, 0.0
-        objective.echo, objective.floor = echo, 0.0
-        objective.loss(batch).backward()  # type: ignore[no-untyped-call]
-        with torch.no_grad():
-            for parameter in model.parameters():
-                if parameter.grad is not None:
-                    parameter -= 0.01 * parameter.grad
-        after[echo] = model(ids, mask).softmax(-1)[0].tolist()
-    for echoed in (3, 6):  # cross-entropy alone lowers them too, but less
-        assert after[1.0][echoed] < after[0.0][echoed] - 1e-4
-
-
-@pytest.mark.parametrize("autocast", [False, True], ids=["float32", "bfloat16"])
-def test_cross_entropy_and_its_slopes_are_torchs(autocast: bool) -> None:
-    torch.manual_seed(1)
-    count = 600  # more than one part
-    hidden, weight = torch.randn(count, 8), torch.randn(50, 8)
-    labels = torch.randint(0, 50, (count,))
-    found = []
-    for ours in (False, True):
-        h, w = hidden.clone().requires_grad_(), weight.clone().requires_grad_()
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
-            if ours:
-                loss = linear_cross_entropy(h, w, labels)
-            else:
-                loss = nn.functional.cross_entropy((h @ w.T).float(), labels)
-        (3 * loss).backward()  # type: ignore[no-untyped-call]
-        found.append((loss.detach(), h.grad, w.grad))
-    near = {"atol": 2e-3, "rtol": 2e-2} if autocast else {"atol": 1e-6, "rtol": 1e-5}
-    for theirs, own in zip(*found, strict=True):
-        torch.testing.assert_close(own, theirs, **near)
-    with torch.no_grad():  # measuring forms no slopes, and finds the same
-        torch.testing.assert_close(linear_cross_entropy(hidden, weight, labels), found[0][0], **near)
 
 
 def test_training_scores_are_those_of_the_library() -> None:

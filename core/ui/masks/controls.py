@@ -30,7 +30,7 @@ SENTENCE_BOX = Text(
     default=SENTENCE,
     help="Cut into words and marks: a mask asks where a token stands, not what it is",
 )
-TOKENS = Carried(name="tokens", label="Or tokens", as_=link.Integer(None, 2, MOST))
+TOKENS = Carried(name="tokens", label="Or just a length", as_=link.Integer(None, 2, MOST))
 QUERIES = Text(
     name="queries",
     label="Text that is written",
@@ -219,7 +219,7 @@ def _join(slot: int, linked: Choice, terms: list[Term], state: PageState) -> Joi
     there = linked.joins[slot] if slot < len(linked.joins) else _ALONE
     options = (_ALONE, *JOINS)
     taken = st.selectbox(
-        "Joined by",
+        "Combine with",
         options,
         index=options.index(there),
         key=state.key(f"masks.join.{slot}"),
