@@ -139,9 +139,9 @@ def test_electra_shares_its_vectors_and_sends_nothing_back_to_the_generator(fold
 
 def test_a_discriminator_can_start_as_a_bert_and_keeps_its_word_vectors(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    bert = new_model({"type": "bert", **SMALL, "max_position_embeddings": 32}, 50).eval()
+    bert = new_encoder({"type": "bert", **SMALL, "max_position_embeddings": 32}, 50).eval()
     bert.save_pretrained(tmp_path)
-    full = new_model({"type": "electra", **SMALL, "embedding_size": 16, "max_position_embeddings": 32}, 50).eval()
+    full = new_encoder({"type": "electra", **SMALL, "embedding_size": 16, "max_position_embeddings": 32}, 50).eval()
     electra.start_from(full.electra, tmp_path)
     ids = torch.arange(5, 15)[None]
     with torch.no_grad():
@@ -171,8 +171,8 @@ def test_balanced_accuracy_by_hand(folder: Path) -> None:
 def test_the_student_starts_as_every_second_layer_of_its_teacher() -> None:
     torch.manual_seed(0)
     sizes = {"max_position_embeddings": 32}
-    teacher = new_model({"type": "bert", **SMALL, "num_hidden_layers": 2, **sizes}, 50).eval()
-    student = new_model(
+    teacher = new_encoder({"type": "bert", **SMALL, "num_hidden_layers": 2, **sizes}, 50).eval()
+    student = new_encoder(
         {
             "type": "distilbert",
             "dim": 16,

@@ -1,4 +1,4 @@
-"""A whole run in processes of its own (`tests/runs.py`), killed and taken up; how far it is told to be; its precision."""
+"""A whole run in processes of its own (`tests/runs.py`), killed and taken up; its pace as it is told; its precision."""
 
 from __future__ import annotations
 
