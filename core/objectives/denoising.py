@@ -20,8 +20,7 @@ import numpy as np
 
 from core.errors import InputUnusable, OutOfRange
 from core.language import denoise
-from core.objectives.example import Cell, Change, Example
-from core.objectives.written import written
+from core.objectives.example import Cell, Change, Example, written
 
 KINDS = ("permute", "rotate", "delete", "mask", "infill")
 """In the order in which they run."""

@@ -11,7 +11,7 @@ place may see. Those three are what an :class:`Example` holds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -98,3 +98,48 @@ def full(cells: Sequence[Cell], kind: Kind = "encoder") -> Visible:
 def causal(cells: Sequence[Cell], kind: Kind = "decoder") -> Visible:
     """Every place may look at itself and at what stands before it."""
     return Visible(kind, (names := tuple(cell.token for cell in cells)), names, mask(patterns.causal, len(names)))
+
+
+def pair(
+    a: Sequence[str], b: Sequence[str], label: Label, *, cls: str = "[CLS]", sep: str = "[SEP]", first: int = 0
+) -> Example:
+    """[CLS] A [SEP] B [SEP] with segments 0 and 1; the loss is taken once, at [CLS].
+
+    Args:
+        a, b: the segments in the order in which they are read.
+        first: index among the original tokens at which A begins; B stands before A where it is the length of B.
+    """
+    second = 0 if first else len(a)
+    cells = (
+        Cell(cls, change="special"),
+        *(Cell(token, origin=first + index) for index, token in enumerate(a)),
+        Cell(sep, change="special"),
+        *(Cell(token, origin=second + index, segment=1) for index, token in enumerate(b)),
+        Cell(sep, change="special", segment=1),
+    )
+    original = (*b, *a) if first else (*a, *b)
+    return Example(original, cells, labels=(label,), visible=(full(cells),))
+
+
+def written(original: Sequence[str], source: Sequence[Cell], answer: Sequence[Cell], begin: str) -> Example:
+    """An example whose decoder is asked for ``answer``, token by token.
+
+    At step t the decoder has read the answer up to t - 1 and is asked for token t (teacher forcing); a token that is
+    no part of any text stands before the first. The encoder sees all of its input, the decoder what it has read, and
+    across it sees everything that the encoder made.
+
+    Args:
+        original: the text before any damage.
+        source: what the encoder reads, without targets.
+        answer: what is to be written, each as it looks when it is read back; targets are filled in here.
+        begin: what the decoder reads before the first token.
+    """
+    read = (Cell(begin, change="special"), *answer[:-1])
+    decoder = tuple(replace(cell, target=asked.token) for cell, asked in zip(read, answer, strict=True))
+    left, right = tuple(cell.token for cell in source), tuple(cell.token for cell in decoder)
+    visible = (
+        Visible("encoder", left, left, np.ones((len(left), len(left)), dtype=np.bool_)),
+        Visible("decoder", right, right, np.tri(len(right), dtype=np.bool_)),
+        Visible("cross", right, left, np.ones((len(right), len(left)), dtype=np.bool_)),
+    )
+    return Example(tuple(original), tuple(source), decoder, visible=visible)

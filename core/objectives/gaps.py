@@ -23,8 +23,7 @@ from typing import Literal
 import numpy as np
 
 from core.errors import InputUnusable
-from core.objectives.example import Cell, Example
-from core.objectives.written import written
+from core.objectives.example import Cell, Example, written
 
 RATIO = 0.3
 Choice = Literal["ind-orig", "ind-uniq", "seq-orig", "seq-uniq", "lead", "random"]

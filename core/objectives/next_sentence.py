@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.objectives.example import Example, Label
-from core.objectives.pair import pair
+from core.objectives.example import Example, Label, pair
 
 SHARE = 0.5
 """Of the examples whose B follows A."""

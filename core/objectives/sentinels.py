@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputUnusable
-from core.objectives.example import Bools, Cell, Example
-from core.objectives.written import written
+from core.objectives.example import Bools, Cell, Example, written
 
 RATE = 0.15
 MEAN = 3.0

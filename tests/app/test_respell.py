@@ -16,8 +16,8 @@ from core.language.tasks import tasks
 from core.language.translate import prepare, rewrite
 from core.language.types import Decoding
 from core.training.models import ship_model
+from core.training.objectives.denoise import to_ids
 from core.training.objectives.pairs import EncoderDecoder
-from core.training.objectives.respell import to_ids
 from core.training.tokenizers import T5, ship_tokenizer, single_bytes
 from tests import tiny
 from tests.app.test_branches import NASTY, opened, shown

@@ -13,7 +13,7 @@ import torch
 from core.training import recipe as recipes
 from core.training.objective import IGNORE
 from core.training.objectives import build
-from core.training.objectives.respell import rows, to_ids, to_text
+from core.training.objectives.denoise import byte_rows, to_ids, to_text
 from core.training.recipe import SourceFile
 from core.training.tokenizers import T5, single_bytes
 from core.training.train import Trainer
@@ -67,7 +67,7 @@ def test_half_a_character_and_wrong_bytes_are_no_exception() -> None:
 
 
 def test_rows_by_hand() -> None:
-    made = rows([("ab", "é"), ("a", "abc")])
+    made = byte_rows([("ab", "é"), ("a", "abc")])
     assert made["ids"].tolist() == [[100, 101, 1], [100, 1, 0]]
     assert made["real"].tolist() == [[1, 1, 1], [1, 1, 0]]
     assert made["labels"].tolist() == [[0xC3 + 3, 0xA9 + 3, 1, IGNORE], [100, 101, 102, 1]]
@@ -151,8 +151,8 @@ def test_held_out_sentences_are_short_and_not_trained_on(objective: Any, tmp_pat
 
 
 def test_heads_begin_beside_their_byte(objective: Any) -> None:
+    from core.training.objectives.denoise import NEAR, look_near
     from core.training.objectives.pairs import EncoderDecoder
-    from core.training.objectives.respell import NEAR, look_near
 
     t5 = EncoderDecoder(objective.recipe.model | {"d_model": 20, "num_heads": 5}, vocab_size=259).full
     look_near(t5)

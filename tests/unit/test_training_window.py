@@ -15,7 +15,7 @@ from core.checkpoints.bundled import apply, long_names
 from core.training import recipe as recipes
 from core.training.objectives import build
 from core.training.objectives.encoder import new_encoder as new_model
-from core.training.objectives.window import LongModel, grown, stretches, tiled
+from core.training.objectives.long import LongModel, grown, stretches, tiled
 from core.training.recipe import Recipe, SourceFile
 from core.training.tokens import Ragged
 from core.training.train import Trainer

@@ -13,7 +13,7 @@ OBJECTIVES = {
     "masked-lm": ("masked", "MaskedObjective"),
     "sentence-head": ("masked", "SentenceObjective"),
     "long-masked-lm": ("long", "LongObjective"),
-    "window-lm": ("window", "WindowObjective"),
+    "window-lm": ("long", "WindowObjective"),
     "hashed-lm": ("hashed", "HashedObjective"),
     "encoder": ("encoder", "EncoderObjective"),
     "distil": ("encoder", "DistilObjective"),
@@ -26,7 +26,7 @@ OBJECTIVES = {
     "joined": ("pairs", "JoinedObjective"),
     "seq2seq-lm": ("pairs", "Seq2SeqObjective"),
     "many-to-many": ("pairs", "ManyObjective"),
-    "respell": ("respell", "RespellObjective"),
+    "respell": ("denoise", "RespellObjective"),
     "adapters": ("adapters", "AdaptersObjective"),
     "bilingual": ("bilingual", "BilingualObjective"),
 }
