@@ -12,8 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, links, session
 from core.checkpoints.spec import Checkpoint
-from core.language.decoding.together import Start, together
+from core.language.decoding import step as one_step
+from core.language.decoding.together import Start, start, together
+from core.language.decoding.tree import tree
 from core.language.generate import prompt_ids
+from core.language.tasks import tasks
 from core.language.types import Decoding
 from core.ui.generation.setup import PROMPT
 from core.ui.pages import pages
@@ -124,15 +127,26 @@ def test_settings_change_the_texts() -> None:
 
 
 @pytest.mark.parametrize("spec", WRITERS, ids=lambda spec: spec.slug)
+def test_every_model_writes_side_by_side_and_in_beams_and_is_looked_into(spec: Any) -> None:
+    checkpoint = session.checkpoint(spec.slug)
+    begun = start(checkpoint, PROMPT, tasks(checkpoint)[0].slug if spec.kind == "seq2seq-lm" else None)
+    ways = [Decoding(max_new_tokens=6), Decoding("sample", top_k=20, max_new_tokens=6)]
+    assert {row for row, _ in together(checkpoint, begun, ways)} == {0, 1}
+    chances = [row.after for row in one_step.look(checkpoint, begun, [], "top_k", 3.0).rows]
+    assert sum(chance > 0 for chance in chances) == 3
+    assert sum(chances) == pytest.approx(1, abs=1e-5)
+    assert 1 <= len(tree(checkpoint, begun, Decoding("beam", beams=2, max_new_tokens=4)).rows) <= 4
+
+
 @pytest.mark.parametrize("section", ["side", "step", "beam"])
-def test_every_model_writes(spec: Any, section: str) -> None:
-    at = opened(tab=section, model=spec.slug, length="6", depth="4", rules="greedy,top_k-20,beam-2")
+def test_a_model_that_rewrites_has_every_section(section: str) -> None:
+    at = opened(tab=section, model="atlas-t5", length="6", depth="4", rules="greedy,top_k-20,beam-2")
     assert not at.exception
     assert not at.warning
     assert protos(at, "plotly_chart") or section == "side"
 
 
-@pytest.mark.parametrize("rule", ["temperature", "top_k", "top_p", "min_p", "typical", "penalty", "no_repeat"])
+@pytest.mark.parametrize("rule", ["top_k", "typical", "no_repeat"])
 def test_every_rule_at_a_step(rule: str) -> None:
     at = opened(tab="step", rule=rule, step="9")
     assert not at.exception
@@ -259,9 +273,7 @@ def test_whatever_is_typed_gets_answers_or_a_sentence_and_is_kept(section: str) 
 
 
 @pytest.mark.parametrize(
-    ("section", "value"),
-    [("side", value) for value in ("", "nonsense", "-1", "99999999999", "nan")]
-    + [(section, "</script>") for section in SECTIONS],
+    ("section", "value"), [("side", "99999999999"), *((section, "</script>") for section in SECTIONS)]
 )
 def test_nonsense_in_every_place_of_the_link(section: str, value: str) -> None:
     text = {"tab", "text", "stop"}
@@ -271,13 +283,6 @@ def test_nonsense_in_every_place_of_the_link(section: str, value: str) -> None:
     assert len(at.warning) >= 12
     assert "<script>" not in html_of(at)
     assert at.text_area[0].value == PROMPT
-
-
-@pytest.mark.parametrize("parameter", sorted(links.PAGES["generation"]))
-def test_nonsense_in_one_place_leaves_the_others(parameter: str) -> None:
-    at = opened(**{"length": "2", "rules": "greedy,sample", parameter: "</b>,9e99"})
-    assert not at.exception
-    assert at.warning or parameter in ("text", "stop", "first")
 
 
 def test_nonsense_in_the_settings_gets_a_sentence() -> None:

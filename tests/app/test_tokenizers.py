@@ -210,18 +210,18 @@ def test_whatever_is_typed_gets_answers_or_sentences_and_is_kept(section: str, l
             assert len(at.warning) == 1, name
 
 
-@pytest.mark.parametrize("method", ["bpe", "wordpiece", "unigram"])
-@pytest.mark.parametrize("name", NASTY)
-def test_every_way_of_cutting_takes_strange_words(name: str, method: str) -> None:
+@pytest.mark.parametrize("method", ["wordpiece", "unigram"])  # the other is the first, and typed into above
+def test_every_way_of_cutting_takes_strange_words(method: str) -> None:
     at = opened(tab="steps", method=method)
-    box(at, "A word").set_value(NASTY[name][:40]).run()
-    assert not at.exception
+    for name, text in NASTY.items():
+        box(at, "A word").set_value(text[:40]).run()
+        assert not at.exception, name
 
 
 def test_nonsense_in_the_test_box_of_training() -> None:
     at = opened(tab="train")
-    for text in NASTY.values():
-        box(at, "Test sentence").set_value(text).run()
+    for name in ("nothing", "a script"):
+        box(at, "Test sentence").set_value(NASTY[name]).run()
         assert not at.exception
 
 

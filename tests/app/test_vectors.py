@@ -8,13 +8,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints
 from core.vectors.occurrences import EXAMPLES
-from core.vectors.reading import readable
 from tests.app.test_branches import opened, shown
 from tests.app.test_zoo import html_of
 
-MODELS = [spec.slug for spec in checkpoints.available() if readable(spec)]
 NASTY = {
     "nothing": "",
     "blanks": " \n \t ",
@@ -49,7 +46,7 @@ def say(at: AppTest, kind: str, label: str, value: Any) -> AppTest:
     return at
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["minilm", "atlas-gpt-2", "atlas-t5"])
 def test_one_word_opens_filled(model: str) -> None:
     at = page(model=model)
     assert not at.warning
@@ -68,8 +65,7 @@ def test_models_of_a_host_open_too(model: str, checkpoint_dir: Path) -> None:
     assert charts(at) == 1
 
 
-@pytest.mark.parametrize("show", ["near", "distances", "depth", "how"])
-@pytest.mark.parametrize("layer", ["-1", "0", "3", "6"])
+@pytest.mark.parametrize(("show", "layer"), [("near", "-1"), ("distances", "0"), ("depth", "3"), ("how", "6")])
 def test_what_stands_below(show: str, layer: str) -> None:
     at = page(show=show, layer=layer)
     assert not at.warning
@@ -134,7 +130,7 @@ def test_nonsense_for_a_word_gets_a_sentence() -> None:
         assert "<script" not in html_of(at), word
 
 
-@pytest.mark.parametrize("model", ["minilm", "atlas-bert", "atlas-gpt-2", "atlas-reformer", "atlas-xlm", "atlas-t5"])
+@pytest.mark.parametrize("model", ["minilm", "atlas-t5"])
 def test_the_mix_opens_filled(model: str) -> None:
     at = page(tab="mix", model=model)
     assert not at.warning
@@ -161,8 +157,9 @@ def test_gamma_changes_lengths_and_no_cosine() -> None:
     assert "cosine" in said[0][2]
 
 
-@pytest.mark.parametrize("measure", ["self", "intra", "explained", "strangers"])
-@pytest.mark.parametrize("over", ["kept", "own"])
+@pytest.mark.parametrize(
+    ("measure", "over"), [("self", "kept"), ("intra", "own"), ("explained", "own"), ("strangers", "kept")]
+)
 def test_how_contextual_opens_filled(measure: str, over: str) -> None:
     at = page(tab="layers", measure=measure, over=over, models="atlas-bert,atlas-gpt-2")
     assert not at.warning
@@ -177,7 +174,7 @@ def test_no_model_and_a_word_of_one_sentence() -> None:
     assert "No word occurs in two of your sentences" in shown(at)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["minilm", "atlas-reformer", "atlas-t5"])
 def test_the_sum_opens_filled(model: str) -> None:
     at = page(tab="sum", model=model)
     assert not at.warning
@@ -185,13 +182,11 @@ def test_the_sum_opens_filled(model: str) -> None:
     assert "On average the sum is token" in shown(at)
 
 
-@pytest.mark.parametrize("what", ["nothing", "very long", "emoji", "right to left", "a script", "markdown and latex"])
+@pytest.mark.parametrize("what", ["very long", "a script"])
 def test_nonsense_for_a_sum_gets_a_sentence(what: str) -> None:
-    for model in ("atlas-bert", "atlas-xlm", "atlas-byt5"):
-        at = page(tab="sum", model=model, first=NASTY[what][:1_000], second=NASTY[what][:300])
-        assert "<script" not in html_of(at)
-        if what in ("nothing", "very long"):
-            assert len(at.warning) >= 1 or what == "nothing"  # an empty text in a link is the page's own
+    at = page(tab="sum", model="atlas-xlm", first=NASTY[what][:1_000], second=NASTY[what][:300])
+    assert "<script" not in html_of(at)
+    assert bool(at.warning) == (what == "very long")
 
 
 @pytest.mark.parametrize("number", ["share", "length", "cosine"])
