@@ -9,7 +9,7 @@ import torch
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable
-from core.language import losses_pairs
+from core.language import losses
 from core.language.tokens import tokenise
 from core.objectives import denoising, masked, permutation, translation
 from core.objectives.example import Cell, Example
@@ -27,7 +27,7 @@ def test_a_decoder_pays_what_transformers_makes_it_pay() -> None:
     bart = checkpoints.load("atlas-bart")
     sentences = [pieces(bart, "The king gave her a ring."), pieces(bart, "She went home.")]
     example = denoising.corrupt(sentences, np.random.default_rng(0), ("infill",))
-    found = losses_pairs.of_written(bart, example)
+    found = losses.of_written(bart, example)
     labels = torch.tensor([bart.tokenizer.convert_tokens_to_ids([str(cell.target) for cell in example.decoder])])
     with torch.no_grad():
         # given labels alone, transformers makes the decoder's input itself: one place behind, </s> first
@@ -35,14 +35,14 @@ def test_a_decoder_pays_what_transformers_makes_it_pay() -> None:
     assert found.mean == pytest.approx(expected, rel=1e-4)
     assert not found.source
     with pytest.raises(InputTooLong, match="64"):
-        losses_pairs.of_written(bart, denoising.corrupt([["a"] * 70], np.random.default_rng(0), ("mask",)))
+        losses.of_written(bart, denoising.corrupt([["a"] * 70], np.random.default_rng(0), ("mask",)))
 
 
 def test_along_an_order_each_token_is_asked_without_those_after_it() -> None:
     xlnet = checkpoints.load("atlas-xlnet")
     whole = ["[CLS]", *pieces(xlnet, "Once upon a time there was a king."), "[SEP]"]
     example = permutation.corrupt(whole, np.random.default_rng(3), k=3, special=(0, len(whole) - 1))
-    found = losses_pairs.of_order(xlnet, example)
+    found = losses.of_order(xlnet, example)
     ids = numbers(xlnet, example.source)
     for step, place in enumerate(example.order):
         later = example.order[step:]
@@ -65,7 +65,7 @@ def test_a_pair_is_read_with_its_languages_and_its_positions() -> None:
     first, second = pieces(xlm, "My sister reads a book."), pieces(xlm, "Ma sœur lit un livre.")
     rng = np.random.default_rng(1)
     example = translation.corrupt(first, second, ["x"], rng, rate=0.3, fates=(1.0, 0.0))
-    found = losses_pairs.of_translation(xlm, example)
+    found = losses.of_translation(xlm, example)
     ids = numbers(xlm, example.source)
     half = len(first) + 2
     langs = torch.tensor(
@@ -78,7 +78,7 @@ def test_a_pair_is_read_with_its_languages_and_its_positions() -> None:
         target = xlm.tokenizer.convert_tokens_to_ids(example.source[place].target)
         assert found.source[place].nats == pytest.approx(-float(logs[place, target]), rel=1e-4, abs=1e-5)
     with pytest.raises(InputUnusable):
-        losses_pairs.of_translation(checkpoints.load("atlas-bert"), example)
+        losses.of_translation(checkpoints.load("atlas-bert"), example)
 
 
 def test_teacher_and_student_answer_as_each_does_alone() -> None:
@@ -87,7 +87,7 @@ def test_teacher_and_student_answer_as_each_does_alone() -> None:
     example = masked.corrupt(
         whole, ["x"], np.random.default_rng(0), rate=0.3, fates=(1.0, 0.0), fixed=(0, len(whole) - 1)
     )
-    found = losses_pairs.scored(teacher, student, example)
+    found = losses.scored(teacher, student, example)
     ids = numbers(teacher, example.source)
     with torch.no_grad():
         plain = student.model(input_ids=ids).logits[0, list(example.asked)].numpy()
@@ -98,4 +98,4 @@ def test_teacher_and_student_answer_as_each_does_alone() -> None:
         example.source[place].target for place in example.asked
     ]
     with pytest.raises(InputUnusable, match="No token"):
-        losses_pairs.scored(teacher, student, Example((), (Cell("[CLS]"),)))
+        losses.scored(teacher, student, Example((), (Cell("[CLS]"),)))

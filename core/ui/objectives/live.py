@@ -15,7 +15,7 @@ from core.objectives.example import Cell, Example, Label
 from core.ui.objectives.entry import Stage
 
 if TYPE_CHECKING:
-    from core.language.losses_pairs import Scored
+    from core.language.losses import Scored
 
 Kind = Literal["masks", "next", "pair", "verdicts", "written", "order", "translation"]
 
@@ -54,16 +54,16 @@ def _losses(
     labels: tuple[Label, ...],
     order: tuple[int, ...],
 ) -> Losses:
-    from core.language import losses, losses_pairs
+    from core.language import losses
 
     read = {
         "masks": losses.of_masks,
         "next": losses.of_next,
         "pair": losses.of_pair,
         "verdicts": losses.of_verdicts,
-        "written": losses_pairs.of_written,
-        "order": losses_pairs.of_order,
-        "translation": losses_pairs.of_translation,
+        "written": losses.of_written,
+        "order": losses.of_order,
+        "translation": losses.of_translation,
     }[kind]
     return read(session.checkpoint(slug, part), Example((), source, decoder, labels, order=order))
 
@@ -71,9 +71,9 @@ def _losses(
 @st.cache_resource(max_entries=32, ttl=3600.0, show_spinner="Asking both models", hash_funcs={Cell: repr})
 def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
     """Scores of both over the vocabulary at every hidden place."""
-    from core.language import losses_pairs
+    from core.language import losses
 
-    return losses_pairs.scored(session.checkpoint(teacher), session.checkpoint(student), Example((), source))
+    return losses.scored(session.checkpoint(teacher), session.checkpoint(student), Example((), source))
 
 
 @st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Asking the generator", hash_funcs={Cell: repr})
