@@ -11,6 +11,13 @@ names), then come its parts, each under a heading ``## Name``::
     ## Notice
     The text is {{tokens}} tokens.
 
+What search finds of it are rows of the front matter: ``line`` says what is there, ``words`` are further names, and
+``query`` is what the link carries where that is not the section itself::
+
+    [[search]]
+    line = "One prompt under several decoding strategies."
+    words = ["greedy", "sampling"]
+
 Numbers of a run stand in a part as ``{{name}}``. What a visitor typed never goes there: placeholders take numbers and
 names of ours. A host that sets ``ATLAS_CONTENT_DIR`` overlays single files; a changed file shows with the next run.
 """
@@ -116,6 +123,11 @@ def content(page: str, section: str = "page") -> Content:
             continue
         return _read(path, changed)
     raise ContentUnusable(f"There is no content file {page}/{section}.md.")
+
+
+def names() -> list[tuple[str, str]]:
+    """Folder and name of every content file."""
+    return sorted((path.parent.name, path.stem) for path in ROOT.glob("*/*.md"))
 
 
 @lru_cache(maxsize=512)

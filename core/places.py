@@ -1,22 +1,21 @@
 """Every place of the app that can be searched for, each with its link: gathered from the data that the pages show.
 
-Systems, terms, corrections and live models come from their own files; pages, demos and sections from
-``catalogue/data/places.toml``, as far as the app has them. Neither torch nor streamlit here.
+Systems, terms, corrections and live models come from their own files; pages, demos and sections from the content files
+that hold their words. Neither torch nor streamlit here.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from core import catalogue, checkpoints, links
 from core.catalogue import glossary
 from core.catalogue.corrections import corrections
-from core.catalogue.load import DATA
 from core.catalogue.questions import questions
 from core.catalogue.results import results
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content, names
 from core.errors import AtlasError
 
 Query = tuple[tuple[str, str], ...]
@@ -98,14 +97,22 @@ def _terms() -> Iterator[Entry]:
 
 
 def _places() -> Iterator[Entry]:
-    """Pages, sections and demos; what the app has no page for is left out."""
-    for row in tomllib.loads((DATA / "places.toml").read_text(encoding="utf-8"))["places"]:
-        if links.exists(row["page"]):
-            query = tuple((name, str(value)) for name, value in row.get("query", {}).items())
-            kind = row.get("kind", "Demo" if query else "Page")
-            yield Entry(
-                kind, row["title"], row["line"], row["page"], query, tuple(row.get("words", ())), (Text(row["line"]),)
-            )
+    """Pages, sections and demos, as their content files tell of them."""
+    for folder, name in names():
+        words = content(folder, name)
+        for row in words.front.get("search", ()):
+            page = row.get("page", folder)
+            query = row.get("query", {} if name == "page" else {"tab": name})
+            if links.exists(page):
+                yield Entry(
+                    row.get("kind", "Demo" if query else "Page"),
+                    row.get("title", words.title),
+                    row["line"],
+                    page,
+                    tuple((key, str(value)) for key, value in query.items()),
+                    tuple(row.get("words", ())),
+                    (Text(row["line"]),),
+                )
 
 
 def _model(spec: CheckpointSpec) -> Entry:

@@ -164,7 +164,7 @@ def test_every_entry_is_a_link_that_its_page_understands() -> None:
 
 def test_every_page_can_be_found_by_its_name() -> None:
     for page in links.PAGES:
-        assert any(entry.page == page for entry in ENTRIES), f"places.toml has no row for {page}"
+        assert any(entry.page == page for entry in ENTRIES), f"no content file has a search row for {page}"
 
 
 def test_the_calculators_are_found_beside_a_term() -> None:
@@ -203,7 +203,7 @@ def test_every_section_has_a_row_of_its_own_or_is_its_pages_first(page: str, sec
     named = {
         dict(entry.query).get("tab") for entry in ENTRIES if entry.page in pages and entry.kind in ("Demo", "Page")
     }
-    assert section in named or section == opens_with(page), f"places.toml has no row for {page}?tab={section}"
+    assert section in named or section == opens_with(page), f"no search row for {page}?tab={section}"
 
 
 def test_every_system_and_every_live_model_is_in_the_index() -> None:
