@@ -32,15 +32,15 @@ def attention_map(found: AttentionMap, layer: int, head: int, *, theme: Theme) -
     """One head: queries down, keys across; a gray ground where nothing was computed. Layer and head count from 0."""
     weights, computed = found.weights[layer, head], found.computed(layer, head)  # (Q, K)
     rows, columns = weights.shape
-    down = "query: being produced" if found.kind == "cross" else "query: looks"
+    down = "query: generated token" if found.kind == "cross" else "query"
     return heat_map(
         np.where(computed, np.round(weights, 4), np.float32(np.nan)),
         tokens(found.query_tokens, **title(down)),
-        tokens(found.key_tokens, tickangle=-60 if columns <= 20 else -90, **title("key: looked at")),
+        tokens(found.key_tokens, tickangle=-60 if columns <= 20 else -90, **title("key")),
         theme,
         ends=(0.0, max(0.2, float(weights.max()))),
         colorbar="weight",
-        hovertemplate="<b>%{y}</b> looks at <b>%{x}</b><br>weight %{z:.3f}<extra></extra>",
+        hovertemplate="<b>%{y}</b> attends to <b>%{x}</b><br>weight %{z:.3f}<extra></extra>",
         mono=True,
         height=int(min(860, max(340, 150 + rows * (24 if rows <= 24 else 16)))),
         layout={} if computed.all() else {"plot_bgcolor": theme.unseen},
@@ -221,7 +221,7 @@ def alignment_map(source: Sequence[Token], target: Sequence[Token], weights: Wei
         ends=(0.0, max(0.1, float(weights.max()))),
         colorbar="weight",
         customdata=np.array([[[label(w), label(r)] for r in read] for w in written], dtype=object),
-        hovertemplate="<b>%{customdata[0]}</b> looked at <b>%{customdata[1]}</b><br>weight %{z:.3f}<extra></extra>",
+        hovertemplate="<b>%{customdata[0]}</b> attended to <b>%{customdata[1]}</b><br>weight %{z:.3f}<extra></extra>",
         mono=True,
         height=int(min(860, max(280, 140 + 26 * len(written)))),
     )

@@ -216,8 +216,8 @@ def _map(
     what: str,
     **looks: Any,
 ) -> go.Figure:
-    down = tokens(queries, found.down, **title("query: looks", 6))
-    across = tokens(keys, found.across, **title("key: looked at", 6))
+    down = tokens(queries, found.down, **title("query", 6))
+    across = tokens(keys, found.across, **title("key", 6))
     across.axis["tickangle"] = -60 if across.axis["tickmode"] == "array" else -90
     trace: Json = {
         "colorbar": _colorbar(what, ends),

@@ -13,8 +13,7 @@ from PIL import Image
 
 from core.attention.combine import difference, part
 from core.attention.trace import AttentionMap
-from core.attention.views.png import palette_png
-from core.attention.views.svg import all_svg, head_svg
+from core.attention.views.svg import all_svg, head_svg, palette_png
 from core.errors import OutOfRange
 from core.theme import LIGHT
 

@@ -13,20 +13,24 @@ numpy alone. Layers and heads count from 0 here and from 1 in the picture. Legen
 from __future__ import annotations
 
 import base64
+import struct
+import zlib
 from collections.abc import Sequence
 from html import escape
 from unicodedata import east_asian_width
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap
 from core.attention.views.grid import scale
 from core.attention.views.page import COLORS
-from core.attention.views.png import Indices, palette_png
 from core.errors import OutOfRange
 from core.theme import THEMES, Name
 
+Indices = NDArray[np.uint8]  # (rows, columns)
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MOST_CELLS = 64 * 64
 """More rectangles than these make a file that drawing programs open slowly."""
 _STEPS = 255
@@ -240,3 +244,24 @@ def _document(width: float, height: float, title: str, told: str, body: Sequence
 {shown}
 </svg>
 """
+
+
+def palette_png(cells: Indices, colors: Sequence[str]) -> bytes:
+    """The picture whose pixels are ``colors[cells]``; colors are ``#rrggbb``, at most 256.
+
+    PNG (ISO/IEC 15948): a signature, then pieces of length, name, content and CRC-32. Here the picture is of indexed
+    colors, eight bits each: a palette (PLTE) and one byte a pixel, each row behind a 0 that says it is not filtered.
+    """
+    rows, columns = cells.shape
+    assert 0 < len(colors) <= 256
+    assert cells.max(initial=0) < len(colors)
+    header = struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0)
+    palette = bytes.fromhex("".join(color[1:] for color in colors))
+    lines = np.zeros((rows, columns + 1), dtype=np.uint8)
+    lines[:, 1:] = cells
+    pieces = ((b"IHDR", header), (b"PLTE", palette), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))
+    return _SIGNATURE + b"".join(_piece(name, content) for name, content in pieces)
+
+
+def _piece(name: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
