@@ -15,7 +15,6 @@ from tests.words import words
 WORDS = content("search", "search")
 EMPTY, NOTHING = WORDS.part("Nothing typed"), WORDS.part("No match")
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("home", "encoder", "about", "zoo", "sources", "glossary", "search")
 
 
 def opened(page: str, **query: str) -> AppTest:
@@ -30,7 +29,7 @@ def found(at: AppTest) -> list[tuple[str, str]]:
     return [(link.page, link.query_string) for link in protos(at, "page_link")]
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", ["encoder", "glossary", "search"])  # the sidebar is drawn before any page
 def test_every_page_has_the_box_and_its_results_are_links(page: str) -> None:
     at = opened(page, **({"tab": "facts"} if page == "encoder" else {}))
     at.text_input(key="atlas.search").set_value("sop").run()
@@ -57,7 +56,7 @@ def test_a_query_changes_nothing_on_the_page() -> None:
     assert at.query_params["source"] in ("003", ["003"])
 
 
-@pytest.mark.parametrize("text", [text for text in HOSTILE if "\ud800" not in text])
+@pytest.mark.parametrize("text", HOSTILE[:2])  # all of them go through `find` in its own test
 def test_hostile_queries_get_a_sentence_or_results(text: str) -> None:
     at = opened("about")
     at.text_input(key="atlas.search").set_value(text).run()
