@@ -106,10 +106,9 @@ def write(page: str, state: Mapping[str, Value]) -> tuple[dict[str, str], bool]:
     query: dict[str, str] = {}
     too_long = False
     known = PAGES.get(page)
-    for name in state if known is None else known:
-        default = None if known is None else known[name].default
-        value = state.get(name, default)
-        if value is None or value == default:
+    for name, value in state.items():
+        default = None if known is None or name not in known else known[name].default
+        if value is None or value == default or (known is not None and name not in known):
             continue
         if isinstance(value, tuple):
             query[name] = ("," if isinstance(value[0], str) else ".").join(map(str, value)) if value else ""
