@@ -185,13 +185,3 @@ def test_a_person_looks_filters_and_opens_a_system(traveller: Visitor) -> None:
     page.go_back()
     expect(page).to_have_url(re.compile("/timeline.*axis=size"))
     expect(slider).to_have_attribute("aria-valuetext", re.compile("^November 2020"))
-
-
-@pytest.mark.parametrize("axis", ["branch", "size"])
-def test_no_two_names_meet_on_the_page_at_1440(visitor: Visitor, axis: str) -> None:
-    visitor.page.set_viewport_size({"width": 1440, "height": 900})
-    page = visitor.open(f"/timeline?axis={axis}")
-    names = page.locator(".picture svg .node .name")
-    expect(names.first).to_be_visible()
-    assert names.count() == len(FAMILY)
-    assert page.locator(".picture svg[role=group]").evaluate(MEETING) == []

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from core import session
-from core.efficiency import hashing, samples
-from core.efficiency.hashing import Buckets
+from core.efficiency import samples
 from core.figures import sparse as figures
 from core.table import Cell, Table
 from core.ui.demos.cover import Judge, uncovered
@@ -15,6 +16,9 @@ from core.ui.demos.long_text import Menu
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Integer, Seed, Text
+
+if TYPE_CHECKING:
+    from core.efficiency.hashing import Buckets
 
 SAMPLE = f"{samples.CLUE} {' '.join(samples.entry(day) for day in range(3))} {samples.CLUE}"
 """Days of the lighthouse keeper's log between two equal sentences."""
@@ -110,6 +114,8 @@ def _sorted(view: DemoView, seen: Buckets) -> None:
 
 
 def _met(view: DemoView, seen: Buckets, rounds: int) -> None:
+    from core.efficiency import hashing
+
     cell = max(1, -(-len(seen.labels) // _CELLS))
     Panel(
         "meetings",
@@ -164,6 +170,8 @@ def _caught(view: DemoView, seen: Buckets, rounds: int) -> None:
 
 
 def _growth(view: DemoView, chunk: int) -> None:
+    from core.efficiency import hashing
+
     full = [n * n for n in _LENGTHS]
     lines = [(_rounds(count), [hashing.scores(n, chunk, count) for n in _LENGTHS]) for count in (1, 8)]
     columns = ("Tokens", "Full", *(name for name, _ in lines))
@@ -210,6 +218,8 @@ def reading_demo(view: DemoView) -> None:
 
 @session.cached("Hashing")
 def _buckets(slug: str, text: str, layer: int, head: int, rounds: int, seed: int) -> Buckets:
+    from core.efficiency import hashing
+
     checkpoint = session.checkpoint(slug)
     ids = hashing.prepare(checkpoint, text, hashing.LEAST)
     return hashing.look(checkpoint, ids, layer, head, rounds, seed)
@@ -217,6 +227,7 @@ def _buckets(slug: str, text: str, layer: int, head: int, rounds: int, seed: int
 
 @session.cached("Reading")
 def _reading(slug: str, text: str) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    from core.efficiency import hashing
     from core.efficiency.reformer import by_context
 
     checkpoint = session.checkpoint(slug)
@@ -227,6 +238,7 @@ def _reading(slug: str, text: str) -> tuple[tuple[int, ...], tuple[float, ...]]:
 
 @session.cached()
 def _undone(slug: str, text: str) -> tuple[int, int, float]:
+    from core.efficiency import hashing
     from core.efficiency.reformer import undone
 
     checkpoint = session.checkpoint(slug)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from core import session
 from core.checkpoints.spec import Checkpoint
-from core.efficiency import windowed as layout
 from core.efficiency.compare import LongText, prepare
-from core.efficiency.compare_windows import WAYS, Guesses, WindowComparison, global_positions
 from core.figures import sparse as figures
 from core.figures.predictions import compared_bars, percent
 from core.table import Table
@@ -34,11 +34,14 @@ from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Text, Toggle
 
+if TYPE_CHECKING:
+    from core.efficiency.compare_windows import Guesses, WindowComparison
+
 NAME = "Max"
 """What the sample's clue tells."""
 _CELLS = 64
 """Cells that the picture has on a side, or a few more."""
-SIDE = Menu(name="side", label="Window, each side", low=1, high=1024, options=layout.SIDES)
+SIDE = Menu(name="side", label="Window, each side", low=1, high=1024, options=())
 WORDS = Text(
     name="words",
     label="Words that become global",
@@ -56,6 +59,8 @@ def window_demo(view: DemoView) -> None:
     Raises:
         AtlasError: the text or the words do not suit the model.
     """
+    from core.efficiency import windowed as layout
+    from core.efficiency.compare_windows import global_positions
     from core.efficiency.longformer import shape_of, side_of
 
     spec, state = view.spec, view.state
@@ -63,7 +68,7 @@ def window_demo(view: DemoView) -> None:
     layers, _, positions = shape_of(checkpoint.model)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sample, length = text_controls(state, positions)
-        side = SIDE.with_(default=side_of(checkpoint.model)).draw(state)
+        side = SIDE.with_(options=layout.SIDES, default=side_of(checkpoint.model)).draw(state)
         words = WORDS.draw(state)
         start = START.draw(state)
     text = text_of(state, checkpoint, sample, length)
@@ -88,6 +93,8 @@ def window_demo(view: DemoView) -> None:
 
 def _uncovered(view: DemoView, long: LongText, found: WindowComparison, side: int, global_at: tuple[int, ...]) -> bool:
     """Whether the answers may be drawn, or wait for a guess at the first masked word."""
+    from core.efficiency.compare_windows import WAYS
+
     answers = found.masks[0].words
     at = list(WAYS).index("chosen")
 
@@ -100,6 +107,8 @@ def _uncovered(view: DemoView, long: LongText, found: WindowComparison, side: in
 
 
 def _pattern(view: DemoView, long: LongText, side: int, global_at: tuple[int, ...], clue: int | None) -> None:
+    from core.efficiency import windowed as layout
+
     n = len(long.ids)
     cell = max(1, -(-n // _CELLS))
     kinds = layout.kinds(n, side, global_at, cell)
@@ -119,6 +128,8 @@ def _pattern(view: DemoView, long: LongText, side: int, global_at: tuple[int, ..
 
 def _distance(layers: int, side: int, global_at: tuple[int, ...], clue: int, mask: int) -> str:
     """One sentence on how information can get from the clue to the mask."""
+    from core.efficiency import windowed as layout
+
     apart = abs(mask - clue)
     alone, through = layout.steps(side, (), clue, mask), layout.steps(side, global_at, clue, mask)
     enough = "enough" if alone <= layers else "too few"
@@ -132,6 +143,8 @@ def _distance(layers: int, side: int, global_at: tuple[int, ...], clue: int, mas
 
 
 def _answers(view: DemoView, number: int, mask: Guesses) -> None:
+    from core.efficiency.compare_windows import WAYS
+
     best = max(mask.words, key=lambda word: word.chances[0])
     moved = f"Your global tokens move {100 * mask.moved:.0f} % of the window's probability to other words."
     full = f"Full attention, for which these weights were not trained, predicts “{best.text}”"
@@ -161,6 +174,7 @@ def _below(
     global_at: tuple[int, ...],
 ) -> None:
     """Cost against length, formula, and the text."""
+    from core.efficiency import windowed as layout
 
     def costs() -> None:
         counts = [layout.cost(n, side, global_at) for n in (256, 512, 1024, 1536, 2048)]
