@@ -29,8 +29,8 @@ def use_checkpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path]
 def open_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """The menus "As a table" of panels and demos are open from the start."""
 
-    def table(table: Table, title: str, key: str, file: str | None = None) -> None:
-        data_table(table, file, alt=title, key=key)
+    def opened(table: Table | Callable[[], Table], title: str, key: str, file: str | None = None) -> None:
+        data_table(table if isinstance(table, Table) else table(), file, alt=title, key=key)
 
-    monkeypatch.setattr("core.ui.panel.table_menu", table)
-    monkeypatch.setattr("core.ui.demos.demo.table_menu", table)
+    monkeypatch.setattr("core.ui.panel.table_menu", opened)
+    monkeypatch.setattr("core.ui.demos.demo.table_menu", opened)

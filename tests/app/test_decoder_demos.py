@@ -16,6 +16,8 @@ from core.language.codes import listed
 from tests import tiny
 from tests.app.test_branches import NASTY, demos, opened, shown
 
+pytestmark = pytest.mark.usefixtures("open_tables")
+
 CODES = {"Story": "<|story|>", "French": "<|french|>", "German": "<|german|>", "Reviews": "<|reviews|>"}
 CARD = """
 name = "Tiny {name}"
@@ -102,7 +104,7 @@ def test_a_model_with_codes_also_writes_token_by_token() -> None:
     assert "begins with a code: Story" in shown(at)
     at = opened("decoder", system="gpt-neo", model="atlas-gpt-neo", demo="codes", length="4")
     assert not at.exception  # a demo that it has not is passed over
-    assert at.text_area[0].label == "Beginning"
+    assert at.text_area[0].label == "Prompt"
 
 
 def test_the_heads_of_a_model_with_codes_begin_at_the_code() -> None:

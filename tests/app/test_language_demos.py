@@ -16,34 +16,14 @@ from core.ui.demos.decoding import effective
 from tests.app.test_branches import opened
 
 
-def _generate_page() -> None:
-    import streamlit as st
-
-    from core import checkpoints
-    from core.language.types import Decoding
-    from core.ui.demos.generate import generate_demo
-
-    kept = st.session_state.setdefault(
-        "kept", {"text": "The cat", "decoding": Decoding(max_new_tokens=6), "forced": (), "step": None}
-    )
-    found = generate_demo(checkpoints.get("dir-tiny-gpt2"), **kept, key="demo")
-    st.session_state["kept"] = {
-        "text": found.text,
-        "decoding": found.decoding,
-        "forced": found.forced,
-        "step": found.step,
-    }
-    st.session_state["found"] = found
-
-
 @pytest.fixture
 def fill_mask_page(checkpoint_dir: Path, open_tables: None) -> AppTest:
     return opened("encoder", model="dir-tiny-bert")
 
 
 @pytest.fixture
-def generate_page(checkpoint_dir: Path) -> AppTest:
-    return AppTest.from_function(_generate_page, default_timeout=60).run()
+def generate_page(checkpoint_dir: Path, open_tables: None) -> AppTest:
+    return opened("decoder", model="dir-tiny-gpt2", text="The cat", length="6")
 
 
 def _html(page: AppTest) -> str:
@@ -114,50 +94,49 @@ def test_all_probes_are_measured(fill_mask_page: AppTest) -> None:
     assert len(fill_mask_page.dataframe[1].value) == 10
 
 
-def test_generation_fills_the_page_and_carries_its_attention(generate_page: AppTest) -> None:
+def _ids(page: AppTest) -> list[int]:
+    """The generated tokens."""
+    return [int(number) for frame in page.dataframe if "step" in frame.value for number in frame.value["id"]]
+
+
+def test_generation_fills_the_page(generate_page: AppTest) -> None:
     assert not generate_page.exception
-    found = generate_page.session_state["found"]
-    assert len(found.steps) == 6
-    assert found.steps[0].attention.shape[2] == len(found.prompt_tokens)
+    assert len(_ids(generate_page)) == 6
     assert "The cat" in _html(generate_page)
 
 
 def test_another_token_is_taken_at_a_step(generate_page: AppTest) -> None:
-    before = generate_page.session_state["found"].steps
-    _pick(generate_page, "demo.path", 2)
-    assert generate_page.session_state["kept"]["step"] == 3
-    token = before[2].token.id
-    _pick(generate_page, f"demo.other.2.{token}", 4)
+    before = _ids(generate_page)
+    _pick(generate_page, "decoder.1.generate.path", 2)
+    assert generate_page.query_params["step"][0] == "3"
+    _pick(generate_page, f"decoder.1.generate.other.2.{before[2]}", 4)
     assert not generate_page.exception
-    kept = generate_page.session_state["kept"]
-    assert kept["forced"] == (*before[1].ids, before[2].alternatives[4].id)
-    assert generate_page.session_state["found"].steps[-1].ids[:3] == kept["forced"]
-    generate_page.button(key="demo.again").click().run()
-    assert generate_page.session_state["kept"]["forced"] == ()
-    assert generate_page.session_state["found"].steps[-1].ids == before[-1].ids
+    forced = [int(number) for number in "".join(generate_page.query_params["forced"]).split(".")]
+    assert forced[:2] == before[:2]
+    assert forced[2] != before[2]
+    assert _ids(generate_page)[:3] == forced
+    next(button for button in generate_page.button if button.label == "Generate").click().run()
+    assert "forced" not in generate_page.query_params
+    assert _ids(generate_page) == before
 
 
 def test_only_the_settings_of_the_strategy_are_shown(generate_page: AppTest) -> None:
+    strategy = "Next token by"
     assert not generate_page.slider
-    generate_page.get("button_group")[1].set_value("sample").run()
+    next(g for g in generate_page.get("button_group") if g.label == strategy).set_value("sample").run()
     assert [slider.label for slider in generate_page.slider] == ["Temperature", "Top-p"]
-    generate_page.slider[0].set_value(0.5).run()
-    assert generate_page.session_state["kept"]["decoding"].temperature == 0.5
-    generate_page.get("button_group")[1].set_value("beam").run()
+    generate_page.slider[0].set_value(0.7).run()
+    next(g for g in generate_page.get("button_group") if g.label == strategy).set_value("beam").run()
     assert not generate_page.exception
     assert not generate_page.slider
-    assert generate_page.session_state["kept"]["decoding"].temperature == 0.5, "hidden settings keep their values"
-    assert all(step.attention is not None for step in generate_page.session_state["found"].steps)
+    assert "".join(generate_page.query_params["temperature"]) == "0.7"  # hidden settings keep their values
 
 
-def test_a_path_of_another_vocabulary_is_left_out(checkpoint_dir: Path) -> None:
-    page = AppTest.from_function(_generate_page, default_timeout=60)
-    page.session_state["kept"] = {"text": None, "decoding": Decoding(max_new_tokens=4), "forced": (999_999,), "step": 3}
-    page.run()
+def test_a_path_of_another_vocabulary_is_left_out(checkpoint_dir: Path, open_tables: None) -> None:
+    page = opened("decoder", model="dir-tiny-gpt2", length="4", forced="999999", step="3")
     assert not page.exception
     assert "left out" in page.warning[0].value
-    assert page.session_state["kept"]["forced"] == ()
-    assert len(page.session_state["found"].steps) == 4
+    assert len(_ids(page)) == 4
 
 
 @pytest.mark.parametrize("text", ["", "x" * 100_000, "the dog " * 100])

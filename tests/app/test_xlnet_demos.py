@@ -137,12 +137,12 @@ def test_a_story_is_read_with_the_memory_and_without() -> None:
     assert not at.exception
     assert not at.warning
     assert at.text_area[0].value == LONG
-    places, reach, tokens = (frame.value for frame in at.dataframe[:3])
+    tokens, places, reach = (frame.value for frame in at.dataframe[:3])
     assert tokens["saved"].iloc[:16].abs().max() < 1e-4
     assert tokens["saved"].iloc[16:].abs().max() > 1e-3
     assert tokens["saved"].tolist() == pytest.approx((tokens["bits without"] - tokens["bits with the memory"]).tolist())
     assert places["tokens"].sum() == len(tokens) - 16
-    assert places["place in its segment"].tolist() == ["1–4", "5–8", "9–16"]
+    assert places["position in its segment"].tolist() == ["1–4", "5–8", "9–16"]
     assert (reach["the furthest key of a layer"] == 15 + 48).all()
     assert reach["the furthest influence on the last token"].is_monotonic_increasing
     assert "**Notice**" in shown(at)
@@ -158,7 +158,7 @@ def test_the_sample_is_longer_than_a_segment_and_the_memory_can_be_shorter() -> 
     assert at.query_params["memory"] == "3"
     at = xl(passage=LONG, memory="4000", segment="16")
     assert not at.exception
-    assert "remembers 48 tokens at most" in shown(at)
+    assert "it lies from 1 to 48 here" in shown(at)
     assert at.slider[0].value == 48
 
 

@@ -1,153 +1,141 @@
-"""Control codes: one beginning continued under each code, and the code that the model finds in a text."""
+"""Control codes: one prompt continued under each code, and the code that the model finds in a text."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
+from random import Random
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import streamlit as st
 
 from core import session
-from core.checkpoints.spec import CheckpointSpec
 from core.figures.predictions import bars_alt, guess_bars
 from core.language.types import Decoding
-from core.links import parameters as link
-from core.ui.chart import chart
-from core.ui.data_table import data_table
-from core.ui.demos.cover import choice, switch, uncovered
-from core.ui.demos.covered_codes import card, covered_codes
-from core.ui.demos.decoding import DECODING, decoding_controls, decoding_of, effective, explain_decoding, next_seed
+from core.table import Table
+from core.ui.demos.cover import choice, switch, uncovered, walk, was_shown
+from core.ui.demos.decoding import DECODING, LENGTH, decoding_controls, effective, explain_decoding
 from core.ui.demos.demo import Demo, DemoView
-from core.ui.glossary import told
-from core.ui.page import accent, plain, sentences, theme
-from core.ui.param import Carried
-from core.ui.text_box import text_box
+from core.ui.demos.generate import STEP
+from core.ui.page import plain, sentences, theme
+from core.ui.panel import Panel
+from core.ui.param import Text
 
 if TYPE_CHECKING:
     from core.language.codes import CodeVerdict
-    from core.ui.links import PageState
 
-PROMPT = "Tom"
+TEXT = Text(name="text", label="Prompt, the same for every code", default="Tom")
 """A name that stands in texts of every kind and language."""
-PASSAGE = "The castle is in the north of Germany. It was built in 1240."
-MOST = 80
-"""New tokens under each code at most."""
+PASSAGE = Text(
+    name="passage",
+    label="Which code has this text?",
+    default="The castle is in the north of Germany. It was built in 1240.",
+    height=68,
+)
+FEW = LENGTH.with_(high=80)
+"""New tokens under each code."""
 _COLUMNS = 3
 
 
-def codes_demo(view: DemoView) -> None:
-    """Draw the demo; beginning, decoding and the text to judge are kept in the page's state."""
-    spec, state = view.spec, view.state
+def draw(view: DemoView) -> None:
+    """Draw the demo."""
     from core.language.codes import listed
     from core.language.text import clean
 
-    labels = list(listed(spec))
-    text = text_box(state, "text", "Beginning, the same for every code", PROMPT, key="codes.text")
-    decoding = decoding_controls(decoding_of(state), key=state.key("codes.decoding"), most=MOST)
-    state.set(
-        strategy=decoding.strategy,
-        temperature=decoding.temperature,
-        top_k=decoding.top_k,
-        top_p=decoding.top_p,
-        beams=decoding.beams,
-        length=decoding.max_new_tokens,
-        seed=decoding.seed,
-    )
-    if decoding.strategy == "sample":
-        st.button("Throw the dice again", key=state.key("codes.dice"), on_click=next_seed(state.key("codes.decoding")))
+    spec, state = view.spec, view.state
+    text = TEXT.draw(state, tag="codes")
+    decoding = effective(decoding_controls(state, FEW))
     hidden = switch(state)
     if not hidden:
         state.set(step=None)  # all continuations stand beside each other
     with sentences():
-        made = {label: _continued(spec.slug, text, label, effective(decoding)) for label in labels}
+        made = {label: _continued(spec.slug, text, label, decoding) for label in listed(spec)}
         begun = clean(text, newlines=True)
-        if not hidden or covered_codes(spec, begun, made, effective(decoding), state):
-            _continuations(spec, begun, made)
+        if not hidden or _covered(view, begun, made, decoding):
+            _continuations(view, begun, made)
     st.divider()
-    _judge(spec, state, hidden)
-    _teach()
-    explain_decoding()
+    with sentences():
+        _verdict(view, hidden)
+    view.how_it_works()
+    explain_decoding(view)
 
 
-def _continuations(spec: CheckpointSpec, begun: str, made: Mapping[str, str]) -> None:
+def _continuations(view: DemoView, begun: str, made: Mapping[str, str]) -> None:
     """A card for each code."""
     labels = list(made)
     for at in range(0, len(labels), _COLUMNS):
         for column, label in zip(st.columns(_COLUMNS), labels[at : at + _COLUMNS], strict=False):
             with column:
-                card(spec, label, begun, made[label])
-    with st.expander("As a table"):
-        data_table(
-            [{"code": label, "continuation": made[label]} for label in labels],
-            "continuations",
-            alt="The continuation under each code",
+                _card(view, label, begun, made[label])
+    rows = [{"code": label, "continuation": text} for label, text in made.items()]
+    view.table("continuations", "The continuation under each code", rows)
+    view.try_and_notice()
+
+
+def _covered(view: DemoView, begun: str, made: Mapping[str, str], decoding: Decoding) -> bool:
+    """One continuation at a time, for a guess at its code; whether all of them have been uncovered."""
+    state = view.state
+    asked = ("codes", view.spec.slug, begun, decoding)
+    order = list(made)
+    # The order of the codes would tell which is which; the same question is always shuffled alike.
+    Random(crc32(repr(asked).encode())).shuffle(order)
+    slot = state.key("codes.step")
+    step = min(max(int(st.session_state.get(slot, state.number(STEP.name, 1) - 1)), 0), len(order) - 1)
+    st.session_state[slot] = step
+    state.set(step=step + 1 if step else None)
+    code = order[step]
+
+    def judge(guess: str) -> str:
+        # Two codes may have led to the same words, and nobody could tell them apart.
+        alike = [label for label in made if made[label] == made[code]]
+        under = " and under ".join(f"“{label}”" for label in alike)
+        return f"{'Right' if guess in alike else 'Wrong'}: it was written under {under}."
+
+    place = st.empty()
+    shown = uncovered(state, (*asked, code), "Under which code was this written?", judge, choices=tuple(made), on=True)
+    with place.container():
+        _card(view, code if shown else f"Continuation {step + 1} of {len(order)}", begun, made[code])
+    walk(slot, step, len(order), "continuation")
+    return all(was_shown(state, (*asked, label)) for label in made)
+
+
+def _card(view: DemoView, title: str, begun: str, made: str) -> None:
+    """One continuation: the prompt and, underlined, what the model generated after it."""
+    line = f"text-decoration:underline 2px {view.accent};text-underline-offset:.28em"
+    shown = html.escape(made).replace("\n", "<br>")
+    with st.container(border=True):
+        st.markdown(f"**{plain(title)}**")
+        st.html(
+            f'<p dir="auto" style="line-height:1.6;overflow-wrap:anywhere">'
+            f'{html.escape(begun)}<span style="{line}">{shown}</span></p>'
         )
-    told(
-        "**Try** a beginning that belongs to one kind of text, such as “Once upon a time”, and read it under the other "
-        "codes.\n\n**Notice** that nothing but the first token differs: the weights and the beginning are the same."
-    )
 
 
-def _judge(spec: CheckpointSpec, state: PageState, hidden: bool) -> None:
+def _verdict(view: DemoView, hidden: bool) -> None:
     """Bars for the probability of each code, given a text."""
-    text = text_box(state, "passage", "Which code has this text?", PASSAGE, key="codes.passage", height=68)
-    with sentences():
-        found = _judged(spec.slug, text)
-        order = sorted(range(len(found.labels)), key=lambda i: -found.probabilities[i])
-        names, values = [found.labels[i] for i in order], [found.probabilities[i] for i in order]
+    spec, state = view.spec, view.state
+    text = PASSAGE.draw(state)
+    found = _judged(spec.slug, text)
+    order = sorted(range(len(found.labels)), key=lambda i: -found.probabilities[i])
+    names, values = [found.labels[i] for i in order], [found.probabilities[i] for i in order]
 
-        def judge(guess: str) -> str:
-            return choice(guess, names, values)
+    def judge(guess: str) -> str:
+        return choice(guess, names, values)
 
-        question = (spec.slug, text)
-        if not uncovered(state, question, "Your guess at the code", judge, choices=found.labels, on=hidden):
-            return
-        picture, advice = st.columns([3, 2], gap="large")
-        with picture:
-            chart(
-                guess_bars(names, values, accent(spec.branch), scale=1.0, theme=theme()),
-                key=state.key("codes.bars"),
-                alt=bars_alt(names, values, "Probability of each code, given the text"),
-            )
-        with advice:
-            told(
-                f"{plain(found.best)} explains these {found.tokens} tokens best: under it the text costs "
-                f"{min(found.bits):.2f} bits per byte.\n\n"
-                "**Try** a longer text, or one sentence in another language.\n\n"
-                "**Notice** how sure it is after a few words: every token multiplies the ratio of two codes, so that "
-                "small leanings add up, right or wrong."
-            )
-        with st.expander("The verdict as a table"):
-            data_table(
-                [
-                    {"code": found.labels[i], "probability": found.probabilities[i], "bits per byte": found.bits[i]}
-                    for i in order
-                ],
-                "codes",
-                alt="Probability of each code and what the text costs under it",
-                column_config={
-                    "probability": st.column_config.NumberColumn(format="%.4f"),
-                    "bits per byte": st.column_config.NumberColumn(format="%.3f"),
-                },
-            )
+    if not uncovered(state, (spec.slug, text), "Your guess at the code", judge, choices=found.labels, on=hidden):
+        return
+    title = "Probability of each code, given the text"
+    rows = [
+        {"code": found.labels[i], "probability": found.probabilities[i], "bits per byte": found.bits[i]} for i in order
+    ]
+    bars = guess_bars(names, values, view.accent, scale=1.0, theme=theme())
+    Panel("codes", title, bars, bars_alt(names, values, title), Table.from_records(rows), heading=True).draw(state)
+    view.say("Verdict", code=plain(found.best), tokens=found.tokens, bits=f"{min(found.bits):.2f}")
+    view.try_and_notice("verdict")
 
 
-def _teach() -> None:
-    with st.expander("How a code works, and how it is found again"):
-        st.latex(
-            r"p(x \mid c) = \prod_{t=1}^{n} p(x_t \mid c, x_{<t}) \qquad p(c \mid x) = "
-            r"\frac{p(x \mid c)}{\sum_{c'} p(x \mid c')}"
-        )
-        st.markdown(
-            "$p$ is the model's probability, $c$ the code, $x_1 \\ldots x_n$ are the tokens of the text $x$, $x_{<t}$ "
-            "those before token $t$. In training every window began with the code "
-            "of its source. The second formula is Bayes' rule where all codes are equally likely before the text is "
-            "read; no classifier was trained for it."
-        )
-        st.caption("Keskar et al. 2019, arXiv:1909.05858.")
-
-
-@st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Writing under each code")
+@session.cached("Generating under each code")
 def _continued(slug: str, text: str, label: str, decoding: Decoding) -> str:
     from core.language.generate import generate
 
@@ -157,7 +145,7 @@ def _continued(slug: str, text: str, label: str, decoding: Decoding) -> str:
     return last
 
 
-@st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Reading under each code")
+@session.cached("Reading under each code")
 def _judged(slug: str, text: str) -> CodeVerdict:
     from core.language.codes import judge
 
@@ -166,11 +154,7 @@ def _judged(slug: str, text: str) -> CodeVerdict:
 
 CODES = Demo(
     "codes",
-    codes_demo,
+    draw,
     lambda spec: spec.card is not None and bool(spec.card.extra.get("codes")),
-    (
-        *DECODING,
-        Carried(name="passage", label="Which code has this text?", as_=link.Text()),
-        Carried(name="step", label="Step", as_=link.Integer(None, 1, 200)),
-    ),
+    (TEXT, *DECODING, PASSAGE, STEP),
 )

@@ -10,25 +10,22 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core import session
-from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError, OutOfRange
+from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep, Token
 from core.links import parameters as link
-from core.ui.demos.cover import switch
-from core.ui.demos.covered_steps import covered_steps
-from core.ui.demos.decoding import DECODING, decoding_controls, decoding_of, effective, explain_decoding, next_seed
+from core.ui.demos.cover import switch, uncovered, verdict, walk
+from core.ui.demos.decoding import DECODING, LENGTH, decoding_controls, effective, explain_decoding
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.samples import sample_pills
 from core.ui.demos.steps import alternatives_panel, beams_table, draw_text, how_it_ended, step_chips, steps_table
-from core.ui.glossary import told
 from core.ui.notices import warned
 from core.ui.page import plain
-from core.ui.param import Carried
+from core.ui.param import Carried, Text
+from core.ui.text_box import standing
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
-
-    from core.ui.links import PageState
 
 DEFAULT_TEXT = "Once upon a time there was a little girl who"
 SAMPLES = {
@@ -37,24 +34,21 @@ SAMPLES = {
     "A quarrel": "Tom and Anna both wanted the last cake. “It is mine,” said Tom. Anna",
     "A mystery": "The old man opened the door and saw",
 }
+TEXT = Text(
+    name="text",
+    label="Prompt",
+    default=DEFAULT_TEXT,
+    height=68,
+    hide_label=True,
+    placeholder="The model continues from here",
+)
+FORCED = Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=200))
+"""The ids up to and including the last token that was chosen by hand."""
+STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, 200))
+LONG = LENGTH.with_(default=120)
+"""Of the models of the branch for long texts, one of which writes bytes."""
 _PAUSE = 0.04
 """Seconds between two pictures of the growing text: more often would cost more than the model."""
-
-
-@dataclass(frozen=True, slots=True)
-class GenerateResult:
-    """What a link to this view carries, and the steps for a picture of their attention."""
-
-    text: str | None
-    """The prompt; None for the page's own example."""
-    decoding: Decoding
-    forced: tuple[int, ...]
-    """The ids up to and including the last token that was chosen by hand; empty when none was."""
-    step: int | None
-    """The step that is looked at, from 1; None for the first."""
-    steps: tuple[GenerationStep, ...] = ()
-    """The steps along the text, each with its attention rows; empty while there is none."""
-    prompt_tokens: tuple[Token, ...] = ()
 
 
 @dataclass(slots=True)
@@ -68,140 +62,131 @@ class _Run:
     stopped: bool = False
 
 
-def generate_demo(
-    spec: CheckpointSpec,
-    *,
-    text: str | None,
-    decoding: Decoding,
-    forced: tuple[int, ...],
-    step: int | None,
-    key: str,
-    branch: str = "decoder",
-    page: PageState | None = None,
-) -> GenerateResult:
-    """Draw the demo and return the state that the page keeps.
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is generated: the prompt, how, along which path, and whether the next token waits for a guess."""
 
-    :param text: the prompt, None for the default one.
-    :param forced: ids that the first steps take (a path chosen before).
-    :param step: the step to look at, from 1.
-    :param key: prefix of the widgets' keys; a new prefix starts afresh from the other arguments.
-    :param page: the page whose link says whether each token waits for a guess; None never covers them.
-    """
-    box = f"{key}.text"
-    st.session_state.setdefault(box, DEFAULT_TEXT if text is None else text)
-    _samples(key)
-    prompt = str(
-        st.text_area(
-            "Beginning",
-            key=box,
-            persist_state="page",
-            height=68,
-            label_visibility="collapsed",
-            placeholder="The model goes on from here",
-        )
-        or ""
-    )
-    decoding = decoding_controls(decoding, key=f"{key}.decoding")
-    forced = _path_taken(key, spec, prompt, forced)
-    state = GenerateResult(None if prompt == DEFAULT_TEXT else prompt, decoding, forced, step)
-    covered = page is not None and switch(page)
+    view: DemoView
+    prompt: str
+    decoding: Decoding
+    forced: tuple[int, ...]
+    covered: bool
+
+    @property
+    def key(self) -> str:
+        """Where the session keeps what belongs to it."""
+        return self.view.state.key("generate")
+
+
+def draw(view: DemoView) -> None:
+    """Draw the demo."""
+    spec, state = view.spec, view.state
+    codes = dict(spec.card.extra.get("codes", {})) if spec.card is not None else {}
+    if codes:
+        label, token = next(iter(codes.items()))
+        others = ", ".join(other for other in codes.values() if other != token)
+        view.note("Code", code=plain(label), others=plain(others))
+    box = f"{TEXT.name}.prompt"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("Prompts", width="content")
+        boxes = {state.key(box): standing(state, TEXT.name, TEXT.default, key=box)}
+        samples = {name: (text,) for name, text in SAMPLES.items()}
+        sample_pills("Prompts to try", samples, state.key("prompt.sample"), boxes)
+    prompt = TEXT.draw(state, tag="prompt")
+    decoding = decoding_controls(state, LONG if spec.branch == "efficient" else LENGTH)
+    covered = switch(state)
+    asked = _Asked(view, prompt, decoding, _path_taken(view, prompt), covered)
     try:
-        tokens = _tokens(spec.slug, prompt)
-        try:
-            run = _generate(spec, prompt, decoding, forced, key, branch, covered)
-        except OutOfRange as error:
-            if not forced:
-                raise
-            # A link may carry a path through another vocabulary: the rest of the view still holds.
-            warned(f"{error} The path that was chosen by hand is left out.", icon=":material/info:")
-            st.session_state[f"{key}.forced"] = forced = ()
-            run = _generate(spec, prompt, decoding, forced, key, branch, covered)
+        run = _run(asked)
     except AtlasError as error:
         warned(str(error), icon=":material/info:")
-        explain_decoding()
-        return state
+        explain_decoding(view)
+        return
+    state.set(forced=run.wanted[-1])
     if not run.path:
-        return state
-    if page is not None and covered:
-        wanted = (spec.slug, effective(decoding))
-        looked, other = covered_steps(page, wanted, prompt, run.path, (step or 1) - 1, decoding, key=key, branch=branch)
-        _take_instead(run, looked, other, key)
-        return GenerateResult(state.text, decoding, forced, looked + 1 if looked else None)
-    looked = _explore(spec, run, decoding, forced, (step or 1) - 1, key, branch)
-    _lessons(run, decoding)
-    steps_table(run.path)
-    explain_decoding()
-    return GenerateResult(state.text, decoding, forced, looked + 1 if looked else None, run.path, tokens)
+        return
+    slot = f"{asked.key}.step"
+    step = min(max(int(st.session_state.get(slot, state.number(STEP.name, 1) - 1)), 0), len(run.path) - 1)
+    step, other = (_guessed if covered else _explored)(asked, run, step)
+    st.session_state[slot] = step
+    state.set(step=step + 1 if step else None)
+    if other is not None:  # begin anew with another token at this step
+        st.session_state[f"{asked.key}.forced"] = (*(s.token.id for s in run.path[:step]), other)
+        st.rerun()
+    if not covered:
+        _repeats(view, run, decoding)
+        steps_table(run.path)
+        explain_decoding(view)
 
 
-def _samples(key: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption("Beginnings", width="content")
-        samples = {name: (text,) for name, text in SAMPLES.items()}
-        box = f"{key}.text"
-        sample_pills("Beginnings to try", samples, f"{key}.sample", {box: st.session_state[box]})
-
-
-def _path_taken(key: str, spec: CheckpointSpec, prompt: str, forced: tuple[int, ...]) -> tuple[int, ...]:
+def _path_taken(view: DemoView, prompt: str) -> tuple[int, ...]:
     """The path chosen by hand; it belongs to one prompt and one vocabulary and goes with them."""
-    slot, owner = f"{key}.forced", f"{key}.owner"
-    now = (spec.slug, prompt)
+    state = view.state
+    slot, owner = state.key("generate.forced"), state.key("generate.owner")
+    now = (view.spec.slug, prompt)
     if owner not in st.session_state:
-        st.session_state[slot] = forced
+        st.session_state[slot] = state.integers(FORCED.name)
     elif st.session_state[owner] != now:
         st.session_state[slot] = ()
     st.session_state[owner] = now
     return tuple(st.session_state[slot])
 
 
-def _generate(
-    spec: CheckpointSpec, prompt: str, decoding: Decoding, forced: tuple[int, ...], key: str, branch: str, covered: bool
-) -> _Run:
-    """The generation that is asked for: kept from the run before, or streamed now."""
+def _run(asked: _Asked) -> _Run:
+    """The generation that is asked for; without a path that was chosen in another vocabulary."""
+    try:
+        return _generate(asked, asked.forced)
+    except OutOfRange as error:
+        if not asked.forced:
+            raise
+        warned(f"{error} The path that was chosen by hand is left out.", icon=":material/info:")
+        st.session_state[f"{asked.key}.forced"] = ()
+        return _generate(asked, ())
+
+
+def _generate(asked: _Asked, forced: tuple[int, ...]) -> _Run:
+    """The generation along ``forced``: kept from the run before, or streamed now."""
     from core.language.generate import generate, replay
 
+    spec, prompt, decoding, key = asked.view.spec, asked.prompt, asked.decoding, asked.key
     wanted = (spec.slug, prompt, effective(decoding), forced)
     run: _Run | None = st.session_state.get(f"{key}.run")
     if run is None or run.wanted != wanted:
         run = st.session_state[f"{key}.run"] = _Run(wanted)
     buttons = st.empty()  # above the text, which moves what is below it while it grows
     place = st.empty()
+    beam = decoding.strategy == "beam"
     if not run.over:
-        checkpoint = session.checkpoint(spec.slug)
         made = tuple(step.token.id for step in run.steps)
-        if decoding.strategy == "beam":
+        if beam:
             run.steps.clear()  # a beam cannot be taken up half-way: its other hypotheses are gone
-        resumed = forced if decoding.strategy == "beam" or len(made) < len(forced) else made
-        stream = generate(checkpoint, prompt, decoding, forced=resumed)
-        buttons.button("Stop", key=f"{key}.stop", icon=":material/stop:", on_click=_stop(run))
+        resumed = forced if beam or len(made) < len(forced) else made
+        stream = generate(session.checkpoint(spec.slug), prompt, decoding, forced=resumed)
+        buttons.button("Stop", key=f"{key}.stop", icon=":material/stop:", on_click=_stop, args=(run,))
         drawn = 0.0
         for step in stream:
             if step.index < len(run.steps):
                 continue
             run.steps.append(step)
-            if not covered and time.monotonic() - drawn > _PAUSE:
-                draw_text(place, prompt, step.text, branch, growing=True)
+            if not asked.covered and time.monotonic() - drawn > _PAUSE:
+                draw_text(place, prompt, step.text, spec.branch, growing=True)
                 drawn = time.monotonic()
         run.over = True
     if run.steps and not run.path:
         last = run.steps[-1]
-        beam = decoding.strategy == "beam"
         run.path = replay(session.checkpoint(spec.slug), prompt, last.ids) if beam else tuple(run.steps)
-    if run.steps and not covered:
-        draw_text(place, prompt, run.steps[-1].text, branch)
-    _buttons(buttons, run, decoding, forced, key)
+    if run.steps and not asked.covered:
+        draw_text(place, prompt, run.steps[-1].text, spec.branch)
+    _buttons(buttons, run, forced, key)
     return run
 
 
-def _stop(run: _Run) -> Any:
-    def stop() -> None:
-        run.over = run.stopped = True
-
-    return stop
+def _stop(run: _Run) -> None:
+    run.over = run.stopped = True
 
 
-def _buttons(place: DeltaGenerator, run: _Run, decoding: Decoding, forced: tuple[int, ...], key: str) -> None:
-    """What can be done with a finished text: go on after a stop, throw the dice again, drop the path."""
+def _buttons(place: DeltaGenerator, run: _Run, forced: tuple[int, ...], key: str) -> None:
+    """What can be done with a finished text: go on after a stop, drop the path."""
 
     def go_on() -> None:
         run.over = run.stopped = False
@@ -222,129 +207,78 @@ def _buttons(place: DeltaGenerator, run: _Run, decoding: Decoding, forced: tuple
         )
         if run.stopped:
             st.button("Go on", key=f"{key}.on", on_click=go_on)
-        if decoding.strategy == "sample":
-            st.button(
-                "Throw the dice again",
-                key=f"{key}.dice",
-                on_click=next_seed(f"{key}.decoding"),
-                help="The next seed, the same settings",
-            )
         if forced:
             st.caption(f"Step {len(forced)} was chosen by hand; the steps before it are kept.")
 
 
-def _explore(
-    spec: CheckpointSpec, run: _Run, decoding: Decoding, forced: tuple[int, ...], step: int, key: str, branch: str
-) -> int:
-    """Chips of the generated tokens and the alternatives of one step; returns the step looked at, from 0."""
-    tokens = _words(spec.slug, tuple(s.token.id for s in run.path))
-    slot = f"{key}.step"
-    looked = min(st.session_state.get(slot, step), len(run.path) - 1)
-    looked = step_chips(run.path, tokens, looked, key=key, branch=branch, by_hand=len(forced) - 1 if forced else None)
-    st.session_state[slot] = looked
-    ended = how_it_ended(run.steps[-1], spec.name) if not run.stopped else "Stopped."
+def _explored(asked: _Asked, run: _Run, step: int) -> tuple[int, int | None]:
+    """Chips of the generated tokens and the alternatives of one step.
+
+    Returns:
+        The step looked at, from 0, and the id of another token to go on with, if one was chosen.
+    """
+    view, key, branch = asked.view, asked.key, asked.view.spec.branch
+    tokens = _tokens(view.spec.slug, tuple(s.token.id for s in run.path))
+    forced = run.wanted[-1]
+    step = step_chips(run.path, tokens, step, key=key, branch=branch, by_hand=len(forced) - 1 if forced else None)
+    ended = "Stopped." if run.stopped else how_it_ended(run.steps[-1], view.spec.name)
     st.caption(f"{len(run.path)} tokens, each with its probability as a bar at its foot. {ended}")
     left, right = st.columns([3, 2], gap="large")
     with left:
-        other = alternatives_panel(run.path, looked, decoding, key=key, branch=branch)
-    _take_instead(run, looked, other, key)
+        other = alternatives_panel(run.path, step, asked.decoding, key=key, branch=branch)
     with right:
-        beams_table(run.steps, looked)
-        told(
-            "**Try** stepping back to a token with a short bar and taking another one.\n\n"
-            "**Notice** that everything after it is generated anew: every token depends on all that stand before it."
-        )
-    return looked
+        beams_table(run.steps, step)
+        for part in ("Try", "Notice"):
+            view.say(part)
+    return step, other
 
 
-def _take_instead(run: _Run, looked: int, other: int | None, key: str) -> None:
-    """Begin anew with another token at the step that is looked at, if one was chosen."""
-    if other is not None:
-        st.session_state[f"{key}.forced"] = (*(s.token.id for s in run.path[:looked]), other)
-        st.rerun()
+def _guessed(asked: _Asked, run: _Run, step: int) -> tuple[int, int | None]:
+    """The text as far as the step that is looked at, and a box for a guess at the next token; as `_explored`."""
+    view, key, branch, path = asked.view, asked.key, asked.view.spec.branch, run.path
+    now, place = path[step], st.empty()
+
+    def judge(guess: str) -> str:
+        words = [option.text for option in now.alternatives]
+        chances = [option.probability for option in now.alternatives]
+        return verdict(guess, words, chances, now.token.text.strip() or visible(now.token.text))
+
+    question = ((view.spec.slug, effective(asked.decoding)), asked.prompt, now.ids[:step], step)
+    shown = uncovered(view.state, question, f"Your guess at token {step + 1}", judge, on=True)
+    before = path[step - 1].text if step else ""
+    draw_text(place, asked.prompt, now.text if shown else f"{before} ▢", branch, room="0")
+    other = alternatives_panel(path, step, asked.decoding, key=key, branch=branch) if shown else None
+    walk(f"{key}.step", step, len(path), "token")
+    view.try_and_notice("covered")
+    return step, other
 
 
-def _lessons(run: _Run, decoding: Decoding) -> None:
+def _repeats(view: DemoView, run: _Run, decoding: Decoding) -> None:
     """How much the text repeats itself, measured on it."""
     from core.language.generate import repetition
 
-    share = repetition([s.token.id for s in run.path])
-    measured = f"Here {share:.0%} of all runs of three tokens had occurred before in the generated text."
-    if decoding.strategy == "greedy":
-        told(
-            f"Greedy decoding tends to fall into loops, in small models above all. {measured} "
-            "Compare with sampling at the same length."
-        )
-    else:
-        told(f"{measured} Switch to greedy decoding of the same beginning and compare.")
+    view.say("Repeats", share=f"{repetition([step.token.id for step in run.path]):.0%}")
+    view.say(f"Repeats: {'greedy' if decoding.strategy == 'greedy' else 'other'}")
 
 
-def _words(slug: str, ids: Sequence[int]) -> tuple[Token, ...]:
+def _tokens(slug: str, ids: Sequence[int]) -> tuple[Token, ...]:
     from core.language.tokens import describe
 
     return describe(session.checkpoint(slug).tokenizer, ids)
 
 
-@st.cache_data(max_entries=128, ttl=3600.0, show_spinner=False)
-def _tokens(slug: str, prompt: str) -> tuple[Token, ...]:
-    """What the decoder read before its first step."""
-    from core.language.generate import prompt_ids
-
-    return _words(slug, prompt_ids(session.checkpoint(slug), prompt))
-
-
-@st.cache_data(max_entries=16, ttl=3600.0, show_spinner="Generating")
+@session.cached("Generating")
 def generated(
-    slug: str, text: str | None, decoding: Decoding, forced: tuple[int, ...]
+    slug: str, prompt: str, decoding: Decoding, forced: tuple[int, ...]
 ) -> tuple[tuple[Token, ...], tuple[GenerationStep, ...]]:
-    """Prompt tokens and steps with attention for the same view without the demo, for a page's section on heads."""
-    from core.language.generate import generate, replay
+    """Prompt tokens and steps with attention of the same text without the demo, for a page's section on heads."""
+    from core.language.generate import generate, prompt_ids, replay
 
-    checkpoint, prompt = session.checkpoint(slug), DEFAULT_TEXT if text is None else text
+    checkpoint = session.checkpoint(slug)
     steps = tuple(generate(checkpoint, prompt, decoding, forced=forced))
     if decoding.strategy == "beam":
         steps = replay(checkpoint, prompt, steps[-1].ids)
-    return _tokens(slug, prompt), steps
+    return _tokens(slug, prompt_ids(checkpoint, prompt)), steps
 
 
-def text_demo(view: DemoView) -> None:
-    """Draw the demo."""
-    spec, state = view.spec, view.state
-    codes = dict(spec.card.extra.get("codes", {})) if spec.card is not None else {}
-    if codes:
-        label, token = next(iter(codes.items()))
-        st.caption(
-            f"Every text of this model begins with a code: {plain(label)}, unless yours begins with one of "
-            f"{plain(', '.join(other for other in codes.values() if other != token))}."
-        )
-    text = state.values.get("text")
-    result = generate_demo(
-        spec,
-        text=None if text is None else str(text),
-        decoding=decoding_of(state),
-        forced=state.integers("forced"),
-        step=state.number("step") or None,
-        key=state.key("generate"),
-        branch=spec.branch,
-        page=state,
-    )
-    state.set(
-        text=result.text,
-        forced=result.forced,
-        step=result.step,
-        strategy=result.decoding.strategy,
-        temperature=result.decoding.temperature,
-        top_k=result.decoding.top_k,
-        top_p=result.decoding.top_p,
-        beams=result.decoding.beams,
-        length=result.decoding.max_new_tokens,
-        seed=result.decoding.seed,
-    )
-
-
-WRITING = (
-    *DECODING,
-    Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=200)),
-    Carried(name="step", label="Step", as_=link.Integer(None, 1, 200)),
-)
-GENERATE = Demo("text", text_demo, lambda spec: spec.offers("continues"), WRITING)
+GENERATE = Demo("text", draw, lambda spec: spec.offers("continues"), (TEXT, *DECODING, FORCED, STEP))

@@ -1,4 +1,4 @@
-"""XLNet's demo: choose words and the order in which they are found; see each step, who sees whom, and what it costs."""
+"""XLNet's demo: choose words and the order in which they are predicted; each step, the masks, and what it costs."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core import session
-from core.checkpoints.spec import CheckpointSpec
 from core.figures.masks import stream_maps, stream_table, stream_words
+from core.figures.predictions import percent
+from core.language.guesses import MAX_CHARS
 from core.links import parameters as link
-from core.ui.chart import chart
+from core.table import Table
 from core.ui.data_table import data_table
+from core.ui.demos.cover import SENTENCE_CHARS, uncovered
 from core.ui.demos.demo import Demo, DemoView
-from core.ui.demos.orders_steps import steps_or_guess
+from core.ui.demos.masking import judge_of
 from core.ui.demos.samples import sample_pills
-from core.ui.glossary import noted, told
-from core.ui.page import accent, plain, sentences, theme
-from core.ui.param import Carried
-from core.ui.text_box import standing, text_box
+from core.ui.links import PageState
+from core.ui.page import plain, sentences, theme
+from core.ui.panel import Panel
+from core.ui.param import Carried, Choice, Text
+from core.ui.text_box import standing
 
 if TYPE_CHECKING:
     from core.language.permuted import Found, Unknown
     from core.language.types import Token
-    from core.ui.links import PageState
 
 SAMPLES = (
     "He opened the door and went into the house.",
@@ -32,58 +34,55 @@ SAMPLES = (
     "Once upon a time there was a king who had three sons.",
     "In winter the river is covered with ice.",
 )
+TEXT = Text(name="text", label="Sentence", default=SAMPLES[0], height=68, hide_label=True)
+WORDS = Carried(name="words", label="Words to predict, in their order", as_=link.Integers(high=599, most=64))
+FED = Choice(
+    name="fed",
+    label="Fed back after each step",
+    options={"truth": "What stood there", "own": "The model's own prediction"},
+    style="row",
+)
 GUESSES = 5
-FED = {"truth": "What stood there", "own": "The model's own guess"}
+_IN_A_ROW = 3
+_MOST_PICTURES = 9
 
 
-def orders_demo(view: DemoView) -> None:
-    """Draw the demo; the sentence, the words in their order and what is fed back are kept in the page's state."""
+def draw(view: DemoView) -> None:
+    """Draw the demo."""
     spec, state = view.spec, view.state
-    text = _text(state)
+    box = f"{TEXT.name}.orders"
+    boxes = {state.key(box): standing(state, TEXT.name, TEXT.default, key=box)}
+    sample_pills("Samples", {plain(sample): (sample,) for sample in SAMPLES}, state.key("orders.sample"), boxes)
+    text = TEXT.draw(state, tag="orders")
     with sentences():
-        tokens = _cut(spec.slug, text)
-        chosen = _choose(tokens, state)
-        fed = str(
-            st.segmented_control(
-                "Fed back after each step",
-                list(FED),
-                format_func=FED.__getitem__,
-                required=True,
-                default=state.text("fed", "truth"),
-                key=state.key("orders.fed"),
-            )
-        )
-        state.set(fed=fed)
+        chosen = _choose(_tokens(spec.slug, text), state)
+        fed = FED.draw(state)
         unknown, found = _steps(spec.slug, text, chosen, fed == "own")
-        shown = steps_or_guess(spec, text, unknown, found, fed, state)
+        shown = _guessed(view, text, unknown, found, fed)
+        if shown:
+            _pictures(view, unknown, found)
         st.divider()
-        _who_sees_whom(unknown, state)
+        _masks(view, unknown)
         if shown:
             st.divider()
-            _costs_table(spec, text, chosen)
-    _teach()
-
-
-def _text(state: PageState) -> str:
-    """The samples and the box."""
-    boxes = {state.key("orders.text"): standing(state, "text", SAMPLES[0], key="orders.text")}
-    sample_pills("Samples", {plain(sample): (sample,) for sample in SAMPLES}, state.key("orders.sample"), boxes)
-    return text_box(state, "text", "Sentence", SAMPLES[0], key="orders.text", height=68, hidden_label=True)
+            _costs_table(view, text, chosen, unknown)
+    view.how_it_works()
 
 
 def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:
-    """The words in the order in which they were chosen; a sentence that was not seen before begins with three."""
+    """The words in the order in which they were chosen; a sentence that is new here begins with three."""
     from core.language.permuted import choices
 
     there = choices(tokens)
     names = {number: "".join(tokens[place].text for place in places) for number, places in there.items()}
-    usual = _usual(names)
+    longest = sorted(names, key=lambda number: (not names[number].isalpha(), -len(names[number]), number))[:3]
+    usual = tuple(sorted(longest))
     # each sentence keeps its own choice
     slot = state.key(f"orders.words.{zlib.crc32(repr([token.id for token in tokens]).encode())}")
     first = state.key("orders.seen") not in st.session_state
     st.session_state[state.key("orders.seen")] = True
     if slot not in st.session_state:
-        linked = [number for number in dict.fromkeys(state.integers("words")) if number in there] if first else []
+        linked = [number for number in dict.fromkeys(state.integers(WORDS.name)) if number in there] if first else []
         st.session_state[slot] = linked or list(usual)
 
     def put(numbers: list[int]) -> None:
@@ -93,7 +92,7 @@ def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:
     shuffles = st.session_state.get(state.key("orders.shuffles"), 0)
     picked = tuple(
         st.multiselect(
-            "Words to find, in the order in which they are found",
+            WORDS.label,
             list(names),
             key=slot,
             persist_state="page",
@@ -118,79 +117,110 @@ def _shuffle(state: PageState, slot: str, seed: int) -> None:
     st.session_state[slot] = [before[i] for i in np.random.default_rng(seed).permutation(len(before))]
 
 
-def _usual(names: dict[int, str]) -> tuple[int, ...]:
-    """The three longest words, in the order of the text."""
-    longest = sorted(names, key=lambda number: (not names[number].isalpha(), -len(names[number]), number))[:3]
-    return tuple(sorted(longest))
+def _guessed(view: DemoView, text: str, unknown: Unknown, found: tuple[Found, ...], fed: str) -> bool:
+    """Whether the steps may be shown; else ask for a guess at their words first."""
+    several = len(unknown.words) > 1
+    label = "What does the model expect? One word for each step" if several else "What does the model expect?"
+    place = st.empty()
+    judge = judge_of(unknown.tokens, [step.guess for step in found])
+    question = ("orders", view.spec.slug, text, unknown.places, fed)
+    shown = uncovered(view.state, question, label, judge, most=SENTENCE_CHARS if several else MAX_CHARS)
+    if not shown:
+        place.markdown(f"**Step 1**: {plain(_sees(unknown, 1))}")
+    return shown
 
 
-def _who_sees_whom(unknown: Unknown, state: PageState) -> None:
-    """The masks of the two streams."""
+def _pictures(view: DemoView, unknown: Unknown, found: tuple[Found, ...]) -> None:
+    """Bars for each step: what the model predicts, given what it knows by then; and a table of all."""
+    scale = max(step.guess.probabilities[0] for step in found)
+    for start in range(0, min(len(found), _MOST_PICTURES), _IN_A_ROW):
+        row = found[start : min(start + _IN_A_ROW, _MOST_PICTURES)]
+        for number, (column, step) in enumerate(zip(st.columns(_IN_A_ROW, gap="large"), row, strict=False), start + 1):
+            with column:
+                at = next((i for i, word in enumerate(step.guess.tokens) if word == step.truth), None)
+                title = f"Step {number}: {_sees(unknown, number)}"
+                view.guesses(f"step.{number}", title, step.guess, scale=scale, chosen=at)
+                cost = f"“{step.truth}” stood there: {percent(step.probability)}, {step.bits:.1f} bits, rank "
+                st.caption(plain(cost) + f"{step.rank:,}")
+    if len(found) > _MOST_PICTURES:
+        st.caption(f"The first {_MOST_PICTURES} of {len(found)} steps are drawn; the table has all of them.")
+    rows = [
+        {
+            "step": number,
+            "token": step.guess.position,
+            "stood there": step.truth,
+            "probability": step.probability,
+            "bits": step.bits,
+            "rank": step.rank,
+            "best guesses": ", ".join(
+                f"{word} {percent(chance)}"
+                for word, chance in zip(step.guess.tokens, step.guess.probabilities, strict=True)
+            ),
+        }
+        for number, step in enumerate(found, 1)
+    ]
+    view.table("steps-in-order", "Every step with its best predictions and what the word that stood there cost", rows)
+    view.try_and_notice()
+
+
+def _sees(unknown: Unknown, step: int) -> str:
+    """The sentence as this step sees it: ▢ for what is not found yet, ▣ for the place that is asked for."""
+    asked, later = unknown.places[step - 1], set(unknown.places[step:])
+    parts: list[str] = []
+    end = -1
+    for place, token in enumerate(unknown.tokens):
+        if token.special:
+            continue
+        shown = "▣" if place == asked else "▢" if place in later else token.text
+        parts.append(shown if token.continuation or token.start == end else f" {shown}")
+        end = token.end
+    return "".join(parts).strip()
+
+
+def _masks(view: DemoView, unknown: Unknown) -> None:
+    """The attention masks of the two streams."""
     from core.language.permuted import ranks, sees
 
     tokens = [token.text for token in unknown.tokens]
     rank = ranks(unknown.places, len(tokens)).tolist()
     content, query = sees(unknown)
-    st.markdown("**Who sees whom**, in the order of the text; in brackets the step in which a token is found")
-    chart(
-        stream_maps(tokens, rank, content, query, accent("decoder"), theme=theme()),
-        key=state.key("orders.masks"),
-        alt=stream_words(tokens, rank),
-    )
-    told(
-        "Rows look at columns; a dot is seen. **Notice** the diagonal: a token's content stream knows the token, its "
-        "query stream, which has to find it, does not. That is all in which the two differ, and why there are two."
-    )
-    with st.expander("Who sees whom, as a table"):
-        data_table(stream_table(tokens, rank, content, query), "streams", alt="Whom each token's streams see")
+    Panel(
+        "streams",
+        "Attention masks of the two streams, in the order of the text; in brackets the step of a token",
+        stream_maps(tokens, rank, content, query, view.accent, theme=theme()),
+        stream_words(tokens, rank),
+        Table.from_records(stream_table(tokens, rank, content, query)),
+        heading=True,
+    ).draw(view.state)
+    view.say("Masks")
 
 
-def _costs_table(spec: CheckpointSpec, text: str, chosen: tuple[int, ...]) -> None:
+def _costs_table(view: DemoView, text: str, chosen: tuple[int, ...], unknown: Unknown) -> None:
     """The same words in three orders, and what each costs in each."""
-    orders = _costs(spec.slug, text, chosen)
-    names = _names(spec.slug, text, chosen)
+    orders = _costs(view.spec.slug, text, chosen)
+    names = {place: unknown.tokens[place].text for place in unknown.places}
     rows: list[dict[str, object]] = [
         {"word": names[place], **{order: bits[place] for order, bits in orders.items()}} for place in sorted(names)
     ]
-    rows.append({"word": "all together", **{order: sum(bits.values()) for order, bits in orders.items()}})
+    sums = {order: sum(bits.values()) for order, bits in orders.items()}
     st.markdown("**What the same words cost in three orders**, in bits")
     data_table(
-        rows,
+        [*rows, {"word": "all together", **sums}],
         "bits-by-order",
         alt="Bits of each word in your order, from left to right and from right to left, and their sums",
         column_config={order: st.column_config.NumberColumn(format="%.2f") for order in orders},
     )
-    sums = [sum(bits.values()) for bits in orders.values()]
-    st.markdown(
-        f"**Notice** that a word's cost depends on its turn. The sum should not: $p(a)\\,p(b \\mid a) = "
-        f"p(b)\\,p(a \\mid b)$, so a model without faults would say the same in every order. Here the sums lie "
-        f"{max(sums) - min(sums):.1f} bits apart."
-    )
+    view.say("Costs", apart=f"{max(sums.values()) - min(sums.values()):.1f}")
 
 
-def _teach() -> None:
-    with st.expander("How an order becomes a mask"):
-        st.latex(
-            r"\log p(x_{z_1}, \dots, x_{z_m} \mid x_{\mathrm{known}}) = \sum_{t=1}^{m} "
-            r"\log p(x_{z_t} \mid x_{\mathrm{known}}, x_{z_1}, \dots, x_{z_{t-1}})"
-        )
-        st.markdown(
-            "$p$ is the model's probability, $z$ the order, $x_{z_t}$ the token found in step $t$ of $m$. The text "
-            "itself is never shuffled: every token "
-            "keeps its place, and the order is only a mask over who may look at whom. Known words look at each other "
-            "and never at a found one. With what stood there fed back, all steps come out of one pass."
-        )
-        noted("Permutation language modelling and two-stream attention: Yang et al. 2019, arXiv:1906.08237.")
-
-
-@st.cache_data(max_entries=128, ttl=3600.0, show_spinner=False)
-def _cut(slug: str, text: str) -> tuple[Token, ...]:
+@session.cached()
+def _tokens(slug: str, text: str) -> tuple[Token, ...]:
     from core.language.permuted import cut
 
     return cut(session.checkpoint(slug), text)
 
 
-@st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Finding the words")
+@session.cached("Predicting the words")
 def _steps(slug: str, text: str, chosen: tuple[int, ...], own: bool) -> tuple[Unknown, tuple[Found, ...]]:
     from core.language.permuted import follow, prepare
 
@@ -199,8 +229,9 @@ def _steps(slug: str, text: str, chosen: tuple[int, ...], own: bool) -> tuple[Un
     return unknown, follow(checkpoint, unknown, GUESSES, own=own)
 
 
-@st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Adding up")
+@session.cached("Adding up")
 def _costs(slug: str, text: str, chosen: tuple[int, ...]) -> dict[str, dict[int, float]]:
+    """Bits by position, for each of three orders."""
     from core.language.permuted import costs, prepare, reordered
 
     checkpoint = session.checkpoint(slug)
@@ -212,17 +243,4 @@ def _costs(slug: str, text: str, chosen: tuple[int, ...]) -> dict[str, dict[int,
     }
 
 
-def _names(slug: str, text: str, chosen: tuple[int, ...]) -> dict[int, str]:
-    unknown, _ = _steps(slug, text, chosen, False)
-    return {place: unknown.tokens[place].text for place in unknown.places}
-
-
-ORDERS = Demo(
-    "orders",
-    orders_demo,
-    lambda spec: spec.offers("two streams"),
-    (
-        Carried(name="words", label="Words", as_=link.Integers(high=599, most=64)),
-        Carried(name="fed", label="Fed back after each step", as_=link.Choice("truth", tuple(FED))),
-    ),
-)
+ORDERS = Demo("orders", draw, lambda spec: spec.offers("two streams"), (TEXT, WORDS, FED))

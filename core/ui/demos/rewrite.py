@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
@@ -23,7 +23,7 @@ from core.links import parameters as link
 from core.ui.demos.alignment import attention_map, attention_panel
 from core.ui.demos.cover import switch
 from core.ui.demos.covered_text import kept, text_uncovered
-from core.ui.demos.decoding import DECODING, decoding_controls, decoding_of, effective, explain_decoding
+from core.ui.demos.decoding import DECODING, LENGTH, decoding_controls, effective, explain_decoding
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.pivot import pivot_panel
 from core.ui.demos.respell import BYTES, RATE, rate_of, respell_panel
@@ -123,7 +123,7 @@ def rewrite_demo(view: DemoView) -> None:
         elif task.opens or task.answers:
             view.note("Task as tokens")
         view.note("Paper")
-    explain_decoding()
+    explain_decoding(view)
 
 
 def _damage_menu(task: Task, state: PageState) -> str:
@@ -136,22 +136,8 @@ def _damage_menu(task: Task, state: PageState) -> str:
 
 
 def _decoding(task: Task, state: PageState) -> Decoding:
-    before = decoding_of(state)
-    if task.respells and before.max_new_tokens == Decoding().max_new_tokens:  # too few bytes for a sentence
-        before = replace(before, max_new_tokens=BYTES)
-    now = decoding_controls(before, key=state.key(f"decoding.{task.respells}"))
-    length = now.max_new_tokens
-    state.set(
-        strategy=now.strategy,
-        temperature=now.temperature,
-        top_k=now.top_k,
-        top_p=now.top_p,
-        beams=now.beams,
-        length=Decoding().max_new_tokens if task.respells and length == BYTES else length,
-    )
-    if now.strategy == "sample":
-        state.set(seed=now.seed)
-    return now
+    """How it writes; 40 bytes would be too few for a sentence."""
+    return decoding_controls(state, LENGTH.with_(default=BYTES) if task.respells else LENGTH)
 
 
 def _samples_and_columns(task: Task, state: PageState) -> tuple[DeltaGenerator, DeltaGenerator]:
