@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 from core import catalogue, checkpoints, links
+from core.attention.inside.modules import step_of
 from core.catalogue import Branch, System
 from core.checkpoints.spec import CheckpointSpec
 from core.links import parameters as link
@@ -29,10 +30,8 @@ from core.ui.page import BRANCH_TITLES, plain, sentences
 from core.ui.param import Carried, Choice, Param, Text
 from core.ui.picker import SOURCES, card_panel, hub_panel
 from core.ui.section import Page, Section, View
-from core.ui.tree.inside import inside_link
 from core.ui.tree.panel import VIEWS as DRAWINGS
 from core.ui.tree.panel import tree_panel
-from core.ui.tree.parent import parent_link
 
 START: dict[Branch, str] = {"encoder": "bert", "decoder": "gpt-2", "encoder-decoder": "t5", "efficient": "bigbird"}
 """The system that a branch opens with: the one that most people come for."""
@@ -214,11 +213,56 @@ def _tree(view: BranchView) -> None:
     state, system = view.state, view.system
     with sentences():
         wanted = {name: state.text(name) or None for name in ("size", "node", "drawing")}
-        below = partial(inside_link, system, state.number("layer") or None)
+        below = partial(_inside_link, system, state.number("layer") or None)
         size, node, drawing = tree_panel(system.slug, key=state.key(f"tree.{system.slug}"), below=below, **wanted)
         state.set(size=size, node=node, drawing=None if drawing == "tree" else drawing)
-        parent_link(system, size)
+        _parent_link(system, size)
     _foot(view)
+
+
+def _inside_link(system: System, layer: int | None, size: str, node: str) -> None:
+    """A link to the step that shows what the module at ``node`` gives, where a model of the system runs here.
+
+    Args:
+        layer: from 1, the one that is meant where the node stands for several.
+    """
+    spec = _own_model(system)
+    shown = None if spec is None else step_of(spec, node, size, None if layer is None else layer - 1)
+    if spec is None or shown is None:
+        return
+    query = {"tab": "block", "model": spec.slug, "step": shown.slug}
+    if spec.offers("rewrites"):
+        query["side"] = shown.side
+    if shown.layer is not None:
+        query["layer"] = str(shown.layer + 1)
+    where = "the last layer" if shown.layer is None else f"layer {shown.layer + 1}"
+    page_link("attention", plain(f"See it at work: {where} of {spec.name}"), query, icon=":material/play_circle:")
+
+
+def _own_model(system: System) -> CheckpointSpec | None:
+    """The live model of this very system, its record's own choice first."""
+    ready = [spec for spec in checkpoints.for_system(system.slug) if spec.ready]
+    return min(ready, key=lambda spec: spec.slug != system.live.checkpoint, default=None)
+
+
+def _parent_link(system: System, size: str | None) -> None:
+    """A link to the comparison with the parent's tree; nothing at the root, or where the parent has no record.
+
+    Args:
+        size: the one that is looked at; None for the usual one.
+    """
+    parent = next((one for one in catalogue.systems() if one.slug == system.parent), None)
+    if parent is None or not parent.sizes or not system.sizes:
+        return
+    query = {"tab": "trees", "left": parent.slug, "right": system.slug}
+    if size is not None:
+        query["right-size"] = size
+    page_link(
+        "compare",
+        plain(f"Beside {parent.name}, part by part: what is the same, new and gone"),
+        query,
+        icon=":material/compare:",
+    )
 
 
 def _facts(view: BranchView) -> None:

@@ -100,4 +100,5 @@ def test_sizes_can_be_put_beside_other_systems() -> None:
     app.multiselect(key="tree.beside").set_value(["gpt-3", "minilm"]).run()
     app.toggle(key="tree.relative").set_value(True).run()
     assert not app.exception
-    assert {"GPT-3 175B", "ALBERT base"} <= set(app.dataframe[0].value["Network"])
+    app.session_state["tree.table"] = True  # its menu is open
+    assert {"GPT-3 175B", "ALBERT base"} <= set(app.run().dataframe[0].value["Network"])

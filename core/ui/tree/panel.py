@@ -15,15 +15,16 @@ from core.anatomy.texts import PRINTED, explain
 from core.catalogue.schema import System
 from core.errors import OutOfRange, RecordUnusable
 from core.figures import parameters as figures
-from core.figures.numbers import percent, short
+from core.figures.numbers import in_words, percent, short
+from core.table import Table
 from core.ui.chart import chart
 from core.ui.costs import computed_table
 from core.ui.data_table import data_table
 from core.ui.glossary import noted, plain_terms, terms
-from core.ui.notices import warned
+from core.ui.links import page_link
+from core.ui.notices import informed, warned
 from core.ui.page import plain, theme
-from core.ui.tree.nothing import no_tree
-from core.ui.tree.sizes import compare_sizes
+from core.ui.panel import table_menu
 from core.ui.tree.view import walkable_tree
 
 VIEWS = {
@@ -57,7 +58,7 @@ def tree_panel(
     """
     system = catalogue.get(slug)
     if not system.sizes:
-        no_tree(system)
+        _no_tree(system)
         return None, None, "tree"
     try:
         chosen = size_of(slug, size)
@@ -104,7 +105,7 @@ def tree_panel(
     elif view == "text":
         _text(slug, root, key)
     else:
-        compare_sizes(system, key)
+        _sizes(system, key)
     with st.expander("Computed here: memory and work at this size"):
         computed_table(system, name)
     return (None if name == system.default_size.name else name), (picked or None), view
@@ -217,21 +218,16 @@ def _picture(system: System, size: str, root: ModuleNode, key: str, view: str) -
         figure,
         key=f"{key}.{view}.{size}",
         alt=f"{VIEWS[view]} of {system.name} {size} by parameters. The largest part is {largest[0]}, {largest[3]:.0%}. "
-        "The table below has every number.",
+        "The table has every number.",
     )
     _legend(root)
     noted(
         "Areas are parameters; all copies of a repeated layer together. **Try** a click on a module to open it. "
         "**Notice**: " + _notice(root)
     )
-    with st.expander("As a table"):
-        data_table(
-            figures.share_table(root),
-            f"{system.slug}-parameters",
-            alt="Every module that has parameters, in the order of the tree",
-            key=f"{key}.shares",
-            column_config=_CONFIG,
-        )
+    title = "Every module that has parameters, in the order of the tree"
+    table = Table.from_records(figures.share_table(root))
+    table_menu(table, title, f"{key}.shares", f"{system.slug}-parameters")
 
 
 def _legend(root: ModuleNode) -> None:
@@ -276,3 +272,57 @@ def _counted(system: System, size: str, parameters: int) -> str:
     if one.published_as:
         text += f"; published as {plain(one.published_as)}"
     return text + "." + (f" {plain(one.note)}" if one.note else "")
+
+
+def _no_tree(system: System) -> None:
+    """Say why there is none, and lead to the nearest forebear that has one."""
+    informed(system.undisclosed, icon=":material/visibility_off:")
+    known = {other.slug: other for other in catalogue.systems()}
+    forebear = known.get(system.parent or "")
+    while forebear is not None and not forebear.sizes:
+        forebear = known.get(forebear.parent or "")
+    if forebear is not None:
+        page_link(
+            forebear.branch,
+            f"The nearest of its line whose tree is known: {plain(forebear.name)}",
+            {"system": forebear.slug, "tab": "tree"},
+            icon=":material/account_tree:",
+        )
+
+
+def _sizes(system: System, key: str) -> None:
+    """All sizes of the system side by side, and other systems at their first size: parameters by role."""
+    others = {other.slug: other for other in catalogue.systems() if other.sizes and other.slug != system.slug}
+    left, right = st.columns([3, 1.4], vertical_alignment="bottom")
+    with left:
+        beside = st.multiselect(
+            "Beside its own sizes",
+            list(others),
+            default=[system.parent] if system.parent in others else [],
+            key=f"{key}.beside",
+            format_func=lambda slug: others[slug].name,
+            max_selections=8,
+            placeholder="Choose systems",
+        )
+    with right:
+        relative = st.toggle(
+            "As shares", key=f"{key}.relative", persist_state="page", help="Every bar as 100 % of its own network"
+        )
+    networks = {f"{system.name} {name}": root for name, root in anatomy.trees(system.slug).items()}
+    networks |= {f"{others[slug].name} {others[slug].default_size.name}": anatomy.tree(slug) for slug in beside}
+    most = max(networks, key=lambda label: networks[label].total)
+    chart(
+        figures.sizes_bars(networks, relative=relative, theme=theme()),
+        key=f"{key}.bars",
+        alt=f"Parameters by role of {len(networks)} networks. The largest is {most} with "
+        f"{in_words(networks[most].total)}. The table has every number.",
+    )
+    own = sorted(anatomy.trees(system.slug).values(), key=lambda root: root.total)
+    if len(own) > 1:
+        first, last = (percent(by_role(root)[EMBEDDINGS] / root.total) for root in (own[0], own[-1]))
+        noted(
+            f"**Try** the shares. **Notice**: from the smallest to the largest {system.name} here, the share of the "
+            f"embeddings goes from {first} to {last}."
+        )
+    title = f"Parameters of {len(networks)} networks, in all and by role"
+    table_menu(Table.from_records(figures.sizes_table(networks)), title, f"{key}.table", f"{system.slug}-sizes")
