@@ -129,5 +129,3 @@ def test_the_lens_answers_below(visitor: Visitor) -> None:
     field.press("Enter")
     expect(page).to_have_url(re.compile("asked=The"))
     expect(page.get_by_text("After the last layer:")).to_be_visible()
-    page.get_by_text("As a table").last.click()
-    expect(page.get_by_role("table", name="Answers after each layer").get_by_role("row")).to_have_count(6)
