@@ -22,20 +22,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn.functional import pad, scaled_dot_product_attention
 
 from core.attention import patterns
 from core.efficiency.cost import Cost
 from core.efficiency.layout import GLOBAL, NONE, WINDOW
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 def allowed(n: int, side: int, global_at: Sequence[int] = ()) -> Tensor:
     """(n, n) True where a token (row) may see another (column): window, global columns, global rows."""
+    import torch
+
     return torch.from_numpy(patterns.mask(patterns.union(patterns.window(side), patterns.global_at(global_at)), n))
 
 
@@ -45,6 +48,8 @@ def _hidden(n: int, side: int, global_at: tuple[int, ...]) -> Tensor:
 
     The global keys come first and are met by all; inside the window they would count twice.
     """
+    import torch
+
     blocks = -(-n // side)
     query = torch.arange(blocks)[:, None, None] * side + torch.arange(side)[None, :, None]
     key = (torch.arange(blocks)[:, None, None] - 1) * side + torch.arange(3 * side)[None, None, :]
@@ -61,6 +66,9 @@ def by_blocks(
     Rows of global tokens are computed as if they were not global; whoever has their own projections replaces them.
     Without ``fused`` it is plain matrix products, to be held against plain full attention.
     """
+    import torch
+    from torch.nn.functional import pad, scaled_dot_product_attention
+
     rows, heads, n, width = query.shape
     hidden = _hidden(n, side, tuple(global_at)).to(query.device)
     blocks = len(hidden)
@@ -86,6 +94,8 @@ def by_blocks(
 
 def by_mask(query: Tensor, key: Tensor, value: Tensor, seen: Tensor | None) -> tuple[Tensor, Tensor]:
     """Context (..., n, d) and weights (..., n, m) where ``seen`` (n, m) holds, everywhere without it; the reference."""
+    import torch
+
     scores = (query @ key.transpose(-1, -2)) * query.shape[-1] ** -0.5
     weights = torch.softmax(scores if seen is None else scores.masked_fill(~seen, -torch.inf), dim=-1)
     return weights @ value, weights
