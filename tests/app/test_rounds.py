@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints
+from core import checkpoints, session
 from core.language.rounds import KINDS, LENGTH, MODELS, Kind, Question, draw
 from core.language.rounds import answer as answers
 from tests.app.history import back
@@ -26,9 +25,9 @@ def button(at: AppTest, label: str) -> AppTest:
 @pytest.fixture(scope="module", autouse=True)
 def _kept_answers() -> Iterator[None]:
     """Answers are kept by the model's name, and other modules have other models of the same names."""
-    st.cache_data.clear()
+    session.results.clear()
     yield
-    st.cache_data.clear()
+    session.results.clear()
 
 
 def charts(at: AppTest) -> list[str]:

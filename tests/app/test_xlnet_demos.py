@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, settings
+from core import checkpoints, session, settings
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.demos.memory import STORY
 from core.ui.demos.orders import SAMPLES
@@ -31,7 +31,8 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("xlnet", "transformer-xl"):
         (root / f"atlas-{name}" / "card.toml").write_text(CARD.format(name=name), encoding="utf-8")
     monkeypatch.setattr(settings, "ASSETS", tmp_path)
-    st.cache_data.clear()  # answers are kept by the model's name, and each test has another model of that name
+    st.cache_data.clear()
+    session.results.clear()  # answers are kept by the model's name, and each test has another model of that name
 
 
 def xlnet(**query: str) -> AppTest:

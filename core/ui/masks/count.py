@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core import catalogue
+from core import catalogue, session
 from core.attention.masks import board as boards
 from core.attention.masks.axes import Axes
 from core.attention.masks.board import Board
@@ -48,13 +48,13 @@ def count(view: View, choice: Choice, board: Board) -> None:
     view.note("Count: how")
 
 
-@st.cache_data(max_entries=256, show_spinner=False)
+@session.cached()
 def at_length(word: str, tokens: int, padded: int) -> int:
     """Scores of the choice that ``word`` stands for, over so many tokens, padding included."""
     return boards.count(read(word), _text(tokens, padded))
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@session.cached()
 def _at_published(index: int) -> int:
     one = published()[index]
     return boards.count(one.choice, one.axes())

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import streamlit as st
 
 from core import checkpoints, session
 from core.language.losses import Losses
@@ -186,7 +185,7 @@ def question(entry: str, asked: Given) -> tuple[object, ...]:
     return entry, asked.slug, asked.text, asked.seed, sorted(asked.options.items())
 
 
-@st.cache_data(max_entries=256, ttl=3600.0, show_spinner=False)
+@session.cached()
 def cut(slug: str, text: str) -> tuple[Token, ...]:
     """The pieces of ``text`` without tokens of the format."""
     from core.language.tokens import tokenise
@@ -194,7 +193,7 @@ def cut(slug: str, text: str) -> tuple[Token, ...]:
     return tokenise(session.checkpoint(slug), text, special=False)
 
 
-@st.cache_data(max_entries=32, ttl=3600.0, show_spinner="Loading the model")
+@session.cached("Loading the model")
 def _vocabulary(slug: str) -> tuple[tuple[str, ...], dict[str, str]]:
     tokenizer = session.checkpoint(slug).tokenizer
     special = set(tokenizer.all_special_tokens)
@@ -210,7 +209,7 @@ def _vocabulary(slug: str) -> tuple[tuple[str, ...], dict[str, str]]:
     return tuple(piece for piece, _ in pieces if piece not in special), frame
 
 
-@st.cache_data(max_entries=32, ttl=3600.0, show_spinner=False)
+@session.cached()
 def style(slug: str) -> Style:
     """How the tokeniser writes its pieces."""
     from core.language.tokens import style

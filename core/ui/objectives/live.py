@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-import streamlit as st
-
 from core import session
 from core.checkpoints.spec import Part
 from core.language.losses import Losses
@@ -44,7 +42,7 @@ def _asked(kind: Kind, slug: str, example: Example, part: Part | None = None) ->
     return _losses(kind, slug, part, example.source, example.decoder, example.labels, example.order)
 
 
-@st.cache_data(max_entries=512, ttl=3600.0, show_spinner="Asking the model", hash_funcs={Cell: repr, Label: repr})
+@session.cached("Asking the model")
 def _losses(
     kind: Kind,
     slug: str,
@@ -68,7 +66,7 @@ def _losses(
     return read(session.checkpoint(slug, part), Example((), source, decoder, labels, order=order))
 
 
-@st.cache_resource(max_entries=32, ttl=3600.0, show_spinner="Asking both models", hash_funcs={Cell: repr})
+@session.cached("Asking both models")
 def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
     """Scores of both over the vocabulary at every hidden place."""
     from core.language import losses
@@ -76,7 +74,7 @@ def scored(teacher: str, student: str, source: tuple[Cell, ...]) -> Scored:
     return losses.scored(session.checkpoint(teacher), session.checkpoint(student), Example((), source))
 
 
-@st.cache_data(max_entries=256, ttl=3600.0, show_spinner="Asking the generator", hash_funcs={Cell: repr})
+@session.cached("Asking the generator")
 def samples(slug: str, source: tuple[Cell, ...], seed: int) -> dict[int, str]:
     """What the generator of ``slug`` writes at each asked place of ``source``, as the vocabulary writes it."""
     from core.language.limits import check_length

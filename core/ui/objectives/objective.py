@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core import checkpoints
+from core import checkpoints, session
 from core.content import content
 from core.language.guesses import MAX_CHARS
 from core.language.losses import BITS, Losses, PlaceLoss
@@ -338,7 +338,7 @@ def _amount(value: float, unit: str) -> str:
     return f"{value:.1f} {unit}" if unit else f"{value:.2f}"
 
 
-@st.cache_data(max_entries=128, ttl=3600.0, show_spinner="Drawing")
+@session.cached("Drawing")
 def _drawn(
     objective: str, slug: str, text: str, seed: int, options: tuple[tuple[str, int | str], ...]
 ) -> tuple[Share, ...]:

@@ -164,7 +164,7 @@ def _walk(kind: Kind, state: PageState, number: int, given: Given, seed: int) ->
         )
 
 
-@st.cache_data(max_entries=512, ttl=3600.0, show_spinner="Asking the model", hash_funcs={Question: repr})
+@session.cached("Asking the model")
 def _asked(slug: str, question: Question) -> Answer:
     from core.language.rounds import answer
 
