@@ -130,4 +130,4 @@ def test_a_head_that_hears_the_sentence_says_so_and_others_do_not(checkpoint_dir
     formula = r"e_w^\top A\, s"
     for model, expected in (("minilm", True), (MODELS["encoder"], False)):
         at = opened("encoder", tab="demo", model=model)
-        assert any(formula in latex.value for latex in at.latex) is expected
+        assert any(formula in part.value for part in at.markdown) is expected

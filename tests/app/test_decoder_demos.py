@@ -125,6 +125,6 @@ def test_local_layers_are_counted() -> None:
     assert not at.exception
     found = next(frame.value for frame in at.dataframe if "kind" in frame.value)
     assert found["kind"].tolist() == ["global", "local"]
-    assert found["looks back at most (tokens)"].iloc[1] == 7
-    assert found["looks back at most (tokens)"].iloc[0] > 7
+    assert found["attends back at most (tokens)"].iloc[1] == 7
+    assert found["attends back at most (tokens)"].iloc[0] > 7
     assert "fit into one window" not in shown(at)

@@ -19,7 +19,7 @@ def page() -> None:
     text = st.text_input("text", state.text("text", "Once"), key=state.key("text"))
     if st.button("six", key=state.key("six")):
         beams = 6
-    state.set(beams=beams, text=None if text == "Once" else text)
+    state.set(beams=None if beams == 4 else beams, text=None if text == "Once" else text)
     link_row(state)
     close_page(state)
 

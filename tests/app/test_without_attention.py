@@ -100,7 +100,7 @@ def test_mambas_tree_is_described_without_attention() -> None:
 
 def test_a_link_to_the_wrong_page_leads_to_the_right_one() -> None:
     at = opened("decoder", system="mamba", tab="facts")
-    assert "The link asks for system “mamba”" in shown(at)
+    assert "“System” cannot be “mamba”" in shown(at)
     link = next(element.proto for element in at.get("page_link") if element.proto.page == "efficient")
     assert link.label == "Mamba stands on the page Efficient"
     assert not [

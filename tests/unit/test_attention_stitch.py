@@ -11,12 +11,12 @@ from core.errors import InputTooLong, NoAttentionMatrix
 from core.language.types import Alternative, GenerationStep
 
 
-def _step(index: int, rows: list[list[float]] | None, cross: list[list[float]] | None = None) -> GenerationStep:
+def _step(index: int, rows: list[list[float]] | None) -> GenerationStep:
     def block(values: list[list[float]] | None) -> np.ndarray | None:  # type: ignore[type-arg]
         return None if values is None else np.array(values, dtype=np.float32)[None, None]
 
     token = Alternative(index, f" w{index}", 1.0, 1.0)
-    return GenerationStep(index, token, (), "", attention=block(rows), cross_attention=block(cross))
+    return GenerationStep(index, token, (), "", attention=block(rows))
 
 
 PROMPT = _step(0, [[1.0, 0.0], [0.4, 0.6]])
