@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, session, settings
@@ -31,7 +30,6 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("xlnet", "transformer-xl"):
         (root / f"atlas-{name}" / "card.toml").write_text(CARD.format(name=name), encoding="utf-8")
     monkeypatch.setattr(settings, "ASSETS", tmp_path)
-    st.cache_data.clear()
     session.results.clear()  # answers are kept by the model's name, and each test has another model of that name
 
 

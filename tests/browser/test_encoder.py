@@ -29,7 +29,7 @@ def test_clicking_words_hides_them_and_shows_guesses(visitor: Visitor) -> None:
     expect(page.get_by_text("in place of “cat”")).to_be_visible()
     chips(visitor).get_by_role("button", name="mat", exact=False).click()
     expect(page.get_by_text("in place of “mat”")).to_be_visible()
-    expect(page.get_by_role("figure", name="Guesses for mask 2")).to_be_visible()
+    expect(page.get_by_role("figure", name="Mask 2, in place of “mat”")).to_be_visible()
     expect(page).to_have_url(re.compile(r"mask=2\.6"))
     chips(visitor).get_by_role("button", name="cat", exact=False).click()
     expect(page.get_by_text("in place of “cat”")).to_have_count(0)
