@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.attention.trace import AttentionMap
 from core.figures.heatmap import Labels, heat_map, names, numbers, tokens
 from core.figures.labels import label
-from core.figures.plot import BARE, box, scatter, title
+from core.figures.plot import BARE, box, cut, scatter, title
 from core.language.types import Token
 from core.theme import MONO, Theme
 
@@ -215,16 +215,21 @@ def alignment_map(source: Sequence[Token], target: Sequence[Token], weights: Wei
     shown = {"tickfont": {"family": MONO}, "fixedrange": False}
     return heat_map(
         np.round(weights, 4),
-        names(written, max(1, -(-len(written) // _MOST_LABELS)), **title("written", 6), **shown),
-        names(read, max(1, -(-len(read) // _MOST_LABELS)), tickangle=-60, **title("read", 6), **shown),
+        names(_short(written), max(1, -(-len(written) // _MOST_LABELS)), **title("written", 6), **shown),
+        names(_short(read), max(1, -(-len(read) // _MOST_LABELS)), tickangle=-60, **title("read", 6), **shown),
         theme,
         ends=(0.0, max(0.1, float(weights.max()))),
         colorbar="weight",
         customdata=np.array([[[label(w), label(r)] for r in read] for w in written], dtype=object),
         hovertemplate="<b>%{customdata[0]}</b> attended to <b>%{customdata[1]}</b><br>weight %{z:.3f}<extra></extra>",
         mono=True,
-        height=int(min(860, max(280, 140 + 26 * len(written)))),
+        height=int(min(860, max(300, 200 + 26 * len(written)))),
     )
+
+
+def _short(texts: Sequence[str]) -> list[str]:
+    """Names that leave the map its room: what stands before a text, such as a task, can be long."""
+    return [cut(text, 14) for text in texts]
 
 
 def alignment_lines(weights: Weights) -> list[tuple[int, int, float]]:

@@ -29,7 +29,6 @@ from core.ui.demos.pivot import pivot_panel
 from core.ui.demos.respell import BYTES, RATE, rate_of, respell_panel
 from core.ui.demos.samples import every_sample, sample_pills, task_samples
 from core.ui.demos.steps import alternatives_panel, beams_table, how_it_ended, steps_table
-from core.ui.glossary import plain_terms
 from core.ui.links import PageState
 from core.ui.page import accent, plain
 from core.ui.param import Carried, Choice, Seed, Text
@@ -266,25 +265,19 @@ def _explore(view: DemoView, request: Request, run: _Run, alignment: Alignment, 
     step = chosen.step
     st.session_state[slot] = step
     state.set(step=step + 1 if step else None)
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        other = alternatives_panel(run.path, step, decoding, key=state.key("steps"), branch=BRANCH)
+    other = alternatives_panel(run.path, step, decoding, key=state.key("steps"), branch=BRANCH)
     if other is not None:
         st.session_state[state.key("forced")] = (*(s.token.id for s in run.path[:step]), other)
         st.rerun()
-    with right:
-        names = {
-            "repair": task.repairs,
-            "respell": task.respells,
-            "denoise": task.denoises,
-            "fuse": task.slug == "fuse",
-        }
-        fallback = "translate" if task.languages else ""
-        view.try_and_notice(next((name for name, fits in names.items() if fits), fallback))
-        card = view.spec.card
-        if card is not None and card.weaknesses:
-            st.caption(f"Known weakness: {plain_terms(card.weaknesses[0])}")
-        beams_table(run.steps, step)
+    beams_table(run.steps, step)
+    names = {
+        "repair": task.repairs,
+        "respell": task.respells,
+        "denoise": task.denoises,
+        "fuse": task.slug == "fuse",
+    }
+    fallback = "translate" if task.languages else ""
+    view.try_and_notice(next((name for name, fits in names.items() if fits), fallback))
     attention_map(alignment, chosen, state)
     steps_table(run.path)
 
