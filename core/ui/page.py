@@ -47,6 +47,7 @@ _STYLE = """<style>
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 4rem 1rem 2rem; }
+  [data-testid="stHorizontalBlock"] { row-gap: 1rem; }
   .katex-display > .katex { white-space: normal; } }
 </style>"""
 """Beside the frame: small print and titles of axes with a contrast of 4.5 to 1 at least, dark letters on the light blue

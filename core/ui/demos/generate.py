@@ -223,13 +223,9 @@ def _explored(asked: _Asked, run: _Run, step: int) -> tuple[int, int | None]:
     step = step_chips(run.path, tokens, step, key=key, branch=branch, by_hand=len(forced) - 1 if forced else None)
     ended = "Stopped." if run.stopped else how_it_ended(run.steps[-1], view.spec.name)
     st.caption(f"{len(run.path)} tokens, each with its probability as a bar at its foot. {ended}")
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        other = alternatives_panel(run.path, step, asked.decoding, key=key, branch=branch)
-    with right:
-        beams_table(run.steps, step)
-        for part in ("Try", "Notice"):
-            view.say(part)
+    other = alternatives_panel(run.path, step, asked.decoding, key=key, branch=branch)
+    beams_table(run.steps, step)
+    view.try_and_notice()
     return step, other
 
 

@@ -104,7 +104,6 @@ def beams_table(steps: Sequence[GenerationStep], step: int) -> None:
 
 def steps_table(path: Sequence[GenerationStep]) -> None:
     """Every step as a row."""
-
     rows = [
         {
             "step": s.index + 1,
@@ -118,7 +117,7 @@ def steps_table(path: Sequence[GenerationStep]) -> None:
         }
         for s in path
     ]
-    with st.expander("As a table"):
+    with st.expander("Every step, as a table"):
         data_table(
             rows,
             "steps",

@@ -209,7 +209,7 @@ def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -
         )
         for card, measures in zip(cards, summaries, strict=True)
     ]
-    widths = (19, 8, 8, 10, 10, 11, 10, 8, 8, 8)
+    widths = (15, 8, 8, 12, 9, 12, 12, 8, 8, 8)
     text_table(TextTable(headings, rows, "Measures of the texts", widths, tuple(range(1, 10))))
     records = [
         {
