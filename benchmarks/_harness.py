@@ -52,11 +52,12 @@ def compare(
     )
 
 
-def report(what: str, result: Comparison, *, at_most: float = 1.0, unit: float = 1e-3, sign: str = "ms") -> bool:
-    """Print one line; True when the ratio is within ``at_most`` (5 % are left to noise)."""
-    good = result.ratio <= at_most * 1.05
+def report(what: str, result: Comparison, *, at_most: float = 1.0, nothing: float = 0.0) -> bool:
+    """Print one line; True when the ratio is within ``at_most`` (5 % are left to noise), or ours takes no more than
+    ``nothing`` seconds longer."""
+    good = result.ratio <= at_most * 1.05 or result.ours - result.theirs <= nothing
     print(
-        f"{what}: ours {result.ours / unit:.1f} {sign}, theirs {result.theirs / unit:.1f} {sign}, "
+        f"{what}: ours {result.ours * 1e3:.1f} ms, theirs {result.theirs * 1e3:.1f} ms, "
         f"ratio {result.ratio:.2f} in {result.rounds} rounds (goal at most {at_most:g}, give or take 5 %) "
         f"{'ok' if good else 'MISSED'}"
     )

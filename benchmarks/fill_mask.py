@@ -18,13 +18,14 @@ from _harness import compare, report
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language.fill_mask import fill_mask
+from core.language.limits import max_tokens
 
 SENTENCES = {
     "one mask": "The capital of France is [MASK].",
     "three masks": "The [MASK] sat on the [MASK] and looked at the [MASK].",
-    "long": "In the morning the children walked along the river to the old mill and had their lunch there. " * 8
-    + "Then they went [MASK].",
 }
+LONG = "In the morning the children walked along the river to the old mill and had their lunch there. "
+"""Stands as often as the model has positions for it, eight times at most; a token of it has three letters or more."""
 
 
 def stand_in() -> Checkpoint:
@@ -55,7 +56,8 @@ def main() -> int:
     good = True
     for checkpoint in models:
         pipe = pipeline("fill-mask", model=checkpoint.model, tokenizer=checkpoint.tokenizer, top_k=5)
-        for name, sentence in SENTENCES.items():
+        times = min(8, (max_tokens(checkpoint) or 512) // (len(LONG) // 3) or 1)
+        for name, sentence in {**SENTENCES, "long": LONG * times + "Then they went [MASK]."}.items():
             text = sentence.replace("[MASK]", str(checkpoint.tokenizer.mask_token))
             result = compare(lambda c=checkpoint, t=text: fill_mask(c, t, k=5), lambda p=pipe, t=text: p(t))
             good &= report(f"fill_mask, {checkpoint.spec.name}, {name}", result)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from core.vectors.reading import Reading
     from core.vectors.sums import Sums
 
-results = Cache(384 * 2**20)
+results = Cache(256 * 2**20)
 """What is kept for all visitors. A trace of 256 tokens has up to 38 MB, a block 20 MB, a sentence's vectors 0.5 MB."""
 P = ParamSpec("P")
 T = TypeVar("T")

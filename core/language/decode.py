@@ -63,9 +63,9 @@ class Reader:
             self._inputs = "decoder_input_ids"
             with torch.inference_mode():
                 ids = torch.tensor([list(source)], device=model.device)
-                mask = torch.ones_like(ids)
-                self._fixed["encoder_outputs"] = model.get_encoder()(input_ids=ids, attention_mask=mask)
-                self._fixed["attention_mask"] = mask
+                self._fixed["encoder_outputs"] = model.get_encoder()(
+                    input_ids=ids, attention_mask=torch.ones_like(ids)
+                )
 
     def read(self, ids: Tensor) -> Tensor:
         """Read ``ids`` (B, q) and return the scores (B, V), float32, for what comes next."""
@@ -149,7 +149,6 @@ class Reader:
             if encoded is not None and encoded[0].shape[0] != len(rows):
                 # All rows read the same source, so any of them serves.
                 encoded.last_hidden_state = encoded[0][:1].expand(len(rows), -1, -1)
-                self._fixed["attention_mask"] = self._fixed["attention_mask"][:1].expand(len(rows), -1)
 
 
 def steps(

@@ -83,8 +83,9 @@ def allowed(config: Any, n: int) -> Bools:
     if not any(reaches):
         return mask(causal, n)[None, None]
     own = [reaches[layer] for layer in attending(config)]
-    patterns = [causal if reach is None else both(causal, window(reach - 1, 0)) for reach in own]
-    return np.stack([mask(pattern, n) for pattern in patterns])[:, None]
+    patterns = {reach: causal if reach is None else both(causal, window(reach - 1, 0)) for reach in own}
+    masks = {reach: mask(pattern, n) for reach, pattern in patterns.items()}
+    return np.stack([masks[reach] for reach in own])[:, None]
 
 
 def agreeing(rule: Bools | None, weights: Floats) -> Bools | None:
