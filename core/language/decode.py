@@ -63,9 +63,7 @@ class Reader:
             self._inputs = "decoder_input_ids"
             with torch.inference_mode():
                 ids = torch.tensor([list(source)], device=model.device)
-                self._fixed["encoder_outputs"] = model.get_encoder()(
-                    input_ids=ids, attention_mask=torch.ones_like(ids)
-                )
+                self._fixed["encoder_outputs"] = model.get_encoder()(input_ids=ids, attention_mask=torch.ones_like(ids))
 
     def read(self, ids: Tensor) -> Tensor:
         """Read ``ids`` (B, q) and return the scores (B, V), float32, for what comes next."""

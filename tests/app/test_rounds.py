@@ -85,6 +85,18 @@ def test_a_round_of_replaced_words_ends_with_the_score() -> None:
     assert f"You 10 of {LENGTH}, Atlas ELECTRA" in said(at)
 
 
+def test_a_round_begun_late_ends_with_its_last_answer() -> None:
+    at = opened(tab="rounds", question="9")
+    for number in (8, 9, *range(8)):
+        assert not any(b.label == "Another round" for b in at.button)
+        at = button(answer(at, draw("masked", 0)[number], "masked", number, right=True), "Next question")
+    assert at.query_params["question"] == "9"
+    at = button(at, "Question before")
+    assert f"You {LENGTH} of {LENGTH}" in said(at)
+    at = button(at, "Another round")
+    assert at.query_params["round"] == "1"
+
+
 @pytest.fixture(scope="module")
 def page() -> AppTest:
     return opened(tab="rounds")

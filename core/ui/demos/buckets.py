@@ -24,7 +24,6 @@ SAMPLE = f"{samples.CLUE} {' '.join(samples.entry(day) for day in range(3))} {sa
 """Days of the lighthouse keeper's log between two equal sentences."""
 TEXT = Text(name="text", label="Text, up to 1,024 bytes", default=SAMPLE, height=110, most=5000)
 ROUNDS = Menu(name="rounds", label="Rounds", low=1, high=8, options=(1, 2, 4, 8))
-# The link's seed, layer and head are those of the page; other demos and the section of heads declare them.
 LAYER = Menu(name="layer", label="Layer", low=1, high=200, options=(), alone=True, help="The layers that hash")
 HEAD = Integer(
     name="head",
@@ -247,5 +246,5 @@ def _undone(slug: str, text: str) -> tuple[int, int, float]:
     return int(config.num_hidden_layers), int(config.hidden_size), error
 
 
-HASHING = Demo("hashing", hashing_demo, lambda spec: spec.offers("hashing"), (ROUNDS,))
-READING = Demo("reading", reading_demo, lambda spec: spec.offers("hashing"))
+HASHING = Demo("hashing", hashing_demo, lambda spec: spec.offers("hashing"), (TEXT, ROUNDS, LAYER, HEAD, SEED))
+READING = Demo("reading", reading_demo, lambda spec: spec.offers("hashing"), (TEXT,))

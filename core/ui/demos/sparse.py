@@ -16,6 +16,7 @@ from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.long_text import (
     OWN,
+    OWN_TEXT,
     SAMPLE,
     TOKENS,
     Menu,
@@ -68,7 +69,6 @@ GLOBAL = Integer(
     help="At the two ends of the text, in turn",
     width=170,
 )
-# The link's seed, layer and head are those of the page; other demos and the section of heads declare them.
 SEED = Integer(
     name="seed",
     label="Seed of the random blocks",
@@ -253,5 +253,5 @@ SPARSE = Demo(
     "sparse",
     sparse_demo,
     lambda spec: not (spec.offers("continues") or spec.offers("window")),
-    (SAMPLE, TOKENS, BLOCK, RANDOM, WINDOW, GLOBAL),
+    (OWN_TEXT, SAMPLE, TOKENS, BLOCK, RANDOM, WINDOW, GLOBAL, SEED, LAYER, HEAD),
 )

@@ -17,6 +17,7 @@ from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.long_text import (
     OWN,
+    OWN_TEXT,
     SAMPLE,
     TOKENS,
     Menu,
@@ -189,4 +190,4 @@ def _below(
     below(long, f"Global: {named}.", {"Cost against length": costs, "Formula": formula})
 
 
-WINDOW = Demo("window", window_demo, lambda spec: spec.offers("window"), (SAMPLE, TOKENS, SIDE, WORDS, START))
+WINDOW = Demo("window", window_demo, lambda spec: spec.offers("window"), (OWN_TEXT, SAMPLE, TOKENS, SIDE, WORDS, START))

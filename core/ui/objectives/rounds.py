@@ -58,7 +58,6 @@ def rounds(view: View) -> None:
     state.set(round=seed or None, question=number + 1)
     name = names.get(slug, slug)
     box = state.key(f"rounds.{kind}.{seed}.{number}")
-    last = number + 1 == LENGTH and len(given) == LENGTH
     with sentences():
         rows = [
             Row(question, given[at], _asked(slug, question)) if at in given else Row(question)
@@ -72,7 +71,7 @@ def rounds(view: View) -> None:
             walk()
         else:
             reveal(row, name, slug, state, walk)
-            box = state.key("rounds.again" if last else "rounds.next")
+            box = state.key("rounds.again" if len(given) == LENGTH else "rounds.next")
         if len(given) == LENGTH:
             finish(rows, name, kind, seed, state)
         view.try_and_notice(kind)
@@ -140,20 +139,24 @@ def _take(given: Given, number: int, answer: str | int | None) -> None:
 
 
 def _walk(kind: Kind, state: PageState, number: int, given: Given, seed: int) -> None:
-    """To the next question that is open, to the one before, and at the end to another round."""
-    ahead = next((at % LENGTH for at in range(number + 1, number + LENGTH) if at % LENGTH not in given), number + 1)
+    """To the next question that is open, to the one before, and from any of a finished round to another round."""
+    around = (at % LENGTH for at in range(number + 1, number + LENGTH))
+    ahead = next((at for at in around if at not in given), None)
+    over = len(given) == LENGTH
+    if over and number + 1 < LENGTH:
+        ahead = number + 1
     with st.container(horizontal=True):
-        if ahead < LENGTH:
+        if over:
+            st.button(
+                "Another round", key=state.key("rounds.again"), type="primary", on_click=_new, args=(kind, state, seed)
+            )
+        if ahead is not None:
             st.button(
                 "Next question",
                 key=state.key("rounds.next"),
-                type="primary" if number in given else "secondary",
+                type="primary" if number in given and not over else "secondary",
                 on_click=_to,
                 args=(kind, state, ahead),
-            )
-        else:
-            st.button(
-                "Another round", key=state.key("rounds.again"), type="primary", on_click=_new, args=(kind, state, seed)
             )
         st.button(
             "Question before",
