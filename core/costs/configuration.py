@@ -20,18 +20,43 @@ key that are turned, and values of d_v (DeepSeek-AI 2024, section 2.1).
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from core.costs.shape import Kind
 from core.errors import OutOfRange
 
+Positions = Literal["learned", "rotary", "relative", "distances", "axial", "fixed"]
+POSITIONS: dict[str, str] = {
+    "learned": "a learned table",
+    "rotary": "rotated into queries and keys",
+    "relative": "a bias for each distance (T5)",
+    "distances": "a vector for each distance (DeBERTa)",
+    "axial": "two crossed tables (Reformer)",
+    "fixed": "sinusoids or none",
+}
+Head = Literal["none", "pooler", "words", "masked", "masked-pooler", "pretraining", "replaced"]
+HEADS: dict[str, str] = {
+    "none": "none",
+    "pooler": "pooler of the first token",
+    "words": "next word",
+    "masked": "masked words (BERT)",
+    "masked-pooler": "masked words and a pooler",
+    "pretraining": "masked words and next sentence",
+    "replaced": "original or replaced (ELECTRA)",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """One family's ways."""
+    """One family's ways; ``data/styles.toml`` has them all."""
 
     name: str
+    classes: tuple[str, ...] = ()
+    """How the names of its classes begin."""
+    scheme: Positions = "learned"
     attention_bias: Literal["all", "none", "queries", "output", "no keys"] = "all"
     """``queries``: on queries, keys and values alone; ``output``: on the last matrix alone."""
     ffn_bias: bool = True
@@ -66,64 +91,21 @@ class Style:
     """The norms subtract the mean, though they have no bias."""
 
 
-STYLES = {
-    "bert": Style("BERT: biases, a norm behind the word vectors", word_norm=True),
-    "gpt-2": Style("GPT-2: biases, a norm at the end", final_norm=True),
-    "gpt": Style("GPT: biases, no norm at the end"),
-    "gpt-neo": Style("GPT-Neo: no biases on queries, keys, values", attention_bias="output", final_norm=True),
-    "gpt-j": Style("GPT-J: one norm a layer, no biases in attention", "none", norms=1, final_norm=True, head_bias=True),
-    "ctrl": Style("CTRL: as GPT-2, and a bias for each word", final_norm=True, head_bias=True),
-    "llama": Style("LLaMA: no biases, scale-only norms", "none", ffn_bias=False, norm_bias=False, final_norm=True),
-    "gemma-2": Style("Gemma 2: as LLaMA, with four norms a layer", "none", False, False, 4, final_norm=True),
-    "qwen2": Style("Qwen 2: as LLaMA, with biases on queries, keys, values", "queries", False, False, final_norm=True),
-    "qwen3": Style(
-        "Qwen 3: as LLaMA, with norms inside the heads", "none", False, False, final_norm=True, head_norm=True
-    ),
-    "modernbert": Style(
-        "ModernBERT: no biases, a norm at the end", "none", False, False, final_norm=True, centred=True
-    ),
-    "xlm": Style("XLM: as BERT, and a bias for each word", word_norm=True, head_bias=True),
-    "xlnet": Style(
-        "XLNet: a matrix for distances in each layer", "none", head_bias=True, further="distance", mask_vector=True
-    ),
-    "longformer": Style("Longformer: as BERT, queries, keys, values twice", word_norm=True, further="global"),
-    "deberta": Style(
-        "DeBERTa: two matrices for distances in each layer", "no keys", word_norm=True, further="disentangled"
-    ),
-    "deberta-3": Style("DeBERTa-v3: a norm on the table of distances", word_norm=True, distance_norm=True),
-    "deberta-2": Style("DeBERTa-v2: as v3, with a convolution", word_norm=True, distance_norm=True, convolution=True),
-    "reformer": Style(
-        "Reformer: two streams, no biases in attention", "none", final_norm=True, head_bias=True, two_streams=True
-    ),
-    "transformer": Style("Transformer of 2017: no biases in attention", "none"),
-    "t5": Style("T5: no biases, scale-only norms", "none", ffn_bias=False, norm_bias=False, final_norm=True),
-    "bart": Style("BART: biases, a norm behind the word vectors", word_norm=True, offset=2),
-    "m2m": Style("M2M-100: biases, a norm at the end of each side", final_norm=True),
-    "pegasus": Style("mBART: norms behind the words and at the end", word_norm=True, final_norm=True, offset=2),
-    "bigbird-pegasus": Style("BigBird-Pegasus: as M2M-100, no biases in attention", "none", final_norm=True),
-    "bert2bert": Style("BERT2BERT: word vectors on each side", word_norm=True, own_words=True),
-}
+_DATA = tomllib.loads((Path(__file__).parent / "data" / "styles.toml").read_text(encoding="utf-8"))
+STYLES = {key: Style(**row | {"classes": tuple(row.get("classes", ()))}) for key, row in _DATA["styles"].items()}
 
 
-Positions = Literal["learned", "rotary", "relative", "distances", "axial", "fixed"]
-POSITIONS: dict[str, str] = {
-    "learned": "a learned table",
-    "rotary": "rotated into queries and keys",
-    "relative": "a bias for each distance (T5)",
-    "distances": "a vector for each distance (DeBERTa)",
-    "axial": "two crossed tables (Reformer)",
-    "fixed": "sinusoids or none",
-}
-Head = Literal["none", "pooler", "words", "masked", "masked-pooler", "pretraining", "replaced"]
-HEADS: dict[str, str] = {
-    "none": "none",
-    "pooler": "pooler of the first token",
-    "words": "next word",
-    "masked": "masked words (BERT)",
-    "masked-pooler": "masked words and a pooler",
-    "pretraining": "masked words and next sentence",
-    "replaced": "original or replaced (ELECTRA)",
-}
+def style_of(architecture: str) -> str:
+    """The style of a class: the one that has the longest beginning of its name, or BERT's."""
+    fitting = [
+        (len(begin), key) for key, one in STYLES.items() for begin in one.classes if architecture.startswith(begin)
+    ]
+    return max(fitting, default=(0, "bert"))[1]
+
+
+def meaning(architecture: str) -> str:
+    """What the boxes stand for where a class has no such thing under that name; empty for most."""
+    return next((text for begin, text in _DATA["meanings"].items() if architecture.startswith(begin)), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,31 +45,13 @@ class Work:
         return self.matrices + self.attention
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """Weights that a token meets in matrices, on the side that is read and on the side that is written."""
-
-    source: float
-    target: float
-
-
-def weights(shape: Shape, root: ModuleNode) -> Weights:
-    """N for one token of each side. A network with one side has zero on the other."""
-    found = {"source": 0.0, "target": 0.0}
-    _walk(root, shape, (), 1.0, found)
-    if shape.kind == "encoder":
-        return Weights(found["source"] + found["target"], 0)
-    if shape.kind == "decoder":
-        return Weights(0, found["source"] + found["target"])
-    return Weights(found["source"], found["target"])
-
-
 def forward(shape: Shape, root: ModuleNode, tokens: int, source: int = 0) -> Work:
     """A pass over one text of ``tokens`` tokens; a network with two sides reads ``source`` tokens besides."""
-    met = weights(shape, root)
+    found = {"source": 0.0, "target": 0.0}  # N for one token that is read, and for one that is written
+    _walk(root, shape, (), 1.0, found)
     if shape.kind != "encoder-decoder":
         source = tokens
-    matrices = 2 * (met.source * source + met.target * tokens)
+    matrices = 2 * (found["source"] * source + found["target"] * tokens)
     attention = 0.0
     for stack in shape.stacks:
         here = source if stack.side == "encoder" else tokens

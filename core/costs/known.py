@@ -31,20 +31,19 @@ class Device:
     name: str
     memory: float
     """Gigabytes of 10⁹ bytes, as the vendor prints them."""
-    teraflops: float | None
-    """Dense peak in 16 bits, 10¹² operations a second."""
-    watts: float | None
     sources: tuple[Citation, ...]
+    teraflops: float | None = None
+    """Dense peak in 16 bits, 10¹² operations a second."""
+    watts: float | None = None
     note: str = ""
 
 
 @lru_cache(maxsize=8)
 def formulas(path: Path = DATA / "formulas.toml") -> dict[str, Formula]:
     """Every formula of a file by its key; without a file those of the costs."""
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
-    known = citations(path)
+    table, known = tomllib.loads(path.read_text(encoding="utf-8")), citations(path)
     return {
-        key: Formula(key, row["name"], row["latex"], row["letters"], tuple(known[name] for name in row["source"]))
+        key: Formula(key, sources=tuple(known[name] for name in row.pop("source")), **row)
         for key, row in table["formulas"].items()
     }
 
@@ -59,17 +58,8 @@ def citations(path: Path = DATA / "formulas.toml") -> dict[str, Citation]:
 @lru_cache(maxsize=1)
 def devices() -> dict[str, Device]:
     """Every device by its slug, in the order of the file."""
-    table = tomllib.loads((DATA / "devices.toml").read_text(encoding="utf-8"))
-    known = citations(DATA / "devices.toml")
+    path = DATA / "devices.toml"
+    table, known = tomllib.loads(path.read_text(encoding="utf-8")), citations(path)
     return {
-        row["slug"]: Device(
-            row["slug"],
-            row["name"],
-            row["memory"],
-            row.get("teraflops"),
-            row.get("watts"),
-            tuple(known[name] for name in row["source"]),
-            row.get("note", ""),
-        )
-        for row in table["devices"]
+        row["slug"]: Device(sources=tuple(known[name] for name in row.pop("source")), **row) for row in table["devices"]
     }

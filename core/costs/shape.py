@@ -16,6 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from core import anatomy, catalogue
 from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
@@ -81,7 +83,7 @@ class Shape:
     """Experts of a layer, 0 without any."""
     active: int = 0
     """Experts that one token uses."""
-    uses: float = 1
+    uses: float = 1.0
     """How often each stored layer is applied (ALBERT: 12)."""
 
     def stack(self, side: Side) -> Stack | None:
@@ -130,14 +132,12 @@ def read(config: Any, architecture: str, branch: str, root: ModuleNode) -> Shape
         )
         return _shape(config.decoder, "encoder-decoder", halves)
     if getattr(config, "is_encoder_decoder", False):
-        stacks = tuple(_stack(config, side, gated=gated, cross=side == "decoder") for side in _SIDES)
+        sides: tuple[Side, Side] = ("encoder", "decoder")
+        stacks = tuple(_stack(config, side, gated=gated, cross=side == "decoder") for side in sides)
         return _shape(config, "encoder-decoder", stacks)
     writes = branch == "decoder" or (branch != "encoder" and architecture.endswith(_CAUSAL))
     side: Side = "decoder" if writes else "encoder"
     return _shape(config, side, (_stack(config, side, gated=gated, cross=False),))
-
-
-_SIDES: tuple[Side, Side] = ("encoder", "decoder")
 
 
 def _shape(config: Any, kind: Kind, stacks: tuple[Stack, ...]) -> Shape:
@@ -153,7 +153,7 @@ def _shape(config: Any, kind: Kind, stacks: tuple[Stack, ...]) -> Shape:
         tied=bool(getattr(config, "tie_word_embeddings", False)),
         experts=experts,
         active=int(getattr(config, "num_experts_per_tok", 0) or 0) if experts else 0,
-        uses=stacks[-1].layers / groups if groups else 1,
+        uses=stacks[-1].layers / groups if groups else 1.0,
     )
 
 
@@ -266,11 +266,8 @@ def shape_of(slug: str, size: str | None = None) -> Shape | None:
     :class:`core.errors.RecordUnusable` where the record makes no network.
     """
     chosen = size_of(slug, size)
-    kept = _kept()
     key = f"{slug} {chosen.name}"
-    if key in kept:
-        return kept[key]
-    return _live(slug, chosen.name)
+    return _kept()[key] if key in _kept() else _live(slug, chosen.name)
 
 
 @lru_cache(maxsize=256)
@@ -281,7 +278,6 @@ def _live(slug: str, name: str) -> Shape | None:
 def read_shape(system: System, size: Size) -> Shape | None:
     """The shape as the configuration of transformers has it; imports transformers."""
     from core.anatomy.build import configuration, named, of_record
-    from core.costs.shape import read
 
     with of_record(system.slug, size.name):
         settings = configuration(size.config, size.overrides, named(size.architecture))
@@ -306,34 +302,14 @@ def write_all(path: Path = KEPT) -> int:
 def dump(shapes: dict[str, Shape | None]) -> str:
     """The text of the file: one line a size."""
     rows = [
-        f"{json.dumps(key)}: {json.dumps(None if shape is None else pack(shape), separators=(',', ':'))}"
+        f"{json.dumps(key)}: {json.dumps(shape and asdict(shape), separators=(',', ':'))}"
         for key, shape in shapes.items()
     ]
     return "{\n" + ",\n".join(rows) + "\n}\n"
-
-
-def pack(shape: Shape) -> dict[str, Any]:
-    """A shape as JSON data; spans that are alike in all layers stand once."""
-    packed = asdict(shape)
-    for stack in packed["stacks"]:
-        if len(set(stack["spans"])) == 1:
-            stack["spans"] = stack["spans"][0]
-    return packed
-
-
-def unpack(packed: dict[str, Any]) -> Shape:
-    """The shape that :func:`pack` stored."""
-    stacks = []
-    for row in packed["stacks"]:
-        spans = row["spans"]
-        spans = (spans,) * row["layers"] if isinstance(spans, int) else tuple(spans)
-        stacks.append(Stack(**{**row, "spans": spans}))
-    return Shape(**{**packed, "stacks": tuple(stacks)})
 
 
 @lru_cache(maxsize=1)
 def _kept() -> dict[str, Shape | None]:
     if not KEPT.is_file():
         return {}
-    rows = json.loads(KEPT.read_text(encoding="utf-8"))
-    return {key: None if row is None else unpack(row) for key, row in rows.items()}
+    return TypeAdapter(dict[str, Shape | None]).validate_json(KEPT.read_text(encoding="utf-8"))

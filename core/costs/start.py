@@ -11,68 +11,10 @@ from typing import Any
 from core import anatomy
 from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
-from core.costs.configuration import Configuration, Head, Positions
+from core.costs.configuration import STYLES, Configuration, Head, style_of
 from core.costs.remarks import no_editor
 from core.costs.shape import Shape, shape_of
 from core.errors import OutOfRange
-
-_STYLES = (
-    ("GPT2", "gpt-2"),
-    ("OpenAIGPT", "gpt"),
-    ("GPTNeo", "gpt-neo"),
-    ("GPTJ", "gpt-j"),
-    ("CTRL", "ctrl"),
-    ("DallE", "ctrl"),
-    ("Llama", "llama"),
-    ("Mistral", "llama"),
-    ("Mixtral", "llama"),
-    ("Gemma2", "gemma-2"),
-    ("Gemma", "llama"),
-    ("Qwen2", "qwen2"),
-    ("Qwen3", "qwen3"),
-    ("Deepseek", "llama"),
-    ("MT5", "t5"),
-    ("T5", "t5"),
-    ("UntiedMT5", "t5"),
-    ("Bart", "bart"),
-    ("MBart", "pegasus"),
-    ("BigBirdPegasus", "bigbird-pegasus"),
-    ("M2M100", "m2m"),
-    ("OPT", "gpt-2"),
-    ("Reformer", "reformer"),
-    ("Transformer2017", "transformer"),
-    ("EncoderDecoder", "bert2bert"),
-    ("XLNet", "xlnet"),
-    ("XLMWithLM", "xlm"),
-    ("Longformer", "longformer"),
-    ("DebertaV2", "deberta-3"),
-    ("Deberta", "deberta"),
-    ("ModernBert", "modernbert"),
-)
-"""How the names of classes begin, and the style that they share; BERT's for all others."""
-
-_SCHEMES: tuple[tuple[Positions, frozenset[str]], ...] = (
-    ("rotary", frozenset({"llama", "gemma-2", "qwen2", "qwen3", "gpt-j", "modernbert"})),
-    ("relative", frozenset({"t5"})),
-    ("distances", frozenset({"deberta", "deberta-2", "deberta-3"})),
-    ("axial", frozenset({"reformer"})),
-    ("fixed", frozenset({"m2m", "xlnet", "transformer"})),
-)
-
-_MEANINGS = (
-    (
-        "DallE",
-        "Vocabulary counts words and image codes together; positions count those of the text, of its padding and "
-        "of the picture's rows and columns.",
-    ),
-    ("Ernie", "Segments are the rows of two tables: segments and tasks."),
-    ("XLM", "Segments are the rows of the table of languages, where the size has one."),
-    ("Deberta", "Positions are distances to one side; the table has a row for each side."),
-    ("Longformer", "Each layer has queries, keys and values a second time, for the tokens that look everywhere."),
-    ("XLNet", "Positions are sinusoids; each layer turns distances into keys by a matrix of its own."),
-    ("EncoderDecoderModel", "Positions and segments are those of each side."),
-)
-"""What the boxes stand for where a class has no such thing under that name."""
 
 
 def start(slug: str, size: str | None = None) -> Configuration:
@@ -86,10 +28,10 @@ def start(slug: str, size: str | None = None) -> Configuration:
     if refusal or shape is None:
         raise OutOfRange(refusal)
     root = anatomy.tree(slug, chosen.name)
-    style = next((name for begin, name in _STYLES if chosen.architecture.startswith(begin)), "bert")
+    style = style_of(chosen.architecture)
     if style == "deberta-3" and _named(root, "conv"):
         style = "deberta-2"
-    scheme: Positions = next((name for name, styles in _SCHEMES if style in styles), "learned")
+    scheme = STYLES[style].scheme
     if scheme == "learned" and not _rows(root, _POSITIONS):
         scheme = "fixed"
     stack, first = shape.main, shape.stacks[0]
@@ -122,12 +64,6 @@ def start(slug: str, size: str | None = None) -> Configuration:
         places = ("text_padding", "text_position", "image_row", "image_column")
         values |= {"vocabulary": words, "positions": _rows(root, places), "scheme": "learned", "tied": False}
     return Configuration(**values)
-
-
-def meaning(slug: str, size: str | None = None) -> str:
-    """What the boxes stand for where a size has no such thing under that name; empty for most."""
-    architecture = size_of(slug, size).architecture
-    return next((text for begin, text in _MEANINGS if architecture.startswith(begin)), "")
 
 
 _POSITIONS = ("position_embeddings", "embed_positions", "wpe", "positions_embed")

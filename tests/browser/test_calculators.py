@@ -38,12 +38,3 @@ def test_from_no_to_yes_at_400_pixels(telephone: Visitor) -> None:
     pick(page.get_by_role("combobox", name="Bits per weight"), "16")
     expect(page.get_by_role("heading", name=re.compile("^Yes: 14.6 GB"))).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
-
-
-def test_from_the_facts_to_the_calculators(visitor: Visitor) -> None:
-    page = visitor.open("/decoder?system=gpt-3&tab=facts")
-    link = page.get_by_role("link", name="change them in the calculators")
-    link.focus()
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile(r"/calculators\?system=gpt-3"))
-    expect(page.get_by_text("the same as GPT-3 175B", exact=False)).to_be_visible()

@@ -7,11 +7,12 @@ from typing import Any
 import streamlit as st
 
 from core import anatomy, catalogue
+from core.anatomy.keep import size_of
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ROLES, by_role
 from core.costs.blueprint import tree, used
-from core.costs.configuration import STYLES, Configuration
-from core.costs.start import meaning, start
+from core.costs.configuration import STYLES, Configuration, meaning
+from core.costs.start import start
 from core.figures import parameters as figures
 from core.figures.numbers import in_words, percent
 from core.table import Table
@@ -38,14 +39,14 @@ def parameters(view: View) -> None:
     with left:
         slug, size = choose_system(state)
         origin = start(slug, size)
-        values = _boxes(state, origin, f"{slug}.{size}")
+        values = _boxes(view, origin, f"{slug}.{size}")
     with right:
         one = origin.changed(**values)
         yours, theirs = tree(one), anatomy.tree(slug, size)
         name = f"{catalogue.get(slug).name} {size}"
         with answer:
             _answer(view, one, yours, theirs, name, catalogue.get(slug).size(size).published_as)
-            if note := meaning(slug, size):
+            if note := meaning(size_of(slug, size).architecture):
                 st.caption(plain_terms(note))
         _bars(state, yours, theirs, name)
         _picture(state, yours)
@@ -54,14 +55,15 @@ def parameters(view: View) -> None:
         formula(key)
 
 
-def _boxes(state: PageState, origin: Configuration, tag: str) -> dict[str, Any]:
+def _boxes(view: View, origin: Configuration, tag: str) -> dict[str, Any]:
     """All boxes, those that few need behind buttons; what they hold, by the configuration's fields."""
     got: dict[str, Any] = {}
 
     def draw(*fields: str, **changes: Any) -> None:
         for field in fields:
-            default = {"default": getattr(origin, field)}
-            got[field] = BOXES[field].with_(**default | changes).draw(state, tag=tag)
+            told = view.words.part(f"Box: {field}") if view.words.has(f"Box: {field}") else None
+            declared = {"default": getattr(origin, field), "help": told}
+            got[field] = BOXES[field].with_(**declared | changes).draw(view.state, tag=tag)
 
     draw("kind")
     one, other = st.columns(2)
@@ -90,13 +92,13 @@ def _boxes(state: PageState, origin: Configuration, tag: str) -> dict[str, Any]:
             draw("inner", label=f"Size of one (0: {got['ffn']:,})")
             draw("dense")
         else:
-            st.caption("With 0, every token goes through the one feed-forward block of a layer.")
+            view.note("No experts")
     with other, st.popover("Latent", width="stretch"):
         draw("latent")
         if got["latent"]:
             draw("query_latent", "turned", "value")
         else:
-            st.caption("With 0, keys and values are projected from the token's own hidden state.")
+            view.note("No latent")
     return got
 
 

@@ -23,122 +23,41 @@ from core.ui.links import PageState
 from core.ui.param import Choice, Control, Integer, Real, Toggle, Unset
 from core.ui.unbuilt import unbuilt
 
+SIDES = {"encoder": "encoder", "decoder": "decoder", "encoder-decoder": "encoder and decoder"}
 BOXES: dict[str, Control[Any]] = {
-    "kind": Choice(
-        name="kind",
-        label="Architecture",
-        options={"encoder": "encoder", "decoder": "decoder", "encoder-decoder": "encoder and decoder"},
-    ),
+    "kind": Choice(name="kind", label="Architecture", options=SIDES),
     "layers": Integer(name="layers", label="Layers", low=1, high=1000),
-    "width": Integer(name="width", label="Hidden size", low=1, high=200_000, help="d_model"),
-    "ffn": Integer(
-        name="ffn", label="Feed-forward", low=1, high=2_000_000, help="d_ff, the size between its two matrices"
-    ),
+    "width": Integer(name="width", label="Hidden size", low=1, high=200_000),
+    "ffn": Integer(name="ffn", label="Feed-forward", low=1, high=2_000_000),
     "vocabulary": Integer(name="vocabulary", label="Vocabulary", low=1, high=10**7),
     "heads": Integer(name="heads", label="Heads", low=1, high=2000),
-    "kv_heads": Integer(
-        name="kv",
-        label="KV heads",
-        low=1,
-        high=2000,
-        help="Heads that have keys and values of their own; fewer than heads means that several share them. "
-        "With a KV latent this does not count.",
-    ),
-    "positions": Integer(
-        name="positions",
-        label="Positions",
-        low=0,
-        high=10**8,
-        help="Rows of the learned table; of DeBERTa's distances, to one side. Rotary positions and sinusoids have "
-        "no rows to count.",
-    ),
+    "kv_heads": Integer(name="kv", label="KV heads", low=1, high=2000),
+    "positions": Integer(name="positions", label="Positions", low=0, high=10**8),
     "decoder_layers": Integer(name="below", label="Decoder layers", low=1, high=1000),
-    "gated": Toggle(
-        name="gated", label="Gated", help="A third matrix in the feed-forward block, which gates its hidden values"
-    ),
-    "tied": Toggle(name="tied", label="Tied", help="The output matrix is the embedding matrix"),
-    "shared": Toggle(name="shared", label="Shared", help="One layer, used at every depth, as in ALBERT"),
-    "embedding": Integer(
-        name="words",
-        label="Embedding size (0: the hidden size)",
-        low=0,
-        high=200_000,
-        help="Factorized embeddings: V × E and E × d parameters instead of V × d",
-    ),
+    "gated": Toggle(name="gated", label="Gated"),
+    "tied": Toggle(name="tied", label="Tied"),
+    "shared": Toggle(name="shared", label="Shared"),
+    "embedding": Integer(name="words", label="Embedding size (0: the hidden size)", low=0, high=200_000),
     "head_dim": Integer(name="dim", label="Head dimension (0: hidden size / heads)", low=0, high=10**5),
-    "segments": Integer(
-        name="segments",
-        label="Segments",
-        low=0,
-        high=1000,
-        help="Rows of the tables of segments, languages and tasks together.",
-    ),
-    "adapter": Integer(
-        name="adapter",
-        label="Adapters, bottleneck size (0: none)",
-        low=0,
-        high=200_000,
-        help="Two to a layer, behind attention and behind the feed-forward block: down to so many dimensions and up.",
-    ),
+    "segments": Integer(name="segments", label="Segments", low=0, high=1000),
+    "adapter": Integer(name="adapter", label="Adapters, bottleneck size (0: none)", low=0, high=200_000),
     "scheme": Choice(name="scheme", label="Where positions enter", options=POSITIONS),
     "head": Choice(name="head", label="On top", options=HEADS),
     "style": Choice(name="style", label="Biases and norms", options={key: one.name for key, one in STYLES.items()}),
-    "axial": Integer(
-        name="axial",
-        label="Rows of the first of two tables",
-        low=0,
-        high=10**8,
-        help="The rows of both multiplied are the positions; a token's embedding is shared among them one to three.",
-    ),
+    "axial": Integer(name="axial", label="Rows of the first of two tables", low=0, high=10**8),
     "hashed": Integer(name="hashed", label="Layers whose queries are their keys", low=0, high=10_000),
-    "experts": Integer(
-        name="experts",
-        label="Experts in a layer (0: none)",
-        low=0,
-        high=10_000,
-        help="Feed-forward blocks side by side; a router chooses among them for each token.",
-    ),
+    "experts": Integer(name="experts", label="Experts in a layer (0: none)", low=0, high=10_000),
     "active": Integer(name="active", label="Used by a token", low=1, high=10_000),
-    "common": Integer(
-        name="common",
-        label="Beside them, used by all",
-        low=0,
-        high=10_000,
-        help="DeepSeek-V3 has one of these in a layer.",
-    ),
-    "inner": Integer(
-        name="inner",
-        label="Size of one",
-        low=0,
-        high=2_000_000,
-        help="The feed-forward size of one expert; 0 stands for that of the layer.",
-    ),
-    "dense": Integer(
-        name="dense",
-        label="First layers without experts",
-        low=0,
-        high=10_000,
-        help="These have the one feed-forward block whose size stands above.",
-    ),
-    "latent": Integer(
-        name="latent",
-        label="KV latent (0: none)",
-        low=0,
-        high=200_000,
-        help="Multi-head latent attention: the size of the vector that is cached per token, from which the keys and "
-        "values of all heads are projected.",
-    ),
+    "common": Integer(name="common", label="Beside them, used by all", low=0, high=10_000),
+    "inner": Integer(name="inner", label="Size of one", low=0, high=2_000_000),
+    "dense": Integer(name="dense", label="First layers without experts", low=0, high=10_000),
+    "latent": Integer(name="latent", label="KV latent (0: none)", low=0, high=200_000),
     "query_latent": Integer(name="queries", label="Query latent (0: none)", low=0, high=200_000),
-    "turned": Integer(
-        name="turned",
-        label="Rotated part of a query (RoPE)",
-        low=0,
-        high=200_000,
-        help="Dimensions beside those of a head that carry the position; all heads share one such key.",
-    ),
+    "turned": Integer(name="turned", label="Rotated part of a query (RoPE)", low=0, high=200_000),
     "value": Integer(name="value", label="Value dimension (0: that of a head)", low=0, high=200_000),
 }
-"""Every box of a network, by the field of :class:`core.costs.configuration.Configuration` that it sets."""
+"""Every box of a network, by the field of :class:`core.costs.configuration.Configuration` that it sets; the part
+“Box: field” of the calculator's words is its help."""
 
 LENGTH = Integer(name="length", label="Sequence length", low=1, high=10**7, help="Tokens")
 _OF_A_NETWORK = (*(box.name for box in BOXES.values()), LENGTH.name)
