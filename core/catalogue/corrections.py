@@ -124,6 +124,8 @@ def _found(
         if row["kind"] not in KINDS:
             raise BadData(f"corrections.toml: {row['id']} is of no kind: {row['kind']!r}")
         if held:
+            if hidden := {"claim", "finding"} & row.keys():
+                raise BadData(f"corrections.toml: {row['id']}: a record has the {' and '.join(sorted(hidden))} already")
             claim, finding = held[0][1].claim, held[0][1].finding
             sources = [system.citation(key) for system, one in held for key in one.sources]
         else:
