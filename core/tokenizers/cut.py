@@ -1,17 +1,32 @@
-"""A text as one tokeniser cuts it: its pieces with their places in the text, and what comes back from their ids."""
+"""A text as one tokenizer cuts it: its tokens with their positions in the text, and what comes back from their ids.
+
+Characters per token say how much a tokenizer has learned of a language, bytes per token how much of its writing: a
+Chinese character is three bytes in UTF-8, a Latin letter one. Only the tokens of parallel texts compare what it costs
+to say the same.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from core.errors import InputUnusable
 from core.language.tokens import DECODERS, continues, read_piece
 from core.language.types import Token
-from core.tokenizers.known import Known, engine, whole_words
+from core.tokenizers.known import Known, data, engine, whole_words
+from core.tokenizers.samples import whole
 
 UNKNOWN_WORD = "[UNK]"
 _WORD = re.compile(r"\w+|[^\w\s]")
+MOST = 40
+"""Characters of a word that is followed step by step."""
+Measure = Literal["characters", "bytes", "tokens"]
+MEASURES: dict[Measure, str] = {
+    "characters": "characters a token",
+    "bytes": "bytes a token",
+    "tokens": "tokens, English = 1",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +108,6 @@ def unknown_piece(one: Known) -> str | None:
     model: Any = engine(one).model
     if one.family != "unigram":
         return None if model.unk_token is None else str(model.unk_token)
-    from core.tokenizers.known import data
-
     found = data(one)
     return None if found.get("unk_id") is None else str(found["vocab"][found["unk_id"]][0])
 
@@ -113,3 +126,33 @@ def _words(one: Known, text: str) -> Cut:
         else:
             tokens.append(Token(number, word, word, *match.span()))
     return Cut(one, text, tuple(tokens), frozenset(strange), " ".join(token.piece for token in tokens))
+
+
+def measured(found: Cut, measure: Measure, english: Cut) -> float:
+    """The measure of one text; ``english`` is the same text in English by the same tokenizer."""
+    if measure == "tokens":
+        return found.count / max(1, english.count)
+    return found.characters if measure == "characters" else found.bytes
+
+
+def words(one: Known, text: str) -> tuple[str, ...]:
+    """The words of ``text`` as the tokenizer's algorithm gets them: normalized and pre-tokenized.
+
+    Byte-level BPE gets a blank before the text, as if it stood inside a sentence.
+
+    Raises:
+        AtlasError: there is no text, it is too long, or nothing of it reaches the algorithm.
+    """
+    typed = whole(text, MOST).strip()
+    tokenizer: Any = engine(one)
+    prepared = f" {typed}" if one.family in ("bpe", "bytes") and typed else typed
+    if tokenizer.normalizer is not None:
+        prepared = tokenizer.normalizer.normalize_str(prepared)
+    if tokenizer.pre_tokenizer is None:
+        parts = [prepared]
+    else:
+        parts = [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(prepared)]
+    parts = list(filter(None, parts))
+    if not typed or not parts:
+        raise InputUnusable("Nothing of this text reaches the algorithm: type a word, letters or digits.")
+    return tuple(parts)

@@ -103,16 +103,20 @@ def engine(one: Known) -> Tokenizer:
     return _engine(one.file, one.stamp)
 
 
+@lru_cache(maxsize=32)
 def data(one: Known) -> dict[str, Any]:
-    """The ``model`` part of the tokeniser's file: vocabulary, merges, scores."""
+    """The ``model`` part of the tokenizer's file: vocabulary, merges, scores."""
     assert one.file is not None
-    return _data(one.file, one.stamp)
+    model: dict[str, Any] = json.loads(one.file.read_text(encoding="utf-8"))["model"]
+    return model
 
 
+@lru_cache(maxsize=16)
 def ranks(one: Known) -> Mapping[tuple[str, str], int]:
-    """The joins of a BPE vocabulary and the number of each, from 0."""
-    assert one.file is not None
-    return _ranks(one.file, one.stamp)
+    """The merges of a BPE vocabulary and the number of each, from 0."""
+    # Older files write a merge as one text with a blank between its halves.
+    pairs = [tuple(row.split(" ", 1)) if isinstance(row, str) else tuple(row) for row in data(one)["merges"]]
+    return {(str(left), str(right)): rank for rank, (left, right) in enumerate(pairs)}
 
 
 def end_of_word(one: Known) -> str:
@@ -120,16 +124,21 @@ def end_of_word(one: Known) -> str:
     return str(getattr(engine(one).model, "end_of_word_suffix", None) or "")
 
 
+@lru_cache(maxsize=16)
 def scores(one: Known) -> Mapping[str, float]:
     """The natural logarithm of the probability of every piece of a Unigram vocabulary."""
-    assert one.file is not None
-    return _scores(one.file, one.stamp)
+    return {str(piece): float(score) for piece, score in data(one)["vocab"]}
 
 
+@lru_cache(maxsize=4)
 def whole_words(one: Known) -> Mapping[str, int]:
     """The pieces of a WordPiece vocabulary that begin a word and are more than a mark, with their ids."""
-    assert one.file is not None
-    return _whole(one.file, one.stamp)
+    vocabulary: dict[str, int] = engine(one).get_vocab(with_added_tokens=False)
+    return {
+        piece: number
+        for piece, number in vocabulary.items()
+        if not piece.startswith("##") and not (piece.startswith("[") and piece.endswith("]") and len(piece) > 2)
+    }
 
 
 @lru_cache(maxsize=64)
@@ -191,31 +200,3 @@ def _engine(path: Path, stamp: tuple[int, int]) -> Tokenizer:
 @lru_cache(maxsize=64)
 def _size(path: Path, stamp: tuple[int, int]) -> int:
     return int(_engine(path, stamp).get_vocab_size(with_added_tokens=False))
-
-
-@lru_cache(maxsize=32)
-def _data(path: Path, stamp: tuple[int, int]) -> dict[str, Any]:
-    model: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["model"]
-    return model
-
-
-@lru_cache(maxsize=16)
-def _ranks(path: Path, stamp: tuple[int, int]) -> dict[tuple[str, str], int]:
-    # Older files write a join as one text with a blank between its halves.
-    pairs = [tuple(row.split(" ", 1)) if isinstance(row, str) else tuple(row) for row in _data(path, stamp)["merges"]]
-    return {(str(left), str(right)): rank for rank, (left, right) in enumerate(pairs)}
-
-
-@lru_cache(maxsize=16)
-def _scores(path: Path, stamp: tuple[int, int]) -> dict[str, float]:
-    return {str(piece): float(score) for piece, score in _data(path, stamp)["vocab"]}
-
-
-@lru_cache(maxsize=4)
-def _whole(path: Path, stamp: tuple[int, int]) -> dict[str, int]:
-    vocabulary: dict[str, int] = _engine(path, stamp).get_vocab(with_added_tokens=False)
-    return {
-        piece: number
-        for piece, number in vocabulary.items()
-        if not piece.startswith("##") and not (piece.startswith("[") and piece.endswith("]") and len(piece) > 2)
-    }

@@ -29,8 +29,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Any, Literal
@@ -58,6 +57,8 @@ class Stage:
     """Pieces of the vocabulary."""
     tokens: int
     """Tokens of the whole text."""
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """Unigram's log probabilities at this size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Piece:
     known: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Trained:
     """What was learnt from one text."""
 
@@ -78,8 +79,6 @@ class Trained:
     """The joins; None for Unigram."""
     stages: tuple[Stage, ...]
     """Sizes with the length of the text at each; of BPE and WordPiece the letters alone come first."""
-    scores: tuple[Mapping[str, float], ...] = ()
-    """Unigram's log probabilities, for each stage."""
 
     @property
     def smallest(self) -> int:
@@ -106,33 +105,24 @@ class Trained:
 
     def cut(self, words: Iterable[str], size: int) -> list[list[Piece]]:
         """Each word in pieces, by the vocabulary of that size."""
-        if self.kind == "bpe":
-            assert self.learning is not None
-            ranks = self._ranks
-            most = self.learning.at(size)
-            known = set(self.learning.vocabulary(size))
-            kept = {pair: rank for pair, rank in ranks.items() if rank < most}
-            return [[Piece(one, one in known) for one in bpe.encode(word, kept)] for word in words]
+        if self.kind == "unigram":
+            scores = self._scores(size)
+            widest = max(map(len, scores))
+            paths = [unigram.best(unigram.lattice(word, scores, widest)) for word in words]
+            return [[Piece(edge.piece, edge.known) for edge in path.edges] for path in paths]
+        assert self.learning is not None
+        known = set(self.learning.vocabulary(size))
         if self.kind == "wordpiece":
-            known = set(self.vocabulary(size))
             found = [wordpiece.match(word, known) for word in words]
             return [[Piece(one.word, False)] if one.pieces is None else list(map(Piece, one.pieces)) for one in found]
-        scores = self._scores(size)
-        widest = max(map(len, scores))
-        paths = [unigram.best(unigram.lattice(word, scores, widest)) for word in words]
-        return [[Piece(edge.piece, edge.known) for edge in path.edges] for path in paths]
+        joins = self.learning.joins[: self.learning.at(size)]
+        # a pair that comes again later keeps its first rank
+        ranks = {(one.left, one.right): rank for rank, one in reversed(list(enumerate(joins)))}
+        return [[Piece(one, one in known) for one in bpe.encode(word, ranks)] for word in words]
 
     def _scores(self, size: int) -> Mapping[str, float]:
         nearest = self.nearest(size)
-        return next(one for one, stage in zip(self.scores, self.stages, strict=True) if stage.size == nearest)
-
-    @cached_property
-    def _ranks(self) -> dict[tuple[str, str], int]:
-        assert self.learning is not None
-        ranks: dict[tuple[str, str], int] = {}
-        for rank, one in enumerate(self.learning.joins):
-            ranks.setdefault((one.left, one.right), rank)
-        return ranks
+        return next(stage.scores for stage in self.stages if stage.size == nearest)
 
 
 def words_of(text: str, kind: Kind) -> list[str]:
@@ -185,20 +175,18 @@ def _matched(learning: Learning, words: Mapping[str, int]) -> tuple[Stage, ...]:
 
 def _unigram(words: Counter[str]) -> Trained:
     letters = len({sign for word in words for sign in word})
-    most, scores, tokens = _shrunk(words, MOST)
-    found = {most: (scores, tokens)}
+    largest = _shrunk(words, MOST)
+    found = {largest.size: largest}
     for i in range(_STAGES - 1):
-        aim = round((letters + 2) * (most / (letters + 2)) ** (i / (_STAGES - 1)))
-        if letters < aim < most:
-            size, scores, tokens = _shrunk(words, aim)
-            found.setdefault(size, (scores, tokens))
-    sizes = sorted(found)
-    stages = tuple(Stage(size, found[size][1]) for size in sizes)
-    return Trained("unigram", words, None, stages, tuple(found[size][0] for size in sizes))
+        aim = round((letters + 2) * (largest.size / (letters + 2)) ** (i / (_STAGES - 1)))
+        if letters < aim < largest.size:
+            stage = _shrunk(words, aim)
+            found.setdefault(stage.size, stage)
+    return Trained("unigram", words, None, tuple(found[size] for size in sorted(found)))
 
 
-def _shrunk(words: Counter[str], size: int) -> tuple[int, dict[str, float], int]:
-    """A Unigram vocabulary of about ``size`` pieces by the library: (pieces, their scores, tokens of the text)."""
+def _shrunk(words: Counter[str], size: int) -> Stage:
+    """A Unigram vocabulary of about ``size`` pieces, by the library."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     tokenizer: Any = Tokenizer(models.Unigram())
@@ -221,7 +209,7 @@ def _shrunk(words: Counter[str], size: int) -> tuple[int, dict[str, float], int]
     if not scores:
         raise InputUnusable("The Unigram trainer found no piece in this text. A longer one works.")
     tokens = sum(len(one.ids) * n for one, n in zip(spelt, words.values(), strict=True))
-    return len(scores), scores, tokens
+    return Stage(len(scores), tokens, scores)
 
 
 Pair = tuple[int, int]
@@ -252,12 +240,7 @@ class Learning:
 
     def vocabulary(self, size: int) -> tuple[str, ...]:
         """The first ``size`` pieces that were known; at least the alphabet."""
-        known = dict.fromkeys(self.alphabet)
-        for one in self.joins:
-            if len(known) >= size:
-                break
-            known[one.joined] = None
-        return tuple(known)
+        return tuple(dict.fromkeys((*self.alphabet, *(one.joined for one in self.joins[: self.at(size)]))))
 
     def at(self, size: int) -> int:
         """How many joins a vocabulary of ``size`` pieces has room for."""
@@ -290,11 +273,7 @@ class _Course:
     def __init__(self, words: Mapping[str, int], prefix: str) -> None:
         self.prefix = prefix
         spelt = [([sign if i == 0 else prefix + sign for i, sign in enumerate(word)], n) for word, n in words.items()]
-        plain = {sign for word in words for sign in word}
-        if prefix:
-            signs = sorted({sign for signs, _ in spelt for sign in signs}, key=lambda s: (len(s), s))
-        else:
-            signs = sorted(plain)
+        signs = sorted({sign for signs, _ in spelt for sign in signs}, key=lambda sign: (len(sign), sign))
         self.alphabet = tuple(signs)
         self.names: list[str] = list(signs)
         self.numbers = {name: number for number, name in enumerate(self.names)}

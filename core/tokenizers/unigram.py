@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp, inf, log
+from math import exp, inf
 from random import Random
+
+import numpy as np
 
 PENALTY = 10.0
 """How much less than the rarest piece an unknown character is worth, in the natural logarithm."""
@@ -138,7 +140,7 @@ def weights(found: Lattice, alpha: float = 1.0) -> tuple[float, ...]:
     for edge in found.edges:
         leaving[edge.start].append(edge)
     for gap in range(size - 1, -1, -1):
-        behind[gap] = _sum([alpha * edge.score + behind[edge.end] for edge in leaving[gap]])
+        behind[gap] = float(np.logaddexp.reduce([alpha * edge.score + behind[edge.end] for edge in leaving[gap]]))
     return tuple(exp(ahead[edge.start] + alpha * edge.score + behind[edge.end] - ahead[-1]) for edge in found.edges)
 
 
@@ -159,11 +161,5 @@ def sample(found: Lattice, random: Random, alpha: float = 1.0) -> Path:
 def _forward(found: Lattice, alpha: float) -> list[float]:
     sums = [0.0]
     for ending in found.into()[1:]:
-        sums.append(_sum([sums[edge.start] + alpha * edge.score for edge in ending]))
+        sums.append(float(np.logaddexp.reduce([sums[edge.start] + alpha * edge.score for edge in ending])))
     return sums
-
-
-def _sum(logs: list[float]) -> float:
-    """log of the sum of exponentials; minus infinity of none."""
-    top = max(logs, default=-inf)
-    return top if top == -inf else top + log(sum(exp(one - top) for one in logs))

@@ -3,46 +3,23 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import catalogue
-from tests.words import words
+from tests import pages
+from tests.pages import described, html_of, link, widget
 
-ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = ("parameters", "training", "cache", "epoch", "fit", "systems")
 
 
 def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/calculators.py")
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
+    return pages.opened("calculators", **query)
 
 
 def shown(at: AppTest) -> str:
-    parts = [words(str(element.value)) for element in (*at.markdown, *at.warning, *at.caption, *at.latex)]
-    return " ".join(parts + [element.proto.body for element in at.get("html")]).replace("\\", "")
-
-
-def number(at: AppTest, label: str) -> Any:
-    return next(box for box in at.number_input if box.label == label)
-
-
-def menu(at: AppTest, label: str) -> Any:
-    return next(box for box in at.selectbox if box.label == label)
-
-
-def query(at: AppTest) -> dict[str, str]:
-    return {name: value[0] if isinstance(value, list) else value for name, value in at.query_params.items()}
-
-
-def described(at: AppTest) -> str:
-    return " ".join(element.proto.alt for element in at.get("plotly_chart"))
+    return f"{pages.shown(at)} {html_of(at)}"
 
 
 @pytest.mark.parametrize("tab", SECTIONS)
@@ -57,17 +34,17 @@ def test_every_calculator_opens_with_an_answer_and_a_table(tab: str) -> None:
 def test_parameters_follow_the_boxes_and_another_system_starts_afresh() -> None:
     at = opened()
     assert "124,439,808 in all: the same as GPT-2 small" in shown(at)
-    assert number(at, "Hidden size").help == "d_model"
-    number(at, "Layers").set_value(13).run()
+    assert widget(at.number_input, "Hidden size").help == "d_model"
+    widget(at.number_input, "Layers").set_value(13).run()
     assert f"{124_439_808 + 12 * 768**2 + 13 * 768:,} in all" in shown(at)
-    assert query(at) == {"layers": "13"}
-    menu(at, "System").set_value("albert").run()
+    assert link(at) == {"layers": "13"}
+    widget(at.selectbox, "System").set_value("albert").run()
     assert "11,683,584 in all: the same as ALBERT base" in shown(at)
-    assert query(at) == {"system": "albert"}
-    menu(at, "Size").set_value("large").run()
+    assert link(at) == {"system": "albert"}
+    widget(at.selectbox, "Size").set_value("large").run()
     assert "17,683,968 in all" in shown(at)
     at = opened(system="bert", size="175B")
-    assert "“Size” cannot be “175B”: offered here: base, large" in words(at.warning[0].value)
+    assert "“Size” cannot be “175B”: offered here: base, large" in shown(at)
     assert "109,482,240 in all" in shown(at)
     assert "Segments are the rows of the table of languages" in shown(opened(system="xlm"))
 
@@ -78,12 +55,12 @@ def test_experts_and_latents_of_deepseek_can_be_set() -> None:
     assert "671,026,404,352 in all: the same as DeepSeek-V3 671B" in text
     assert "37,552,282,624" in text
     assert "576 numbers a layer" in text
-    number(at, "KV latent (0: none)").set_value(0).run()
+    widget(at.number_input, "KV latent (0: none)").set_value(0).run()
     assert "numbers a layer" not in shown(at)
     at = opened(system="mistral", experts="8", active="9")
     assert "cannot use 9 of 8 experts" in shown(at)
-    assert number(at, "Used by a token").value == 9
-    number(at, "Used by a token").set_value(2).run()
+    assert widget(at.number_input, "Used by a token").value == 9
+    widget(at.number_input, "Used by a token").set_value(2).run()
     assert not at.warning
 
 
@@ -117,7 +94,7 @@ def test_an_epoch_asks_for_what_no_vendor_s_text_gave() -> None:
     assert "At your price" in shown(opened(tab="epoch", price="2", devices="1"))
     at = opened(tab="epoch", device="own")
     assert "Enter the peak rate of your device" in shown(at)
-    number(at, "Peak, TFLOP/s").set_value(312.0).run()
+    widget(at.number_input, "Peak, TFLOP/s").set_value(312.0).run()
     assert shown(at).split(" on 8")[0] == shown(opened(tab="epoch", device="a100-80")).split(" on 8")[0]
 
 
@@ -129,9 +106,9 @@ def test_what_fits_says_yes_or_no_and_what_would_help() -> None:
     assert "ZeRO stage 3" in described(opened(tab="fit", system="llama", use="train", memory="80"))
     at = opened(tab="fit", system="llama", device="own", memory="12")
     assert "### No: 14.6 GB of 10.8 GB" in shown(at)
-    number(at, "Memory, GB").set_value(24.0).run()
+    widget(at.number_input, "Memory, GB").set_value(24.0).run()
     assert "### Yes: 14.6 GB of 21.6 GB" in shown(at)
-    assert query(at)["memory"] == "24"
+    assert link(at)["memory"] == "24"
 
 
 def test_all_systems_and_where_published_figures_part_ways() -> None:

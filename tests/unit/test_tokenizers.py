@@ -15,11 +15,11 @@ from core import anatomy
 from core.errors import AtlasError, InputEmpty, InputTooLong
 from core.figures import tree, vocabulary
 from core.theme import DARK, LIGHT
-from core.tokenizers import bpe, prepare, unigram, wordpiece
-from core.tokenizers.cut import Cut, cut
+from core.tokenizers import bpe, unigram, wordpiece
+from core.tokenizers.cut import Cut, cut, measured, words
 from core.tokenizers.known import FAMILIES, PLAIN_BPE, Known, end_of_word, engine, known, ranks, scores
 from core.tokenizers.lost import Lost, lost
-from core.tokenizers.samples import MOST, SAMPLES, languages, measured, whole
+from core.tokenizers.samples import MOST, SAMPLES, languages, whole
 from core.tokenizers.share import counted, shares
 from core.training import tokenizers as plain_bpe
 
@@ -212,7 +212,7 @@ def test_steps_end_where_the_library_ends(word: str) -> None:
     for one in known():
         if one.family not in ("bpe", "letter-bpe", "wordpiece", "unigram"):
             continue
-        for part in prepare.words(one, word):
+        for part in words(one, word):
             expected = [token.value for token in engine(one).model.tokenize(part)]
             if one.family == "bpe":
                 assert list(bpe.encode(list(part), ranks(one))) == expected
@@ -233,16 +233,16 @@ def test_steps_end_where_the_library_ends(word: str) -> None:
 
 
 def test_bpe_gets_the_blank_before_a_word_and_wordpiece_gets_small_letters() -> None:
-    assert prepare.words(HERE["atlas-gpt-2"], "Owls") == ("ĠOwls",)
-    assert prepare.words(HERE["atlas-bert"], "Ówls x") == ("owls", "x")
-    assert prepare.words(HERE["atlas-t5"], "owls") == ("▁owls",)
+    assert words(HERE["atlas-gpt-2"], "Owls") == ("ĠOwls",)
+    assert words(HERE["atlas-bert"], "Ówls x") == ("owls", "x")
+    assert words(HERE["atlas-t5"], "owls") == ("▁owls",)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n", "x" * 41])
 def test_a_word_that_cannot_be_followed_gets_a_sentence(text: str) -> None:
     for slug in ("atlas-gpt-2", "atlas-bert", "atlas-t5"):
         with pytest.raises(AtlasError):
-            prepare.words(HERE[slug], text)
+            words(HERE[slug], text)
 
 
 def test_scores_are_logarithms_of_probabilities() -> None:

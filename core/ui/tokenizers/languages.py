@@ -8,7 +8,8 @@ import streamlit as st
 
 from core.figures.vocabulary import Dots, dots
 from core.table import Table
-from core.tokenizers.samples import MEASURES, Measure, languages, measured
+from core.tokenizers.cut import MEASURES, Measure, measured
+from core.tokenizers.samples import languages
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice

@@ -152,8 +152,8 @@ def _learned(view: View, trained: Trained, size: int) -> None:
         symbols = " ".join(f"`{visible(sign)}`" for sign in alphabet[:120] if "`" not in sign)
         st.caption(f"{view.words.part('Alphabet', count=len(alphabet))} {symbols}")
     else:
-        scores = next(one for one, stage in zip(trained.scores, trained.stages, strict=True) if stage.size == size)
-        last = trained.scores[-1]
+        scores = next(stage.scores for stage in trained.stages if stage.size == size)
+        last = trained.stages[-1].scores
         order = sorted({**last, **scores}, key=lambda p: (p not in scores, -scores.get(p, last.get(p, 0)), p))
         table = Table.from_records(
             [

@@ -1,0 +1,75 @@
+"""Pages under AppTest: opened from a link, and read as a visitor reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from tests.words import words
+
+ROOT = Path(__file__).resolve().parents[1]
+NASTY = {
+    "nothing": "",
+    "blanks": " \t\n ",
+    "very long": "word " * 2_000,
+    "emoji": "😀🎉👩‍👩‍👧",
+    "right to left": "שלום [MASK] مرحبا",
+    "control characters": "a\x00b\x07c\x1b[31m",
+    "a script": "</script><script>alert(1)</script>",
+    "markdown and latex": "# **x** $\\frac{1}{0}$ [a](javascript:alert(1)) `b` :red[c]",
+    "marks of models": "</s><pad>[UNK]<extra_id_0>",
+    "turned round": "\u202eabc\u202c",
+    "one letter": "x",
+}
+"""What somebody may type into any box."""
+
+
+def opened(page: str, /, **query: str) -> AppTest:
+    """A page as its link opens it."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.switch_page(f"pages/{page}.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def shown(at: AppTest) -> str:
+    """What the page says, without links to the glossary and without escapes."""
+    return words(" ".join(str(one.value) for one in (*at.markdown, *at.warning, *at.caption, *at.info, *at.error)))
+
+
+def protos(at: AppTest, kind: str) -> list[Any]:
+    """The raw messages of elements that AppTest has no class for."""
+    found: list[Any] = []
+
+    def walk(node: Any) -> None:
+        for child in getattr(node, "children", {}).values():
+            walk(child)
+        if getattr(node, "type", None) == kind:
+            found.append(node.proto)
+
+    walk(at._tree)
+    return found
+
+
+def html_of(at: AppTest) -> str:
+    """Everything that was drawn as HTML."""
+    return " ".join(proto.body for proto in protos(at, "html"))
+
+
+def described(at: AppTest) -> str:
+    """The descriptions of all charts."""
+    return " ".join(proto.alt for proto in protos(at, "plotly_chart"))
+
+
+def widget(elements: Iterable[Any], label: str) -> Any:
+    """The control with this label."""
+    return next(element for element in elements if element.label == label)
+
+
+def link(at: AppTest) -> dict[str, str]:
+    """What the link carries."""
+    return {name: value[0] if isinstance(value, list) else value for name, value in at.query_params.items()}
