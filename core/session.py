@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
     from core.efficiency.compare import Comparison, LongText
     from core.efficiency.compare_windows import WindowComparison
-    from core.efficiency.layout import Sparsity
     from core.efficiency.timing import Timing
+    from core.sparse.layout import Sparsity
     from core.vectors.contextual import Measured
     from core.vectors.nearest import Vocabulary
     from core.vectors.occurrences import WordVectors

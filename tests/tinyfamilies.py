@@ -310,7 +310,7 @@ def answer_of(model: Any, question: Question) -> Tensor:
                 verdict = model(**question.inputs).logits[0, place]
                 scores = torch.stack([verdict, torch.zeros(())])
             case _ if model.config.model_type == "reformer":
-                from core.efficiency.reformer import next_scores
+                from core.sparse.reformer import next_scores
 
                 scores = next_scores(model, ids)[0]
             case _:

@@ -23,7 +23,6 @@ from core.attention.architectures.model_masks import allowed
 from core.attention.architectures.shapes import reformer, remembered
 from core.attention.attention_free import refuse
 from core.attention.capture import MAX_NEW_TOKENS, MAX_TOKENS, capture, capture_pair
-from core.attention.patterns import causal, mask
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, frozen
 from core.checkpoints.spec import Checkpoint
@@ -32,6 +31,7 @@ from core.language.generate import generate, prompt_ids
 from core.language.segments import SEGMENT, longest_memory, remembers
 from core.language.translate import prepare, rewrite
 from core.language.types import Decoding, GenerationStep
+from core.patterns import causal, mask
 
 
 def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:

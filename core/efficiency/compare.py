@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.checkpoints.spec import Checkpoint
-from core.efficiency.cost import BYTES_PER_SCORE, total_scores
-from core.efficiency.layout import Sparsity
 from core.errors import InputTooLong, InputUnusable
 from core.language.text import clean
+from core.sparse.cost import BYTES_PER_SCORE, total_scores
+from core.sparse.layout import Sparsity
 
 if TYPE_CHECKING:
-    from core.efficiency.bigbird import Run
+    from core.sparse.bigbird import Run
 
 Mode = Literal["sparse", "full"]
 Progress = Callable[[float, str], None]
@@ -107,8 +107,8 @@ def prepare(checkpoint: Checkpoint, text: str, limit: int | None = None) -> Long
         InputEmpty, InputTooLong: nothing to read, or more than the model has positions for.
         InputUnusable: no mask, or more than :data:`MAX_MASKS`.
     """
-    from core.efficiency.bigbird import shape_of
     from core.language.fill_mask import translate_masks
+    from core.sparse.bigbird import shape_of
 
     limit = shape_of(checkpoint.model)[2] if limit is None else limit
     tokenizer = checkpoint.tokenizer
@@ -144,7 +144,7 @@ def compare(
         k: how many of the best words of each side are listed.
         progress: told how far it is.
     """
-    from core.efficiency.bigbird import attention_peak, forward, shape_of
+    from core.sparse.bigbird import attention_peak, forward, shape_of
 
     layers, heads, positions = shape_of(checkpoint.model)
     model, n = checkpoint.model, len(long.ids)

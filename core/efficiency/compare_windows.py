@@ -17,12 +17,12 @@ import numpy as np
 
 from core.checkpoints.spec import Checkpoint
 from core.efficiency.compare import _QUICK_SECONDS, LongText, Measured, Progress, around, softmax
-from core.efficiency.cost import BYTES_PER_SCORE
-from core.efficiency.windowed import MOST_GLOBAL, cost
 from core.errors import InputUnusable
+from core.sparse.cost import BYTES_PER_SCORE
+from core.sparse.windowed import MOST_GLOBAL, cost
 
 if TYPE_CHECKING:
-    from core.efficiency.bigbird import Run
+    from core.sparse.bigbird import Run
 
 WAYS = {
     "full": "full attention",
@@ -108,7 +108,7 @@ def compare(
         k: how many of the best words of each way are listed.
         progress: told how far it is.
     """
-    from core.efficiency import longformer
+    from core.sparse import longformer
 
     model = checkpoint.model
     layers, heads, _ = longformer.shape_of(model)

@@ -83,12 +83,12 @@ def _seconds(model: Any, ids: Sequence[int]) -> float:
 
     if model.config.model_type == "big_bird":
         # The library's own forward would switch the shared instance to full attention for good on a short text.
-        from core.efficiency.bigbird import forward
+        from core.sparse.bigbird import forward
 
         return forward(model, ids, range(len(ids)), None).seconds
     if model.config.model_type == "reformer":
         # The library's own forward would seed torch's generator for everyone.
-        from core.efficiency.reformer import states
+        from core.sparse.reformer import states
 
         text = torch.tensor([list(ids)])
         with torch.inference_mode():

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.efficiency.compare import Answer
-from core.efficiency.cost import Cost
-from core.efficiency.layout import KIND_NAMES
 from core.figures.heatmap import Labels, heat_map
 from core.figures.labels import label
 from core.figures.lines import Line, line_chart
 from core.figures.numbers import in_words
 from core.figures.plot import ABOVE, Json, band, box, figure, note, scatter, title, upright
+from core.sparse.cost import Cost
+from core.sparse.layout import KIND_NAMES
 from core.theme import PURPLE, Theme
 
 if TYPE_CHECKING:

@@ -80,7 +80,7 @@ class Reader:
                 start = self._read.shape[1]
                 ids = torch.cat((self._read, ids), 1)
             if self._hashing:
-                from core.efficiency.reformer import next_scores
+                from core.sparse.reformer import next_scores
 
                 self._read = ids
                 return next_scores(self.model, ids)

@@ -230,7 +230,7 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
 
     if model.config.model_type == "big_bird":
         # The library's own forward would switch the shared instance to full attention for good on a short text.
-        from core.efficiency.bigbird import forward
+        from core.sparse.bigbird import forward
 
         return torch.from_numpy(forward(model, ids[0].tolist(), positions, None).logits)
     if model.config.model_type == "xlnet":
@@ -239,7 +239,7 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
         return at_once(model, ids, positions)
     if model.config.model_type == "longformer":
         # The first token is global, as in training; the library's forward makes none so.
-        from core.efficiency.longformer import forward as windowed
+        from core.sparse.longformer import forward as windowed
 
         return torch.from_numpy(windowed(model, ids[0].tolist(), positions).logits)
     head = HEADS.get(model.config.model_type)

@@ -36,12 +36,11 @@ from core.language.limits import check_length
 from core.language.text import clean
 from core.language.tokens import label, tokenise, words
 from core.language.types import MaskPrediction, Token
+from core.patterns import Mask, Positions, blind, ranks
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 MAX_CHARS = 600
 MAX_FOUND = 64
 """Tokens that may be unknown at once."""
@@ -164,7 +163,7 @@ def reordered(unknown: Unknown, order: str, seed: int = 0) -> Unknown:
     return Unknown(unknown.tokens, tuple(place for number in chosen for place in there[number]))
 
 
-def sees(unknown: Unknown) -> tuple[Bools, Bools]:
+def sees(unknown: Unknown) -> tuple[Mask, Mask]:
     """Who sees whom, (n, n) each, rows queries and columns keys in the text's order: content stream, query stream."""
     size = len(unknown.tokens)
     query = ~blind(ranks(unknown.places, size))
@@ -178,7 +177,7 @@ def at_once(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     return _scores(model, ids, rank, positions)
 
 
-def streams(ids: Tensor, rank: Ints, places: Sequence[int]) -> dict[str, Tensor]:
+def streams(ids: Tensor, rank: Positions, places: Sequence[int]) -> dict[str, Tensor]:
     """What the model takes beside ``ids`` (1, n): who sees whom (1, n, n), and where is guessed (1, m, n)."""
     import torch
 
@@ -187,7 +186,7 @@ def streams(ids: Tensor, rank: Ints, places: Sequence[int]) -> dict[str, Tensor]
     return {"perm_mask": unseen[None], "target_mapping": where[None]}
 
 
-def _scores(model: Any, ids: Tensor, rank: Ints, places: Sequence[int]) -> Tensor:
+def _scores(model: Any, ids: Tensor, rank: Positions, places: Sequence[int]) -> Tensor:
     import torch
 
     with torch.inference_mode():
@@ -216,21 +215,6 @@ def _found(checkpoint: Checkpoint, unknown: Unknown, step: int, logs: Tensor, k:
     return Found(guess, label(checkpoint.tokenizer, truth), float(own.exp()), int((logs > own).sum()) + 1)
 
 
-def ranks(order: Sequence[int], length: int) -> Ints:
-    """(length,) ranks of a text whose places ``order`` are found one after the other, all others being known."""
-    out = np.zeros(length, dtype=np.int64)
-    out[list(order)] = np.arange(1, len(order) + 1)
-    return out
-
-
-def blind(rank: Ints) -> Bools:
-    """(..., L, L) transformers' ``perm_mask``: True at [i, j] where i cannot see j. Its rows are those of the query
-    stream; transformers lets the content stream see itself all the same.
-    """
-    query, key = rank[..., :, None], rank[..., None, :]
-    return np.asarray((key > 0) & (key >= query), dtype=np.bool_)
-
-
-def mapping(places: Ints, length: int) -> npt.NDArray[np.float32]:
+def mapping(places: Positions, length: int) -> npt.NDArray[np.float32]:
     """(..., targets, length) transformers' ``target_mapping``: 1 where a target stands; a place below 0 is nowhere."""
     return np.asarray(places[..., None] == np.arange(length), dtype=np.float32)

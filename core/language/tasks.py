@@ -45,7 +45,7 @@ class Task:
 
     @property
     def denoises(self) -> bool:
-        """Whether the task is to undo one of BART's corruptions (`core.language.denoise`)."""
+        """Whether the task is to undo one of BART's corruptions (`core.objectives.corruptions`)."""
         return self.slug == "denoise"
 
     @property

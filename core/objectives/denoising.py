@@ -2,7 +2,7 @@ r"""Denoising: the decoder writes the whole text that a corruption damaged (BART
 
 .. math:: L = -\frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t}, \tilde x)
 
-with x the text and x̃ what a corruption made of it. The five corruptions are those of `core.language.denoise`; here
+with x the text and x̃ what a corruption made of it. The five corruptions are those of `corruptions`; here
 they run over the places of the tokens instead of the tokens, so that every token can be followed to where it went.
 Several together run in a fixed order: sentences change places, the text begins elsewhere, tokens are left out, single
 tokens are hidden, runs are hidden. The large model was trained with two of them, ``permute`` and ``infill``.
@@ -19,7 +19,7 @@ from itertools import groupby
 import numpy as np
 
 from core.errors import InputUnusable, OutOfRange
-from core.language import denoise
+from core.objectives import corruptions
 from core.objectives.example import Cell, Change, Example, written
 
 KINDS = ("permute", "rotate", "delete", "mask", "infill")
@@ -60,16 +60,16 @@ def corrupt(
         for place, token in enumerate(original)
     ]
     if "permute" in kinds:
-        row = _moved(row, denoise.permute_sentences(_places(sentences), _MASK, rng))
+        row = _moved(row, corruptions.permute_sentences(_places(sentences), _MASK, rng))
     if "rotate" in kinds:
-        row = _moved(row, denoise.rotate([range(len(row))], _MASK, rng))
+        row = _moved(row, corruptions.rotate([range(len(row))], _MASK, rng))
     if "delete" in kinds:
         free = _free(row)
-        left = set(denoise.delete_tokens([free], _MASK, rng))
+        left = set(corruptions.delete_tokens([free], _MASK, rng))
         row = [cell for place, cell in enumerate(row) if place in left or place not in free]
     if "mask" in kinds:
         free = _free(row)
-        struck = denoise.mask_tokens([free], _MASK, rng)
+        struck = corruptions.mask_tokens([free], _MASK, rng)
         for place, now in zip(free, struck, strict=True):
             if now == _MASK:
                 row[place] = Cell(mask, change="masked", origin=row[place].origin)
@@ -107,8 +107,8 @@ def _infilled(row: Sequence[Cell], mask: str, rng: np.random.Generator) -> list[
     longest = max(len(part) for fixed, part in stretches if not fixed)
     out: list[Cell] = []
     for fixed, part in stretches:
-        spared = fixed or (len(part) < longest and not round(denoise.INFILLED * len(part)))
-        out += part if spared else _filled(part, denoise.infill([range(len(part))], _MASK, rng), mask)
+        spared = fixed or (len(part) < longest and not round(corruptions.INFILLED * len(part)))
+        out += part if spared else _filled(part, corruptions.infill([range(len(part))], _MASK, rng), mask)
     return out
 
 

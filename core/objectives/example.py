@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention import patterns
-from core.attention.patterns import mask
+from core import patterns
+from core.patterns import mask
 
 Bools = NDArray[np.bool_]
 

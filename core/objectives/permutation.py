@@ -5,7 +5,7 @@ r"""Permutation language model: tokens found in an order drawn at random (XLNet:
 
 z is an order of the n places; the text itself keeps its own. Only the last :math:`n - c` places of the order are asked
 (partial prediction), one in K: by then enough is known. Two streams go through the layers. The content stream of a
-place knows what stands there; the query stream, which has to find it, knows only where it is. `core.language.permuted`
+place knows what stands there; the query stream, which has to find it, knows only where it is. `core.patterns`
 has the masks of both; like the released code, it takes the first c places as known to each other in any order.
 """
 
@@ -15,9 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from core import patterns
 from core.errors import InputUnusable, OutOfRange
-from core.language import permuted
-from core.language.permuted import Ints
 from core.objectives.example import Cell, Example, Visible
 
 K = 6.0
@@ -29,7 +28,7 @@ def asked(length: int, k: float = K) -> int:
     return min(length, max(1, int(length / k + 0.5)))
 
 
-def last(places: Ints, k: float, rng: np.random.Generator) -> Ints:
+def last(places: patterns.Positions, k: float, rng: np.random.Generator) -> patterns.Positions:
     """The asked end of a random order of the places, in that order; none where there is no place."""
     drawn = rng.permutation(places)
     return np.asarray(drawn[len(drawn) - asked(len(drawn), k) :], dtype=np.int64)
@@ -68,7 +67,7 @@ def corrupt(
         found = tuple(int(place) for place in order[len(order) - asked(len(order), k) :])
     else:
         raise OutOfRange(f"An order of this text names each of its {len(ordinary)} tokens once.")
-    query = ~permuted.blind(permuted.ranks(found, len(original)))
+    query = ~patterns.blind(patterns.ranks(found, len(original)))
     content = query | np.eye(len(original), dtype=np.bool_)
     cells = tuple(
         Cell(

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 
 from core.checkpoints.spec import Checkpoint
-from core.efficiency import hashing, reformer
 from core.errors import AtlasError
 from core.language import segments
 from core.language.codes import codes_of
 from core.language.decoding.draft import drafted, plain
+from core.sparse import hashing, reformer
 from core.training import measures
 from core.training import recipe as recipes
 from core.training.corpus import held_out_books

@@ -18,11 +18,11 @@ from torch import Tensor
 
 from core.attention.architectures.disentangled import PARTS, read, supported
 from core.checkpoints.spec import Checkpoint
-from core.efficiency.longformer import forward, states
 from core.language import permuted
 from core.language.adapters import tasks
 from core.language.bilingual import LANGUAGES, layout, numbers, scores
 from core.objectives import masked as masks
+from core.sparse.longformer import forward, states
 from core.training import corpus as corpora
 from core.training import documents, measures, models, parallel
 from core.training import recipe as recipes

@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 
 from core.checkpoints.spec import Checkpoint
-from core.language.denoise import CORRUPTIONS, damage_text
 from core.language.noise import NOISES, error_rate, noisy
+from core.objectives.corruptions import CORRUPTIONS, damage_text
 from core.training import corpus as corpora
 from core.training import measures, parallel
 from core.training import recipe as recipes

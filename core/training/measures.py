@@ -196,8 +196,8 @@ def masked_sentences(model: Any, tokenizer: Any, texts: Sequence[str]) -> Number
 
 def masked_words(model: Any, tokenizer: Any, text: str, *, length: int, sparse: bool) -> Numbers:
     """Top-1 in percent of masked words in the first ``length`` tokens of a text, through sparse or full attention."""
-    from core.efficiency import bigbird
-    from core.efficiency.layout import Sparsity
+    from core.sparse import bigbird
+    from core.sparse.layout import Sparsity
 
     ids = np.array([*tokenizer(text)["input_ids"][: length - 1], tokenizer.sep_token_id], dtype=np.int64)
     hidden, places = hide(ids, tokenizer)

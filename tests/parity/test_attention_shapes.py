@@ -17,9 +17,9 @@ from core.attention.trace import AttentionMap
 from core.checkpoints import available
 from core.checkpoints.families.family import Kind
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.efficiency import reformer
-from core.efficiency.layout import Sparsity
 from core.language.tasks import tasks
+from core.sparse import reformer
+from core.sparse.layout import Sparsity
 from tests import tiny
 
 LONG = " ".join(["The cat sat on the mat and the dog sat on the log."] * 4)

@@ -7,11 +7,11 @@ import pytest
 import torch
 from transformers import BigBirdConfig, BigBirdForMaskedLM
 
-from core.attention.patterns import mask
-from core.efficiency.bigbird import Gather, encode, forward, full_attention, masked_attention, seen, sparse_attention
-from core.efficiency.layout import Sparsity
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.fill_mask import masked_logits
+from core.patterns import mask
+from core.sparse.bigbird import Gather, encode, forward, full_attention, masked_attention, seen, sparse_attention
+from core.sparse.layout import Sparsity
 
 BLOCK, RANDOM = 4, 2
 LONG = 96  # 24 blocks: well above (5 + 2 r) = 9

@@ -71,7 +71,7 @@ def test_the_last_step_is_the_librarys_state(name: str) -> None:
 
 
 def test_longformers_last_step_is_the_state_that_its_head_reads() -> None:
-    from core.efficiency.longformer import states as windowed
+    from core.sparse.longformer import states as windowed
 
     checkpoint = made("longformer")
     with torch.inference_mode():
@@ -133,7 +133,7 @@ def _modules_are_there(checkpoint: Checkpoint, found: Block) -> None:
 
 
 def test_reformers_two_streams_are_those_of_its_pass() -> None:
-    from core.efficiency.reformer import states as hashed
+    from core.sparse.reformer import states as hashed
 
     checkpoint = made("reformer")
     ids = checkpoint.tokenizer(TEXT, return_tensors="pt")["input_ids"]

@@ -20,11 +20,12 @@ from transformers import (
     masking_utils,
 )
 
+from core import patterns
 from core.attention.masks.axes import numbered, one_text
 from core.attention.masks.board import lay
 from core.attention.masks.influence import levels, within
 from core.attention.masks.words import read
-from core.attention.patterns import (
+from core.patterns import (
     Mask,
     Pattern,
     both,
@@ -37,7 +38,6 @@ from core.attention.patterns import (
     segments,
     window,
 )
-from core.language import permuted
 
 N = 16
 
@@ -81,11 +81,11 @@ def test_segments_with_memory_are_xlnets(memory: int) -> None:
 
 def test_the_two_streams_are_where_xlnet_puts_weights() -> None:
     n, order = 6, (4, 1, 3, 0)
-    rank = permuted.ranks(order, n)
+    rank = patterns.ranks(order, n)
     with torch.inference_mode():
         out = xlnet()(
             input_ids=torch.arange(n)[None] + 5,
-            perm_mask=torch.from_numpy(permuted.blind(rank))[None].float(),
+            perm_mask=torch.from_numpy(patterns.blind(rank))[None].float(),
             target_mapping=torch.eye(n)[None],
             output_attentions=True,
             use_mems=False,

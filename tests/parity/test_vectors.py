@@ -19,8 +19,9 @@ from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 from core.language.generate import generate, prompt_ids
-from core.language.permuted import ranks, streams
+from core.language.permuted import streams
 from core.language.types import Decoding
+from core.patterns import ranks
 from tests import tinyfamilies, tinyhosts
 
 IDS = torch.randint(5, 100, (1, 14), generator=torch.Generator().manual_seed(1))

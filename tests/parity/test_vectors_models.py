@@ -69,11 +69,11 @@ def test_what_the_library_runs_otherwise_ends_in_its_states(name: str) -> None:
     model: Any = checkpoint.model
     with torch.inference_mode():
         if name == "longformer":
-            from core.efficiency.longformer import states
+            from core.sparse.longformer import states
 
             last = states(model, ids)[0]
         elif name == "reformer":
-            from core.efficiency.reformer import states as hashed
+            from core.sparse.reformer import states as hashed
 
             assert found.states.shape[-1] == 2 * model.config.hidden_size
             np.testing.assert_allclose(

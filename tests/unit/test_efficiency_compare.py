@@ -10,9 +10,9 @@ import pytest
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.efficiency import samples
 from core.efficiency.compare import compare, distance, prepare, softmax, token_counter
-from core.efficiency.cost import cost
-from core.efficiency.layout import Sparsity
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
+from core.sparse.cost import cost
+from core.sparse.layout import Sparsity
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from core.efficiency.compare import Answer
-from core.efficiency.cost import curve
-from core.efficiency.layout import Sparsity
 from core.figures import attention, sparse
 from core.figures.predictions import compared_bars
 from core.language.types import Token
+from core.sparse.cost import curve
+from core.sparse.layout import Sparsity
 from core.theme import DARK, LIGHT, Theme
 
 EVIL = "</b><script>"

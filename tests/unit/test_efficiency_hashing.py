@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from core.efficiency import hashing, reformer
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+from core.sparse import hashing, reformer
 from tests import tiny
 
 

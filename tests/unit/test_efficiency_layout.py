@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from core.attention.patterns import count, full, mask
-from core.efficiency.cost import cost, curve, total_scores
-from core.efficiency.layout import GLOBAL, NONE, RANDOM, WINDOW, Sparsity
 from core.errors import OutOfRange
+from core.patterns import count, full, mask
+from core.sparse.cost import cost, curve, total_scores
+from core.sparse.layout import GLOBAL, NONE, RANDOM, WINDOW, Sparsity
 
 
 def test_eight_blocks_without_random_by_hand():

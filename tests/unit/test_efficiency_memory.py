@@ -2,7 +2,7 @@
 
 import torch
 
-from core.efficiency.memory import measure_peak
+from core.sparse.memory import measure_peak
 
 MB = 1_000_000
 

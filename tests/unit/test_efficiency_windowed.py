@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from core.efficiency.longformer import states
-from core.efficiency.windowed import allowed, by_blocks, by_mask
+from core.sparse.longformer import states
+from core.sparse.windowed import allowed, by_blocks, by_mask
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_a_far_word_reaches_a_token_through_a_global_one_only(model: Any) -> Non
 
 
 def test_layers_with_windows_of_their_own_keep_them() -> None:
-    from core.efficiency import longformer
+    from core.sparse import longformer
     from tests import tinyfamilies
 
     model = tinyfamilies.make("longformer", attention_window=[4, 8]).model

@@ -12,16 +12,16 @@ from core.attention.capture import capture
 from core.checkpoints.families.family import Kind
 from core.checkpoints.loading import read
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.efficiency import compare_windows, hashing, longformer, reformer
-from core.efficiency import hashing as buckets
-from core.efficiency import windowed as window_layout
+from core.efficiency import buckets, compare_windows
 from core.efficiency.compare import prepare
-from core.efficiency.layout import GLOBAL, NONE
-from core.efficiency.windowed import allowed
 from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language.fill_mask import fill_mask
 from core.language.generate import generate
 from core.language.types import Decoding
+from core.sparse import hashing, longformer, reformer
+from core.sparse import windowed as window_layout
+from core.sparse.layout import GLOBAL, NONE
+from core.sparse.windowed import allowed
 from tests import tiny
 
 
@@ -174,9 +174,9 @@ def test_texts_of_bytes_are_measured_in_bytes(hashed: Checkpoint) -> None:
 def test_cells_and_costs_by_hand() -> None:
     met = np.array([[1, 0, 0], [1, 0, 0], [1, 1, 0]], dtype=bool)
     assert buckets.shares(met, 2).tolist() == [[0.5, 0.0], [1.0, 0.0]]
-    assert buckets.scores(64, 64, 4) == 64 * 64
-    assert buckets.scores(128, 64, 2) == 2 * 2 * 64 * 128
-    assert buckets.scores(129, 64, 1) == 3 * 64 * 128
+    assert hashing.scores(64, 64, 4) == 64 * 64
+    assert hashing.scores(128, 64, 2) == 2 * 2 * 64 * 128
+    assert hashing.scores(129, 64, 1) == 3 * 64 * 128
 
 
 def test_text_is_continued_as_the_librarys_scores_say(hashed: Checkpoint) -> None:

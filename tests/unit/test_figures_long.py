@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.efficiency import windowed as window_layout
 from core.figures import sparse
 from core.figures.predictions import compared_bars
+from core.sparse import windowed as window_layout
 from core.theme import DARK, LIGHT
 
 

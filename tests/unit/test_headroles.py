@@ -25,9 +25,9 @@ from core.attention.roles.headroles import (
 from core.attention.roles.induction import LENGTH, REPEATS, induction, repeated
 from core.attention.roles.relations import DIRECTIONS, LABELS, links
 from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read
-from core.efficiency.reformer import encode
 from core.errors import AtlasError, InputUnusable, NoAttentionMatrix
 from core.settings import ASSETS
+from core.sparse.reformer import encode
 
 SENTENCES = tuple(islice(read(SHIPPED), 6))
 LONG = Sentence("long", ("dog",) * 300, ("dog",) * 300, ("X",) * 300, (ROOT,) * 300, ("root",) * 300, (True,) * 300)

@@ -34,7 +34,7 @@ READS = {
         "for system in (one for one in catalogue.systems() if one.sizes):\n"
         "    shape_of(system.slug)"
     ),
-    "patterns": "import core.attention.patterns",
+    "patterns": "import core.patterns",
     "masks": (
         "from core.attention.masks import board, influence, descriptions, words\n"
         "from core.attention.masks.axes import one_text\n"

@@ -15,7 +15,8 @@ from core.attention.masks import axes, descriptions, influence
 from core.attention.masks.board import MOST_EDITS, count, lay, mask_table, seen
 from core.attention.masks.kinds import KINDS
 from core.attention.masks.words import Choice, Term, read, usual, write
-from core.attention.patterns import (
+from core.errors import AtlasError, OutOfRange
+from core.patterns import (
     both,
     causal,
     content_stream,
@@ -30,7 +31,6 @@ from core.attention.patterns import (
     union,
     window,
 )
-from core.errors import AtlasError, OutOfRange
 
 
 def text(n: int, padded: int = 0) -> axes.Axes:

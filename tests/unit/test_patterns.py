@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from core.attention.patterns import (
+from core.errors import OutOfRange
+from core.patterns import (
     anticausal,
     blocks,
     both,
@@ -26,7 +27,6 @@ from core.attention.patterns import (
     window,
     without,
 )
-from core.errors import OutOfRange
 
 
 def test_full_and_causal_counts():
@@ -179,6 +179,6 @@ def test_refusals(call):
 
 
 def test_no_torch():
-    code = "import sys, core.attention.patterns; print('torch' in sys.modules, 'streamlit' in sys.modules)"
+    code = "import sys, core.patterns; print('torch' in sys.modules, 'streamlit' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.split() == ["False", "False"]

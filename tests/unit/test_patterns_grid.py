@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from core.attention.patterns import (
+from core.errors import OutOfRange
+from core.patterns import (
     Pattern,
     both,
     causal,
@@ -21,7 +22,6 @@ from core.attention.patterns import (
     union,
     window,
 )
-from core.errors import OutOfRange
 
 
 def seen(pattern: Pattern, query: int, n: int) -> list[int]:

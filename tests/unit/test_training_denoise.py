@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.language.denoise import CORRUPTIONS
+from core.objectives.corruptions import CORRUPTIONS
 from core.training import recipe as recipes
 from core.training.documents import Documents
 from core.training.objectives import build

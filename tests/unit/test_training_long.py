@@ -11,7 +11,7 @@ import torch
 
 from core.checkpoints.loading import read
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.efficiency import reformer
+from core.sparse import reformer
 from core.training import evaluate, evaluate_decoders, evaluate_encoders, measures
 from core.training import recipe as recipes
 from tests import tiny

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch.nn import functional
 
+from core import patterns
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import permuted
 from core.objectives.permutation import last
@@ -55,9 +56,9 @@ def random_model(**more: int) -> Any:
 
 def test_who_sees_whom_by_hand() -> None:
     # four places; 2 is found first, then 0; 1 and 3 are known
-    rank = permuted.ranks([2, 0], 4)
+    rank = patterns.ranks([2, 0], 4)
     assert rank.tolist() == [2, 0, 1, 0]
-    assert permuted.blind(rank).astype(int).tolist() == [
+    assert patterns.blind(rank).astype(int).tolist() == [
         [1, 0, 0, 0],  # found second: the known ones and 2, not itself
         [1, 0, 1, 0],  # known: the known ones
         [1, 0, 1, 0],  # found first: the known ones, neither itself nor what is found later
@@ -67,18 +68,18 @@ def test_who_sees_whom_by_hand() -> None:
 
 
 def test_left_to_right_is_the_causal_mask_and_equal_ranks_are_found_at_once() -> None:
-    along = permuted.blind(permuted.ranks(range(5), 5))
+    along = patterns.blind(patterns.ranks(range(5), 5))
     assert along.tolist() == np.triu(np.ones((5, 5), dtype=bool)).tolist()
-    at_once = permuted.blind(np.array([0, 1, 0, 1]))
+    at_once = patterns.blind(np.array([0, 1, 0, 1]))
     assert at_once.astype(int).tolist() == [[0, 1, 0, 1]] * 4
-    both = permuted.blind(np.stack([permuted.ranks([2, 0], 4), np.zeros(4, dtype=np.int64)]))
+    both = patterns.blind(np.stack([patterns.ranks([2, 0], 4), np.zeros(4, dtype=np.int64)]))
     assert both.shape == (2, 4, 4)
     assert not both[1].any()
 
 
 def shown(rank: Any, place: list[int]) -> dict[str, torch.Tensor]:
     return {
-        "perm_mask": torch.from_numpy(permuted.blind(rank))[None].float(),
+        "perm_mask": torch.from_numpy(patterns.blind(rank))[None].float(),
         "target_mapping": torch.from_numpy(permuted.mapping(np.array(place), len(rank)))[None],
     }
 
@@ -86,7 +87,7 @@ def shown(rank: Any, place: list[int]) -> dict[str, torch.Tensor]:
 def test_neither_its_own_token_nor_later_ones_move_a_score() -> None:
     model = random_model()
     place = [4, 1, 6]  # the order in which they are found
-    rank = permuted.ranks(place, 8)
+    rank = patterns.ranks(place, 8)
     ids = torch.arange(10, 18)[None]
     with torch.no_grad():
         before = model(ids, **shown(rank, place)).logits[0]
@@ -120,7 +121,7 @@ def test_the_forward_pass_for_training_is_the_librarys(flat: bool) -> None:
         expected = model(
             ids,
             attention_mask=real.float(),
-            perm_mask=torch.from_numpy(permuted.blind(batch["rank"].numpy())).float(),
+            perm_mask=torch.from_numpy(patterns.blind(batch["rank"].numpy())).float(),
             target_mapping=functional.one_hot(place, 10).float(),
         ).logits
         before = xlnet_model.whole(model).state_dict()

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
+from core import patterns
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.figures.bars import saved_alt, saved_bars
 from core.figures.masks import stream_maps, stream_table, stream_words
-from core.language import permuted as masks
 from core.theme import LIGHT, VERMILION
 from core.training import evaluate, evaluate_decoders, evaluate_encoders
 from tests import tiny
@@ -23,7 +23,7 @@ RANK = [0, 2, 1, 0]
 
 
 def sides() -> tuple[Any, Any]:
-    query = ~masks.blind(np.array(RANK))
+    query = ~patterns.blind(np.array(RANK))
     return query | np.eye(4, dtype=bool), query
 
 

@@ -243,11 +243,11 @@ class Reader:
         ids, place = given["input_ids"], self.question.place
         found: Tensor
         if self.type == "reformer":
-            from core.efficiency.reformer import states as hashed
+            from core.sparse.reformer import states as hashed
 
             found = self.model.lm_head.decoder(hashed(self.model, ids)[:, place] if states is None else states)
         elif self.type == "longformer":
-            from core.efficiency.longformer import states as windowed
+            from core.sparse.longformer import states as windowed
 
             found = self.model.lm_head(windowed(self.model, ids)[:, place] if states is None else states)
         elif self.question.task is not None:

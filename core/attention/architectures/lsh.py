@@ -7,7 +7,7 @@ A layer that hashes has one projection; a key is its query brought to unit mean 
     \hat q_j = \frac{q_j}{\sqrt{\tfrac1d \sum_k q_{jk}^2}}
 
 over the keys that are met; a token meets itself only where it meets nothing else. Rotations are those of the model's
-own pass here (`core.efficiency.reformer`). A local layer has :math:`q_i \cdot k_j / \sqrt d` over the own chunk and the
+own pass here (`core.sparse.reformer`). A local layer has :math:`q_i \cdot k_j / \sqrt d` over the own chunk and the
 one before.
 
 Legend: H heads, n tokens, d width of a head.
@@ -57,7 +57,7 @@ def attention(own: Any, projected: Mapping[str, Tensor]) -> HashedAttention:
     """
     import torch
 
-    from core.efficiency.reformer import near
+    from core.sparse.reformer import near
 
     value = projected["value"]
     n, width = value.shape[1:]
@@ -78,8 +78,8 @@ def attention(own: Any, projected: Mapping[str, Tensor]) -> HashedAttention:
 def _rounds(own: Any, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """(H, n, n) in how many rounds a query meets a key, and where it meets it at all."""
 
-    from core.efficiency.hashing import buckets_of, counts, rotations, with_itself
-    from core.efficiency.reformer import SEED
+    from core.sparse.hashing import buckets_of, counts, rotations, with_itself
+    from core.sparse.reformer import SEED
 
     heads, _, width = vectors.shape
     rotation = rotations(heads, width, int(own.config.num_hashes), int(own.config.num_buckets), SEED)

@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from core.attention.patterns import both, causal, full, mask, window
 from core.attention.trace import Bools, Floats, MapKind
 from core.errors import NoAttentionMatrix
+from core.patterns import both, causal, full, mask, window
 
 _BOTH_SIDES = {"modernbert": ("local_attention", 2), "t5_gemma_module": ("sliding_window", 1)}
 """What the configuration of an encoder calls its windows, and how many sides that number is for."""

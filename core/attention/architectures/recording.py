@@ -136,7 +136,7 @@ def run(model: Any, inputs: Mapping[str, Any], **more: Any) -> Any:
     given = dict(inputs) | more
     with torch.inference_mode():
         if kind == "longformer":
-            from core.efficiency.longformer import states
+            from core.sparse.longformer import states
 
             return _Scored(model.lm_head, states(model, inputs["input_ids"]))
         if kind == "xlnet":
@@ -150,12 +150,12 @@ def run_as_drawn(recorder: Recorder, inputs: Mapping[str, Any]) -> None:
     """One pass over ``inputs`` in the shape in which `core.attention.capture` draws it, to be recorded."""
     model: Any = recorder.model
     if model.config.model_type == "reformer":
-        from core.efficiency.reformer import states
+        from core.sparse.reformer import states
 
         recorder.length = inputs["input_ids"].shape[1]
         states(model, inputs["input_ids"])
     elif model.config.model_type == "big_bird":
-        from core.efficiency.bigbird import forward
+        from core.sparse.bigbird import forward
 
         forward(model, inputs["input_ids"][0].tolist(), [], blocks_of(model))
     else:
@@ -164,7 +164,7 @@ def run_as_drawn(recorder: Recorder, inputs: Mapping[str, Any]) -> None:
 
 def blocks_of(model: Any) -> Any:
     """BigBird's blocks as its configuration has them, with the seed 0 for the random ones."""
-    from core.efficiency.layout import Sparsity
+    from core.sparse.layout import Sparsity
 
     return Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
 

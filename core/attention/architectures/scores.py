@@ -230,8 +230,8 @@ def _sliding_window(
     """Rows of global tokens have projections of their own; the weights are not kept by the pass and computed here."""
     import torch
 
-    from core.efficiency.longformer import GLOBAL
-    from core.efficiency.windowed import allowed
+    from core.sparse.longformer import GLOBAL
+    from core.sparse.windowed import allowed
 
     width, own = found.query.shape[-1], recorder.model.get_submodule(layer.module)
     query, key, value = (by_head(recorder.calls(f"{layer.module}.{name}")[0].output[0], width) for name in _GLOBAL)
@@ -248,7 +248,7 @@ def _block_sparse(
     """Random blocks differ from head to head; the weights are not kept by the pass and computed here."""
     import torch
 
-    from core.attention.patterns import mask
+    from core.patterns import mask
 
     sparsity, n = blocks_of(recorder.model), found.query.shape[1]
     near = [torch.from_numpy(mask(sparsity.pattern(n, layer.layer, head), n)) for head in range(layer.heads)]

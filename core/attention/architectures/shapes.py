@@ -31,8 +31,8 @@ MEMORY = "Read in segments. What a row sees before its own segment is memory, co
 
 def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     """Blocks as the model's configuration has them, with the seed 0 for the random ones."""
-    from core.efficiency.bigbird import encode, seen
-    from core.efficiency.layout import Sparsity
+    from core.sparse.bigbird import encode, seen
+    from core.sparse.layout import Sparsity
 
     sparsity = Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
     weights = stacked(encode(model, ids, mode="sparse", sparsity=sparsity).attentions)
@@ -48,8 +48,8 @@ def big_bird(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
 
 def longformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     """The windows of the model's layers, with the first token as the global one."""
-    from core.efficiency.longformer import GLOBAL, encode, sides_of
-    from core.efficiency.windowed import allowed
+    from core.sparse.longformer import GLOBAL, encode, sides_of
+    from core.sparse.windowed import allowed
 
     weights = stacked(encode(model, ids).attentions)
     sides = sides_of(model)
@@ -64,7 +64,7 @@ def longformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
 
 def reformer(model: Any, ids: Tensor, tokens: Tokens) -> AttentionMap:
     """Hashing layers and local ones, with the model's own number of rounds and the seed 0."""
-    from core.efficiency.reformer import encode
+    from core.sparse.reformer import encode
 
     found = encode(model, ids)
     note = (
@@ -145,11 +145,12 @@ def two_streams(model: Any, ids: Tensor, tokens: Tokens, known: Sequence[int]) -
 
 def stream_inputs(ids: Tensor, known: Sequence[int]) -> dict[str, Tensor]:
     """What XLNet takes to find all but the ``known`` places of (1, n) ids from left to right."""
-    from core.language import permuted
+    from core.language.permuted import streams
+    from core.patterns import ranks
 
     n = ids.shape[1]
     places = [place for place in range(n) if place not in set(known)]
-    return {"input_ids": ids, **permuted.streams(ids, permuted.ranks(places, n), places)}
+    return {"input_ids": ids, **streams(ids, ranks(places, n), places)}
 
 
 def stacked(layers: Sequence[Tensor]) -> Floats:

@@ -88,7 +88,7 @@ def _reversible(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[
     """
     import torch
 
-    from core.efficiency.reformer import states as hashed
+    from core.sparse.reformer import states as hashed
 
     ids = inputs["input_ids"]
     recorder = Recorder(model)

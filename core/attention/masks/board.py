@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.attention import patterns
+from core import patterns
 from core.attention.masks.axes import Axes
 from core.attention.masks.words import Choice
-from core.attention.patterns import Mask
+from core.patterns import Mask
 from core.table import Table
 
 MOST_EDITS = 256

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.patterns import Mask
+from core.patterns import Mask
 
 NEVER = -1
 Levels = NDArray[np.int16]

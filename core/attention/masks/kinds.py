@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.attention import patterns
+from core import patterns
 from core.attention.masks.axes import MOST, Axes, Layout
-from core.attention.patterns import Pattern
-from core.efficiency.layout import Sparsity
+from core.patterns import Pattern
+from core.sparse.layout import Sparsity
 
 Numbers = tuple[int, ...]
 CONTENT, QUERY = 0, 1

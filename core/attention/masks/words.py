@@ -17,8 +17,8 @@ from typing import Literal, get_args
 
 from core.attention.masks.axes import Axes, Layout
 from core.attention.masks.kinds import KINDS
-from core.attention.patterns import Pattern, both, union, without
 from core.errors import OutOfRange
+from core.patterns import Pattern, both, union, without
 
 Join = Literal["and", "or", "without"]
 JOINS: tuple[Join, ...] = get_args(Join)

@@ -2,8 +2,8 @@ r"""Denoising (Lewis et al., 2020): an encoder-decoder writes the text that one 
 
 .. math:: L = -\frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t}, \tilde x)
 
-The corruption of a row is drawn evenly among those that change it (`core.language.denoise`); nothing tells the model
-which one it was.
+The corruption of a row is drawn evenly among those that change it (`core.objectives.corruptions`); nothing tells the
+model which one it was.
 
 Bytes in, bytes out (Xue et al., 2022): a T5 with a deep encoder writes a clean sentence for a noisy one.
 
@@ -24,8 +24,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.language.denoise import CORRUPTIONS, corrupt
 from core.language.noise import NOISES, Noise, drawn, noisy
+from core.objectives.corruptions import CORRUPTIONS, corrupt
 from core.training import batches, documents, models
 from core.training.documents import ROUND, Documents
 from core.training.objective import Batch, Objective

@@ -35,8 +35,8 @@ from torch.nn import functional
 
 from core.checkpoints.bundled import apply, long_names
 from core.checkpoints.registry import bundled_root
-from core.efficiency.longformer import states
 from core.objectives import masked
+from core.sparse.longformer import states
 from core.training import corpus, masking, models
 from core.training.documents import Vocabulary
 from core.training.lowrank import MaskedModel, add_updates
@@ -84,7 +84,7 @@ class TiledPositions(nn.Module):
 
 def allowed_pairs(length: int, block: int, random_blocks: int, seed: int) -> torch.Tensor:
     """(length, length) True where BigBird's pattern lets a position see another."""
-    from core.efficiency.layout import Sparsity
+    from core.sparse.layout import Sparsity
 
     kinds = Sparsity(block_size=block, random_blocks=random_blocks, seed=seed).kinds(length)
     seen = torch.from_numpy(kinds > 0).repeat_interleave(block, 0).repeat_interleave(block, 1)

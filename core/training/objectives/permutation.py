@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.language import permuted
+from core import patterns
 from core.objectives.permutation import last
 from core.training import batches, documents, models, xlnet_model
 from core.training.documents import MEASURED, ROUND, Documents, Vocabulary
@@ -51,7 +51,7 @@ class Orders:
 
         Returns:
             ``ids`` (rows, width); ``real`` True where there is a token; ``rank`` of each place
-            (`core.language.permuted`); ``place`` (rows, most) of each target in the order in which they are found, 0
+            (`core.patterns`); ``place`` (rows, most) of each target in the order in which they are found, 0
             for none; ``there`` (rows, most) True where there is a target; ``labels`` (targets,) what stands at them,
             row by row.
         """
@@ -63,7 +63,7 @@ class Orders:
             ids[row, : len(whole)] = whole
             share = rng.uniform(1 / self.k, 1.0) if wide else 1 / self.k
             found.append(last(np.flatnonzero(~self.words.special[whole]), 1 / share, rng))
-            rank[row] = permuted.ranks(found[-1].tolist(), ids.shape[1])
+            rank[row] = patterns.ranks(found[-1].tolist(), ids.shape[1])
         place = np.full((len(index), max(map(len, found))), -1, dtype=np.int64)
         for row, order in enumerate(found):
             place[row, : len(order)] = order

@@ -18,7 +18,7 @@ from core.ui.panel import Panel
 from core.ui.param import Integer, Seed, Text
 
 if TYPE_CHECKING:
-    from core.efficiency.hashing import Buckets
+    from core.efficiency.buckets import Buckets
 
 SAMPLE = f"{samples.CLUE} {' '.join(samples.entry(day) for day in range(3))} {samples.CLUE}"
 """Days of the lighthouse keeper's log between two equal sentences."""
@@ -57,7 +57,7 @@ def hashing_demo(view: DemoView) -> None:
     Raises:
         AtlasError: the text does not suit the model.
     """
-    from core.efficiency.reformer import shape_of
+    from core.sparse.reformer import shape_of
 
     spec, state = view.spec, view.state
     layers, heads, _, _ = shape_of(session.checkpoint(spec.slug).model)
@@ -113,13 +113,13 @@ def _sorted(view: DemoView, seen: Buckets) -> None:
 
 
 def _met(view: DemoView, seen: Buckets, rounds: int) -> None:
-    from core.efficiency import hashing
+    from core.efficiency import buckets
 
     cell = max(1, -(-len(seen.labels) // _CELLS))
     Panel(
         "meetings",
         f"Which bytes meet: {_rounds(rounds)}",
-        figures.meetings(hashing.shares(seen.met, cell), cell, theme=theme()),
+        figures.meetings(buckets.shares(seen.met, cell), cell, theme=theme()),
         "Queries by keys: the share of pairs that meet in a chunk, nothing above the diagonal.",
         note=view.words.part("Met", cell=cell),
         heading=True,
@@ -169,7 +169,7 @@ def _caught(view: DemoView, seen: Buckets, rounds: int) -> None:
 
 
 def _growth(view: DemoView, chunk: int) -> None:
-    from core.efficiency import hashing
+    from core.sparse import hashing
 
     full = [n * n for n in _LENGTHS]
     lines = [(_rounds(count), [hashing.scores(n, chunk, count) for n in _LENGTHS]) for count in (1, 8)]
@@ -217,32 +217,32 @@ def reading_demo(view: DemoView) -> None:
 
 @session.cached("Hashing")
 def _buckets(slug: str, text: str, layer: int, head: int, rounds: int, seed: int) -> Buckets:
-    from core.efficiency import hashing
+    from core.efficiency import buckets
 
     checkpoint = session.checkpoint(slug)
-    ids = hashing.prepare(checkpoint, text, hashing.LEAST)
-    return hashing.look(checkpoint, ids, layer, head, rounds, seed)
+    ids = buckets.prepare(checkpoint, text, buckets.LEAST)
+    return buckets.look(checkpoint, ids, layer, head, rounds, seed)
 
 
 @session.cached("Reading")
 def _reading(slug: str, text: str) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    from core.efficiency import hashing
-    from core.efficiency.reformer import by_context
+    from core.efficiency import buckets
+    from core.sparse.reformer import by_context
 
     checkpoint = session.checkpoint(slug)
-    ids = hashing.prepare(checkpoint, text, 2 * _LAST)
+    ids = buckets.prepare(checkpoint, text, 2 * _LAST)
     lengths = (*(n for n in (192, 256, 384, 512, 768) if n < len(ids)), len(ids))
     return lengths, by_context(checkpoint.model, ids, lengths, _LAST)
 
 
 @session.cached()
 def _undone(slug: str, text: str) -> tuple[int, int, float]:
-    from core.efficiency import hashing
-    from core.efficiency.reformer import undone
+    from core.efficiency import buckets
+    from core.sparse.reformer import undone
 
     checkpoint = session.checkpoint(slug)
     config = checkpoint.model.config
-    error = undone(checkpoint.model, hashing.prepare(checkpoint, text))
+    error = undone(checkpoint.model, buckets.prepare(checkpoint, text))
     return int(config.num_hidden_layers), int(config.hidden_size), error
 
 

@@ -11,11 +11,11 @@ from core import session
 from core.checkpoints.spec import Checkpoint
 from core.efficiency import samples
 from core.efficiency.compare import LongText, Measured, token_counter
-from core.efficiency.cost import Cost
 from core.figures import sparse as figures
 from core.figures.numbers import short
 from core.links.parameters import Value
 from core.settings import MAX_TEXT_CHARS
+from core.sparse.cost import Cost
 from core.table import Table
 from core.ui.links import PageState
 from core.ui.page import plain, sentences, theme

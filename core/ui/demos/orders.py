@@ -179,7 +179,8 @@ def _sees(unknown: Unknown, step: int) -> str:
 
 def _masks(view: DemoView, unknown: Unknown) -> None:
     """The attention masks of the two streams."""
-    from core.language.permuted import ranks, sees
+    from core.language.permuted import sees
+    from core.patterns import ranks
 
     tokens = [token.text for token in unknown.tokens]
     rank = ranks(unknown.places, len(tokens)).tolist()

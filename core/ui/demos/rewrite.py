@@ -13,13 +13,13 @@ import streamlit as st
 from core import session
 from core.checkpoints.spec import Checkpoint
 from core.language.damage import KINDS, Kind, damage
-from core.language.denoise import CORRUPTIONS, damage_text
 from core.language.noise import NOISES, Noise, noisy
 from core.language.tasks import Task, tasks
 from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request, align, prepare, replay, rewrite
 from core.language.types import Decoding, GenerationStep
 from core.links import parameters as link
+from core.objectives.corruptions import CORRUPTIONS, damage_text
 from core.ui.demos.alignment import attention_map, attention_panel
 from core.ui.demos.cover import switch
 from core.ui.demos.covered_text import kept, text_uncovered

@@ -6,10 +6,10 @@ import streamlit as st
 
 from core import session
 from core.efficiency.compare import Comparison, LongText, MaskedWord, prepare
-from core.efficiency.cost import cost, curve
-from core.efficiency.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity
 from core.figures import sparse as figures
 from core.figures.predictions import compared_bars
+from core.sparse.cost import cost, curve
+from core.sparse.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity
 from core.table import Table
 from core.theme import PURPLE
 from core.ui.demos.cover import uncovered, verdict

@@ -60,9 +60,9 @@ def window_demo(view: DemoView) -> None:
     Raises:
         AtlasError: the text or the words do not suit the model.
     """
-    from core.efficiency import windowed as layout
     from core.efficiency.compare_windows import global_positions
-    from core.efficiency.longformer import shape_of, side_of
+    from core.sparse import windowed as layout
+    from core.sparse.longformer import shape_of, side_of
 
     spec, state = view.spec, view.state
     checkpoint = session.checkpoint(spec.slug)
@@ -108,7 +108,7 @@ def _uncovered(view: DemoView, long: LongText, found: WindowComparison, side: in
 
 
 def _pattern(view: DemoView, long: LongText, side: int, global_at: tuple[int, ...], clue: int | None) -> None:
-    from core.efficiency import windowed as layout
+    from core.sparse import windowed as layout
 
     n = len(long.ids)
     cell = max(1, -(-n // _CELLS))
@@ -129,7 +129,7 @@ def _pattern(view: DemoView, long: LongText, side: int, global_at: tuple[int, ..
 
 def _distance(layers: int, side: int, global_at: tuple[int, ...], clue: int, mask: int) -> str:
     """One sentence on how information can get from the clue to the mask."""
-    from core.efficiency import windowed as layout
+    from core.sparse import windowed as layout
 
     apart = abs(mask - clue)
     alone, through = layout.steps(side, (), clue, mask), layout.steps(side, global_at, clue, mask)
@@ -175,7 +175,7 @@ def _below(
     global_at: tuple[int, ...],
 ) -> None:
     """Cost against length, formula, and the text."""
-    from core.efficiency import windowed as layout
+    from core.sparse import windowed as layout
 
     def costs() -> None:
         counts = [layout.cost(n, side, global_at) for n in (256, 512, 1024, 1536, 2048)]

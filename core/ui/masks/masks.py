@@ -16,10 +16,10 @@ from core.attention.masks.descriptions import Description, describe, lines
 from core.attention.masks.kinds import KINDS
 from core.attention.masks.words import Choice as Mask
 from core.attention.masks.words import Term, write
-from core.attention.patterns import drawn
 from core.attention.tokens import short
 from core.language.text import clean
 from core.links import parameters as link
+from core.patterns import drawn
 from core.theme import BLUE
 from core.ui.export import download_csv
 from core.ui.glossary import terms, told

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.attention import patterns
+from core import patterns
 from core.attention.masks import influence
 from core.attention.masks.board import Board, lay, seen
 from core.attention.masks.influence import Levels
 from core.attention.masks.kinds import CONTENT, QUERY
 from core.attention.masks.words import Choice, Term
 from core.figures.masks import growing_map, levels_map, levels_table, stream_maps, stream_words
-from core.language import permuted
 from core.table import Table
 from core.ui.chips import token_chips
 from core.ui.links import PageState
@@ -150,7 +149,7 @@ def _streams(term: Term, tokens: tuple[str, ...], state: PageState, color: str) 
     """Draw both masks of the order; cells that were changed by hand are not in them."""
     n = len(tokens)
     order = patterns.drawn(n, term.numbers[0])
-    rank = permuted.ranks(order, n).tolist()
+    rank = patterns.ranks(order, n).tolist()
     content = patterns.mask(patterns.content_stream(order, n), n)
     query = patterns.mask(patterns.query_stream(order, n), n)
     Panel(

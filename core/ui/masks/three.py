@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from core.attention import patterns
+from core import patterns
 from core.attention.masks.axes import MOST, one_text
 from core.figures.masks import mask_map
 from core.ui.masks.reach import chosen_place

@@ -8,10 +8,10 @@ import numpy as np
 import streamlit as st
 
 from core.figures.masks import stream_maps, stream_table, stream_words
-from core.language.permuted import ranks
 from core.language.text import two_parts
 from core.links import parameters as link
 from core.objectives import causal, permutation, prefix, unified
+from core.patterns import ranks
 from core.table import Table
 from core.ui.demos.cover import was_shown
 from core.ui.links import instead

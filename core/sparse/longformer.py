@@ -2,7 +2,7 @@
 
 transformers' forward pass fills the text up to whole windows and takes its window from the configuration. Here the
 model is only read: its embeddings, projections, feed-forward parts and head are called, and the attention between them
-is :mod:`core.efficiency.windowed`. Training and page share this pass; a test holds it against the library's.
+is :mod:`core.sparse.windowed`. Training and page share this pass; a test holds it against the library's.
 
 Beltagy et al. 2020, arXiv 2004.05150. Legend: R rows, n tokens, h hidden width, H heads, d head width, g global tokens.
 """
@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.efficiency.bigbird import Encoded, Progress, Run
-from core.efficiency.windowed import allowed, by_blocks, by_mask
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+from core.sparse.bigbird import Encoded, Progress, Run
+from core.sparse.windowed import allowed, by_blocks, by_mask
 
 GLOBAL = (0,)
 """The first token is global, as in training."""
@@ -146,7 +146,7 @@ def forward(
 @torch.inference_mode()
 def attention_peak(model: Any, ids: Sequence[int], side: int | None) -> int:
     """Tensor memory, in bytes, that one head of the first layer holds at its peak; ``side`` None is full attention."""
-    from core.efficiency.memory import measure_peak
+    from core.sparse.memory import measure_peak
 
     _, heads, limit = shape_of(model)
     _check(len(ids), limit, ())

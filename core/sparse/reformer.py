@@ -2,7 +2,7 @@ r"""Reformer run over its own modules, with rounds and seed of the hashing chose
 
 transformers seeds torch's generator for all when a configuration names a ``hash_seed``, and fills a text up to whole
 chunks. A model that many visitors share must not throw their dice: here the buckets are computed from rotations of our
-own generator (:mod:`core.efficiency.hashing`) and given to the library's layers, which do the rest. Filling comes last
+own generator (:mod:`core.sparse.hashing`) and given to the library's layers, which do the rest. Filling comes last
 in every order: it has a bucket of its own, and no real position looks ahead. The numbers are the library's; a test
 holds both together.
 
@@ -23,9 +23,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 
-from core.efficiency.hashing import buckets_of, counts, rotations, with_itself
-from core.efficiency.hashing import weights as weights_of
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+from core.sparse.hashing import buckets_of, counts, rotations, with_itself
+from core.sparse.hashing import weights as weights_of
 
 ROUNDS = (1, 2, 4, 8)
 SEED = 0

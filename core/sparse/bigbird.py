@@ -4,7 +4,7 @@ transformers 5.23 decides by length: a text of at most (5 + 2r) b tokens switche
 good (``BigBirdModel.forward``), and in evaluation its random blocks are all block 0. An instance that many visitors
 share must not remember the last visitor, so this forward pass only reads the model: it calls its embeddings, its
 projections, its feed-forward parts and its head, and computes the attention between them itself
-(:mod:`core.efficiency.bigbird`). Sparse attention works at any length here: where few blocks are left, fewer are drawn.
+(:mod:`core.sparse.bigbird`). Sparse attention works at any length here: where few blocks are left, fewer are drawn.
 
 Zaheer et al. 2020, arXiv 2007.14062. Legend: n tokens, L layers, H heads, d head width, h hidden width.
 
@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
-from core.efficiency.layout import NONE, Sparsity
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+from core.sparse.layout import NONE, Sparsity
 
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """(layer, query, key, value (H, n, d)) to the context (H, n, d)."""
@@ -194,7 +194,7 @@ def _through(model: Any, ids: Sequence[int], attend: Attend, progress: Progress 
 @torch.inference_mode()
 def attention_peak(model: Any, ids: Sequence[int], sparsity: Sparsity | None) -> int:
     """Tensor memory, in bytes, that one head of the first layer holds at the peak of its attention, measured."""
-    from core.efficiency.memory import measure_peak
+    from core.sparse.memory import measure_peak
 
     _, heads, limit = shape_of(model)
     _check(len(ids), limit, (), (), 1, heads)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.efficiency.layout import KIND_NAMES, Sparsity
+from core.sparse.layout import KIND_NAMES, Sparsity
 
 BYTES_PER_SCORE = 4
 """float32, in which the models run here."""

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention import patterns
-from core.efficiency.cost import Cost
-from core.efficiency.layout import GLOBAL, NONE, WINDOW
+from core import patterns
+from core.sparse.cost import Cost
+from core.sparse.layout import GLOBAL, NONE, WINDOW
 
 if TYPE_CHECKING:
     from torch import Tensor

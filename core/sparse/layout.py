@@ -26,8 +26,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.patterns import Pattern, blocks, global_at, mask, random, union, window
 from core.errors import OutOfRange
+from core.patterns import Pattern, blocks, global_at, mask, random, union, window
 
 Draw = Literal["paper", "library"]
 

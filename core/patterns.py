@@ -15,8 +15,7 @@ returns True where a score is computed. From one predicate follow the mask (:fun
     dilated(r, d)   |query − key| ≤ r d, and d divides it            about (2r + 1) n
     segments(s, m)  from m before the query's segment to the query   about (m + (s + 1) / 2) n
 
-numpy alone: pages that only read draw patterns too. Patterns of pictures and of Sparse Transformer stand in
-:mod:`core.attention.patterns`, those of an order in :mod:`core.attention.patterns`.
+numpy alone: pages that only read draw patterns too.
 
 Patterns of a factorisation order: XLNet's two streams as predicates (Yang et al. 2019, arXiv 1906.08237).
 
@@ -55,7 +54,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import OutOfRange
-from core.language import permuted
 
 Positions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -268,13 +266,28 @@ def count(pattern: Pattern, n: int) -> int:
     )
 
 
+def ranks(order: Sequence[int], length: int) -> Positions:
+    """(length,) ranks of a text whose places ``order`` are found one after the other, all others being known."""
+    out = np.zeros(length, dtype=np.int64)
+    out[list(order)] = np.arange(1, len(order) + 1)
+    return out
+
+
+def blind(rank: Positions) -> Mask:
+    """(..., L, L) transformers' ``perm_mask``: True at [i, j] where i cannot see j. Its rows are those of the query
+    stream; transformers lets the content stream see itself all the same.
+    """
+    query, key = rank[..., :, None], rank[..., None, :]
+    return np.asarray((key > 0) & (key >= query), dtype=np.bool_)
+
+
 def query_stream(order: Sequence[int], n: int) -> Pattern:
     """A token that is found sees the known ones and those found before it; never itself.
 
     Args:
         order: places in the order in which they are found; those of the ``n`` places that are not in it are known.
     """
-    seen = ~permuted.blind(permuted.ranks(order, n))
+    seen = ~blind(ranks(order, n))
 
     def allows(query: Positions, key: Positions) -> Mask:
         return np.asarray(seen[query, key])

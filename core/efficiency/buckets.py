@@ -1,0 +1,140 @@
+"""What the page of Reformer shows of a text: buckets, the sorted order, who meets whom, what is caught and found.
+
+Everything comes from the model's own query-key vectors at one layer and head, and from rotations of a stated seed.
+
+    caught   Σ_j w_ij over the keys j that i meets, w the weights of full attention with the same vectors
+    found    1 where the key with the largest weight is among them
+    pairs    the share of all causal pairs that are met: what caught would be if hashing were blind to content
+
+The first two chunks of the text are left out of all three: there nearly everything is met in any order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputTooLong, OutOfRange
+from core.language.text import clean
+from core.language.tokens import label
+from core.sparse import hashing, reformer
+
+LEAST = 160
+"""Bytes that a text needs, so that something is left to leave out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """What so many rounds of hashing see; shares from 0 to 1."""
+
+    rounds: int
+    caught: float
+    found: float
+    pairs: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buckets:
+    """One layer and head over a text."""
+
+    labels: tuple[str, ...]
+    """Each byte as a character or a code."""
+    buckets: NDArray[np.int64]  # (r, n)
+    order: NDArray[np.int64]  # (r, n'): sorted positions, filling (n and above) last
+    met: NDArray[np.bool_]  # (n, n): query by key, over all rounds
+    chunk: int
+    count: int
+    """Buckets that there are."""
+    rows: tuple[Rounds, ...]
+    """By number of rounds."""
+
+
+def prepare(checkpoint: Checkpoint, text: str, least: int = 1) -> tuple[int, ...]:
+    """The bytes of a text as tokens.
+
+    Raises:
+        InputEmpty, InputTooLong: nothing to read, or more than the model has positions for.
+        OutOfRange: fewer than ``least`` bytes.
+    """
+    limit = reformer.shape_of(checkpoint.model)[-1]
+    ids = tuple(int(i) for i in checkpoint.tokenizer(clean(text, newlines=True), verbose=False)["input_ids"])
+    if len(ids) > limit:
+        raise InputTooLong(f"This text has {len(ids):,} bytes; {checkpoint.spec.name} reads {limit:,}. Shorten it.")
+    if len(ids) < least:
+        raise OutOfRange(f"This text has {len(ids):,} bytes; {least:,} are needed to show something. Write more.")
+    return ids
+
+
+def look(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int, rounds: int, seed: int) -> Buckets:
+    """Buckets of one hashing layer and head over a text of at least :data:`LEAST` bytes.
+
+    Args:
+        checkpoint: a Reformer that continues texts; it is only read.
+        ids: from :func:`prepare`.
+        layer: counted from 0, a hashing one.
+        head: counted from 0.
+        rounds: of hashing; the model runs with as many.
+        seed: of the rotations.
+
+    Raises:
+        OutOfRange: no such layer or head.
+    """
+    model = checkpoint.model
+    hashing_layers, heads, chunk, _ = reformer.shape_of(model)
+    if layer not in hashing_layers or not 0 <= head < heads:
+        raise OutOfRange(f"This model hashes in layers {_listed(hashing_layers)}, with {heads} heads each.")
+    keep: dict[int, reformer.Hashed] = {}
+    reformer.states(model, torch.tensor([ids]), rounds=rounds, seed=seed, keep=keep)
+    vectors, buckets = keep[layer].vectors[head], keep[layer].buckets[head]
+    count = int(model.config.num_buckets)
+    weights = hashing.full_weights(vectors)
+
+    def drawn(number: int) -> Tensor:
+        """(number, n) buckets that so many rounds with this seed give these vectors."""
+        rotation = hashing.rotations(heads, vectors.shape[-1], number, count, seed)[head : head + 1]
+        return hashing.buckets_of(vectors[None, None], rotation)[0, 0]
+
+    return Buckets(
+        labels=tuple(label(checkpoint.tokenizer, i) for i in ids),
+        buckets=buckets.numpy(),
+        order=hashing.order_of(buckets, chunk).numpy(),
+        met=hashing.seen(buckets, chunk).numpy(),
+        chunk=chunk,
+        count=count,
+        rows=tuple(_row(weights, drawn(number), chunk) for number in reformer.ROUNDS),
+    )
+
+
+def _row(weights: Tensor, buckets: Tensor, chunk: int) -> Rounds:
+    n = len(weights)
+    met = hashing.seen(buckets, chunk)
+    late = slice(min(2 * chunk, n - 1), n)
+    best = weights.argmax(-1, keepdim=True)
+    places = met.sum(-1) / met.new_ones(n, dtype=weights.dtype).cumsum(0).sub(1).clamp(min=1)
+    return Rounds(
+        rounds=len(buckets),
+        caught=float(hashing.caught(weights, met)[late].mean()),
+        found=float(met.gather(1, best)[late].float().mean()),
+        pairs=float(places[late].mean()),
+    )
+
+
+def shares(met: NDArray[np.bool_], cell: int) -> NDArray[np.float64]:
+    """(n, n) pairs to (cells, cells): the share of each cell's pairs that are met."""
+    n = len(met)
+    count = -(-n // cell)
+    padded = np.zeros((count * cell, count * cell))
+    padded[:n, :n] = met
+    whole = np.zeros_like(padded)
+    whole[:n, :n] = 1
+    split = (count, cell, count, cell)
+    return np.asarray(padded.reshape(split).sum((1, 3)) / np.maximum(1, whole.reshape(split).sum((1, 3))))
+
+
+def _listed(layers: tuple[int, ...]) -> str:
+    return " and ".join(str(layer + 1) for layer in layers)

@@ -1,0 +1,111 @@
+r"""Locality-sensitive hashing of attention (Reformer: Kitaev et al., 2020, arXiv 2001.04451), as transformers does it.
+
+Queries and keys share one projection. A vector's bucket comes from a random rotation :math:`R` (d x b/2); vectors that
+point alike fall into one bucket more often than not:
+
+.. math:: h(x) = \arg\max\,[xR;\,-xR]
+
+Positions are sorted by bucket, then by place, and cut into chunks of m. A query sees the keys of its own chunk and of
+the one before, never itself unless nothing else is left, and never a later place. With several rounds each has its own
+rotation; what any round sees is seen, and the rounds are joined by their weights. The rounds stand end to end: before
+the first chunk of a round comes the last one of the round before, and before the very first chunk the very last.
+
+transformers lets a query see both chunks whole, whatever the buckets in them.
+
+Legend: H heads, n positions, d head width, r rounds, b buckets, m tokens of a chunk.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+ITSELF = -1e5
+"""Score of a token with itself, as in transformers: it counts only where everything else is forbidden."""
+
+
+def rotations(heads: int, width: int, rounds: int, buckets: int, seed: int) -> Tensor:
+    """(H, d, r, b/2) standard normal numbers, those that transformers draws with ``hash_seed``."""
+    return torch.randn(heads, width, rounds, buckets // 2, generator=torch.Generator().manual_seed(seed))
+
+
+def buckets_of(vectors: Tensor, rotation: Tensor) -> Tensor:
+    """(R, H, n, d) vectors to (R, H, r, n) buckets, 0 to b - 1."""
+    rotated = torch.einsum("bmtd,mdhr->bmhtr", vectors, rotation.to(vectors))
+    return torch.cat([rotated, -rotated], dim=-1).argmax(-1)
+
+
+def order_of(buckets: Tensor, chunk: int) -> Tensor:
+    """(..., r, n) buckets to (..., r, n') positions sorted by bucket, then by place; n' is a whole number of chunks.
+
+    Positions from n on are filling; it has a bucket of its own and comes last.
+    """
+    fill = -buckets.shape[-1] % chunk
+    return torch.sort(pad(buckets, (0, fill), value=int(buckets.max()) + 1), dim=-1, stable=True).indices
+
+
+def counts(buckets: Tensor, chunk: int) -> Tensor:
+    """(..., r, n) buckets to (..., n, n): in how many rounds a query (row) meets a key before it.
+
+    A text of one chunk is not hashed.
+    """
+    n = buckets.shape[-1]
+    before = torch.ones(n, n).tril(-1)
+    if n <= chunk:
+        return before.expand(*buckets.shape[:-2], n, n)
+    order = order_of(buckets, chunk).reshape(*buckets.shape[:-2], -1, chunk)  # (..., chunks, m)
+    held = torch.zeros(*order.shape[:-1], n + -n % chunk)  # (..., chunks, n'): which positions a chunk holds
+    held.scatter_(-1, order, 1.0)
+    return (held.mT @ (held + held.roll(1, -2)))[..., :n, :n] * before
+
+
+def seen(buckets: Tensor, chunk: int) -> Tensor:
+    """(..., r, n) buckets to (..., n, n) True where a query (row) meets a key in some round; causal.
+
+    Itself is left out, but for a position that meets nothing else, as the first.
+    """
+    return with_itself(counts(buckets, chunk)) > 0
+
+
+def with_itself(met: Tensor) -> Tensor:
+    """(..., n, n) counts of meetings, with one of itself for a position that meets nothing else."""
+    return met + torch.diag_embed((~(met > 0).any(-1)).to(met))
+
+
+def weights(vectors: Tensor, met: Tensor) -> Tensor:
+    r"""(..., n, d) shared vectors and (..., n, n) meetings, :func:`with_itself`, to the weights of all rounds together.
+
+    Rounds are joined by their sums, so that a key that is met m times counts m times:
+
+    .. math:: a_{ij} = \frac{m_{ij}\,e^{s_{ij}}}{\sum_k m_{ik}\,e^{s_{ik}}}
+    """
+    logs = torch.arange(int(met.max()) + 1).log()  # few numbers: looked up, as logarithms of n² numbers take long
+    return torch.softmax(_scores(vectors) + logs[met.long()], dim=-1)
+
+
+def full_weights(vectors: Tensor) -> Tensor:
+    """(n, d) shared query-key vectors of one head to (n, n) weights of full causal attention, itself last of all.
+
+    Keys are brought to unit mean square and divided by the root of d.
+    """
+    n = len(vectors)
+    scores = _scores(vectors).masked_fill(torch.eye(n, dtype=torch.bool), ITSELF)
+    return torch.softmax(scores.masked_fill(torch.ones(n, n, dtype=torch.bool).triu(1), -torch.inf), dim=-1)
+
+
+def _scores(vectors: Tensor) -> Tensor:
+    """(..., n, d) to (..., n, n)."""
+    keys = vectors * torch.rsqrt(vectors.square().mean(-1, keepdim=True) + 1e-6) / vectors.shape[-1] ** 0.5
+    scores: Tensor = vectors @ keys.mT
+    return scores
+
+
+def caught(weights: Tensor, met: Tensor) -> Tensor:
+    """(n,) share of each position's full attention weight (n, n) on keys that it meets."""
+    return (weights * met).sum(-1)
+
+
+def scores(n: int, chunk: int, rounds: int) -> int:
+    """Scores of one hashing head over n tokens in whole chunks: each meets two chunks in every round."""
+    return n * n if n <= chunk else rounds * (-(-n // chunk)) * chunk * 2 * chunk
