@@ -110,3 +110,11 @@ def checkpoint_dir(tiny_root: Path, use_checkpoints: Callable[[Path], None]) -> 
     """The tiny models as this test's ``ATLAS_CHECKPOINT_DIR``: slugs ``dir-tiny-bert``, ``dir-tiny-gpt2``, ..."""
     use_checkpoints(tiny_root)
     return tiny_root
+
+
+@pytest.fixture(scope="session")
+def tiny_world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A corpus for every recipe, and the states of the runs that recipes start from (`tests.tinyrecipes`)."""
+    from tests import tinyrecipes
+
+    return tinyrecipes.world(tmp_path_factory.mktemp("recipes"))

@@ -21,7 +21,6 @@ from core.training.objectives import adapters
 from core.training.objectives.adapters import AdaptersObjective, Rows, Texts
 from core.training.recipe import SourceFile
 from core.training.tokens import Ragged
-from core.training.train import Trainer
 from tests import tinyadapters
 
 
@@ -145,21 +144,9 @@ def test_measured_texts_come_evenly_from_every_source() -> None:
 def test_the_first_loss_is_that_of_knowing_nothing(made: AdaptersObjective) -> None:
     # Heads start at zero: ln 2 or ln 4 for each task, through the adapters and by the head alone.
     assert float(made.loss(made.batch(0)).detach()) == pytest.approx(2 * (3 * math.log(2) + math.log(4)) / 4, rel=1e-5)
+    assert not any(value.requires_grad for value in made.model.trunk.parameters())
     batch = made.batch(3)
     assert made.size(batch) == sum(int((batch[f"{task}.attention_mask"]).sum()) for task in tinyadapters.TASKS)
-    for name, value in made.batch(3).items():
-        assert torch.equal(value, batch[name])
-
-
-def test_a_run_learns_and_leaves_the_encoder_as_it_is(made: AdaptersObjective, tmp_path: Path, package: Path) -> None:
-    trunk = {name: value.clone() for name, value in made.model.trunk.state_dict().items()}
-    whole = Trainer(made.recipe, made, tmp_path / "whole", steps=120).run(quiet=True, measure_share=0.5)
-    assert np.mean(whole[-10:]) < 0.8 * np.mean(whole[:3])
-    assert all(torch.equal(value, made.model.trunk.state_dict()[name]) for name, value in trunk.items())
-    made.model.eval()  # dropout would make the next numbers a matter of luck
-    found = made.measure()
-    assert set(found) == {f"{task} {of}" for task in tinyadapters.TASKS for of in ("accuracy", "accuracy, head alone")}
-    assert found["sentiment accuracy"] > 90  # one word tells
 
 
 def test_what_is_shipped_answers_as_what_was_trained(made: AdaptersObjective, tmp_path: Path, package: Path) -> None:
@@ -192,8 +179,7 @@ def test_a_stage_that_tunes_everything_sees_the_same_texts(made: AdaptersObjecti
     tuned = AdaptersObjective(recipe, tmp_path / "corpus", tmp_path / "run" / "data")
     for name, value in made.batch(7).items():
         assert torch.equal(value, tuned.batch(7)[name])
-    losses = Trainer(recipe, tuned, tmp_path / "tuned", steps=30).run(quiet=True, measure_share=0.5)
-    assert np.mean(losses[-5:]) < losses[0] == pytest.approx((3 * math.log(2) + math.log(4)) / 4, rel=0.3)
+    assert float(tuned.loss(tuned.batch(0)).detach()) == pytest.approx((3 * math.log(2) + math.log(4)) / 4, rel=0.3)
     assert {name.split(" ", 1)[1] for name in tuned.measure()} == {"accuracy, everything tuned"}
     own, other = recipes.load("atlas-adapter-bert"), recipes.load("adapter-bert-tuned")
     assert (own.sources, own.data, own.seed, own.step_tokens) == (

@@ -2,49 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-from pathlib import Path
-from typing import Any
-
 import numpy as np
-import pytest
-import torch
 
-from core.objectives.corruptions import CORRUPTIONS
-from core.training import recipe as recipes
 from core.training.documents import Documents
-from core.training.objectives import build
 from core.training.objectives.denoise import BEGIN, END, MASK, PAD, rows
-from core.training.objectives.pairs import shifted, shown
-from core.training.recipe import SourceFile
+from core.training.objectives.pairs import shown
 from core.training.tokens import Ragged
-from core.training.train import Trainer
-from tests import tinycorpus
-
-SOURCES = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=2))
-
-
-def halves(d_model: int, **sizes: int) -> dict[str, int]:
-    """An encoder and a decoder of these sizes."""
-    return {"d_model": d_model} | {f"{half}_{k}": v for half in ("encoder", "decoder") for k, v in sizes.items()}
-
-
-@pytest.fixture(scope="module")
-def objective(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tinycorpus.write(tmp_path_factory.mktemp("corpus"))
-    found = recipes.load("atlas-bart")
-    model = found.model | halves(d_model=16, layers=1, attention_heads=2, ffn_dim=32)
-    data = found.data | {"vocabulary": 320, "width": 48, "hold_out_every": 10}
-    recipe = dataclasses.replace(
-        found,
-        sources=SOURCES,
-        model=model,
-        data=data,
-        step_tokens=256,
-        tokens=0,
-        optimizer={"rate": 5e-3, "warmup": 0.1, "bfloat16": False},
-    )
-    return build(recipe, folder, folder / "states" / "bart" / "data")
 
 
 def text() -> Documents:
@@ -80,40 +43,3 @@ def test_every_corruption_is_drawn_but_none_that_changes_nothing() -> None:
 def test_a_damaged_text_is_cut_to_the_positions() -> None:
     made = rows(text(), np.array([0]), [np.random.default_rng(0)], 5, "permute")
     assert made["ids"].tolist() == [[BEGIN, 10, 11, 7, END]]
-
-
-def test_a_short_target_ends_in_what_is_ignored() -> None:
-    made = shifted(Ragged.of([[5, 6]]), Ragged.of([[7]]), pad=0, start=9)
-    assert {name: value.tolist() for name, value in made.items()} == {
-        "ids": [[5, 6]],
-        "real": [[1, 1]],
-        "given": [[9]],
-        "labels": [[7]],
-    }
-
-
-def test_it_learns_and_ships_what_it_learnt(objective: Any, tmp_path: Path) -> None:
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-    batch = objective.batch(0)
-    whole = objective.model.full(input_ids=batch["ids"], attention_mask=batch["real"], labels=batch["labels"])
-    torch.testing.assert_close(objective.loss(batch), whole.loss, rtol=1e-4, atol=1e-4)  # it shifts by itself
-    before = objective.measure()
-    assert set(before) == {"loss", *(f"loss {kind}" for kind in CORRUPTIONS)}
-    Trainer(objective.recipe, objective, tmp_path / "state", steps=60).run(quiet=True, measure_share=0.5)
-    assert objective.measure()["loss"] < 0.95 * before["loss"]
-    weights = objective.model.full.lm_head.weight.detach().clone()
-    objective.export(tmp_path / "out")
-    assert torch.equal(objective.model.full.lm_head.weight, weights)  # shipping rounds a copy
-    loaded, report = AutoModelForSeq2SeqLM.from_pretrained(
-        tmp_path / "out", output_loading_info=True, dtype=torch.float32
-    )
-    assert not report["missing_keys"]
-    assert (objective.model.full.config.dropout, loaded.config.dropout) == (0.0, 0.1)
-    given = {"input_ids": batch["ids"], "attention_mask": batch["real"], "decoder_input_ids": batch["given"]}
-    with torch.no_grad():
-        ours, theirs = objective.model.full.eval()(**given).logits, loaded.eval()(**given).logits
-    torch.testing.assert_close(theirs, ours, atol=0.03, rtol=0.02)
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
-    assert tokenizer("the cat")["input_ids"][0] == BEGIN
-    assert (tokenizer.mask_token_id, tokenizer.pad_token_id, tokenizer.eos_token_id) == (MASK, PAD, END)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from core.training.objectives import build
 from core.training.objectives.hashed import PAD, HashedModel, in_bytes
 from core.training.recipe import Recipe, SourceFile
 from core.training.tokenizers import END, single_bytes
-from core.training.train import Trainer
 from tests import tiny, tinycorpus
 
 SMALL: dict[str, Any] = tiny.REFORMER | tiny.sized((8, 8), 8, 4) | {"num_hashes": 2}
@@ -96,46 +94,6 @@ def test_a_label_is_the_next_byte_and_the_loss_the_librarys(folder: Path) -> Non
         mean = objective.loss(batch)
     assert float(theirs) == pytest.approx(float(nats[:, :-1].mean()), rel=1e-5)
     assert float(mean) == pytest.approx(float(nats.mean()), rel=1e-4)
-
-
-def test_it_learns_and_ships_what_it_learnt(folder: Path, tmp_path: Path) -> None:
-    from transformers import AutoTokenizer, ReformerModelWithLMHead
-
-    objective = objective_of(folder)
-    trainer = Trainer(tiny_recipe(), objective, tmp_path / "state", steps=40)
-    before = trainer.measure()
-    assert set(before) == {"bits per byte", "bits per byte, 64 bytes", "bits per byte, 16 bytes"}
-    assert before["bits per byte"] == pytest.approx(math.log2(258), abs=0.5)  # it knows nothing yet
-    losses = trainer.run(quiet=True)
-    assert sum(losses[-10:]) < 0.8 * sum(losses[:10])
-    after = trainer.measure()
-    assert after["bits per byte"] < before["bits per byte"]
-    assert trainer.measure() == after
-    objective.export(tmp_path / "out")
-    loaded, report = ReformerModelWithLMHead.from_pretrained(
-        tmp_path / "out", output_loading_info=True, dtype=torch.float32
-    )
-    assert not report["missing_keys"]
-    assert not report["unexpected_keys"]
-    assert loaded.config.hash_seed == 0
-    ids = objective.batch(0)["ids"]
-    with torch.no_grad():
-        model = objective.model.eval()
-        torch.manual_seed(0)  # of the first hashing layer; there is one
-        expected = model.full.lm_head.decoder(model(ids))
-        torch.testing.assert_close(loaded.eval()(input_ids=ids).logits, expected, atol=0.05, rtol=0.05)  # float16
-    assert AutoTokenizer.from_pretrained(tmp_path / "out")("Aé")["input_ids"] == in_bytes("Aé")
-
-
-def test_a_step_follows_from_its_number_alone(folder: Path, tmp_path: Path) -> None:
-    first = Trainer(tiny_recipe(), objective_of(folder), tmp_path / "a", steps=4)
-    expected = [first.step() for _ in range(3)]
-    second = Trainer(tiny_recipe(), objective_of(folder), tmp_path / "b", steps=4)
-    found = []
-    for _ in range(3):
-        torch.rand(3)  # whatever drew numbers in between
-        found.append(second.step())
-    assert found == expected
 
 
 def test_books_end_to_end_and_whole_books_held_out(folder: Path) -> None:

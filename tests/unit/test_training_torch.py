@@ -20,13 +20,11 @@ from core.checkpoints.spec import Measure
 from core.training import batches, lowrank, masking, measures, optimizers
 from core.training.documents import Vocabulary
 from core.training.lowrank import LowRankEmbedding, MaskedModel, add_updates, factors, linears
-from core.training.objectives.causal import CausalModel, window_starts
+from core.training.objectives.causal import window_starts
 from core.training.objectives.long import TiledPositions, allowed_pairs, waves
 from core.training.objectives.masked import MaskedObjective, Nearness, together, unlikelihood
-from core.training.objectives.pairs import EncoderDecoder, shifted
 from core.training.recipe import Recipe, write_card
 from core.training.tokenizers import END, byte_bpe, byte_lengths
-from core.training.tokens import Ragged
 from core.training.train import Trainer
 from tests.runs import Line, toy
 
@@ -286,23 +284,6 @@ def test_what_is_left_of_the_rare_words_is_the_context() -> None:
     for place, token in enumerate(ids):
         left = token in (6, 7, 8) and not hidden[place]
         assert int(batch["context"][0, place]) == (token if left else -1)
-
-
-def test_training_scores_are_those_of_the_library() -> None:
-    torch.manual_seed(2)
-    settings = {"type": "t5", "d_model": 16, "num_heads": 2, "d_kv": 8, "d_ff": 24, "num_layers": 2}
-    seq = EncoderDecoder(settings, vocab_size=40, decoder_start_token_id=0).eval()
-    left, right = (
-        Ragged.of([torch.randint(2, 40, (n,)).tolist() for n in lengths]) for lengths in ((4, 7, 7), (5, 3, 5))
-    )
-    batch = shifted(left, right, 0, 0)
-    theirs = seq.full(input_ids=batch["ids"], attention_mask=batch["real"], labels=batch["labels"])
-    torch.testing.assert_close(seq.full.lm_head(seq(batch["ids"], batch["real"], batch["given"])), theirs.logits)
-    torch.testing.assert_close(seq.loss(batch), theirs.loss)
-    gpt = {"type": "gpt2", "n_embd": 16, "n_head": 2, "n_layer": 1, "n_positions": 8}
-    causal = CausalModel(gpt, 40, 0).eval()
-    row = torch.randint(0, 40, (2, 8))
-    torch.testing.assert_close(causal.full.lm_head(causal(row)), causal.full(input_ids=row).logits)
 
 
 @pytest.mark.parametrize("rows", [None, [1, 3, 4]], ids=["all words", "some words"])

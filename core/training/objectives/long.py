@@ -34,7 +34,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.checkpoints.bundled import apply, long_names
-from core.checkpoints.registry import bundled_root
 from core.objectives import masked
 from core.sparse.longformer import states
 from core.training import corpus, masking, models
@@ -122,8 +121,8 @@ class LongObjective(Objective):
         from transformers import BertConfig
 
         settings = self.recipe.model
-        base = bundled_root() / str(self.recipe.card["base"]) / models.DIFFERENCE
-        state = apply(models.trunk_state(self.folder), load_file(base))
+        base = models.finished(str(self.recipe.card["base"]), self.stages, models.DIFFERENCE)
+        state = apply(models.trunk_state(self.folder), load_file(base / models.DIFFERENCE))
         table = state.pop(POSITIONS)
         config = BertConfig.from_pretrained(self.folder, max_position_embeddings=int(settings["positions"]))
         model = MaskedModel(config, state, int(settings["rank"]), int(settings["embedding_rank"]))
