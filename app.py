@@ -18,51 +18,49 @@ ICON = Path(__file__).parent / "assets" / "icon.svg"
 net_util.get_external_ip = lambda: None
 
 
+GROUPS = {
+    "Live": {
+        "attention": ":material/grid_on:",
+        "objectives": ":material/quiz:",
+        "tokenizers": ":material/content_cut:",
+        "generation": ":material/edit:",
+        "vectors": ":material/scatter_plot:",
+        "zoo": ":material/table_rows:",
+    },
+    "Catalogue": {
+        "timeline": ":material/timeline:",
+        "compare": ":material/compare:",
+        "results": ":material/leaderboard:",
+        "calculators": ":material/calculate:",
+        "sources": ":material/fact_check:",
+    },
+    "Reference": {
+        "glossary": ":material/menu_book:",
+        "search": ":material/search:",
+        "about": ":material/info:",
+    },
+}
+"""The pages of the sidebar below Home and the branches, by the name of their file, each with its icon; the title that
+the sidebar shows stands in the page's content file."""
+
+
 def show() -> None:
     """One run of the page that the visitor's path names."""
     # Imported by the first run, not by the server: it answers a second sooner, while the browser reads its own scripts.
     from core import interpreter
+    from core.content import page_title
     from core.ui.page import BRANCH_ICONS
     from core.ui.search import search_box
 
     # The icon comes before the navigation: else the browser fetches the page's Material icon from a font host for its
     # tab.
     st.set_page_config(page_icon=ICON, layout="wide", initial_sidebar_state="auto")
-    page = st.navigation(
-        {
-            "": [st.Page("pages/home.py", title="Home", icon=":material/account_tree:", default=True)],
-            "Branches": [
-                st.Page(f"pages/{branch}.py", title=title, icon=BRANCH_ICONS[branch])
-                for branch, title in (
-                    ("encoder", "Encoder"),
-                    ("decoder", "Decoder"),
-                    ("encoder-decoder", "Encoder-decoder"),
-                    ("efficient", "Efficient"),
-                )
-            ],
-            "Live": [
-                st.Page("pages/attention.py", title="Attention", icon=":material/grid_on:"),
-                st.Page("pages/objectives.py", title="Objectives", icon=":material/quiz:"),
-                st.Page("pages/tokenizers.py", title="Tokenizers", icon=":material/content_cut:"),
-                st.Page("pages/generation.py", title="Generation", icon=":material/edit:"),
-                st.Page("pages/vectors.py", title="Representations", icon=":material/scatter_plot:"),
-                st.Page("pages/zoo.py", title="Models", icon=":material/table_rows:"),
-            ],
-            "Catalogue": [
-                st.Page("pages/timeline.py", title="Timeline", icon=":material/timeline:"),
-                st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
-                st.Page("pages/results.py", title="Results", icon=":material/leaderboard:"),
-                st.Page("pages/calculators.py", title="Calculators", icon=":material/calculate:"),
-                st.Page("pages/sources.py", title="Sources", icon=":material/fact_check:"),
-            ],
-            "Reference": [
-                st.Page("pages/glossary.py", title="Glossary", icon=":material/menu_book:"),
-                st.Page("pages/search.py", title="Search", icon=":material/search:"),
-                st.Page("pages/about.py", title="About", icon=":material/info:"),
-            ],
-        },
-        expanded=True,
-    )
+    home = st.Page("pages/home.py", title="Home", icon=":material/account_tree:", default=True)
+    groups = {
+        group: [st.Page(f"pages/{name}.py", title=page_title(name), icon=icon) for name, icon in pages.items()]
+        for group, pages in {"Branches": BRANCH_ICONS, **GROUPS}.items()
+    }
+    page = st.navigation({"": [home], **groups}, expanded=True)
     st.set_page_config(page_title="Transformer Atlas" if page.url_path == "" else f"{page.title} · Transformer Atlas")
     search_box(page.url_path or "home")
     page.run()

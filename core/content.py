@@ -125,6 +125,15 @@ def content(page: str, section: str = "page") -> Content:
     raise ContentUnusable(f"There is no content file {page}/{section}.md.")
 
 
+def page_title(page: str) -> str:
+    """What the navigation calls a page; where an overlay cannot be read, which that page says, our own title."""
+    try:
+        return content(page).title
+    except ContentUnusable:
+        path = ROOT / page / "page.md"
+        return _read(path, path.stat().st_mtime_ns).title
+
+
 def names() -> list[tuple[str, str]]:
     """Folder and name of every content file."""
     return sorted((path.parent.name, path.stem) for path in ROOT.glob("*/*.md"))

@@ -16,7 +16,7 @@ PAGES = {
     "/attention": "Attention",
     "/calculators": "Calculators",
     "/zoo": "Models",
-    "/sources": "Sources",
+    "/sources": "Sources and errata",
     "/glossary": "Glossary",
     "/search": "Search",
     "/about": "About",

@@ -72,7 +72,7 @@ def test_a_beginning_finds_the_term_and_the_system() -> None:
         ("perplexty", "Perplexity"),
         ("atlas bert", "Atlas BERT"),
         ("what does bert look at", "Heads that do grammar"),
-        ("errata", "Sources"),
+        ("errata", "Sources and errata"),
         ("bibtex", "About"),
         ("will it fit", "Will it fit"),
         ("one epoch", "One epoch"),
