@@ -1,7 +1,7 @@
 """Tiny random models of architectures that a host may add and the app does not ship.
 
-Made as those of `tests.tinyfamilies`, every number drawn. ``LISTED`` have a row in the tables, ``HOOKED`` are read
-where their modules call for attention, and ``UNREAD`` neither. Each maps a name, ``side type``, to how it is made; the
+Made as those of `tests.tinyfamilies`, every number drawn. ``HOOKED`` are read where their modules call for attention,
+``UNREAD`` are not. Each maps a name, ``side type``, to how it is made; the
 nightly tests have more.
 """
 
@@ -36,14 +36,6 @@ EXPERTS = SHARED | {
     "shared_expert_intermediate_size": 24,
 }
 IN_TURN = WIDER | {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
-XLM: dict[str, Any] = {
-    "emb_dim": 16,
-    "n_layers": 2,
-    "n_heads": 2,
-    "max_position_embeddings": POSITIONS,
-    "pad_index": 0,
-    "pad_token_id": 0,
-}
 PADDED = WIDTHS | {"max_position_embeddings": POSITIONS + 2}
 LATENT = WIDTHS | {
     "num_key_value_heads": 4,
@@ -78,33 +70,6 @@ def named(side: str, kind: Kind, settings: dict[str, dict[str, Any]]) -> Setting
     return {f"{side} {name}": (kind, more) for name, more in settings.items()}
 
 
-LISTED: Settings = {
-    **named(
-        "encoder",
-        "masked-lm",
-        {
-            "data2vec-text": PADDED,
-            "flaubert": XLM,
-            "luke": PADDED | {"use_entity_aware_attention": True, "entity_vocab_size": 5, "entity_emb_size": 8},
-            "megatron-bert": WIDTHS,
-            "rembert": WIDTHS | {"input_embedding_size": 8, "output_embedding_size": 8},
-            "tapas": WIDTHS,
-        },
-    ),
-    **named(
-        "decoder",
-        "causal-lm",
-        {
-            "cwm": WIDER | {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]},
-            "data2vec-text": PADDED | {"is_decoder": True},
-            "ministral": WIDER | {"sliding_window": 5},
-            "seed_oss": WIDER,
-            "xglm": {"d_model": 16, "ffn_dim": 24, "num_layers": 2, "attention_heads": 4}
-            | {"max_position_embeddings": POSITIONS},
-        },
-    ),
-    **named("both", "seq2seq-lm", {"blenderbot": BART, "mvp": BART, "pegasus": BART, "plbart": BART}),
-}
 HOOKED: Settings = {
     **named("encoder", "masked-lm", {"ernie": WIDTHS | {"use_task_id": True}, "nomic_bert": WIDTHS}),
     **named(
@@ -143,7 +108,7 @@ UNREAD: Settings = {
 @lru_cache
 def make(name: str) -> Checkpoint:
     """A random checkpoint of an entry, in evaluation mode with eager attention; shared, and only to be read."""
-    return build(name, *(LISTED | HOOKED | UNREAD)[name])
+    return build(name, *(HOOKED | UNREAD)[name])
 
 
 def build(name: str, kind: Kind, settings: dict[str, Any], *, eager: bool = True) -> Checkpoint:
@@ -164,8 +129,7 @@ def build(name: str, kind: Kind, settings: dict[str, Any], *, eager: bool = True
     settings = {
         key: one | size if isinstance(one, dict) and "hidden_size" in one else one for key, one in settings.items()
     }
-    words = {"n_words": len(tokenizer)} if "emb_dim" in settings else {}
     alone = {"is_decoder": True} if kind == "causal-lm" and "encoder_layers" in settings else {}
-    config = transformers.AutoConfig.for_model(type_, **alone, **settings, **size, **words)
+    config = transformers.AutoConfig.for_model(type_, **alone, **settings, **size)
     model = auto.from_config(config, **({"attn_implementation": "eager"} if eager else {}))
     return drawn(name, kind, model)

@@ -13,14 +13,15 @@ from core import checkpoints
 from core.attention.architectures.model_masks import allowed, windows
 from core.attention.capture import capture
 from core.attention.generated import continued, rewritten
-from core.attention.trace import AttentionMap
+from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints import available
 from core.checkpoints.families.family import Kind
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language.tasks import tasks
 from core.sparse import reformer
 from core.sparse.layout import Sparsity
-from tests import tiny
+from tests import tiny, tinyfamilies
+from tests.tinyfamilies import PLAIN
 
 LONG = " ".join(["The cat sat on the mat and the dog sat on the log."] * 4)
 
@@ -222,3 +223,32 @@ def test_queries_and_keys_of_every_live_model_fit_its_maps(slug: str) -> None:
         assert found.keys.shape[:3] == (*found.weights.shape[:2], found.weights.shape[3])
         sums = found.weights.sum(-1)
         np.testing.assert_allclose(sums, 1.0, atol=1e-4)
+
+
+def test_the_heads_of_generated_text_know_their_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The panel of a branch page hands on a map whose local layers compute nothing beyond their window."""
+    from core.language.generate import generate
+    from core.language.tokens import tokenise
+    from core.language.types import Decoding
+    from core.ui.heads import generated
+    from core.ui.links import PageState
+
+    checkpoint = tinyfamilies.make("gpt_neo")
+    traces: list[AttentionTrace] = []
+    steps = tuple(generate(checkpoint, PLAIN, Decoding(max_new_tokens=8)))
+
+    monkeypatch.setattr(generated.session, "checkpoint", lambda _: checkpoint)
+    monkeypatch.setattr(generated, "generated", lambda *_: (tokenise(checkpoint, PLAIN), steps))
+    monkeypatch.setattr(generated, "heads_panel", lambda trace, *_: traces.append(trace))
+    generated.generated_heads(checkpoint.spec, PageState("decoder", {}, 1), Decoding(max_new_tokens=8))
+    found = traces[0].decoder
+    assert found is not None
+    np.testing.assert_array_equal(found.weights > 0, computed(found))
+    assert not computed(found)[1, 0, -1, 0]
+
+
+def test_a_decoder_that_has_fewer_layers_than_its_encoder_shows_all_of_them() -> None:
+    checkpoint = checkpoints.load("atlas-byt5")
+    assert checkpoint.model.config.num_layers > checkpoint.model.config.num_decoder_layers
+    trace = capture(checkpoint, "A cat.", target="A cat.")
+    assert [found.note for found in trace.maps] == ["", "", ""]

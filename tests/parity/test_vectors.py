@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from core.attention.architectures import vectors as module
-from core.attention.architectures.layout import ADAPTERS, TABLE
 from core.attention.architectures.vectors import scores, vectors
 from core.attention.capture import capture
 from core.attention.generated import continued
@@ -22,7 +21,7 @@ from core.language.generate import generate, prompt_ids
 from core.language.permuted import streams
 from core.language.types import Decoding
 from core.patterns import ranks
-from tests import tinyfamilies, tinyhosts
+from tests import tinyfamilies
 
 IDS = torch.randint(5, 100, (1, 14), generator=torch.Generator().manual_seed(1))
 FAMILIES = [*tinyfamilies.FAMILIES]
@@ -215,12 +214,6 @@ def test_queries_of_bert_by_hand() -> None:
             for part, got in ((own.query, queries), (own.key, keys)):
                 expected = states[layer][0] @ part.weight[rows].T + part.bias[rows]
                 np.testing.assert_allclose(got[layer, head], expected.numpy(), atol=1e-5)
-
-
-def test_every_architecture_of_the_table_is_tested() -> None:
-    made = {tinyfamilies.make(name).model.config.model_type for name in tinyfamilies.FAMILIES}
-    others = {name.partition(" ")[2] for name in tinyhosts.LISTED}
-    assert set(TABLE) - {ADAPTERS} <= made | others
 
 
 def test_an_encoder_with_adapters_is_its_trunk() -> None:

@@ -61,7 +61,7 @@ def position_scores(query: Tensor, key: Tensor, attention: Any, table: Tensor) -
     Args:
         query: (rows, H, n, d) of the content, not scaled.
         key: likewise.
-        attention: transformers' DisentangledSelfAttention of DeBERTa, of either version, both parts on.
+        attention: transformers' DisentangledSelfAttention of DeBERTa's second version, both parts on.
         table: (2 * span, width) vectors of the distances, or of their buckets, from -span to span - 1.
     """
     import torch
@@ -84,8 +84,6 @@ def position_scores(query: Tensor, key: Tensor, attention: Any, table: Tensor) -
 
 def _projections(attention: Any) -> tuple[Any, Any]:
     """What makes keys and queries of distances: the content's own projections where they are shared."""
-    if hasattr(attention, "pos_proj"):
-        return attention.pos_proj, attention.pos_q_proj
     if attention.share_att_key:
         return attention.key_proj, attention.query_proj
     return attention.pos_key_proj, attention.pos_query_proj

@@ -4,9 +4,8 @@ Rows are for the architectures that come with the app, and for others that are b
 architecture the model's own calls of attention are read (`core.attention.architectures.hooks`).
 
 A name is written from the trunk of the model, with ``{i}`` for the layer; ALBERT, whose layers share modules, counts
-groups, too. A projection that makes several things at once is followed by the part that is meant: ``c_attn:0/3``, or
-``in_proj:0/3h`` where each head's part is cut for itself. A Reformer's layers differ: those that hash have one
-projection for queries and keys, local ones have two.
+groups, too. A projection that makes several things at once is followed by the part that is meant: ``c_attn:0/3``. A
+Reformer's layers differ: those that hash have one projection for queries and keys, local ones have two.
 """
 
 from __future__ import annotations
@@ -114,11 +113,6 @@ TABLE: dict[str, Kinds] = {
     ),
     **dict.fromkeys(("roberta", "tapas", "xlm-roberta"), _BERT),
     ADAPTERS: {"encoder": _bert(put="output.output")},
-    "modernbert": {
-        "encoder": AttentionNames(
-            "layers.{i}.attn", "layers.{i}.attn.Wo", "Wqkv:0/3 Wqkv:1/3 Wqkv:2/3", "rope", note=_ROTATED
-        )
-    },
     "big_bird": {"encoder": _bert(score="block_sparse")},
     "longformer": {
         "encoder": _bert(
@@ -126,7 +120,6 @@ TABLE: dict[str, Kinds] = {
             note="Queries and keys of the window; the first token, which sees all, has projections of its own.",
         )
     },
-    "deberta": {"encoder": _bert(parts="in_proj:0/3h in_proj:1/3h in_proj:2/3h", score="disentangled", note=_APART)},
     "deberta-v2": {"encoder": _bert(parts="query_proj key_proj value_proj", score="disentangled", note=_APART)},
     "albert": {"encoder": AttentionNames(_ALBERT, f"{_ALBERT}.dense")},
     "distilbert": {

@@ -6,9 +6,8 @@ tokens:
 .. math:: j \le i \quad\text{and}\quad i - j < w
 
 GPT-Neo has such layers in turn with whole ones (``attention_layers``), newer decoders by name (``layer_types``) or in
-every layer (``sliding_window`` alone, as Mistral). A ModernBERT has windows to both sides, :math:`|i - j| \le w / 2`
-(``local_attention``), and so has the encoder of a T5Gemma, :math:`|i - j| \le w`. Layers that carry a state in place of
-attention have no matrix and are left out.
+every layer (``sliding_window`` alone, as Mistral). An encoder with such layers has windows to both sides,
+:math:`|i - j| \le w`. Layers that carry a state in place of attention have no matrix and are left out.
 
 What a map of an unusual architecture has to say of itself: which layers it shows, and what rows do not sum to.
 
@@ -29,9 +28,6 @@ import numpy as np
 from core.attention.trace import Bools, Floats, MapKind
 from core.errors import NoAttentionMatrix
 from core.patterns import both, causal, full, mask, window
-
-_BOTH_SIDES = {"modernbert": ("local_attention", 2), "t5_gemma_module": ("sliding_window", 1)}
-"""What the configuration of an encoder calls its windows, and how many sides that number is for."""
 
 
 def of_text(config: Any) -> Any:
@@ -106,18 +102,15 @@ def agreeing(rule: Bools | None, weights: Floats) -> Bools | None:
 
 
 def sides(config: Any) -> tuple[int | None, ...]:
-    """For each layer of an encoder how many tokens it sees on each side; None for all. Empty without windows."""
-    if config.model_type not in _BOTH_SIDES or "sliding_attention" not in config.layer_types:
-        return ()
-    name, parts = _BOTH_SIDES[config.model_type]
-    near = int(getattr(config, name)) // parts
-    return tuple(near if kind == "sliding_attention" else None for kind in config.layer_types)
+    """For each layer of an encoder how many tokens it sees on each side; empty where layers have no kinds."""
+    kinds = getattr(config, "layer_types", None) or ()
+    return tuple(config.sliding_window if kind == "sliding_attention" else None for kind in kinds)
 
 
 def around(config: Any, n: int) -> Bools | None:
     """Where an encoder computes weights, (L, 1, n, n); None for everywhere."""
     reaches = sides(config)
-    if not reaches:
+    if not any(reaches):
         return None
     patterns = [full if near is None else window(near, near) for near in reaches]
     return np.stack([mask(pattern, n) for pattern in patterns])[:, None]
@@ -164,10 +157,9 @@ def _numbered(config: Any, count: int) -> str:
 
 def _windowed(config: Any) -> str:
     """What the layers of an encoder with windows see."""
-    near = [side for side in sides(config) if side is not None]
+    layers, near = len(sides(config)), [side for side in sides(config) if side is not None]
     if not near:
         return ""
-    layers = len(sides(config))
     rest = "; the others see the whole text" if len(near) < layers else ""
     return f"{len(near)} of {layers} layers see {near[0]} tokens on each side and compute nothing beyond{rest}."
 

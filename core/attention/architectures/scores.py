@@ -144,11 +144,8 @@ def _projected(recorder: Recorder, layer: AttentionLayer, name: str, count: int)
     whole = _first_row(recorder.calls(f"{layer.module}.{name}")[count].output)
     if not part:
         return whole
-    number, parts = (int(n) for n in part.rstrip("h").split("/"))
-    if not part.endswith("h"):
-        return whole.chunk(parts, dim=-1)[number]
-    cut: Tensor = whole.unflatten(-1, (layer.heads, -1)).chunk(parts, dim=-1)[number].flatten(-2)  # type: ignore[no-untyped-call]
-    return cut
+    number, parts = (int(n) for n in part.split("/"))
+    return whole.chunk(parts, dim=-1)[number]
 
 
 def _first_row(tensor: Tensor) -> Tensor:
@@ -207,11 +204,6 @@ def _disentangled(
 ) -> AttentionScores:
     own: Any = recorder.model.get_submodule(layer.module)
     table = call.inputs.get("rel_embeddings")
-    if hasattr(own, "q_bias"):  # of version 1, beside the projection that makes all three
-        (query,), (value,) = (by_head(bias[None], found.query.shape[-1])[None] for bias in (own.q_bias, own.v_bias))
-        query = found.query + query
-        content = query @ found.key.transpose(-1, -2) * found.factor
-        found = replace(found, query=query, value=found.value + value, terms={"content": content})
     allowed = call.inputs["attention_mask"][0].bool()
     if table is None and not own.pos_att_type:
         return replace(found, allowed=allowed)

@@ -32,7 +32,6 @@ from core.attention.inside.steps import (
     attention,
     exists,
     feed_forward,
-    module_of,
     norm,
     step,
 )
@@ -152,7 +151,7 @@ def _record_layer(scene: Scene, crossing: AttentionLayer | None) -> None:
         *(path for _, path in (*plan.embed, *plan.after)),
         *(name for name in (plan.final, plan.more) if name),
     ]
-    paths = [module_of(attn.path(name)) for name in names]
+    paths = [attn.path(name) for name in names]
     if plan.streams == 2 and attn.layer > 0:  # what the layer before handed on in its first stream
         paths.append(attn.stack.prefix + plan.subs[1][1].format(i=attn.layer - 1))
     if scene.task is not None:

@@ -3,7 +3,7 @@
 A block is a few sub-layers, each with a way past it and a norm. Where the norm stands makes two families:
 
     after   x ← norm(x + sub(x))     the original Transformer, BERT and its relatives, GPT, BART, XLNet
-    before  x ← x + sub(norm(x))     GPT-2, T5, LLaMA, M2M-100, ModernBERT; one more norm follows the last block
+    before  x ← x + sub(norm(x))     GPT-2, T5, LLaMA, M2M-100; one more norm follows the last block
 
 A Reformer has two streams, of which each sub-layer reads one and adds to the other:
 
@@ -12,7 +12,6 @@ A Reformer has two streams, of which each sub-layer reads one and adds to the ot
 Rows are for the architectures that come with the app, and for others that are built of the same parts. Names are
 written as in `core.attention.architectures.layout`, which says where the attention is. Names that a model lacks at its
 settings are left out (a projection after small embeddings, the gate of a gated feed-forward, positions of DeBERTa).
-What one projection makes together with another is followed by its part, as there: ``Wi:0/2``.
 """
 
 from __future__ import annotations
@@ -166,21 +165,7 @@ TABLE: dict[str, Sides] = {
         _BERT,
     ),
     ADAPTERS: {"encoder": _bert("output.output")},
-    "modernbert": {
-        "encoder": Blueprint(
-            before=True,
-            subs=(("attend", "layers.{i}.attn_norm"), ("feed", "layers.{i}.mlp_norm")),
-            inner=("layers.{i}.mlp.Wi:1/2",),
-            gate=("layers.{i}.mlp.Wi:0/2",),
-            outer="layers.{i}.mlp.Wo",
-            embed=(("token", "embeddings.tok_embeddings"),),
-            after=(("norm", "embeddings.norm"),),
-            activation="hidden_activation",
-            final="final_norm",
-        )
-    },
     "big_bird": {"encoder": _bert(scale="rescale_embeddings")},
-    "deberta": {"encoder": _bert(after=(("projection", "embeddings.embed_proj"), _NORMED))},
     "deberta-v2": {"encoder": _bert(after=(("projection", "embeddings.embed_proj"), _NORMED), more="encoder.conv")},
     "albert": {
         "encoder": Blueprint(

@@ -18,8 +18,6 @@ the mean over the n tokens that are attended to, as it is of the last,
 .. math:: p^{(l)}(y) = \mathrm{softmax}_y \Bigl( g\bigl(\tfrac{1}{n} \textstyle\sum_i h^{(l)}_i\bigr) \Bigr)
 
 Legend: L layers, w width, V answers.
-
-What a masked-word head would already answer after each layer: `core.attention.inside.lens` for a text with masks.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ from core.attention.inside.steps import exists
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.adapters import through
-from core.language.fill_mask import HEADS, MaskedText
+from core.language.fill_mask import MaskedText
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -131,12 +129,12 @@ def states(question: Question) -> Tensor:
         return _means(question, model)
     stack = stacks(checkpoint)[-1]
     plan = TABLE.get(stack.type, {}).get(stack.kind)
-    if plan is None and stack.type not in (*HEADS, "reformer"):
+    if plan is None:
         raise InputUnusable(f"{checkpoint.spec.name} has no head that can be put after each layer.")
     found = by_layer_of(checkpoint, model, question.inputs)
     # XLNet's query stream, which answers, has a row for each target and no others
     found = found[:, 0 if "target_mapping" in question.inputs else place]
-    if plan is not None and plan.final and exists(model, stack.prefix + plan.final):
+    if plan.final and exists(model, stack.prefix + plan.final):
         with torch.inference_mode():
             norm: Any = model.get_submodule(stack.prefix + plan.final)
             if plan.streams == 2:
@@ -153,9 +151,6 @@ def _means(question: Question, model: Any) -> Tensor:
         kept = model.trunk(**question.inputs, output_hidden_states=True).hidden_states
     seen = question.inputs["attention_mask"][0].bool()
     return torch.stack([state[0, seen].mean(0) for state in kept])
-
-
-__all__ = ["LayerPrediction", "guesses_by_layer"]
 
 
 def guesses_by_layer(checkpoint: Checkpoint, masked: MaskedText, k: int = 3) -> tuple[LayerPrediction, ...]:

@@ -21,7 +21,7 @@ from core.anatomy.node import ModuleNode
 from core.attention.architectures import layout
 from core.attention.architectures.layout import ADAPTERS
 from core.attention.inside import blueprint
-from core.attention.inside.steps import GLOBALS, Part, module_of
+from core.attention.inside.steps import GLOBALS, Part
 from core.checkpoints.families.family import ModelFamily
 from core.checkpoints.spec import CheckpointSpec
 
@@ -145,7 +145,7 @@ def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str
             for path, told in below.items():
                 yield end + path, f"{parts[sub]}-{told}"
     for slug, names in (("inner", plan.inner), ("gate", plan.gate), ("outer", (plan.outer,))):
-        yield from ((module_of(path), f"feed-forward-{slug}") for path in names)
+        yield from ((path, f"feed-forward-{slug}") for path in names)
     if plan.final:
         yield plan.final, "end-final-norm"
     if plan.more:

@@ -68,7 +68,7 @@ def step(
     made = values.detach().float().cpu().numpy().copy()
     made.setflags(write=False)
     assert made.ndim == len(axes), (name, made.shape)
-    return Step(part, name, formula, axes, made, note, module_of(path))
+    return Step(part, name, formula, axes, made, note, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +86,12 @@ class Scene:
 
     def module(self, path: str) -> Any:
         """The module at a whole path."""
-        return self.recorder.model.get_submodule(module_of(path))
+        return self.recorder.model.get_submodule(path)
 
     def out(self, path: str) -> Tensor:
-        """(n, w) what a module gave for the first row, or the part of it that the path names."""
-        path, _, part = path.partition(":")
+        """(n, w) what a module gave for the first row."""
         back = self.recorder.calls(path)[self._call(path)].output
-        whole = self.first(back[0] if isinstance(back, tuple) else back)
-        if not part:
-            return whole
-        number, parts = (int(n) for n in part.split("/"))
-        return whole.chunk(parts, dim=-1)[number]
+        return self.first(back[0] if isinstance(back, tuple) else back)
 
     def into(self, path: str) -> Tensor:
         """(n, w) what a module read of the first row."""
@@ -121,15 +116,10 @@ class Scene:
         return self.count if len(self.recorder.calls(path)) > 1 else 0
 
 
-def module_of(path: str) -> str:
-    """A path without the part that it may name."""
-    return path.partition(":")[0]
-
-
 def exists(model: Any, path: str) -> bool:
     """Whether a model has a module there."""
     try:
-        found: bool = model.get_submodule(module_of(path)) is not None
+        found: bool = model.get_submodule(path) is not None
     except AttributeError:
         return False
     return found
@@ -150,8 +140,7 @@ def attention(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionS
     for letter, name, source, values, path in zip(
         "QKV", ("queries", "keys", "values"), read, shown, names, strict=True
     ):
-        own_bias = getattr(scene.module(attn.module), f"{letter.lower()}_bias", None)  # DeBERTa's first version
-        bias = f" + b^{letter}" if attn.names.parts and (scene.bias(path, "b") or own_bias is not None) else ""
+        bias = f" + b^{letter}" if attn.names.parts and scene.bias(path, "b") else ""
         if letter == "Q" and not attn.names.parts:
             bias = " + u"
         note = "From what the encoder made of its text." if source == "Z" else split
