@@ -10,168 +10,25 @@ Tokens reach the browser as data and are written with ``textContent``, so a toke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from core.figures.heatmap import readable
 from core.language.tokens import visible
 from core.language.types import Token
+from core.ui.component import Component, Message, Positions
 from core.ui.page import accent as accent_of
 
-_CSS = """
-:host { display: block; }
-.chips {
-  display: flex; flex-wrap: wrap; gap: 6px 4px; padding: 3px; align-items: stretch;
-  font-family: var(--st-code-font, ui-monospace, Menlo, Consolas, monospace); font-size: 0.875rem; line-height: 1.35;
-}
-.chip {
-  position: relative; margin: 0; padding: 0.22em 0.55em; min-height: 1.9em; max-width: 100%; border-radius: 0.75em;
-  border: 1px solid color-mix(in srgb, var(--st-text-color) 22%, transparent);
-  background: var(--st-secondary-background-color); color: var(--st-text-color);
-  font: inherit; white-space: pre-wrap; overflow-wrap: anywhere; text-align: start; cursor: pointer; overflow: hidden;
-}
-.chip.joined { margin-inline-start: -4px; border-start-start-radius: 0.15em; border-end-start-radius: 0.15em; }
-.chip.opens { border-start-end-radius: 0.15em; border-end-end-radius: 0.15em; }
-.chip.special { background: transparent; border-style: dashed; color: inherit; opacity: 0.78;
-  border-color: color-mix(in srgb, var(--st-text-color) 55%, transparent); }
-.chip.off { cursor: default; }
-.chip:not(.off):hover { border-color: var(--accent); }
-.chip:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; overflow: visible; }
-.chip.taken {
-  background: var(--accent); border: 1px solid var(--accent); color: var(--on-accent); font-weight: 700; opacity: 1;
-  box-shadow: inset 0 0 0 2px var(--accent), inset 0 0 0 3px var(--on-accent);
-}
-.mark { opacity: 0.55; user-select: none; margin-inline-end: 0.1em; font-weight: 400; }
-.bar { position: absolute; inset-inline-start: 0; bottom: 0; height: 3px; background: var(--accent); }
-.chip.taken .bar { background: var(--on-accent); }
-.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-"""
 
-_JS = """
-const RTL = /[\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc]/g;
-const LETTERS = /\\p{L}/gu;
+class Clicked(Message):
+    """The tokens that are selected after a click."""
 
-function draw(box, data, state) {
-  box.replaceChildren();
-  const all = data.tokens.map((t) => t.text).join(" ");
-  const letters = (all.match(LETTERS) || []).length;
-  box.dir = letters && (all.match(RTL) || []).length * 2 > letters ? "rtl" : "ltr";
-  state.buttons = data.tokens.map((token, i) => {
-    const next = data.tokens[i + 1];
-    const chip = document.createElement("button");
-    chip.type = "button";
-    chip.className = "chip" + (token.special ? " special" : "") + (token.joined ? " joined" : "")
-      + (next && next.joined ? " opens" : "") + (token.off ? " off" : "");
-    chip.title = token.title;
-    if (token.mark) {
-      const mark = document.createElement("span");
-      mark.className = "mark";
-      mark.setAttribute("aria-hidden", "true");
-      mark.textContent = token.mark;
-      chip.append(mark);
-    }
-    const word = document.createElement("bdi");
-    word.textContent = token.text;
-    chip.append(word);
-    const said = document.createElement("span");
-    said.className = "hidden";
-    said.textContent = ", " + token.title;
-    chip.append(said);
-    if (typeof token.bar === "number") {
-      const bar = document.createElement("span");
-      bar.className = "bar";
-      bar.style.width = Math.round(100 * Math.min(1, Math.max(0, token.bar))) + "%";
-      chip.append(bar);
-    }
-    if (token.off) chip.setAttribute("aria-disabled", "true");
-    box.append(chip);
-    return chip;
-  });
-}
+    selected: Positions
 
-function mark(data, state) {
-  const usable = state.buttons.map((_, i) => i).filter((i) => !data.tokens[i].off);
-  if (!usable.includes(state.at)) {
-    const first = usable.find((i) => state.picked.has(i));
-    state.at = first === undefined ? (usable.length ? usable[0] : 0) : first;
-  }
-  state.buttons.forEach((chip, i) => {
-    chip.classList.toggle("taken", state.picked.has(i) || data.held.includes(i));
-    if (!data.tokens[i].off) chip.setAttribute("aria-pressed", state.picked.has(i) ? "true" : "false");
-    chip.tabIndex = i === state.at && usable.length ? 0 : -1;
-  });
-}
 
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const box = parentElement.querySelector(".chips");
-  const state = box.atlas || (box.atlas = { sign: null, count: 0, picked: new Set(), at: -1, buttons: [] });
-  state.send = setTriggerValue;
-  state.data = data;
-  box.style.setProperty("--accent", data.accent);
-  box.style.setProperty("--on-accent", data.onAccent);
-  box.setAttribute("aria-label", data.label);
-
-  const sign = JSON.stringify(data.tokens);
-  const fresh = sign !== state.sign;
-  if (fresh) {
-    state.sign = sign;
-    state.at = -1;
-    draw(box, data, state);
-  }
-  // An answer to an older click must not undo a newer one, so clicks are counted and older answers are passed over.
-  if (fresh || data.count >= state.count) {
-    state.picked = new Set(data.selected);
-    state.count = Math.max(state.count, data.count);
-  }
-  mark(data, state);
-
-  const choose = (i) => {
-    if (state.data.tokens[i].off) return;
-    if (state.data.multi) {
-      const groups = state.data.groups;
-      const together = groups
-        ? groups.map((_, j) => j).filter((j) => groups[j] === groups[i] && !state.data.tokens[j].off) : [i];
-      const taken = state.picked.has(i);
-      together.forEach((j) => (taken ? state.picked.delete(j) : state.picked.add(j)));
-    } else {
-      state.picked = new Set(state.picked.has(i) && state.data.clearable ? [] : [i]);
-    }
-    state.at = i;
-    state.count += 1;
-    mark(state.data, state);
-    state.send("picked", { selected: [...state.picked].sort((a, b) => a - b), count: state.count });
-  };
-  box.onclick = (event) => {
-    const chip = event.target.closest(".chip");
-    if (chip) choose(state.buttons.indexOf(chip));
-  };
-  box.onkeydown = (event) => {
-    const usable = state.buttons.map((_, i) => i).filter((i) => !state.data.tokens[i].off);
-    const here = usable.indexOf(state.buttons.indexOf(event.target.closest(".chip")));
-    if (here < 0) return;
-    const forward = box.dir === "rtl" ? "ArrowLeft" : "ArrowRight";
-    const back = box.dir === "rtl" ? "ArrowRight" : "ArrowLeft";
-    let to = null;
-    if (event.key === forward || event.key === "ArrowDown") to = Math.min(here + 1, usable.length - 1);
-    else if (event.key === back || event.key === "ArrowUp") to = Math.max(here - 1, 0);
-    else if (event.key === "Home") to = 0;
-    else if (event.key === "End") to = usable.length - 1;
-    if (to === null) return;
-    event.preventDefault();
-    state.at = usable[to];
-    mark(state.data, state);
-    state.buttons[state.at].focus();
-  };
-}
-"""
-
-_mount = st.components.v2.component(
-    "atlas_token_chips", html='<div class="chips" role="group"></div>', css=_CSS, js=_JS
-)
+CHIPS = Component("chips", Clicked)
 
 
 def token_chips(
@@ -207,11 +64,8 @@ def token_chips(
     :param clearable: with ``multi=False``: whether choosing the selected chip again clears the choice.
     """
     off = set(disabled) | set(held)
-    memory = f"{key}--chips"
-    store: dict[str, Any] = st.session_state.setdefault(memory, {"count": 0, "picked": None})
-    chosen = selected
-    if store["picked"] is not None:
-        chosen, store["picked"] = store["picked"], None
+    clicked = CHIPS.sent(key)
+    chosen = selected if clicked is None else clicked.selected
     current = tuple(sorted({i for i in chosen if 0 <= i < len(tokens) and i not in off}))
     if not multi:
         current = current[:1]
@@ -226,9 +80,8 @@ def token_chips(
         "label": label,
         "accent": colour,
         "onAccent": on_colour(colour),
-        "count": store["count"],
     }
-    _mount(key=key, data=data, on_picked_change=_remember(key, memory))
+    CHIPS.draw(key, data)
     return current
 
 
@@ -264,24 +117,3 @@ def _chip(
     if bars is not None:
         chip["bar"] = float(bars[index])
     return chip
-
-
-def accepted(sent: object) -> dict[str, Any] | None:
-    """What a click may change, out of whatever the browser sent: whole numbers and a count, or nothing."""
-    if not isinstance(sent, dict):
-        return None
-    picked, count = sent.get("selected"), sent.get("count")
-    if not isinstance(picked, list) or not isinstance(count, int) or isinstance(count, bool):
-        return None
-    return {"count": count, "picked": [i for i in picked if isinstance(i, int) and not isinstance(i, bool)]}
-
-
-def _remember(key: str, memory: str) -> Callable[[], None]:
-    """A callback that keeps a click until the run that it starts asks for it."""
-
-    def remember() -> None:
-        choice = accepted(getattr(st.session_state.get(key), "picked", None))
-        if choice is not None:
-            st.session_state[memory] = choice
-
-    return remember

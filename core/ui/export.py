@@ -9,34 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from core.table import Table, cell_text
 from core.theme import THEMES, Name
+from core.ui.component import Component, Message
 from core.ui.page import theme as page_theme
 
 MAX_ROWS, MAX_COLUMNS = 400, 45
 """What the HTML page of a chart has room for as a table; its CSV has all."""
 _ICON = ":material/download:"
-_ASSETS = Path(__file__).parents[2] / "assets" / "components" / "export"
-_HTML = """
-<div class="export">
-  <button type="button" value="svg">Download SVG</button>
-  <button type="button" value="png">Download PNG</button>
-  <button type="button" value="csv">Download CSV</button>
-  <button type="button" value="html">Download HTML</button>
-  <span role="status"></span>
-</div>
-"""
-_mount = st.components.v2.component(
-    "atlas_export",
-    html=_HTML,
-    css=(_ASSETS / "export.css").read_text(encoding="utf-8"),
-    js=(_ASSETS / "export.js").read_text(encoding="utf-8"),
-)
+MENU: Component[Message] = Component("export")
 
 Lazy = str | bytes | Callable[[], str | bytes]
 """The content of a file, or what makes it when somebody clicks."""
@@ -115,7 +100,7 @@ def chart_menu(chart: str, name: str, *, title: str, alt: str, table: Callable[[
     menu = st.popover("Download", icon=_ICON, key=f"{chart}--menu", on_change="rerun", type="tertiary")
     if menu.open:
         with menu:
-            _mount(key=f"{chart}--export", data=component_data(chart, name, title, alt, table))
+            MENU.draw(f"{chart}--export", component_data(chart, name, title, alt, table))
 
 
 def component_data(chart: str, name: str, title: str, alt: str, table: Callable[[], Table] | None) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from streamlit.runtime.state.common import user_key_from_element_id
 
 from core import links
 from core.links import Value
+from core.ui.component import Component, Message
 from core.ui.forget import forget_older
 from core.ui.page import plain, through_page_table
 
@@ -229,47 +230,13 @@ def take_up(page: str, values: Mapping[str, Value], memory: Mapping[str, object]
         kept.said = kept.link
 
 
-_COPY_JS = """
-export default function (component) {
-  const { parentElement } = component;
-  const button = parentElement.querySelector("button");
-  const status = parentElement.querySelector("[role=status]");
-  button.onclick = async () => {
-    const link = window.location.href;
-    try {
-      await navigator.clipboard.writeText(link);
-      status.textContent = "Copied";
-    } catch {
-      const area = document.createElement("textarea");
-      area.value = link;
-      document.body.append(area);
-      area.select();
-      status.textContent = document.execCommand("copy") ? "Copied" : "Copy the address from the address bar";
-      area.remove();
-    }
-    setTimeout(() => { status.textContent = ""; }, 3000);
-  };
-}
-"""
-_COPY_CSS = """
-button { font: inherit; font-size: .9rem; color: var(--st-text-color); background: transparent; cursor: pointer;
-  border: 1px solid var(--st-border-color); border-radius: var(--st-base-radius); padding: .4rem .75rem;
-  white-space: nowrap; min-height: 2.5rem; }
-button:hover, button:focus-visible { border-color: var(--st-primary-color); color: var(--st-primary-color); }
-span { font-size: .85rem; margin-left: .5rem; color: var(--st-text-color); }
-"""
-_copy = st.components.v2.component(
-    "atlas_copy_link",
-    html='<button type="button">Copy link</button><span role="status"></span>',
-    css=_COPY_CSS,
-    js=_COPY_JS,
-)
+COPY: Component[Message] = Component("copy")
 
 
 def link_row(state: PageState) -> None:
     """Buttons that copy the link to this view and that set the page back to its start."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _copy(key=state.key("copy"))
+        COPY.draw(state.key("copy"))
         if st.button("Reset", key=state.key("reset"), help="Set this page back to its start"):
             st.session_state.pop(_slot(state.page), None)
             for name in [str(key) for key in st.session_state if str(key).startswith(f"{state.page}.")]:

@@ -12,8 +12,7 @@ from core.attention import bertviz, combine
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
 from core.ui.attention.compared import offered
-from core.ui.attention.inside_frame import accepted
-from core.ui.attention.maps import there
+from core.ui.attention.inside_frame import Opened
 from tests.app.test_attention_page import page, widget
 from tests.app.test_branches import shown
 from tests.words import words
@@ -84,8 +83,9 @@ def test_the_head_that_is_open_in_the_grid_is_in_the_link(
     )
     at = page(tab="all", model="dir-tiny-bert", text="The cat sat.", open="2.1")
     assert asked == [(1, 0)]
-    at.session_state["attention.1.maps.opened"]["now"] = (1, 2)  # as the frame says it
-    at.run()
+    for sent in ([1, 2], [6, 1], [1]):  # as the frame says it; there is no head of these others
+        at.session_state["attention.1.maps.watch--sent"] = Opened(open=sent)
+        at.run()
     assert not at.exception
     assert at.query_params["open"] == "1.2"
     assert asked[-1] == (1, 0)  # what is drawn already is not drawn anew
@@ -94,23 +94,6 @@ def test_the_head_that_is_open_in_the_grid_is_in_the_link(
     at = page(tab="all", model="dir-tiny-bert", text="The cat sat.", open="9.1")
     assert asked[-1] == (None, None)
     assert "There is no head “9, 1” here" in at.warning[0].value
-
-
-@pytest.mark.parametrize(
-    ("sent", "expected"),
-    [
-        ({"open": [3, 4]}, (3, 4)),
-        ({"open": []}, ()),
-        ({"open": [0, 1]}, None),
-        ({"open": [1]}, None),
-        ({"open": [True, 1]}, None),
-        ({"open": "1.2"}, None),
-        (None, None),
-    ],
-)
-def test_only_a_head_is_taken_over(sent: object, expected: object) -> None:
-    assert accepted(sent, lambda open_: there(open_, 5, 5)) == expected
-    assert accepted({"open": [6, 1]}, lambda open_: there(open_, 5, 5)) is None
 
 
 @pytest.mark.parametrize(
@@ -139,7 +122,9 @@ def test_what_is_chosen_in_a_view_of_bertviz_is_in_the_link(
     at = page(tab="bertviz", bertviz=view, model="dir-tiny-bert", text="The cat sat.", **query)
     assert not at.warning
     assert begun() == before
-    at.session_state[f"attention.1.bertviz.{view}.encoder.opened"]["now"] = said  # as the frame says it
+    at.session_state[f"attention.1.bertviz.{view}.encoder.watch--sent"] = Opened(
+        open=list(said)
+    )  # as the frame says it
     at.run()
     assert not at.exception
     assert {name: at.query_params.get(name) for name in ("layer", "head", "on", "open")} == {
@@ -149,7 +134,7 @@ def test_what_is_chosen_in_a_view_of_bertviz_is_in_the_link(
     widget(at.text_input, "Text").set_value("The dog sat.").run()  # type: ignore[attr-defined]
     assert begun() == after
     # Back from another section, where the frame was taken down, it begins with what was chosen by then.
-    at.session_state[f"attention.1.bertviz.{view}.encoder.opened"]["now"] = (2, 2)
+    at.session_state[f"attention.1.bertviz.{view}.encoder.watch--sent"] = Opened(open=[2, 2])
     at.run()
     assert begun() == after
     for section in ("grammar", "bertviz"):

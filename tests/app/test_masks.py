@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import links
-from core.ui.masks.board import accepted
 from tests.app.test_branches import opened, shown
 from tests.app.test_zoo import html_of, protos
 from tests.downloads import catch_downloads
@@ -145,18 +143,3 @@ def test_numbers_that_this_text_does_not_have_are_passed_over() -> None:
     at = page(tokens="3", flips="0.4000", place="63", below="reach", layers="24")
     assert board(at)["flips"] == [0]
     assert "1 row sees nothing" in shown(at)
-
-
-def test_a_click_is_checked() -> None:
-    assert accepted({"flips": [1, 2], "count": 3}) == {"flips": [1, 2], "count": 3}
-    assert accepted({"flips": [1, True, "2", None, 4.0], "count": 3}) == {"flips": [1], "count": 3}
-    for sent in (None, [], {"flips": 3, "count": 1}, {"flips": [1], "count": True}, {"flips": [1]}):
-        assert accepted(sent) is None
-
-
-def test_the_pages_links_are_understood() -> None:
-    from core.ui.masks.masks import EXAMPLES
-
-    for word, _, _ in EXAMPLES:
-        assert links.read("objectives", {"tab": "masks", "pattern": word})[1] == ()
-        assert not page(pattern=word).warning

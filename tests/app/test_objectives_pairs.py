@@ -105,7 +105,7 @@ def row_of(at: AppTest) -> str:
     def walk(node: Any) -> None:
         for child in getattr(node, "children", {}).values():
             walk(child)
-        if getattr(node, "type", None) == "bidi_component" and node.proto.component_name == "atlas_order_row":
+        if getattr(node, "type", None) == "bidi_component" and node.proto.component_name == "atlas_order":
             found.append(json.dumps(json.loads(node.proto.json)["tokens"], ensure_ascii=False))
 
     walk(at._tree)

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints, session
 from core.language.rounds import KINDS, LENGTH, MODELS, Kind, Question, draw
 from core.language.rounds import answer as answers
+from core.ui.chips import Clicked
 from tests.app.history import back
 from tests.app.test_objectives import html_of, opened, said
 
@@ -46,7 +47,7 @@ def answer(at: AppTest, question: Question, kind: Kind, number: int, right: bool
     if kind == "replaced":
         key = next(b.key for b in at.button if b.label == "Show").removesuffix(".show")
         picked = question.place if right else (question.place or 0) - 1
-        at.session_state[f"{key}--chips"] = {"count": 1, "picked": [picked]}
+        at.session_state[f"{key}--sent"] = Clicked(selected=[picked])
         return at.run()
     return at.text_input[0].set_value(question.answers[0].upper() if right else "xyzzy").run()
 

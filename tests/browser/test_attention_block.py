@@ -28,8 +28,7 @@ def alone(empty: Page) -> Page:
 
 
 def mount(page: Page, data: dict[str, Any]) -> None:
-    css, js = ((block_list.ASSETS / f"block.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    page.evaluate(MOUNT, [block_list.HTML, css, js, data])
+    page.evaluate(MOUNT, [*block_list.STEPS.files, data])
 
 
 def test_arrows_choose_and_only_the_last_is_sent(alone: Page) -> None:
@@ -82,7 +81,7 @@ def test_lines_lead_to_the_chosen_step_and_rows_stand_where_they_are_drawn(alone
     np.testing.assert_allclose(marks, rows, atol=1.6)
     alone.get_by_role("option", name="mask, step").click()
     expect(alone.locator(".line.into")).to_have_count(0)
-    assert alone.evaluate("window.sent.at(-1)")["step"] == "attention-mask"
+    alone.wait_for_function("window.sent.at(-1)?.step == 'attention-mask'")
     assert alone.evaluate("document.documentElement.scrollWidth") <= 420
 
 

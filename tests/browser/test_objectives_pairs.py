@@ -32,8 +32,7 @@ def row_data(*words: str, order: list[int], asked: int = 2) -> dict[str, Any]:
 
 
 def mount_row(page: Page, data: dict[str, Any]) -> None:
-    css, js = ((order_row.ASSETS / f"order.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    page.evaluate(MOUNT, [order_row.HTML, css, js, data])
+    page.evaluate(MOUNT, [*order_row.ROW.files, data])
 
 
 def shown(page: Page) -> list[str]:
@@ -109,8 +108,7 @@ def point_data(*angles: int) -> dict[str, Any]:
 
 
 def mount_points(page: Page, data: dict[str, Any]) -> None:
-    css, js = ((circle.ASSETS / f"points.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    page.evaluate(MOUNT, [circle.HTML, css, js, data])
+    page.evaluate(MOUNT, [*circle.CIRCLE.files, data])
 
 
 def angle(point: Locator) -> int:

@@ -45,8 +45,7 @@ def alone(empty: Page) -> Page:
 
 
 def mount(page: Page, data: dict[str, Any]) -> None:
-    css = (picture.ASSETS / "timeline.css").read_text(encoding="utf-8")
-    page.evaluate(MOUNT, [picture.HTML, css, picture.script(), data])
+    page.evaluate(MOUNT, [*picture.FAMILY.files, data])
 
 
 def focused(page: Page) -> str:

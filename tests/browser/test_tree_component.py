@@ -18,8 +18,7 @@ def data_of(root: ModuleNode, selected: str = "", label: str = "a tree") -> dict
 
 
 def mount(page: Page, data: dict[str, Any]) -> None:
-    css, js = ((tree_view.ASSETS / f"tree.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    page.evaluate(MOUNT, [tree_view.HTML, css, js, data])
+    page.evaluate(MOUNT, [*tree_view.TREE.files, data])
 
 
 @pytest.fixture
@@ -64,7 +63,7 @@ def test_closed_layers_open_and_the_choice_is_sent_once(page: Page) -> None:
     expect(layers).to_have_attribute("aria-expanded", "true")
     assert press(page, "ArrowDown", "ArrowDown", "ArrowUp") == "attention"
     page.wait_for_function("window.sent.length > 0")
-    assert page.evaluate("window.sent") == ["encoder.layer.0-11.attention"]
+    assert page.evaluate("window.sent") == [{"node": "encoder.layer.0-11.attention"}]
 
 
 def test_a_choice_is_not_sent_from_a_page_that_was_left(page: Page) -> None:
@@ -78,8 +77,8 @@ def test_a_choice_is_not_sent_from_a_page_that_was_left(page: Page) -> None:
       if (leave) history.pushState({}, "", "/encoder?system=bert");
       return new Promise((later) => setTimeout(() => later(window.sent), 300));
     }"""
-    assert page.evaluate(choose, False) == ["embeddings"]
-    assert page.evaluate(choose, True) == ["embeddings"]
+    assert page.evaluate(choose, False) == [{"node": "embeddings"}]
+    assert page.evaluate(choose, True) == [{"node": "embeddings"}]
 
 
 def test_one_tab_stop_and_levels_for_screen_readers(page: Page) -> None:

@@ -14,7 +14,7 @@ from core.attention.views.export import step_table
 from core.figures import block as figures
 from core.figures.block import HEADING, LEFT, ROW, flow, lane_of
 from core.theme import BLUE, DARK, LIGHT
-from core.ui.attention.block import accepted, component_data
+from core.ui.attention.block import component_data
 from core.ui.attention.step import made_of
 
 TOKENS = ("[CLS]", "<b>cat</b>", "sat")
@@ -264,9 +264,3 @@ def test_the_list_says_all_that_it_draws() -> None:
     mix = next(row for row in rows if row["slug"] == "attention-mix")
     assert mix["said"] == "mix, step 11 of 18, 2 by 3 by 2, from values, weights"
     assert mix["shape"] == "2 × 3 × 2"
-
-
-def test_only_a_step_of_the_block_is_taken_over() -> None:
-    assert accepted({"step": "a", "count": 3}, ["a"]) == ("a", 3)
-    for sent in (None, "a", {"step": "b", "count": 1}, {"step": "a", "count": True}, {"step": ["a"], "count": 1}):
-        assert accepted(sent, ["a"]) is None

@@ -11,7 +11,7 @@ import pytest
 from core.figures.label_places import HEIGHT, Box, Point, _cuts, place, text_width
 from core.figures.lineage import Entry, family
 from core.figures.timeline import AXIS, ORDER, SYMBOLS, Drawing, by_size, key, lanes, radius, span_of
-from core.ui.timeline.picture import WIDTHS, _moved, component_data, sizes_in_words
+from core.ui.timeline.picture import WIDTHS, component_data, sizes_in_words
 
 FAMILY = family()
 SPAN = span_of(FAMILY)
@@ -182,15 +182,6 @@ def test_names_of_one_place_part_and_a_picture_too_small_leaves_some_out() -> No
     assert found[0].width == text_width("one")
     assert found[0].height == HEIGHT
     assert place(crowd, Box(90, 90, 20, 20)) == (None,) * 4
-
-
-def test_a_move_is_taken_from_whatever_the_browser_sends() -> None:
-    last = FAMILY[-1].at
-    assert _moved({"until": 2019 * 12, "count": 3}) == (2019 * 12, 3)
-    assert _moved({"until": 10**9, "count": 1}) == (last, 1)
-    assert _moved({"until": -1, "count": 1}) == (FAMILY[0].at, 1)
-    for nonsense in (None, [], {"until": True, "count": 1}, {"until": 1.5, "count": 1}, {"until": 24_000}):
-        assert _moved(nonsense) is None
 
 
 def test_what_the_browser_gets_is_small_plain_data() -> None:

@@ -31,7 +31,7 @@ function draw(root, data, state) {
       state.at = t;
       mark(state);
       lines(root, state, t, null);
-      state.send("picked", t);
+      state.send("sent", { selected: t });
     };
   });
 }

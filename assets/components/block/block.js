@@ -1,5 +1,5 @@
 // The steps of a block as a list box, with the way through the block drawn down its left side. Everything is written
-// with textContent. The page owns the choice: a click goes there as the trigger "picked", with a count of clicks.
+// with textContent. The page owns the choice: a click goes there as the trigger "sent", with a count of clicks.
 
 const SEND_AFTER_MS = 220; // while an arrow key is held down, only the step where it stops is sent
 const SVG = "http://www.w3.org/2000/svg";
@@ -119,7 +119,7 @@ function choose(view, row, now) {
   const page = location.pathname;
   view.timer = setTimeout(() => {
     // Who has gone on to another page meanwhile must not be taken back, with that page's query, to this one.
-    if (location.pathname === page) view.send("picked", sent);
+    if (location.pathname === page) view.send("sent", sent);
   }, now ? 0 : SEND_AFTER_MS);
 }
 

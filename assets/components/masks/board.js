@@ -112,7 +112,7 @@ function turn(state, place) {
   state.count += 1;
   draw(state);
   say(state, place);
-  state.send("turned", { flips: [...state.flips].sort((a, b) => a - b), count: state.count });
+  state.send("sent", { flips: [...state.flips].sort((a, b) => a - b), count: state.count });
 }
 
 function under(state, event) {

@@ -87,7 +87,7 @@ function send(state, wait) {
     if (location.pathname !== page) return;
     const value = state.unsent;
     state.unsent = null;
-    state.send("order", value);
+    state.send("sent", value);
   }, wait);
 }
 

@@ -99,7 +99,7 @@ function send(state) {
     const value = state.unsent;
     state.unsent = null;
     state.sent = Date.now();
-    state.send("moved", value);
+    state.send("sent", value);
   }, Math.max(0, PACE - (Date.now() - (state.sent || 0))));
 }
 

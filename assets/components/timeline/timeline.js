@@ -1,5 +1,5 @@
 // The family over the years: which months are shown, whose line is lit, what the pointer and the keys do. The page owns
-// the last month and the chosen system; where the slider stops goes there as the trigger "moved", with a count, so that
+// the last month and the chosen system; where the slider stops goes there as the trigger "sent", with a count, so that
 // an answer to an older move is passed over.
 
 const MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
@@ -68,7 +68,7 @@ function show(view) {
 
 function send(view) {
   view.count += 1;
-  view.trigger("moved", { until: view.until, count: view.count });
+  view.trigger("sent", { until: view.until, count: view.count });
 }
 
 function stop(view) {

@@ -94,7 +94,7 @@ function choose(view, li, now) {
   const page = location.pathname;
   view.timer = setTimeout(() => {
     // Who has gone on to another page meanwhile must not be taken back, with that page's query, to this one.
-    if (location.pathname === page) view.send("node", path);
+    if (location.pathname === page) view.send("sent", { node: path });
   }, now ? 0 : SEND_AFTER_MS);
 }
 
@@ -240,8 +240,8 @@ function build(parent, data) {
 }
 
 export default function (component) {
-  const { data, parentElement, setStateValue } = component;
+  const { data, parentElement, setTriggerValue } = component;
   const box = parentElement.querySelector(".atlas");
   if (!box.view || box.view.sign !== data.sign) box.view = build(parentElement, data);
-  box.view.send = setStateValue;
+  box.view.send = setTriggerValue;
 }

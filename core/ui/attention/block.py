@@ -7,12 +7,12 @@ for screen readers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import streamlit as st
+from pydantic import Field
 
 from core import session
 from core.attention.inside.steps import Step
@@ -23,6 +23,7 @@ from core.links import parameters as link
 from core.ui.attention.lens import logit_lens
 from core.ui.attention.setup import ASKED, ASKED_WINDOW, draw_model
 from core.ui.attention.step import PARTS, draw_step, made_of, shape
+from core.ui.component import Component, Message
 from core.ui.heads.panel import HEAD, LAYER
 from core.ui.heads.text import TASK, TEXT, WINDOW, draw_task, draw_text, text_part
 from core.ui.links import PageState, instead
@@ -38,18 +39,15 @@ START = "attention-weights"
 SIDE = Choice(name="side", label="Side", options={"encoder": "Encoder", "decoder": "Decoder"}, style="row")
 STEP = Carried(name="step", label="Step", as_=link.Choice())
 _SPARSE = ("sliding_window", "block_sparse")
-ASSETS = Path(__file__).parents[3] / "assets" / "components" / "block"
-HTML = """
-<div class="atlas"><div class="scroll"><div class="flow">
-  <div class="boxes"></div><svg aria-hidden="true"></svg><div role="listbox"></div>
-</div></div></div>
-"""
-_mount = st.components.v2.component(
-    "atlas_block",
-    html=HTML,
-    css=(ASSETS / "block.css").read_text(encoding="utf-8"),
-    js=(ASSETS / "block.js").read_text(encoding="utf-8"),
-)
+
+
+class Click(Message):
+    """The slug of the step that was clicked."""
+
+    step: Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=100)]
+
+
+STEPS = Component("block", Click)
 
 
 def inside(view: View) -> None:
@@ -98,25 +96,22 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
         found = session.block(spec.slug, part, layer, side, task)
     hang = wires(found.steps)
     slugs = [wire.slug for wire in hang]
-    slot = state.key(f"block.step.{spec.slug}")
+    slot, key = state.key(f"block.step.{spec.slug}"), state.key(f"block.list.{spec.slug}")
     if slot not in st.session_state:
         wanted = state.text(STEP.name, START)
         if wanted not in slugs:
             instead(state, f"There is no step “{wanted[:60]}” in this block. It shows “{_nearest(wanted, slugs)}”.")
         st.session_state[slot] = wanted
+    click = STEPS.sent(key)
+    if click is not None and click.step in slugs:
+        st.session_state[slot] = click.step
     shown = _nearest(str(st.session_state[slot]), slugs)
     state.set(step=None if shown == START else shown)
     left, right = st.columns([1.2, 1.9], gap="medium")
     with left:
-        step_list(
-            found.steps,
-            hang,
-            chosen=shown,
-            slot=slot,
-            key=state.key(f"block.list.{spec.slug}"),
-            label=f"Steps of layer {found.layer + 1} of {found.layers}, {spec.name}, {found.side}",
-            accent=accent(spec.branch),
-        )
+        label = f"Steps of layer {found.layer + 1} of {found.layers}, {spec.name}, {found.side}"
+        data = component_data(found.steps, hang, chosen=shown, label=label)
+        STEPS.draw(key, data | {"accent": accent(spec.branch)})
     with right:
         draw_step(found, hang, slugs.index(shown), spec, state, slot=slot, sparse=_sparse(spec, side, layer))
     two = any(step.name == "second stream" for step in found.steps)
@@ -146,18 +141,6 @@ def _nearest(wanted: str, slugs: list[str]) -> str:
         return slugs[-1]
     near = wanted.removeprefix("cross-")
     return near if near in slugs else START
-
-
-def step_list(
-    steps: Sequence[Step], wires: Sequence[Wire], *, chosen: str, slot: str, key: str, label: str, accent: str
-) -> None:
-    """Draw the list with the step ``chosen`` (a slug); a click puts another slug into the session's ``slot``."""
-    counts = f"{key}--clicks"
-    data = component_data(steps, wires, chosen=chosen, label=label) | {
-        "accent": accent,
-        "count": st.session_state.setdefault(counts, 0),
-    }
-    _mount(key=key, data=data, on_picked_change=_take(key, slot, counts, [wire.slug for wire in wires]))
 
 
 def component_data(steps: Sequence[Step], wires: Sequence[Wire], *, chosen: str, label: str) -> dict[str, Any]:
@@ -199,27 +182,6 @@ def _row(number: int, steps: Sequence[Step], wires: Sequence[Wire]) -> dict[str,
         "said": f"{step.name}, step {number + 1} of {len(steps)}, {shape(step, ' by ')}"
         + (f", from {of}" if of else ""),
     }
-
-
-def accepted(sent: object, slugs: Sequence[str]) -> tuple[str, int] | None:
-    """The step and the count of clicks out of whatever the browser sent, or nothing."""
-    if not isinstance(sent, dict):
-        return None
-    step, count = sent.get("step"), sent.get("count")
-    if step not in slugs or not isinstance(count, int) or isinstance(count, bool):
-        return None
-    return str(step), count
-
-
-def _take(key: str, slot: str, counts: str, slugs: Sequence[str]) -> Callable[[], None]:
-    """A callback that keeps a click before the run that it starts."""
-
-    def take() -> None:
-        picked = accepted(getattr(st.session_state.get(key), "picked", None), slugs)
-        if picked is not None:
-            st.session_state[slot], st.session_state[counts] = picked
-
-    return take
 
 
 BLOCK = Section("block", inside, (TEXT, WINDOW, TASK, SIDE, LAYER, STEP, HEAD, ASKED, ASKED_WINDOW))

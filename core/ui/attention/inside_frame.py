@@ -10,9 +10,12 @@ one with anything else in it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import streamlit as st
+from pydantic import Field
+
+from core.ui.component import Component, Message
 
 if TYPE_CHECKING:
     from core.ui.links import PageState
@@ -21,30 +24,14 @@ Frame = Literal["grid", "bertviz"]
 MOST = 256
 """The largest number, and how many of them a message may hold."""
 
-_JS = """
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const state = parentElement.atlas || (parentElement.atlas = { sent: null });
-  Object.assign(state, { frame: data.frame, now: String(data.now), send: setTriggerValue });
-  if (state.listen) return;
-  state.listen = (event) => {
-    const frames = [...document.querySelectorAll("iframe")].map((frame) => frame.contentWindow);
-    const { atlas, open } = event.data ?? {};
-    if (atlas !== state.frame || !Array.isArray(open) || !frames.includes(event.source)) return;
-    // Arrow keys go through many heads, and two clicks make one: what they end at counts.
-    clearTimeout(state.waiting);
-    state.waiting = setTimeout(() => {
-      if (parentElement.isConnected && String(open) !== state.now) state.send("opened", { open });
-    }, 500);
-  };
-  window.addEventListener("message", state.listen);
-  return () => {
-    window.removeEventListener("message", state.listen);
-    state.listen = null;
-  };
-}
-"""
-_mount = st.components.v2.component("atlas_inside_frame", html="<span></span>", js=_JS)
+
+class Opened(Message):
+    """The numbers that are chosen inside the frame, empty for none."""
+
+    open: Annotated[list[Annotated[int, Field(ge=1, le=MOST)]], Field(max_length=MOST)]
+
+
+FRAME = Component("frame", Opened)
 
 Numbers = tuple[int, ...]
 
@@ -81,29 +68,13 @@ def chosen_inside(
             lacking(asked)
         st.session_state[slot] = {"sign": None, "now": asked, "drawn": ()}
     kept = st.session_state[slot]
+    opened = FRAME.sent(key)
+    if opened is not None and fits(tuple(opened.open)):
+        kept["now"] = tuple(opened.open)
     if not fits(kept["now"]):
         kept["now"] = ()
     sign = repr(about)
     if kept["sign"] != sign:
         kept["sign"], kept["drawn"] = sign, kept["now"]
-    _mount(key=key, data={"frame": frame, "now": list(kept["now"])}, on_opened_change=_take(key, slot, fits), height=1)
+    FRAME.draw(key, {"frame": frame, "now": list(kept["now"])}, height=1)
     return Chosen(kept["drawn"], kept["now"])
-
-
-def accepted(sent: object, fits: Callable[[Numbers], bool]) -> Numbers | None:
-    """The numbers out of whatever the browser sent, empty for nothing chosen; None for anything else."""
-    found = sent.get("open") if isinstance(sent, dict) else None
-    if not isinstance(found, list) or len(found) > MOST:
-        return None
-    if any(type(number) is not int or not 1 <= number <= MOST for number in found):
-        return None
-    return tuple(found) if fits(tuple(found)) else None
-
-
-def _take(key: str, slot: str, fits: Callable[[Numbers], bool]) -> Callable[[], None]:
-    def take() -> None:
-        found = accepted(getattr(st.session_state.get(key), "opened", None), fits)
-        if found is not None and slot in st.session_state:
-            st.session_state[slot]["now"] = found
-
-    return take

@@ -17,29 +17,21 @@ from numpy.typing import NDArray
 from core.figures import attention as figures
 from core.language.translate import Alignment
 from core.language.types import Token
-from core.settings import ROOT
 from core.table import Table
 from core.ui.chips import on_colour
+from core.ui.component import Component, Message, Position
 from core.ui.links import PageState
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 
-_FOLDER = ROOT / "assets" / "components" / "alignment"
 
-_HTML = """
-<div class="alignment"><div class="scroll"><div class="stage">
-<svg aria-hidden="true"></svg>
-<p class="name">read</p><div class="row read"></div><div class="gap"></div>
-<div class="row written" role="group"></div><p class="name">written</p>
-</div></div></div>
-"""
+class Picked(Message):
+    """The generated token that was chosen."""
 
-_mount = st.components.v2.component(
-    "atlas_alignment",
-    html=_HTML,
-    css=(_FOLDER / "alignment.css").read_text(encoding="utf-8"),
-    js=(_FOLDER / "alignment.js").read_text(encoding="utf-8"),
-)
+    selected: Position
+
+
+ROWS = Component("alignment", Picked)
 
 
 def alignment_rows(
@@ -56,15 +48,8 @@ def alignment_rows(
     :param selected: the written token chosen now (the caller's state).
     :param color: as ``#rrggbb``.
     """
-    slot = f"{key}--picked"
-
-    def remember() -> None:
-        picked = getattr(st.session_state.get(key), "picked", None)
-        if isinstance(picked, int) and not isinstance(picked, bool) and picked >= 0:
-            st.session_state[slot] = picked
-
-    picked = st.session_state.pop(slot, None)
-    chosen = min(max(selected if picked is None else picked, 0), len(target) - 1)
+    picked = ROWS.sent(key)
+    chosen = min(selected if picked is None else picked.selected, len(target) - 1)
     data = {
         "source": [_chip(token, "read") for token in source],
         "target": [_chip(token, f"step {t + 1}") for t, token in enumerate(target)],
@@ -74,7 +59,7 @@ def alignment_rows(
         "onAccent": on_colour(color),
         "label": "Tokens generated; choose one to see what it attends to",
     }
-    _mount(key=key, data=data, on_picked_change=remember)
+    ROWS.draw(key, data)
     return chosen
 
 

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-import streamlit as st
 
 from core.attention.masks.board import MOST_EDITS, Board
 from core.attention.tokens import short
 from core.ui.chips import on_colour
+from core.ui.component import Component, Message, Positions
 
-ASSETS = Path(__file__).parents[3] / "assets" / "components" / "masks"
-HTML = """
-<div class="board">
-  <svg tabindex="0" role="application" aria-describedby="keys"></svg>
-  <div class="foot">
-    <output role="status" aria-live="polite"></output>
-    <button type="button" class="svg">Download SVG</button>
-    <button type="button" class="png">Download PNG</button>
-  </div>
-  <span id="keys" hidden>Arrow keys move, Home and End go to the ends of a row, Enter or Space turns a cell over.</span>
-</div>
-"""
+
+class Turned(Message):
+    """The cells that differ from the pattern, counted row by row."""
+
+    flips: Positions
+
+
+BOARD = Component("masks", Turned)
 _LETTERS = 12
 """Columns of a label that is drawn."""
-
-_mount = st.components.v2.component(
-    "atlas_mask_board",
-    html=HTML,
-    css=(ASSETS / "board.css").read_text(encoding="utf-8"),
-    js=(ASSETS / "board.js").read_text(encoding="utf-8"),
-)
 
 
 def mask_board(board: Board, *, key: str, label: str, accent: str, file: str) -> None:
@@ -43,10 +29,7 @@ def mask_board(board: Board, *, key: str, label: str, accent: str, file: str) ->
     :param accent: a colour as ``#rrggbb``.
     :param file: name of the files that are saved, without its ending.
     """
-    memory = f"{key}--board"
-    store: dict[str, Any] = st.session_state.setdefault(memory, {"count": 0})
-    data = component_data(board, label=label, accent=accent, file=file) | {"count": store["count"]}
-    _mount(key=key, data=data, on_turned_change=_remember(key, memory))
+    BOARD.draw(key, component_data(board, label=label, accent=accent, file=file))
 
 
 def turned(key: str, cells: int) -> tuple[int, ...] | None:
@@ -54,13 +37,13 @@ def turned(key: str, cells: int) -> tuple[int, ...] | None:
 
     :param cells: how many the board has; numbers beyond are passed over.
     """
-    flips = st.session_state.get(f"{key}--board", {}).pop("flips", None)
-    return None if flips is None else tuple(sorted({cell for cell in flips if 0 <= cell < cells}))[:MOST_EDITS]
+    sent = BOARD.sent(key)
+    return None if sent is None else tuple(sorted({cell for cell in sent.flips if cell < cells}))[:MOST_EDITS]
 
 
 def undo(key: str) -> None:
     """Turn every cell back; the next run does it."""
-    st.session_state.setdefault(f"{key}--board", {"count": 0})["flips"] = []
+    BOARD.put(key, Turned(flips=[]))
 
 
 def component_data(board: Board, *, label: str, accent: str, file: str) -> dict[str, Any]:
@@ -78,24 +61,3 @@ def component_data(board: Board, *, label: str, accent: str, file: str) -> dict[
         "onAccent": on_colour(accent),
         "file": file,
     }
-
-
-def accepted(sent: object) -> dict[str, Any] | None:
-    """What a click may change, out of whatever the browser sent: whole numbers and a count, or nothing."""
-    if not isinstance(sent, dict):
-        return None
-    flips, count = sent.get("flips"), sent.get("count")
-    if not isinstance(flips, list) or type(count) is not int:
-        return None
-    return {"count": count, "flips": [cell for cell in flips if type(cell) is int]}
-
-
-def _remember(key: str, memory: str) -> Callable[[], None]:
-    """A callback that keeps a click until the run that it starts asks for it."""
-
-    def remember() -> None:
-        sent = accepted(getattr(st.session_state.get(key), "turned", None))
-        if sent is not None:
-            st.session_state[memory] = sent
-
-    return remember

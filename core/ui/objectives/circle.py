@@ -7,32 +7,25 @@ escaped, and nothing is asked for from elsewhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 from xml.sax.saxutils import escape, quoteattr
 
-import streamlit as st
+from pydantic import Field
 
 from core.theme import Theme
 from core.ui.chips import on_colour
+from core.ui.component import MOST, Component, Message
 
-ASSETS = Path(__file__).parents[3] / "assets" / "components" / "points"
-HTML = """
-<div class="points">
-  <svg class="plane" viewBox="-215 -215 430 430" role="group"></svg>
-  <div class="keys"></div>
-  <p class="help">Drag a point, or choose it with Tab and turn it with the arrow keys (with Shift by one degree).</p>
-  <span class="said" role="status"></span>
-</div>
-"""
-_mount = st.components.v2.component(
-    "atlas_points",
-    html=HTML,
-    css=(ASSETS / "points.css").read_text(encoding="utf-8"),
-    js=(ASSETS / "points.js").read_text(encoding="utf-8"),
-)
+
+class Turned(Message):
+    """The angles of all points, in whole degrees."""
+
+    angles: Annotated[list[Annotated[int, Field(ge=0, lt=360)]], Field(max_length=MOST)]
+
+
+CIRCLE = Component("points", Turned)
 
 RADIUS = 150
 Shape = Literal["circle", "square", "triangle"]
@@ -63,10 +56,9 @@ class Point:
 
 def moved(angles: Sequence[int], *, key: str) -> tuple[int, ...]:
     """The angles after the last move; ask before the loss is computed and the circle is drawn."""
-    store: dict[str, Any] = st.session_state.setdefault(f"{key}--moved", {"count": 0, "angles": None})
-    sent, store["angles"] = store["angles"], None
-    if sent is not None and len(sent) == len(angles):
-        return tuple(int(angle) % 360 for angle in sent)
+    sent = CIRCLE.sent(key)
+    if sent is not None and len(sent.angles) == len(angles):
+        return tuple(sent.angles)
     return tuple(angles)
 
 
@@ -85,32 +77,8 @@ def circle(
         "ties": [list(tie) for tie in ties],
         "keys": [asdict(entry) for entry in keys],
         "label": label,
-        "count": st.session_state[f"{key}--moved"]["count"],
     }
-    _mount(key=key, data=data, on_moved_change=_remember(key))
-
-
-def accepted(sent: object) -> dict[str, Any] | None:
-    """What a move may change, out of whatever the browser sent: whole angles and a count, or nothing."""
-    if not isinstance(sent, dict):
-        return None
-    angles, count = sent.get("angles"), sent.get("count")
-    if not isinstance(angles, list) or not isinstance(count, int) or isinstance(count, bool):
-        return None
-    if not all(isinstance(angle, int) and not isinstance(angle, bool) for angle in angles):
-        return None
-    return {"angles": angles, "count": count}
-
-
-def _remember(key: str) -> Callable[[], None]:
-    """A callback that keeps a move until the run that it starts asks for it."""
-
-    def remember() -> None:
-        move = accepted(getattr(st.session_state.get(key), "moved", None))
-        if move is not None:
-            st.session_state[f"{key}--moved"] = move
-
-    return remember
+    CIRCLE.draw(key, data)
 
 
 def circle_svg(

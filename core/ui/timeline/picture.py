@@ -8,46 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
-
-import streamlit as st
 
 from core import links
 from core.figures.lineage import Entry, family
 from core.figures.numbers import short
 from core.figures.timeline import LINE, SYMBOLS, Drawing, Sign, by_size, key, lanes, span_of
 from core.theme import PURPLE
+from core.ui.component import Component, Message, Position
 from core.ui.page import BRANCH_TITLES, accent, base_path
 
-ASSETS = Path(__file__).parents[3] / "assets" / "components" / "timeline"
-SCRIPTS = ("timeline-draw.js", "timeline-save.js", "timeline.js")
 WIDTHS = {"branch": (460, 520, 600, 700, 820, 940, 1060, 1200, 1360), "size": (600, 700, 780, 860, 940, 1120, 1300)}
 """Pixels for which a layout is computed: lanes cost nothing, and free places for names take a while to find."""
-HTML = """
-<div class="atlas">
-  <div class="bar">
-    <button type="button" class="play"></button>
-    <input type="range" aria-label="Show the family up to" />
-    <output></output>
-    <span class="saves"><button type="button" class="svg">Download SVG</button>
-      <button type="button" class="png">Download PNG</button></span>
-  </div>
-  <div class="picture"></div>
-  <div class="list"></div>
-  <div class="tip" aria-hidden="true"></div>
-</div>
-"""
 
 
-def script() -> str:
-    """The component's one module, out of its files."""
-    return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in SCRIPTS)
+class Stopped(Message):
+    """The month where the slider stopped, from year 0."""
+
+    until: Position
 
 
-_mount = st.components.v2.component(
-    "atlas_timeline", html=HTML, css=(ASSETS / "timeline.css").read_text(encoding="utf-8"), js=script()
-)
+FAMILY = Component("timeline", Stopped)
 
 
 def picture(
@@ -57,18 +38,11 @@ def picture(
 
     Returns the month where the visitor has just stopped the slider, if that is what happened.
     """
-    counts = f"{key}--count"
-    data = component_data(tuple(shown), axis, label) | {
-        "until": until,
-        "chosen": chosen,
-        "play": play,
-        "count": st.session_state.setdefault(counts, 0),
-    }
-    moved = _moved(getattr(_mount(key=key, data=data, on_moved_change=_nothing), "moved", None))
-    if moved is None:
-        return None
-    st.session_state[counts] = moved[1]
-    return moved[0]
+    stopped = FAMILY.sent(key)
+    month = None if stopped is None else min(max(stopped.until, family()[0].at), family()[-1].at)
+    now = {"until": until if month is None else month, "chosen": chosen, "play": play}
+    FAMILY.draw(key, component_data(tuple(shown), axis, label) | now)
+    return month
 
 
 @lru_cache(maxsize=64)
@@ -166,17 +140,3 @@ def _sign(sign: Sign, top: float) -> dict[str, Any]:
 
 def _rounded(value: float) -> float:
     return round(value, 1)
-
-
-def _moved(sent: object) -> tuple[int, int] | None:
-    """The month and the count of moves out of whatever the browser sent, or nothing."""
-    if not isinstance(sent, dict):
-        return None
-    until, count = sent.get("until"), sent.get("count")
-    if type(until) is not int or type(count) is not int:
-        return None
-    return min(max(until, family()[0].at), family()[-1].at), count
-
-
-def _nothing() -> None:
-    """The move is read from the component's result; a callback must only be there for it to be sent."""

@@ -6,33 +6,25 @@ what does not match. The browser keeps what is open; the chosen node comes back 
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import streamlit as st
+from pydantic import Field
 
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import role_of
 from core.figures.numbers import in_words, percent, short
 from core.figures.parameters import ROLE_COLORS
+from core.ui.component import Component, Message
 
-ASSETS = Path(__file__).parents[3] / "assets" / "components" / "tree"
-HTML = """
-<div class="atlas">
-  <div class="find">
-    <input type="search" aria-label="Find a module by name, class or size" placeholder="Find: attention, LayerNorm, 768"
-      autocomplete="off" spellcheck="false" />
-    <span role="status"></span>
-  </div>
-  <div class="scroll"><ul role="tree"></ul></div>
-</div>
-"""
-_mount = st.components.v2.component(
-    "atlas_module_tree",
-    html=HTML,
-    css=(ASSETS / "tree.css").read_text(encoding="utf-8"),
-    js=(ASSETS / "tree.js").read_text(encoding="utf-8"),
-)
+
+class Chosen(Message):
+    """The path of the node that was chosen; empty for the root."""
+
+    node: Annotated[str, Field(pattern=r"^[\w.-]*$", max_length=300)]
+
+
+TREE = Component("tree", Chosen)
 
 _OPEN_TO = 3
 """Levels that are open at first: enough to see the stacks, not yet the twelve layers' insides."""
@@ -40,10 +32,11 @@ _OPEN_TO = 3
 
 def walkable_tree(root: ModuleNode, *, key: str, selected: str, label: str) -> str:
     """Draw the tree as a keyboard-walkable tree view and return the path of the chosen node (``""`` is the root)."""
-    data = component_data(root, selected=selected, label=label)
-    result = _mount(key=key, data=data, default={"node": selected}, on_node_change=_nothing)
-    chosen = result.node
-    return root.nearest(chosen) if isinstance(chosen, str) else ""
+    slot, sent = f"{key}--node", TREE.sent(key)
+    if sent is not None:
+        st.session_state[slot] = sent.node
+    TREE.draw(key, component_data(root, selected=selected, label=label))
+    return root.nearest(st.session_state.get(slot, selected))
 
 
 def component_data(root: ModuleNode, *, selected: str, label: str) -> dict[str, Any]:
@@ -55,10 +48,6 @@ def component_data(root: ModuleNode, *, selected: str, label: str) -> dict[str, 
         "openTo": _OPEN_TO,
         "sign": f"{label} {root.total}",
     }
-
-
-def _nothing() -> None:
-    """The choice is read from the component's result; a callback must only be there for it to be kept."""
 
 
 def _item(node: ModuleNode, root: ModuleNode, path: str, inherited: str | None, copies: int) -> dict[str, Any]:

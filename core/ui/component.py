@@ -1,0 +1,91 @@
+"""The one bridge to JavaScript: a component is a folder of ``assets/components``, and what it may send back.
+
+A folder holds one ``.html``, and ``.css`` and ``.js``, each kind joined in the order of the names. The script is given
+``data`` and sends ``setTriggerValue("sent", message)``. What a browser sends is anybody's: a message is kept only if it
+has the fields of the component's `Message`, each of its type and within its range, and nothing beside them. What only
+a page knows, such as how many tokens there are, it asks of the message when it takes it.
+
+A component whose message counts what the visitor did draws an answer only if ``data.count`` is at least its own
+count: an answer to an older click must not undo a newer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import streamlit as st
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from core.settings import ASSETS
+
+MOST = 20_000
+"""The longest list in a message."""
+Position = Annotated[int, Field(ge=0, lt=1_000_000)]
+Positions = Annotated[list[Position], Field(max_length=MOST)]
+
+
+class Message(BaseModel):
+    """What a component may send; one that sends more than how often it was used has fields of its own."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    count: Annotated[int, Field(ge=0, lt=1_000_000_000)] = 0
+
+
+Sent = TypeVar("Sent", bound=Message)
+
+
+class Component(Generic[Sent]):
+    """A component of our own; made once, when its module is imported.
+
+    Args:
+        name: its folder in ``assets/components``.
+        message: what it may send; None where it sends nothing.
+    """
+
+    def __init__(self, name: str, message: type[Sent] | None = None) -> None:
+        folder = ASSETS / "components" / name
+        self.files = tuple(
+            "\n".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob(f"*.{ending}")))
+            for ending in ("html", "css", "js")
+        )
+        html, css, js = self.files
+        self.name, self.message = name, message
+        self._mount = st.components.v2.component(f"atlas_{name}", html=html, css=css or None, js=js)
+
+    def draw(
+        self, key: str, data: Mapping[str, Any] | None = None, *, height: int | Literal["content"] = "content"
+    ) -> None:
+        """Draw it.
+
+        Args:
+            key: one that no other widget of the page has.
+            data: what the script is given, to which the count of the last message is added.
+        """
+        given = {**(data or {}), "count": st.session_state.get(f"{key}--count", 0)}
+        if self.message is None:
+            self._mount(key=key, data=given, height=height)
+        else:
+            self._mount(key=key, data=given, height=height, on_sent_change=partial(self.receive, key))
+
+    def sent(self, key: str) -> Sent | None:
+        """What the visitor has done since this was asked last. Ask before the component is drawn."""
+        message: Sent | None = st.session_state.pop(f"{key}--sent", None)
+        return message
+
+    def put(self, key: str, message: Sent) -> None:
+        """Let the next run find ``message``, as if the browser had sent it."""
+        st.session_state[f"{key}--sent"] = message
+
+    def receive(self, key: str) -> None:
+        """Keep what the browser has sent for the run that it starts, or drop it."""
+        if self.message is None:
+            return
+        try:
+            message = self.message.model_validate(getattr(st.session_state.get(key), "sent", None))
+        except ValidationError:
+            return
+        self.put(key, message)
+        st.session_state[f"{key}--count"] = message.count
