@@ -8,8 +8,7 @@ from the ones that source 000 prints.
 
 from __future__ import annotations
 
-from core.anatomy.build import module_tree
-from core.anatomy.keep import counts, faults, printed_tree, tree, trees
+from core.anatomy.keep import counts, faults, module_tree, printed_tree, tree, trees
 from core.anatomy.node import ModuleNode
 
 __all__ = ["ModuleNode", "counts", "faults", "module_tree", "printed_tree", "tree", "trees"]

@@ -25,27 +25,6 @@ COPY = "{copy}"
 """Stands in a tie's path for the copy's own index while neighbours are compared."""
 
 
-def module_tree(source: str | nn.Module, size: str | None = None, *, live: bool = False) -> ModuleNode:
-    """The tree of a system of the catalogue at one of its sizes (its default size without one), or of any module.
-
-    A system's tree is the kept one, which needs no torch and equals a fresh build; ``live`` builds it all the same.
-    Raises :class:`core.errors.UnknownSystem` for a slug that the catalogue lacks,
-    :class:`core.errors.OutOfRange` for a size that the system lacks and :class:`core.errors.NoArchitecture` for a
-    system that has none because its architecture was never published.
-    """
-    if not isinstance(source, str):
-        return describe(source)
-    if not live:
-        from core.anatomy.keep import tree
-
-        return tree(source, size)
-    from core.anatomy.keep import size_of
-
-    chosen = size_of(source, size)
-    with of_record(source, chosen.name):
-        return describe(build_model(chosen.architecture, chosen.config, chosen.overrides))
-
-
 @contextlib.contextmanager
 def of_record(slug: str, size: str) -> Iterator[None]:
     """Put the record's file and the size before what is said of its fields inside."""

@@ -11,13 +11,17 @@ import json
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core import catalogue
+from core.anatomy.build import build_model, describe, of_record
 from core.anatomy.node import ModuleNode
 from core.anatomy.texts import PRINTED
 from core.catalogue.schema import Size
 from core.errors import OutOfRange, RecordUnusable
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 def size_of(slug: str, size: str | None = None) -> Size:
@@ -44,6 +48,23 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9.-]*")
 Packed = dict[str, Any]
 
 
+def module_tree(source: str | nn.Module, size: str | None = None, *, live: bool = False) -> ModuleNode:
+    """The tree of a system of the catalogue at one of its sizes (its default size without one), or of any module.
+
+    A system's tree is the kept one, which needs no torch and equals a fresh build; ``live`` builds it all the same.
+    Raises :class:`core.errors.UnknownSystem` for a slug that the catalogue lacks,
+    :class:`core.errors.OutOfRange` for a size that the system lacks and :class:`core.errors.NoArchitecture` for a
+    system that has none because its architecture was never published.
+    """
+    if not isinstance(source, str):
+        return describe(source)
+    if not live:
+        return tree(source, size)
+    chosen = size_of(source, size)
+    with of_record(source, chosen.name):
+        return describe(build_model(chosen.architecture, chosen.config, chosen.overrides))
+
+
 def tree(slug: str, size: str | None = None) -> ModuleNode:
     """The kept tree of a system at one of its sizes (its default size without one).
 
@@ -64,8 +85,6 @@ def tree(slug: str, size: str | None = None) -> ModuleNode:
 @lru_cache(maxsize=256)
 def _live(slug: str, name: str, built_of: str) -> ModuleNode | str:
     """A tree that is not kept, or why there is none; ``built_of`` makes another record of that name another tree."""
-    from core.anatomy.build import module_tree
-
     try:
         return module_tree(slug, name, live=True)
     except RecordUnusable as error:
@@ -105,8 +124,6 @@ def faults() -> tuple[str, ...]:
 
 def write_all(folder: Path = KEPT) -> dict[str, dict[str, int]]:
     """Build every size of every system and write the kept trees; returns the counts by slug and size."""
-    from core.anatomy.build import build_model, describe, module_tree
-
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[str, dict[str, int]] = {}
     for system in (system for system in catalogue.systems() if system.sizes):

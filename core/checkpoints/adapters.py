@@ -210,8 +210,6 @@ def read_adapters(folder: Path, config: PretrainedConfig, trunk: dict[str, Tenso
     from safetensors.torch import load_file
     from transformers import BertModel
 
-    from core.checkpoints.adapters import AdapterBert
-
     tasks = config.adapter_tasks
     config._attn_implementation = "eager"
     encoder = BertModel(config, add_pooling_layer=False)

@@ -28,7 +28,7 @@ from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
-from core.language.decode import Reader
+from core.language.decoding.reader import Reader
 
 TURNS = 7
 WARM_UP = 1

@@ -1,152 +1,20 @@
-"""Decoding step by step: the loop that text generation and translation share.
+"""The loop that text generation and translation share: at every step one token is chosen and fed back.
 
-A decoder gives p(w_t | w_<t), with an encoder p(w_t | w_<t, source). At every step one token is chosen, fed back, and
-the keys and values of what was read before are kept (the KV cache), so that a step costs one token's work. The first
-step reads the whole prompt; its attention has a row for every prompt token, later steps have one row each.
-
-Shapes: B hypotheses, q tokens read in a step, K tokens read so far, S source tokens, L layers, H heads, V vocabulary.
+What a step costs and how its attention looks stands in `core.language.decoding.reader`.
 """
 
 from __future__ import annotations
 
-import copy
-import inspect
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator, Sequence
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
-from core.language import segments
 from core.language.decoding import picking
 from core.language.decoding.picking import pick, why
+from core.language.decoding.reader import Reader, banned_ids, end_ids, without
+from core.language.decoding.search import beam_steps
 from core.language.tokens import Wording
 from core.language.types import Decoding, GenerationStep
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-
-class Reader:
-    """A model that is read a few tokens at a time, with its cache; holds one visitor's state, never the model's."""
-
-    def __init__(
-        self, model: Any, source: Sequence[int] | None = None, *, attention: bool = False, cached: bool = True
-    ) -> None:
-        """With ``cached`` false it keeps nothing and reads everything again at every step."""
-        import torch
-
-        self.model = model
-        self.attention: NDArray[np.float32] | None = None  # (L, H, q, K), of the last step
-        self._wanted = attention
-        takes = inspect.signature(model.forward).parameters
-        # Transformer-XL keeps states instead of keys and values, and only those of its last tokens.
-        self._remembering = segments.remembers(model)
-        # A Reformer keeps buckets, not keys and values, and has no matrix to show: it reads everything again, too.
-        self._hashing = model.config.model_type == "reformer"
-        # GPT has no cache in transformers; it reads everything again at every step. RecurrentGemma has one, but keeps a
-        # part of it in its modules, which all visitors share.
-        own_state = model.config.model_type == "recurrent_gemma"
-        self._caching = cached and "past_key_values" in takes and not own_state
-        self._cache: Any = None
-        self._read: Tensor | None = None
-        self._fixed: dict[str, Any] = {"output_attentions": True} if attention else {}
-        if (not cached or own_state) and "use_cache" in takes:
-            self._fixed["use_cache"] = False
-        if "logits_to_keep" in takes:
-            self._fixed["logits_to_keep"] = 1  # of a long prompt only the last scores are wanted
-        self._inputs = "input_ids"
-        self._count = 0  # tokens read so far, where a memory or a window forgets them
-        if source is not None:
-            self._inputs = "decoder_input_ids"
-            with torch.inference_mode():
-                ids = torch.tensor([list(source)], device=model.device)
-                self._fixed["encoder_outputs"] = model.get_encoder()(input_ids=ids, attention_mask=torch.ones_like(ids))
-
-    def read(self, ids: Tensor) -> Tensor:
-        """Read ``ids`` (B, q) and return the scores (B, V), float32, for what comes next."""
-        import torch
-
-        if self._remembering:
-            return self._read_on(ids)
-        with torch.inference_mode():
-            start = 0
-            extra: dict[str, Any] = {}
-            if self._caching:
-                extra = {"use_cache": True, "past_key_values": self._cache}
-            elif self._read is not None:
-                start = self._read.shape[1]
-                ids = torch.cat((self._read, ids), 1)
-            if self._hashing:
-                from core.sparse.reformer import next_scores
-
-                self._read = ids
-                return next_scores(self.model, ids)
-            out = self.model(**{self._inputs: ids}, **self._fixed, **extra)
-            if self._caching:
-                self._cache = out.past_key_values
-                self._count += ids.shape[1]
-            else:
-                self._read = ids
-                self._count = ids.shape[1]
-            if self._wanted:
-                own = (
-                    out.decoder_attentions if self._inputs == "decoder_input_ids" else getattr(out, "attentions", None)
-                )
-                self.attention = _rows(own, start, self._count)
-            scores: Tensor = out.logits[:, -1].float()
-            return scores
-
-    def _read_on(self, ids: Tensor) -> Tensor:
-        """`read` in segments with the memory; what is forgotten has no weight."""
-        import torch
-
-        found: list[NDArray[np.float32]] = []
-        total = self._count + ids.shape[1]
-        with torch.inference_mode():
-            for out in segments.read(self.model, ids, self._cache, **self._fixed):
-                self._cache = out.mems
-                if self._wanted:
-                    rows = _rows(out.attentions, 0)
-                    assert rows is not None
-                    self._count += rows.shape[2]
-                    behind, ahead = self._count - rows.shape[3], total - self._count
-                    found.append(np.pad(rows, ((0, 0), (0, 0), (0, 0), (behind, ahead))))
-            scores: Tensor = out.logits[:, -1].float()
-        if found:
-            self.attention = np.concatenate(found, axis=2)
-            self.attention.setflags(write=False)
-        return scores
-
-    def again(self, ids: Tensor) -> Callable[[], Tensor]:
-        """A function that reads ``ids`` once, as `read` does, but from a copy of the cache, so that nothing changes."""
-        copied = copy.copy(self)
-        copied._cache = copy.deepcopy(self._cache)
-        return lambda: copied.read(ids)
-
-    def cached_bytes(self) -> int:
-        """Bytes of the keys and values that are kept of what the decoder has read."""
-        own = getattr(self._cache, "self_attention_cache", self._cache)
-        return sum(t.nbytes for layer in own.layers for t in (layer.keys, layer.values)) if own is not None else 0
-
-    def keep(self, rows: Sequence[int]) -> None:
-        """Go on with the hypotheses at ``rows``; a row may be taken more than once."""
-        import torch
-
-        with torch.inference_mode():
-            index = torch.tensor(rows, device=self.model.device)
-            if self._read is not None:
-                self._read = self._read.index_select(0, index)
-            if self._remembering and self._cache is not None:
-                self._cache = [state.index_select(1, index) for state in self._cache]
-            elif self._cache is not None:
-                self._cache.reorder_cache(index)
-            encoded = self._fixed.get("encoder_outputs")
-            if encoded is not None and encoded[0].shape[0] != len(rows):
-                # All rows read the same source, so any of them serves.
-                encoded.last_hidden_state = encoded[0][:1].expand(len(rows), -1, -1)
 
 
 def steps(
@@ -177,8 +45,6 @@ def steps(
     budget = decoding.max_new_tokens if room is None else min(decoding.max_new_tokens, room)
     full = "positions" if budget < decoding.max_new_tokens else "length"
     if decoding.strategy == "beam":
-        from core.language.decoding.search import beam_steps
-
         return beam_steps(checkpoint, prompt, decoding, budget, full, tuple(forced), source)
     return _one_by_one(checkpoint, prompt, decoding, budget, full, tuple(forced), source, with_attention)
 
@@ -223,48 +89,3 @@ def _one_by_one(
         if reason:
             return
         feed = torch.tensor([[chosen.id]], device=device)
-
-
-def end_ids(model: Any) -> frozenset[int]:
-    """The tokens that end a text."""
-    config = getattr(model, "generation_config", None)
-    ends = getattr(config, "eos_token_id", None)
-    if ends is None:
-        ends = getattr(model.config, "eos_token_id", None)
-    return frozenset() if ends is None else frozenset([ends] if isinstance(ends, int) else ends)
-
-
-def banned_ids(model: Any) -> list[int]:
-    """Single tokens that the checkpoint's own generation settings never allow (Marian bans its padding so)."""
-    config = getattr(model, "generation_config", None)
-    words = getattr(config, "bad_words_ids", None) or []
-    return sorted({word[0] for word in words if len(word) == 1} | set(getattr(config, "suppress_tokens", None) or []))
-
-
-def without(scores: Tensor, banned: Sequence[int]) -> Tensor:
-    """``scores`` (B, V) with the ``banned`` tokens made impossible."""
-    import torch
-
-    if not banned:
-        return scores
-    return scores.index_fill(-1, torch.tensor(banned, device=scores.device), float("-inf"))
-
-
-def _rows(layers: Any, start: int, read: int | None = None) -> NDArray[np.float32] | None:
-    """The first hypothesis's attention rows from ``start`` on, stacked over layers: (L, H, q, K).
-
-    Layers with a window keep the keys of their last tokens alone; what they forgot has no weight, so that all have
-    columns for the ``read`` tokens. None where the model gives no such rows, or rows of different shapes.
-    """
-    import torch
-
-    if not layers or layers[0] is None or not all(isinstance(layer, torch.Tensor) for layer in layers):
-        return None
-    rows = [layer[0, :, start:] for layer in layers]
-    if read is not None and all(row.ndim == 3 and row.shape[2] <= read for row in rows):
-        rows = [torch.nn.functional.pad(row, (read - row.shape[2], 0)) for row in rows]
-    if len({row.shape for row in rows}) > 1:
-        return None
-    found = torch.stack(rows).float().cpu().numpy()
-    found.setflags(write=False)
-    return np.asarray(found, dtype=np.float32)

@@ -26,7 +26,8 @@ from core.ui.heads.generated import generated_heads
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, text_heads
 from core.ui.heads.text import COUNT, TASK, WINDOW
 from core.ui.links import PageState, page_link
-from core.ui.page import BRANCH_TITLES, plain, sentences
+from core.ui.notices import sentences
+from core.ui.page import BRANCH_TITLES, plain
 from core.ui.param import Carried, Choice, Param, Text
 from core.ui.picker import SOURCES, card_panel, hub_panel
 from core.ui.section import Page, Section, View

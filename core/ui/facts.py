@@ -12,7 +12,8 @@ from core.catalogue.shape import shape
 from core.ui.costs import computed_panel
 from core.ui.glossary import linking, noted, plain_terms, rich_terms
 from core.ui.links import page_link
-from core.ui.page import plain, sentences
+from core.ui.notices import sentences
+from core.ui.page import plain
 from core.ui.results.brief import results_brief
 from core.ui.text_table import Row, TextTable, text_table
 

@@ -6,8 +6,12 @@ linked. A notice that is Markdown on purpose is drawn with ``terms``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import streamlit as st
 
+from core.errors import AtlasError
 from core.ui.glossary import quoting_terms
 
 
@@ -24,3 +28,12 @@ def warned(text: str, icon: str | None = None) -> None:
 def refused(text: str, icon: str | None = None) -> None:
     """Say why nothing more can be shown."""
     st.error(quoting_terms(text), icon=icon)
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """Show an :class:`AtlasError` raised inside as a plain sentence; the rest of the page goes on."""
+    try:
+        yield
+    except AtlasError as error:
+        warned(str(error), icon=":material/info:")

@@ -18,8 +18,9 @@ from core.content import Content, content
 from core.links import register
 from core.links.parameters import Choice, Parameter
 from core.ui.glossary import terms
+from core.ui.header import header
 from core.ui.links import PageState, close_page, link_row, open_page, sections
-from core.ui.page import header, sentences
+from core.ui.notices import sentences
 from core.ui.param import Param
 
 _DISPLAY = re.compile(r"^\$\$(.+)\$\$$", re.MULTILINE)

@@ -9,7 +9,7 @@ import torch
 
 from core.efficiency.growth import TURNS, caches, lengths, measure
 from core.errors import InputUnusable
-from core.language.decode import Reader
+from core.language.decoding.reader import Reader
 from tests.parity.test_generate import DECODERS, PROMPT, REWRITERS, _checkpoint
 
 IDS = [(7 * i + 3) % 120 for i in range(40)]

@@ -10,8 +10,10 @@ import json
 import os
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -169,6 +171,12 @@ def test_what_reads_imports_neither_torch_nor_streamlit(what: str, reading: dict
     failure, names = reading[what]
     assert not failure, failure
     assert names & {*HEAVY, "streamlit"} == set()
+
+
+def test_no_module_imports_itself_round_about() -> None:
+    """Imports inside functions and those for types count: a cycle raises CycleError with its modules."""
+    graph = grimp.build_graph("core", cache_dir=None)
+    TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
 
 
 def test_every_figure_module_is_light() -> None:

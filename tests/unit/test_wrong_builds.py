@@ -128,12 +128,10 @@ def test_a_tree_that_is_not_kept_is_built_once(records: Callable[..., Path], mon
     records()
     first = anatomy.counts("gpt-9")
     assert first["small"] == 124_439_808
-    import core.anatomy.build
-
-    monkeypatch.setattr(core.anatomy.build, "build_model", None)
+    monkeypatch.setattr(keep, "build_model", None)
     assert anatomy.counts("gpt-9") == first
     records(("n_layer = 24", "n_layer = 25"))  # another record of that name is another tree
-    monkeypatch.setattr(core.anatomy.build, "build_model", build_model)
+    monkeypatch.setattr(keep, "build_model", build_model)
     assert anatomy.counts("gpt-9")["medium"] > first["medium"]
 
 
@@ -172,7 +170,7 @@ def test_no_page_goes_on_with_a_record_that_is_refused(records: Callable[..., Pa
     def page() -> None:
         import streamlit as st
 
-        from core.ui.page import header
+        from core.ui.header import header
 
         header("Home", "What is here.")
         st.markdown("never drawn")

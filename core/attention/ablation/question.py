@@ -23,7 +23,7 @@ from core.checkpoints.families.family import Ability
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language import adapters, permuted, translate
-from core.language.decode import banned_ids
+from core.language.decoding.reader import banned_ids
 from core.language.fill_mask import MaskedText, prepare
 from core.language.generate import prompt_ids
 from core.language.limits import own_language

@@ -40,8 +40,8 @@ from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.decode import banned_ids, without
 from core.language.decoding import picking
+from core.language.decoding.reader import banned_ids, without
 from core.language.tokens import Wording
 from core.language.types import Decoding
 

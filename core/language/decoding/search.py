@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.checkpoints.spec import Checkpoint
-from core.language.decode import Reader, banned_ids, end_ids, without
 from core.language.decoding.picking import ALTERNATIVES, why
+from core.language.decoding.reader import Reader, banned_ids, end_ids, without
 from core.language.decoding.rules import chain
 from core.language.tokens import Wording
 from core.language.types import Alternative, Alternatives, Decoding, GenerationStep

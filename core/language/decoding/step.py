@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.checkpoints.spec import Checkpoint
-from core.language.decode import Reader, banned_ids, without
 from core.language.decoding import rules
 from core.language.decoding.picking import spread_of
+from core.language.decoding.reader import Reader, banned_ids, without
 from core.language.decoding.rules import Rule
 from core.language.decoding.together import Start
 from core.language.tokens import Wording

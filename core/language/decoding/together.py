@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
-from core.language.decode import Reader, banned_ids, end_ids, steps, without
+from core.language.decode import steps
 from core.language.decoding import picking
 from core.language.decoding.picking import pick, why
+from core.language.decoding.reader import Reader, banned_ids, end_ids, without
 from core.language.generate import prompt_ids
 from core.language.limits import max_tokens
 from core.language.tokens import Wording

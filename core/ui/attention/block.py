@@ -27,7 +27,8 @@ from core.ui.component import Component, Message
 from core.ui.heads.panel import HEAD, LAYER
 from core.ui.heads.text import TASK, TEXT, WINDOW, draw_task, draw_text, text_part
 from core.ui.links import PageState, instead
-from core.ui.page import accent, sentences
+from core.ui.notices import sentences
+from core.ui.page import accent
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 

@@ -16,7 +16,8 @@ from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.demos.cover import COVER, choice, uncovered, was_shown
 from core.ui.demos.demo import Demo, DemoView
-from core.ui.page import plain, sentences, theme
+from core.ui.notices import sentences
+from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Text
 

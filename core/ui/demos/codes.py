@@ -18,7 +18,8 @@ from core.ui.demos.cover import choice, switch, uncovered, walk, was_shown
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_controls, effective, explain_decoding
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.generate import STEP
-from core.ui.page import plain, sentences, theme
+from core.ui.notices import sentences
+from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Text
 

@@ -19,7 +19,8 @@ from core.ui.demos.demo import Demo, DemoView, ranked
 from core.ui.demos.masking import MASK, judge_of, label, mask_chips
 from core.ui.demos.samples import sample_pills
 from core.ui.links import PageState
-from core.ui.page import plain, sentences
+from core.ui.notices import sentences
+from core.ui.page import plain
 from core.ui.param import Text
 from core.ui.text_box import standing
 

@@ -18,7 +18,8 @@ from core.settings import MAX_TEXT_CHARS
 from core.sparse.cost import Cost
 from core.table import Table
 from core.ui.links import PageState
-from core.ui.page import plain, sentences, theme
+from core.ui.notices import sentences
+from core.ui.page import plain, theme
 from core.ui.panel import Panel, table_menu
 from core.ui.param import Choice, Integer, Text
 from core.ui.text_table import Row, TextTable, text_table

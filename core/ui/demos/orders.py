@@ -19,7 +19,8 @@ from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.masking import judge_of
 from core.ui.demos.samples import sample_pills
 from core.ui.links import PageState
-from core.ui.page import plain, sentences, theme
+from core.ui.notices import sentences
+from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Text
 from core.ui.text_box import standing

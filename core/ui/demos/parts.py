@@ -13,7 +13,8 @@ from core.ui.data_table import data_table
 from core.ui.demos.cover import uncovered, verdict
 from core.ui.demos.demo import Demo, DemoView, ranked
 from core.ui.demos.masking import FIRST, ONE
-from core.ui.page import plain, sentences, theme
+from core.ui.notices import sentences
+from core.ui.page import plain, theme
 from core.ui.param import Choice, Integer, Text
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from core.language.tasks import LANGUAGES, Task
 from core.language.translate import Through, steps_through, through
 from core.language.types import Decoding
 from core.ui.demos.demo import DemoView
-from core.ui.page import accent, sentences
+from core.ui.notices import sentences
+from core.ui.page import accent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,8 @@ from core.language.noise import RATES, Noise, changed
 from core.table import Table
 from core.ui.data_table import data_table
 from core.ui.demos.demo import DemoView
-from core.ui.page import accent, sentences, theme
+from core.ui.notices import sentences
+from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
 

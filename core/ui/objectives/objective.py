@@ -22,12 +22,13 @@ from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered
 from core.ui.export import download_csv, download_html, heading, html_page
 from core.ui.glossary import told
 from core.ui.links import PageState
+from core.ui.notices import sentences
 from core.ui.objectives import pairs, read_on, rewritten, tokens, two_models
 from core.ui.objectives.entry import RATE, Entry, Given, Share, Stage, given, question, style
 from core.ui.objectives.hide import asking, judges, label_of, open_targets, targets_judge
 from core.ui.objectives.hide import covered as hide
 from core.ui.objectives.picture import DONE, answer_bars, picture, shown
-from core.ui.page import accent, plain, sentences, theme
+from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Control, Seed, Text, Toggle
 from core.ui.section import Section, View

@@ -12,9 +12,10 @@ from core.language.rounds import LENGTH, MODELS, Answer, Kind, Question, draw
 from core.links import parameters as link
 from core.ui.focus import focus
 from core.ui.links import PageState
+from core.ui.notices import sentences
 from core.ui.objectives.objective import MODEL
 from core.ui.objectives.round_question import Row, ask, finish, reveal, scoreboard
-from core.ui.page import plain, sentences
+from core.ui.page import plain
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 
