@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
-from core.cache import Cache
+from core.cache import HOUR, Cache
 
 if TYPE_CHECKING:
     from core.attention.ablation.ablate import Ablation, Head, HeadEffect
@@ -56,6 +57,22 @@ def cached(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
         return results.wrap(shown if spinner else compute)
 
     return decorate
+
+
+def computed(
+    spinner: str, compute: Callable[Concatenate[Checkpoint, P], T], slug: str, *given: P.args, **more: P.kwargs
+) -> T:
+    """What ``compute`` finds with the live model ``slug``, kept under its name and its arguments as by :func:`cached`.
+
+    Args:
+        spinner: what is being done, shown to a visitor while it is computed; empty where it is done at once.
+    """
+
+    def run() -> T:
+        with st.spinner(spinner) if spinner else nullcontext():
+            return compute(checkpoint(slug), *given, **more)
+
+    return results.found((compute.__module__, compute.__qualname__, slug, given, *sorted(more.items())), run, HOUR)
 
 
 def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:

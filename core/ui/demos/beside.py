@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core import checkpoints, session
 from core.checkpoints.spec import CheckpointSpec, Measure
-from core.ui.demos.cover import uncovered, verdict
-from core.ui.demos.demo import Demo, DemoView, ranked
+from core.language.fill_mask import predict, prepare
+from core.language.speed import by_turns
+from core.language.types import MaskPrediction
+from core.ui.demos.cover import verdict
+from core.ui.demos.demo import Demo, DemoView, Prediction
 from core.ui.demos.masking import label
 from core.ui.page import plain
 from core.ui.param import Choice, Text
-
-if TYPE_CHECKING:
-    from core.language.types import MaskPrediction
 
 TEXT = Text(
     name="text",
@@ -26,8 +25,6 @@ TEXT = Text(
 )
 PARTNER = Choice(name="beside", label="Beside it", options={})
 GUESSES = 5
-_MOST = 3
-"""Masks whose predictions are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +62,19 @@ def draw(view: DemoView) -> None:
         first = [(side.name, side.predictions[0]) for side in sides]
         return " ".join(f"{name}: {verdict(word, p.tokens, p.probabilities)}" for name, p in first)
 
-    if not uncovered(state, (partner.slug, spec.slug, text), label(sides[0].predictions), judge):
+    if not view.uncovered(label(sides[0].predictions), judge, partner.slug, text):
         return
-    scale = max(p.probabilities[0] for side in sides for p in side.predictions)
-    for column, side in zip(st.columns(2, gap="large"), sides, strict=True):
-        with column:
-            for number, prediction in enumerate(side.predictions[:_MOST], 1):
-                title = side.name if len(side.predictions) == 1 else f"{side.name}, mask {number}"
-                view.guesses(f"{side.name}.{number}", title, prediction, scale=scale)
-    rows = [
-        row
+    count = len(sides[0].predictions)
+    shown = [
+        Prediction(
+            side.name if count == 1 else f"{side.name}, mask {number + 1}",
+            side.predictions[number],
+            {"model": side.name, "mask": number + 1},
+        )
+        for number in range(count)
         for side in sides
-        for number, prediction in enumerate(side.predictions, 1)
-        for row in ranked(prediction, model=side.name, mask=number)
     ]
-    view.table("guesses-beside", "Predictions of both models", rows)
+    view.predictions("guesses-beside", "Predictions of both models", shown, 2, most=6)
     _costs(sides, _common(partner, spec))
     view.note("Costs")
     view.try_and_notice("smaller" if sides[1].parameters < 0.95 * sides[0].parameters else "alike")
@@ -114,9 +109,6 @@ def _common(one: CheckpointSpec, other: CheckpointSpec) -> list[tuple[Measure, M
 
 @session.cached("Running both models")
 def _answers(first: str, second: str, text: str) -> tuple[Side, Side]:
-    from core.language.fill_mask import predict, prepare
-    from core.language.speed import by_turns
-
     loaded = [session.checkpoint(slug) for slug in (first, second)]
     masked = [prepare(checkpoint, text) for checkpoint in loaded]
     answers = [predict(checkpoint, m, GUESSES) for checkpoint, m in zip(loaded, masked, strict=True)]

@@ -14,6 +14,8 @@ import streamlit as st
 
 from core.figures.predictions import percent
 from core.language.guesses import MAX_CHARS, among, same_word
+from core.language.tokens import visible
+from core.language.types import GenerationStep
 from core.ui.links import PageState
 from core.ui.notices import informed
 from core.ui.page import plain
@@ -154,6 +156,17 @@ def walk(slot: str, step: int, count: int, what: str) -> None:
             st.button(name, key=f"{slot}.to.{name}", disabled=not 0 <= to < count, on_click=go, args=(to,))
 
 
+def step_of(state: PageState, slot: str, count: int) -> int:
+    """Which of ``count`` steps is looked at, from 0: what the session keeps in ``slot``, or the link's ``step``."""
+    return min(max(int(st.session_state.get(slot, state.number("step", 1) - 1)), 0), count - 1)
+
+
+def keep_step(state: PageState, slot: str, step: int) -> None:
+    """Keep the step that is looked at, from 0, for the next run and for the link."""
+    st.session_state[slot] = step
+    state.set(step=step + 1 if step else None)
+
+
 def _short(text: str) -> str:
     return text if len(text) <= 34 else text[:33].rstrip() + "…"
 
@@ -184,3 +197,11 @@ def verdict(guess: str, words: Sequence[str], chances: Sequence[float], truth: s
     if at is None:
         return f"Wrong: it is not among the model's {len(words)} likeliest."
     return f"Wrong, but near: it is the model's answer {at + 1}, {given}."
+
+
+def token_verdict(step: GenerationStep) -> Judge:
+    """What is said of a guess at the token that was generated in a step."""
+    words = [option.text for option in step.alternatives]
+    chances = [option.probability for option in step.alternatives]
+    truth = step.token.text.strip() or visible(step.token.text)
+    return lambda guess: verdict(guess, words, chances, truth)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from core.language.tokens import words
+from core.language.types import MaskPrediction, Token
 from core.links import parameters as link
 from core.ui.chips import token_chips
 from core.ui.demos.cover import Judge, verdict
 from core.ui.param import Carried
-
-if TYPE_CHECKING:
-    from core.language.types import MaskPrediction, Token
 
 MASK = Carried(name="mask", label="Masked tokens", as_=link.Integers(high=599, most=64))
 """Their positions, special tokens included."""

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core import session
 from core.figures.bars import saved_alt, saved_bars
 from core.language.guesses import among
+from core.language.segments import MAX_READ, Reading, compare, longest_memory
 from core.language.tokens import words
 from core.table import Table
 from core.ui.data_table import data_table
-from core.ui.demos.cover import Judge, uncovered
+from core.ui.demos.cover import Judge
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.notices import informed
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
-
-if TYPE_CHECKING:
-    from core.language.segments import Reading
 
 STORY = """Once upon a time an old miller lived by a river with his daughter Marigold and a grey donkey. The mill had \
 three wheels, and the miller was proud of them, for there was no other mill with three wheels in the whole country.
@@ -48,25 +44,23 @@ SEGMENT = Choice(
     style="row",
 )
 MEMORY = Integer(name="memory", label="Memory, in tokens", default=4096, low=1, high=4096, style="slider")
-_ASKED = "Your guess at the word on which the memory saves most"
 
 
 def draw(view: DemoView) -> None:
     """Draw the demo."""
-    from core.language.segments import MAX_READ, longest_memory
-
-    spec, state = view.spec, view.state
+    state = view.state
     text = TEXT.draw(state)
-    longest = longest_memory(session.checkpoint(spec.slug).model) or MAX_READ
+    longest = longest_memory(view.checkpoint.model) or MAX_READ
     left, right = st.columns([1, 2], gap="large")
     with left:
         segment = int(SEGMENT.draw(state))
     with right:
         memory = MEMORY.with_(high=longest, default=longest).draw(state)
-    reading = _read(spec.slug, text, segment, memory)
-    question = ("memory", spec.slug, text, reading.segment, reading.memory)
+    reading = view.computed("Reading the text three times", compare, text, segment=segment, memory=memory)
+    asked = "Your guess at the word on which the memory saves most"
+    question = (text, reading.segment, reading.memory)
     # One segment remembers nothing, so that there is nothing to guess.
-    if len(reading.tokens) <= reading.segment or uncovered(state, question, _ASKED, _judge(reading)):
+    if len(reading.tokens) <= reading.segment or view.uncovered(asked, _judge(reading), *question):
         _picture(view, reading)
         _by_position(reading)
     _reach(view, reading)
@@ -183,13 +177,6 @@ def _reach(view: DemoView, reading: Reading) -> None:
     view.say("Reach", segment=reading.segment - 1, memory=reading.memory, tokens=len(reading.tokens))
     if view.spec.source == "bundled" and reading.segment + reading.memory > 256:
         view.note("Trained")
-
-
-@session.cached("Reading the text three times")
-def _read(slug: str, text: str, segment: int, memory: int) -> Reading:
-    from core.language.segments import compare
-
-    return compare(session.checkpoint(slug), text, segment=segment, memory=memory)
 
 
 MEMORY_DEMO = Demo("memory", draw, lambda spec: spec.offers("memory"), (TEXT, SEGMENT, MEMORY))

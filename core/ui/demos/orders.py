@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
-from core import session
+from core.checkpoints.spec import Checkpoint
 from core.figures.masks import stream_maps, stream_table, stream_words
 from core.figures.predictions import percent
 from core.language.guesses import MAX_CHARS
+from core.language.permuted import Found, Unknown, choices, costs, cut, follow, prepare, reordered, sees
+from core.language.types import Token
 from core.links import parameters as link
+from core.patterns import ranks
 from core.table import Table
 from core.ui.data_table import data_table
-from core.ui.demos.cover import SENTENCE_CHARS, uncovered
-from core.ui.demos.demo import Demo, DemoView
+from core.ui.demos.cover import SENTENCE_CHARS
+from core.ui.demos.demo import Demo, DemoView, Prediction
 from core.ui.demos.masking import judge_of
 from core.ui.demos.samples import sample_pills
 from core.ui.links import PageState
@@ -23,11 +26,6 @@ from core.ui.notices import sentences
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Text
-from core.ui.text_box import standing
-
-if TYPE_CHECKING:
-    from core.language.permuted import Found, Unknown
-    from core.language.types import Token
 
 SAMPLES = (
     "He opened the door and went into the house.",
@@ -45,20 +43,18 @@ FED = Choice(
 )
 GUESSES = 5
 _IN_A_ROW = 3
-_MOST_PICTURES = 9
 
 
 def draw(view: DemoView) -> None:
     """Draw the demo."""
-    spec, state = view.spec, view.state
-    box = f"{TEXT.name}.orders"
-    boxes = {state.key(box): standing(state, TEXT.name, TEXT.default, key=box)}
-    sample_pills("Samples", {plain(sample): (sample,) for sample in SAMPLES}, state.key("orders.sample"), boxes)
+    state = view.state
+    sample_pills(state, "Samples", [(sample,) for sample in SAMPLES], TEXT, tag="orders")
     text = TEXT.draw(state, tag="orders")
     with sentences():
-        chosen = _choose(_tokens(spec.slug, text), state)
+        chosen = _choose(view.computed("", cut, text), state)
         fed = FED.draw(state)
-        unknown, found = _steps(spec.slug, text, chosen, fed == "own")
+        unknown = view.computed("", prepare, text, chosen)
+        found = view.computed("Predicting the words", follow, unknown, GUESSES, own=fed == "own")
         shown = _guessed(view, text, unknown, found, fed)
         if shown:
             _pictures(view, unknown, found)
@@ -66,14 +62,12 @@ def draw(view: DemoView) -> None:
         _masks(view, unknown)
         if shown:
             st.divider()
-            _costs_table(view, text, chosen, unknown)
+            _costs_table(view, unknown)
     view.how_it_works()
 
 
 def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:
     """The words in the order in which they were chosen; a sentence that is new here begins with three."""
-    from core.language.permuted import choices
-
     there = choices(tokens)
     names = {number: "".join(tokens[place].text for place in places) for number, places in there.items()}
     longest = sorted(names, key=lambda number: (not names[number].isalpha(), -len(names[number]), number))[:3]
@@ -111,8 +105,6 @@ def _choose(tokens: tuple[Token, ...], state: PageState) -> tuple[int, ...]:
 
 
 def _shuffle(state: PageState, slot: str, seed: int) -> None:
-    import numpy as np
-
     st.session_state[state.key("orders.shuffles")] = seed
     before = list(st.session_state[slot])
     st.session_state[slot] = [before[i] for i in np.random.default_rng(seed).permutation(len(before))]
@@ -124,8 +116,8 @@ def _guessed(view: DemoView, text: str, unknown: Unknown, found: tuple[Found, ..
     label = "What does the model expect? One word for each step" if several else "What does the model expect?"
     place = st.empty()
     judge = judge_of(unknown.tokens, [step.guess for step in found])
-    question = ("orders", view.spec.slug, text, unknown.places, fed)
-    shown = uncovered(view.state, question, label, judge, most=SENTENCE_CHARS if several else MAX_CHARS)
+    most = SENTENCE_CHARS if several else MAX_CHARS
+    shown = view.uncovered(label, judge, text, unknown.places, fed, most=most)
     if not shown:
         place.markdown(f"**Step 1**: {plain(_sees(unknown, 1))}")
     return shown
@@ -133,18 +125,14 @@ def _guessed(view: DemoView, text: str, unknown: Unknown, found: tuple[Found, ..
 
 def _pictures(view: DemoView, unknown: Unknown, found: tuple[Found, ...]) -> None:
     """Bars for each step: what the model predicts, given what it knows by then; and a table of all."""
-    scale = max(step.guess.probabilities[0] for step in found)
-    for start in range(0, min(len(found), _MOST_PICTURES), _IN_A_ROW):
-        row = found[start : min(start + _IN_A_ROW, _MOST_PICTURES)]
-        for number, (column, step) in enumerate(zip(st.columns(_IN_A_ROW, gap="large"), row, strict=False), start + 1):
-            with column:
-                at = next((i for i, word in enumerate(step.guess.tokens) if word == step.truth), None)
-                title = f"Step {number}: {_sees(unknown, number)}"
-                view.guesses(f"step.{number}", title, step.guess, scale=scale, chosen=at)
-                cost = f"“{step.truth}” stood there: {percent(step.probability)}, {step.bits:.1f} bits, rank "
-                st.caption(plain(cost) + f"{step.rank:,}")
-    if len(found) > _MOST_PICTURES:
-        st.caption(f"The first {_MOST_PICTURES} of {len(found)} steps are drawn; the table has all of them.")
+    shown = []
+    for number, step in enumerate(found, 1):
+        at = next((i for i, word in enumerate(step.guess.tokens) if word == step.truth), None)
+        cost = f"“{step.truth}” stood there: {percent(step.probability)}, {step.bits:.1f} bits, rank "
+        title = f"Step {number}: {_sees(unknown, number)}"
+        shown.append(Prediction(title, step.guess, {}, at, plain(cost) + f"{step.rank:,}"))
+    title = "Every step with its best predictions and what the word that stood there cost"
+    view.predictions("steps-in-order", title, shown, _IN_A_ROW, table=False)
     rows = [
         {
             "step": number,
@@ -160,7 +148,7 @@ def _pictures(view: DemoView, unknown: Unknown, found: tuple[Found, ...]) -> Non
         }
         for number, step in enumerate(found, 1)
     ]
-    view.table("steps-in-order", "Every step with its best predictions and what the word that stood there cost", rows)
+    view.table("steps-in-order", title, rows)
     view.try_and_notice()
 
 
@@ -180,9 +168,6 @@ def _sees(unknown: Unknown, step: int) -> str:
 
 def _masks(view: DemoView, unknown: Unknown) -> None:
     """The attention masks of the two streams."""
-    from core.language.permuted import sees
-    from core.patterns import ranks
-
     tokens = [token.text for token in unknown.tokens]
     rank = ranks(unknown.places, len(tokens)).tolist()
     content, query = sees(unknown)
@@ -197,9 +182,9 @@ def _masks(view: DemoView, unknown: Unknown) -> None:
     view.say("Masks")
 
 
-def _costs_table(view: DemoView, text: str, chosen: tuple[int, ...], unknown: Unknown) -> None:
+def _costs_table(view: DemoView, unknown: Unknown) -> None:
     """The same words in three orders, and what each costs in each."""
-    orders = _costs(view.spec.slug, text, chosen)
+    orders = view.computed("Adding up", _costs, unknown)
     names = {place: unknown.tokens[place].text for place in unknown.places}
     rows: list[dict[str, object]] = [
         {"word": names[place], **{order: bits[place] for order, bits in orders.items()}} for place in sorted(names)
@@ -215,29 +200,8 @@ def _costs_table(view: DemoView, text: str, chosen: tuple[int, ...], unknown: Un
     view.say("Costs", apart=f"{max(sums.values()) - min(sums.values()):.1f}")
 
 
-@session.cached()
-def _tokens(slug: str, text: str) -> tuple[Token, ...]:
-    from core.language.permuted import cut
-
-    return cut(session.checkpoint(slug), text)
-
-
-@session.cached("Predicting the words")
-def _steps(slug: str, text: str, chosen: tuple[int, ...], own: bool) -> tuple[Unknown, tuple[Found, ...]]:
-    from core.language.permuted import follow, prepare
-
-    checkpoint = session.checkpoint(slug)
-    unknown = prepare(checkpoint, text, chosen)
-    return unknown, follow(checkpoint, unknown, GUESSES, own=own)
-
-
-@session.cached("Adding up")
-def _costs(slug: str, text: str, chosen: tuple[int, ...]) -> dict[str, dict[int, float]]:
+def _costs(checkpoint: Checkpoint, unknown: Unknown) -> dict[str, dict[int, float]]:
     """Bits by position, for each of three orders."""
-    from core.language.permuted import costs, prepare, reordered
-
-    checkpoint = session.checkpoint(slug)
-    unknown = prepare(checkpoint, text, chosen)
     return {
         "your order": costs(checkpoint, unknown),
         "left to right": costs(checkpoint, reordered(unknown, "forward")),

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import streamlit as st
 
-from core import session
+from core.attention.architectures.disentangled import Parts, guesses_without, parts_of
+from core.figures.attention import score_map
 from core.ui.chart import chart
 from core.ui.data_table import data_table
-from core.ui.demos.cover import uncovered, verdict
-from core.ui.demos.demo import Demo, DemoView, ranked
+from core.ui.demos.cover import verdict
+from core.ui.demos.demo import Demo, DemoView, Prediction
 from core.ui.demos.masking import FIRST, ONE
 from core.ui.notices import sentences
 from core.ui.page import plain, theme
 from core.ui.param import Choice, Integer, Text
-
-if TYPE_CHECKING:
-    from core.attention.architectures.disentangled import Parts, Without
 
 TEXT = Text(
     name="text",
@@ -36,7 +32,7 @@ def draw(view: DemoView) -> None:
     text = TEXT.draw(view.state, tag="parts")
     masks = 0
     with sentences():
-        parts = _parts(view.spec.slug, text)
+        parts = view.computed("Taking the scores apart", parts_of, text)
         masks = len(parts.masks)
         first = parts.masks[0] if parts.masks else 1
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -54,8 +50,6 @@ def draw(view: DemoView) -> None:
 
 def _maps(view: DemoView, parts: Parts, layer: int, head: int, query: int) -> None:
     """The three parts and their sum, all on one scale of colors."""
-    from core.figures.attention import score_map
-
     scores = parts.scores[layer, :, head]
     titles = [f"{view.words.label(part)} ({part})" for part in NAMES]
     pictures = [*zip(titles, scores, strict=True), ("Their sum, the score itself", scores.sum(axis=0))]
@@ -100,35 +94,23 @@ def _row(view: DemoView, parts: Parts, layer: int, head: int, query: int) -> Non
 
 def _masked(view: DemoView, text: str, masks: int) -> None:
     """The masked word, of the whole model and without each part; it may wait for a guess, which no score tells."""
-    found = _guesses(view.spec.slug, text)
+    found = view.computed("Predicting without each part", guesses_without, text)
     whole = found[0]
     st.markdown("**The masked word, when a part is left out of every score**")
-    question = ("parts", view.spec.slug, text)
     label = ONE if masks == 1 else FIRST
-    if not uncovered(view.state, question, label, lambda guess: verdict(guess, whole.tokens, whole.probabilities)):
+    if not view.uncovered(label, lambda guess: verdict(guess, whole.tokens, whole.probabilities), text):
         return
-    scale = max(guess.probabilities[0] for guess in found)
-    for column, guess in zip(st.columns(len(found), gap="medium"), found, strict=True):
-        with column:
-            title = f"Without {view.words.label(guess.part).lower()}" if guess.part else "Whole"
-            view.guesses(f"without.{guess.part}", title, guess, scale=scale)
-    rows = [row for guess in found for row in ranked(guess, **{"left out": guess.part or "nothing"})]
-    view.table("guesses-without-parts", "Predictions for the masked word, whole and without each part", rows)
+    shown = [
+        Prediction(
+            f"Without {view.words.label(guess.part).lower()}" if guess.part else "Whole",
+            guess,
+            {"left out": guess.part or "nothing"},
+        )
+        for guess in found
+    ]
+    title = "Predictions for the masked word, whole and without each part"
+    view.predictions("guesses-without-parts", title, shown, len(shown))
     view.try_and_notice("without")
-
-
-@session.cached("Taking the scores apart")
-def _parts(slug: str, text: str) -> Parts:
-    from core.attention.architectures.disentangled import parts_of
-
-    return parts_of(session.checkpoint(slug), text)
-
-
-@session.cached("Predicting without each part")
-def _guesses(slug: str, text: str) -> tuple[Without, ...]:
-    from core.attention.architectures.disentangled import guesses_without
-
-    return guesses_without(session.checkpoint(slug), text)
 
 
 PARTS = Demo(

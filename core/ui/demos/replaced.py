@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import html
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from core import session
 from core.figures.predictions import verdict_alt, verdict_bars
+from core.language.fill_mask import prepare
 from core.language.guesses import among, same_word
-from core.language.replaced import Judged
+from core.language.replaced import Judged, judge_own, replace_and_judge
 from core.table import Table
-from core.ui.demos.cover import Judge, switch, uncovered, verdict
-from core.ui.demos.demo import Demo, DemoView
+from core.ui.demos.cover import Judge, switch, verdict
+from core.ui.demos.demo import Demo, DemoView, paragraph
 from core.ui.demos.masking import MASK, mask_chips
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Seed, Text
-
-if TYPE_CHECKING:
-    from core.language.types import Token
 
 TEXT = Text(
     name="text",
@@ -38,11 +33,12 @@ def draw(view: DemoView) -> None:
     """Draw the demo."""
     spec, state = view.spec, view.state
     if "generator" not in spec.parts:
-        _show(view, _own(spec.slug, TEXT.with_(default=OWN).draw(state, tag="replaced")))
+        own = TEXT.with_(default=OWN).draw(state, tag="replaced")
+        _show(view, view.computed("Judging", judge_own, own))
         return
     text = TEXT.draw(state, tag="replaced")
     masked = mask_chips(
-        _tokens(spec.slug, text),
+        view.computed("", prepare, text).tokens,
         state.integers(MASK.name),
         key=state.key("replaced.chips"),
         accent=spec.branch,
@@ -60,10 +56,10 @@ def _show(view: DemoView, judged: Judged) -> None:
     spec, state = view.spec, view.state
     threshold = float(spec.card.extra.get("threshold", 0.5)) if spec.card else 0.5
     hidden, place = switch(state), st.empty()
-    question = (spec.slug, tuple(token.id for token in judged.after))
-    shown = uncovered(state, question, "Which token does the judge suspect most?", _judge(judged), on=hidden)
+    ids = tuple(token.id for token in judged.after)
+    shown = view.uncovered("Which token does the judge suspect most?", _judge(judged), ids, on=hidden)
     story = _story(judged if shown else Judged(judged.after, judged.after, (), (), judged.verdicts), view.accent)
-    place.html(f'<p dir="auto" style="font-size:1.2rem;line-height:1.7;overflow-wrap:anywhere">{story}</p>')
+    place.html(paragraph(story, "font-size:1.2rem;line-height:1.7"))
     if not shown:
         return
     ordinary = [i for i, token in enumerate(judged.after) if not token.special]
@@ -120,41 +116,23 @@ def _judge(judged: Judged) -> Judge:
     return judge
 
 
-def _story(judged: Judged, color: str) -> str:
+def _story(judged: Judged, color: str) -> list[tuple[str, str]]:
     """The text as it stands now: what was filled in is underlined, and what stood there follows, struck out."""
-    out: list[str] = []
+    parts: list[tuple[str, str]] = []
     for i, token in enumerate(judged.after):
         if token.special:
             continue
-        glue = "" if token.continuation or not out or token.text in ".,;:!?" else " "
-        text = html.escape(token.text)
-        if i in judged.hidden:
-            text = f'<strong style="border-bottom:3px solid {color}">{text}</strong>'
+        if parts and not token.continuation and token.text not in ".,;:!?":
+            parts.append((" ", ""))
+        parts.append((token.text, f"font-weight:600;border-bottom:3px solid {color}" if i in judged.hidden else ""))
         if i in judged.replaced and not judged.before[i].special:
-            text += f' <s style="opacity:.65">{html.escape(judged.before[i].text)}</s>'
-        out.append(glue + text)
-    return "".join(out)
-
-
-@session.cached()
-def _tokens(slug: str, text: str) -> tuple[Token, ...]:
-    from core.language.fill_mask import prepare
-
-    return prepare(session.checkpoint(slug), text).tokens
+            parts += [(" ", ""), (judged.before[i].text, "text-decoration:line-through;opacity:.65")]
+    return parts
 
 
 @session.cached("Sampling and judging")
 def _sampled(slug: str, text: str, masked: tuple[int, ...], seed: int) -> Judged:
-    from core.language.replaced import replace_and_judge
-
     return replace_and_judge(session.checkpoint(slug, "generator"), session.checkpoint(slug), text, masked, seed)
-
-
-@session.cached("Judging")
-def _own(slug: str, text: str) -> Judged:
-    from core.language.replaced import judge_own
-
-    return judge_own(session.checkpoint(slug), text)
 
 
 REPLACED = Demo("replaced", draw, lambda spec: spec.offers("judges tokens"), (TEXT, MASK, SEED))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import html
-from typing import TYPE_CHECKING
-
 import streamlit as st
 from rapidfuzz.distance.Levenshtein import distance
 
@@ -14,16 +11,13 @@ from core.language.bytewise import Cut, characters, cut
 from core.language.noise import RATES, Noise, changed
 from core.table import Table
 from core.ui.data_table import data_table
-from core.ui.demos.demo import DemoView
+from core.ui.demos.demo import DemoView, paragraph, underlined
+from core.ui.links import PageState
 from core.ui.notices import sentences
-from core.ui.page import accent, theme
+from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
 
-if TYPE_CHECKING:
-    from core.ui.links import PageState
-
-BRANCH = "encoder-decoder"
 BYTES = 160
 """Bytes that are written at most, unless the visitor says otherwise."""
 _WIDE = 4
@@ -49,7 +43,7 @@ def respell_panel(view: DemoView, clean: str, given: str, written: str) -> None:
         given: what the model read.
         written: what it generated.
     """
-    _changes(clean, given, written)
+    _changes(view, clean, given, written)
     with sentences():
         cuts = _cuts(view.spec.slug, clean, given)
         said = "; ".join(f"{one.reader}: {len(one.clean)} clean, {len(one.noisy)} noisy" for one in cuts)
@@ -61,7 +55,7 @@ def respell_panel(view: DemoView, clean: str, given: str, written: str) -> None:
         Panel(
             "pieces",
             "What the noise costs a reader of bytes, and readers of subwords",
-            token_bars(cuts, accent(BRANCH), theme=theme()),
+            token_bars(cuts, view.accent, theme=theme()),
             f"Tokens of the clean and the noisy text. {said}.",
             Table(("read by", "text", "tokens", "unknown", "pieces"), rows),
             heading=True,
@@ -72,17 +66,11 @@ def respell_panel(view: DemoView, clean: str, given: str, written: str) -> None:
     _bytes(view, given)
 
 
-def _changes(clean: str, given: str, written: str) -> None:
+def _changes(view: DemoView, clean: str, given: str, written: str) -> None:
     """The answer with what was changed underlined, and how far it is from the sentence before the noise."""
-    line = f"font-weight:600;text-decoration:underline 2px {accent(BRANCH)};text-underline-offset:.28em"
-    parts = "".join(
-        f'<span style="{line}">{html.escape(text)}</span>' if new else html.escape(text)
-        for text, new in changed(given, written)
-    )
-    st.html(
-        f'<p dir="auto" style="margin:0;overflow-wrap:anywhere"><small>Changed by the model, underlined</small><br>'
-        f"{parts}</p>"
-    )
+    style = f"font-weight:600;{underlined(view.accent)}"
+    parts = [(text, style if new else "") for text, new in changed(given, written)]
+    st.html(paragraph(parts, "margin:0", "Changed by the model, underlined"))
     if clean == given:
         edits = distance(given, written)
         st.caption("Left as it was." if not edits else f"{edits} characters were changed.")

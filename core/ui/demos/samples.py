@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from core.content import content
-
-if TYPE_CHECKING:
-    from core.language.tasks import Task
+from core.language.tasks import Task
+from core.ui.links import PageState
+from core.ui.page import plain
+from core.ui.param import Text
+from core.ui.text_box import standing
 
 
 def sample_pills(
-    label: str, samples: Mapping[str, tuple[str, ...]], pills: str, boxes: Mapping[str, str]
+    state: PageState,
+    label: str,
+    samples: Mapping[str, Sequence[str]] | Sequence[Sequence[str]],
+    *boxes: Text,
+    tag: str = "",
 ) -> str | None:
     """Draw the row above its boxes; the name of the sample that stands in them, if one does.
 
-    :param samples: what the pills say, ready for Markdown, and a text for each box.
-    :param pills: key of the row.
-    :param boxes: the text that stands in each box, by the box's key.
+    :param samples: a text for each box, by the name on the pill; without names the first text is on it.
+    :param boxes: the parameters whose boxes stand below, and the ``tag`` with which they are drawn.
     """
-    standing = tuple(boxes.values())
-    st.session_state[pills] = marked = next((name for name, texts in samples.items() if texts == standing), None)
+    named = samples if isinstance(samples, Mapping) else {plain(texts[0]): texts for texts in samples}
+    slots = {f"{box.name}.{tag}" if tag else box.name: box for box in boxes}
+    shown = [standing(state, box.name, box.default, key=slot) for slot, box in slots.items()]
+    pills = state.key(f"{tag}.sample")
+    st.session_state[pills] = marked = next((name for name, texts in named.items() if list(texts) == shown), None)
 
     def take() -> None:
         name = st.session_state[pills]
         if name is not None:
-            for box, text in zip(boxes, samples[name], strict=True):
-                st.session_state[box] = text
+            for slot, text in zip(slots, named[name], strict=True):
+                st.session_state[state.key(slot)] = text
 
     st.pills(
-        label, list(samples), key=pills, persist_state="page", on_change=take, label_visibility="collapsed", wrap=True
+        label, list(named), key=pills, persist_state="page", on_change=take, label_visibility="collapsed", wrap=True
     )
     return marked
 

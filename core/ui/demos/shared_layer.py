@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
-from core import session
+from core.attention.inside.lens import guesses_by_layer
+from core.checkpoints.spec import Checkpoint
+from core.language.fill_mask import prepare
 from core.ui.data_table import data_table
-from core.ui.demos.cover import uncovered, verdict
-from core.ui.demos.demo import Demo, DemoView, ranked
+from core.ui.demos.cover import verdict
+from core.ui.demos.demo import Demo, DemoView, Prediction
 from core.ui.demos.masking import ONE
 from core.ui.param import Text
-
-if TYPE_CHECKING:
-    from core.attention.inside.lens import LayerPrediction
 
 TEXT = Text(
     name="text", label="Sentence with [MASK] in place of a word", default="Once upon a [MASK] there was a little girl."
@@ -23,24 +20,18 @@ TEXT = Text(
 
 def draw(view: DemoView) -> None:
     """Draw the demo."""
-    state, spec = view.state, view.spec
-    text = TEXT.draw(state, tag="passes")
-    passes = _predictions(spec.slug, text)[1:]
+    text = TEXT.draw(view.state, tag="passes")
+    passes = view.computed("Reading after each pass", guesses_by_layer, view.computed("", prepare, text))[1:]
     last = passes[-1]
-    question = ("passes", spec.slug, text)
-    if uncovered(state, question, ONE, lambda guess: verdict(guess, last.tokens, last.probabilities)):
-        scale = max(guess.probabilities[0] for guess in passes)
-        for column, guess in zip(st.columns(len(passes), gap="medium"), passes, strict=True):
-            with column:
-                view.guesses(f"pass-{guess.layer}", f"After pass {guess.layer}", guess, scale=scale)
-        rows = [row for guess in passes for row in ranked(guess, **{"pass": guess.layer})]
-        view.table("passes", "Predictions after each pass", rows)
+    if view.uncovered(ONE, lambda guess: verdict(guess, last.tokens, last.probabilities), text):
+        shown = [Prediction(f"After pass {guess.layer}", guess, {"pass": guess.layer}) for guess in passes]
+        view.predictions("passes", "Predictions after each pass", shown, len(shown))
         view.try_and_notice()
     _savings(view)
 
 
 def _savings(view: DemoView) -> None:
-    layer, passes, vocabulary, narrow, wide = _sizes(view.spec.slug)
+    layer, passes, vocabulary, narrow, wide = view.computed("", _sizes)
     st.markdown("**What sharing and factorizing save**")
     own = "with layers of their own and wide embeddings"
     data_table(
@@ -58,19 +49,9 @@ def _savings(view: DemoView) -> None:
     view.note("Savings")
 
 
-@session.cached("Reading after each pass")
-def _predictions(slug: str, text: str) -> tuple[LayerPrediction, ...]:
-    from core.attention.inside.lens import guesses_by_layer
-    from core.language.fill_mask import prepare
-
-    checkpoint = session.checkpoint(slug)
-    return guesses_by_layer(checkpoint, prepare(checkpoint, text))
-
-
-@session.cached()
-def _sizes(slug: str) -> tuple[int, int, int, int, int]:
+def _sizes(checkpoint: Checkpoint) -> tuple[int, int, int, int, int]:
     """Parameters of the shared layer, passes, vocabulary, dimensions of the embeddings and of the layers."""
-    model = session.checkpoint(slug).model
+    model = checkpoint.model
     config = model.config
     layer = sum(p.numel() for p in model.base_model.encoder.albert_layer_groups.parameters())
     return layer, config.num_hidden_layers, config.vocab_size, config.embedding_size, config.hidden_size

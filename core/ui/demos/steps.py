@@ -1,24 +1,120 @@
-"""The steps of a generation, one at a time: what else could have come, and going on from another choice."""
+"""A text that grows token by token: how it is kept and stopped, its steps, and going on from another choice of one."""
 
 from __future__ import annotations
 
-import html
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.figures.predictions import bars_alt, guess_bars, percent
+from core.language.text import clean
 from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep, Token
+from core.links import parameters as link
 from core.ui.chart import chart
 from core.ui.chips import token_chips
 from core.ui.data_table import data_table
+from core.ui.demos.demo import paragraph, underlined
 from core.ui.glossary import noted
+from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
+from core.ui.param import Carried
 
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
+FORCED = Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=200))
+"""The ids up to and including the last token that was chosen by hand."""
+STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, 200))
+CARET = "▏"
+"""Behind a text that grows."""
+PAUSE = 0.04
+"""Seconds between two pictures of the growing text: more often would cost more than the model."""
+Ids = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Run:
+    """One generation; lives in the session, so that what was made before a stop or a click is not lost."""
+
+    wanted: tuple[Any, ...]
+    steps: list[GenerationStep] = field(default_factory=list)
+    path: tuple[GenerationStep, ...] = ()
+    """The steps of the text itself; those of beam search go on from one hypothesis to another."""
+    over: bool = False
+    stopped: bool = False
+
+    def stop(self) -> None:
+        """A callback."""
+        self.over = self.stopped = True
+
+    def go_on(self) -> None:
+        """A callback."""
+        self.over = self.stopped = False
+        self.path = ()
+
+
+def by_hand(state: PageState, owner: object) -> Ids:
+    """The path chosen by hand; it belongs to one text and one vocabulary, the ``owner``, and goes with them."""
+    slot, belongs = state.key("forced"), state.key("forced.owner")
+    if belongs not in st.session_state:
+        st.session_state[slot] = state.integers(FORCED.name)
+    elif st.session_state[belongs] != owner:
+        st.session_state[slot] = ()
+    st.session_state[belongs] = owner
+    return tuple(st.session_state[slot])
+
+
+def choose_path(state: PageState, ids: Ids) -> None:
+    """Begin anew with these tokens; a callback, or before a rerun."""
+    st.session_state[state.key("forced")] = ids
+
+
+def grown(
+    state: PageState,
+    wanted: tuple[Any, ...],
+    strategy: str,
+    stream: Callable[[Ids], Iterator[GenerationStep]],
+    replay: Callable[[Ids], tuple[GenerationStep, ...]],
+    *,
+    draw: Callable[[str, bool], None] | None,
+    button: DeltaGenerator,
+) -> Run:
+    """The generation that is ``wanted``: kept from the run before, or streamed now.
+
+    Args:
+        wanted: what tells it from any other; its last part is the path chosen by hand.
+        strategy: a beam cannot be taken up half-way: its other hypotheses are gone.
+        stream: the steps along tokens that are given.
+        replay: the steps of a text whose tokens are given.
+        draw: called with the text while it grows; None where nothing may be shown of it.
+        button: the place of the one that stops it, above the text, which moves what is below it.
+    """
+    slot = state.key("grown")
+    run: Run | None = st.session_state.get(slot)
+    if run is None or run.wanted != wanted:
+        run = st.session_state[slot] = Run(wanted)
+    beam, forced = strategy == "beam", wanted[-1]
+    if not run.over:
+        made = tuple(step.token.id for step in run.steps)
+        if beam:
+            run.steps.clear()
+        resumed = stream(forced if beam or len(made) < len(forced) else made)
+        button.button("Stop", key=state.key("grown.stop"), icon=":material/stop:", on_click=run.stop)
+        drawn = 0.0
+        for step in resumed:
+            if step.index < len(run.steps):
+                continue
+            run.steps.append(step)
+            if draw and time.monotonic() - drawn > PAUSE:
+                draw(step.text, True)
+                drawn = time.monotonic()
+        run.over = True
+        button.empty()
+    if run.steps and not run.path:
+        run.path = replay(run.steps[-1].ids) if beam else tuple(run.steps)
+    return run
 
 
 def step_chips(
@@ -138,15 +234,16 @@ def how_it_ended(last: GenerationStep, name: str) -> str:
     }.get(last.reason, "")
 
 
-def draw_text(
-    place: DeltaGenerator, prompt: str, text: str, branch: str, *, growing: bool = False, room: str = "5em"
-) -> None:
-    """The beginning and, underlined in the branch's colour, what was generated; ``room`` is kept free for it."""
-    from core.language.text import clean
+def text_in(place: DeltaGenerator, prompt: str, branch: str, room: str = "5em") -> Callable[[str, bool], None]:
+    """What draws, in a place, the prompt and after it, underlined in the branch's color, a text that may still grow.
 
-    begun = html.escape(clean(prompt, newlines=True)).replace("\n", "<br>")
-    made = html.escape(text).replace("\n", "<br>")
-    caret = '<span aria-hidden="true">▏</span>' if growing else ""
-    style = f"font-size:1.2rem;line-height:1.65;min-height:{room};overflow-wrap:anywhere"
-    line = f"text-decoration:underline 2px {accent(branch)};text-underline-offset:.28em"
-    place.html(f'<p dir="auto" style="{style}">{begun}<span style="{line}">{made}</span>{caret}</p>')
+    Args:
+        room: the least height.
+    """
+    begun, style = clean(prompt, newlines=True), f"font-size:1.2rem;line-height:1.65;min-height:{room}"
+
+    def draw(text: str, growing: bool = False) -> None:
+        caret = [(CARET, "")] if growing else []
+        place.html(paragraph([(begun, ""), (text, underlined(accent(branch))), *caret], style))
+
+    return draw
