@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.attention.architectures import model_masks, shapes
+from core.attention.architectures.layout import refuse
 from core.attention.architectures.model_masks import agreeing, allowed, around, attention_layers_of, side
-from core.attention.attention_free import refuse
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, MapKind
 from core.checkpoints.spec import Checkpoint

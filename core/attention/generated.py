@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from core.attention.architectures import model_masks
+from core.attention.architectures.layout import refuse
 from core.attention.architectures.model_masks import allowed
 from core.attention.architectures.shapes import reformer, remembered
-from core.attention.attention_free import refuse
 from core.attention.capture import MAX_NEW_TOKENS, MAX_TOKENS, capture, capture_pair
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, frozen

@@ -11,7 +11,7 @@ import pytest
 from core.attention.architectures.vectors import attention_layers
 from core.attention.inside import blueprint
 from core.attention.inside.block import Block, block
-from core.attention.inside.step_texts import step_text
+from core.attention.inside.steps import step_text
 from core.attention.inside.wiring import norm_first, wires
 from core.checkpoints.spec import Checkpoint
 from core.figures.block import lane_of

@@ -14,15 +14,18 @@ from core import checkpoints
 from core.attention import capture
 from core.attention.roles import headroles
 from core.attention.roles.headroles import (
+    LENGTH,
     RANDOM,
     RELATION_COLUMNS,
+    REPEATS,
     ROLE_COLUMNS,
     attention_of,
     cli_heads,
+    induction,
     keep,
     measure,
+    repeated,
 )
-from core.attention.roles.induction import LENGTH, REPEATS, induction, repeated
 from core.attention.roles.relations import DIRECTIONS, LABELS, links
 from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read
 from core.errors import AtlasError, InputUnusable, NoAttentionMatrix

@@ -1,5 +1,9 @@
 """Where attention stands in each architecture, and what transformers calls its parts. Data: one row a model type.
 
+Some have no attention matrix (:data:`INSTEAD`): FNet (Lee-Thorp et al. 2021) mixes tokens by a fixed transform;
+state-space models such as Mamba (Gu & Dao 2023), RWKV (Peng et al. 2023) and xLSTM (Beck et al. 2024) carry a state of
+fixed size from token to token.
+
 Rows are for the architectures that come with the app, and for others that are built of the same parts. Of any other
 architecture the model's own calls of attention are read (`core.attention.architectures.hooks`).
 
@@ -13,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core.attention.attention_free import refuse
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
@@ -168,6 +171,23 @@ TABLE: dict[str, Kinds] = {
     **dict.fromkeys(("t5", "mt5"), _T5),
     **dict.fromkeys(("bart", "blenderbot", "m2m_100", "marian", "mbart", "mvp", "pegasus", "plbart"), _BART),
 }
+
+
+_STATE = "{} carries a state of a fixed size from token to token and never looks back."
+INSTEAD = {
+    "fnet": "FNet mixes the tokens by a Fourier transform, the same for every text.",
+    "mamba": _STATE.format("Mamba"),
+    "mamba2": _STATE.format("Mamba"),
+    "falcon_mamba": _STATE.format("Mamba"),
+    "rwkv": _STATE.format("RWKV"),
+    "xlstm": _STATE.format("xLSTM"),
+}
+
+
+def refuse(model_type: str) -> None:
+    """Raises :class:`core.errors.NoAttentionMatrix`, saying what there is instead, for a model without one."""
+    if model_type in INSTEAD:
+        raise NoAttentionMatrix(f"This model has no attention matrix: {INSTEAD[model_type]}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,21 @@ local           as dot_product, where the module itself masks what comes later (
 rope            :math:`R_i q_i \cdot R_j k_j / \sqrt d`, pairs of numbers rotated by an angle that grows with the
                 position (Su et al. 2021), where several heads may share a key (Ainslie et al. 2023)
 disentangled    content and distance by themselves: `core.attention.architectures.disentangled`
-two_stream      content, distance, segment, with biases: `core.attention.architectures.two_stream`
+two_stream      :math:`\bigl( (q_i + u) \cdot k_j + (q_i + v) \cdot r_{i-j} + (q_i + w) \cdot g_{ij} \bigr) / \sqrt d`
+                (Transformer-XL: Dai et al. 2019; XLNet: Yang et al. 2019)
 sliding_window  :math:`q_i \cdot k_j / \sqrt d` in a window, :math:`q^g_i \cdot k^g_j / \sqrt d` in the row of a global
                 token (Longformer: Beltagy et al. 2020)
 lsh             :math:`q_i \cdot \hat q_j / \sqrt d + \ln m_{ij}` where a key is met in :math:`m_{ij} > 0` rounds, with
-                :math:`\hat q_j` the query of unit mean square; in every other layer plain and near
-                (Reformer: Kitaev et al. 2020; `core.attention.architectures.lsh`)
+                :math:`\hat q_j = q_j / \sqrt{\tfrac1d \sum_k q_{jk}^2}` the query of unit mean square; in every other
+                layer plain, over the own chunk and the one before (Reformer: Kitaev et al. 2020, arXiv 2001.04451)
 block_sparse    :math:`q_i \cdot k_j / \sqrt d` in blocks near, global and random (BigBird: Zaheer et al. 2020)
 hooked          as the model's own call says, of architectures without a row: `core.attention.architectures.hooks`
 ==============  ====================================================================================================
+
+Of two streams, :math:`r_{i-j}` is a projection of the sinusoid of the distance, :math:`g` a vector for "same" and one
+for "another segment", and u, v, w are vectors of the head that every query shares; the query stream asks with a state
+that has not seen the token it stands at, and meets the same keys. Of hashing, a token meets itself only where it meets
+nothing else, and rotations are those of the model's own pass here (`core.sparse.reformer`).
 
 Legend: H heads, Q queries, K keys, n tokens, d width of a head, w width of all heads, r how many numbers are rotated.
 """
@@ -29,16 +35,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.attention.architectures import lsh
 from core.attention.architectures.disentangled import PARTS, position_scores
 from core.attention.architectures.layout import AttentionLayer, Score
 from core.attention.architectures.recording import ModuleCall, Recorder, blocks_of
-from core.attention.architectures.two_stream import stream
 from core.errors import NoAttentionMatrix
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+EPSILON = 1e-6
+"""What transformers adds to the mean square of a Reformer's query."""
 _GLOBAL = ("query_global", "key_global", "value_global")
 
 
@@ -91,7 +97,7 @@ def record_layer(recorder: Recorder, layer: AttentionLayer) -> None:
         recorder.record(layer.path(names.out))
     parts = [name.partition(":")[0] for name in names.parts.split()]
     if names.score == "lsh":
-        parts += lsh.projections(recorder.model.get_submodule(layer.module))
+        parts += _hashed_projections(recorder.model.get_submodule(layer.module))
     if names.score == "sliding_window":
         parts += _GLOBAL
     recorder.record(*(f"{layer.module}.{name}" for name in parts))
@@ -248,48 +254,80 @@ def _block_sparse(
     return replace(found, weights=found.score.softmax(-1))
 
 
+def _hashed_projections(own: Any) -> tuple[str, ...]:
+    """The names of the projections of a Reformer's layer, which hashes or is local."""
+    return ("query_key", "value") if hasattr(own, "query_key") else ("query", "key", "value")
+
+
 def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> AttentionScores:
     """What fills the last chunk is left out; the weights are not kept by the pass and computed here."""
-    own, n = recorder.model.get_submodule(layer.module), recorder.length
-    vectors = {
-        name: _first_row(recorder.calls(f"{layer.module}.{name}")[0].output)[:n] for name in lsh.projections(own)
-    }
-    made = lsh.attention(own, {name: by_head(one, one.shape[-1] // layer.heads) for name, one in vectors.items()})
+    import torch
+
+    from core.sparse.hashing import buckets_of, counts, rotations, with_itself
+    from core.sparse.reformer import SEED, near
+
+    own: Any = recorder.model.get_submodule(layer.module)
+    n, chunk = recorder.length, int(own.chunk_length)
+    calls = (recorder.calls(f"{layer.module}.{name}")[0] for name in _hashed_projections(own))
+    projected = [_first_row(made.output)[:n] for made in calls]
+    query, *keys, value = (by_head(one, one.shape[-1] // layer.heads) for one in projected)
+    factor = query.shape[-1] ** -0.5
+    rounds: dict[str, Tensor] = {}
+    if keys:
+        (key,), allowed = keys, near(query.shape[1], chunk)[None]
+    else:
+        key = query * torch.rsqrt(query.square().mean(-1, keepdim=True) + EPSILON)
+        config = own.config
+        rotation = rotations(layer.heads, query.shape[-1], int(config.num_hashes), int(config.num_buckets), SEED)
+        times = counts(buckets_of(query[None], rotation)[0], chunk)
+        allowed = with_itself(times) > 0
+        if bool((times > 1).any()):
+            rounds["rounds"] = times.clamp(min=1).log()
     found = AttentionScores(
-        made.query,
-        made.key,
-        made.value,
-        made.terms,
-        made.allowed,
+        query,
+        key,
+        value,
+        {"content": query @ key.transpose(-1, -2) * factor} | rounds,
+        allowed,
         None,
-        made.factor,
+        factor,
         _first_row(call.output.hidden_states)[:n],
-        shared=lsh.hashes(own),
+        shared=not keys,
     )
     return replace(found, weights=found.score.softmax(-1))
 
 
 def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionScores:
-    """Of the query stream only the rows that are predicted."""
-    found = stream(own, call.inputs, query_stream=query_stream)
-    weights: Tensor | None = None
-    if len(call.output) > 2:
-        both = call.output[2]
-        kept = both if not isinstance(both, tuple) else both[int(query_stream)]
-        weights = kept.permute(2, 3, 0, 1)[0]
-    targets = call.inputs.get("target_mapping") if query_stream else None
-    if targets is None:
-        return AttentionScores(
-            found.query, found.key, found.value, found.terms, found.allowed, weights, float(own.scale)
-        )
-    rows = targets[..., 0].argmax(-1)  # (m, n, 1 row) ones where a target stands
+    """One call of transformers' XLNetRelativeAttention; of the query stream only the rows that are predicted."""
+    import torch
+
+    inputs = call.inputs
+    content, memory, targets = inputs["h"], inputs.get("mems"), inputs.get("target_mapping") if query_stream else None
+    source = content if memory is None or memory.dim() < 2 else torch.cat([memory, content])
+    query = torch.einsum("ibh,hnd->bnid", inputs["g"] if query_stream else content, own.q)
+    if targets is not None:
+        query = torch.einsum("bnmd,mlb->bnld", query, targets)
+    key, value = (torch.einsum("ibh,hnd->bnid", source, weight) for weight in (own.k, own.v))
+    distance = torch.einsum("ibh,hnd->bnid", inputs["r"].type(own.r.dtype), own.r)
+    terms = {
+        "content": (query + own.r_w_bias[:, None]) @ key.transpose(-1, -2),
+        "position": own.rel_shift_bnij((query + own.r_r_bias[:, None]) @ distance.transpose(-1, -2), klen=len(source)),
+    }
+    segment = inputs.get("seg_mat")
+    if segment is not None:
+        both = torch.einsum("bnid,snd->bnis", query + own.r_s_bias[:, None], own.seg_embed)
+        terms["segment"] = torch.einsum("ijbs,bnis->bnij", segment, both)
+    hidden = inputs["attn_mask_g" if query_stream else "attn_mask_h"]
+    kept = call.output[2] if len(call.output) > 2 else None
+    kept = kept[int(query_stream)] if isinstance(kept, tuple) else kept
+    rows = slice(None) if targets is None else targets[..., 0].argmax(-1)  # (m, n, 1 row) ones where a target stands
     return AttentionScores(
-        found.query[:, rows],
-        found.key,
-        found.value,
-        {name: term[:, rows] for name, term in found.terms.items()},
-        None if found.allowed is None else found.allowed[:, rows],
-        None if weights is None else weights[:, rows],
+        (query + own.r_w_bias[:, None])[0][:, rows],
+        key[0],
+        value[0],
+        {name: term[0][:, rows] * own.scale for name, term in terms.items()},
+        None if hidden is None else (hidden <= 0).permute(2, 3, 0, 1)[0][:, rows],
+        None if kept is None else kept.permute(2, 3, 0, 1)[0][:, rows],
         float(own.scale),
     )
 

@@ -20,6 +20,7 @@ Legend: H heads, n tokens, w hidden width, d width of a head, f width inside the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,6 +30,7 @@ from core.attention.architectures.recording import Recorder
 from core.attention.architectures.scores import AttentionScores, by_head
 from core.attention.inside.blueprint import Blueprint
 from core.attention.trace import Floats
+from core.content import content
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -330,3 +332,39 @@ def adapter(scene: Scene, part: Part, own: str, end: str, made: Tensor) -> Itera
     yield step(part, "adapter: bent", r"H = \phi(U)", bent, narrow, "φ is gelu.", f"{at}.activation")
     yield step(part, "adapter: up", "H W_u + b_u", up, note="Back to the model's width.", path=f"{at}.up")
     yield step(part, "adapted", "Y' = Y + H W_u + b_u", made + up, note="The task's share is added.", path=at)
+
+
+SHARED = {
+    r"\mathrm{softmax}": "makes weights of a row of scores: none is negative, and together they are one",
+    r"\odot": "number by number",
+}
+"""What formulas have in common."""
+_WORDS = re.compile(r"\\(mathrm|text)\{[^}]*\}")
+_COMMANDS = re.compile(r"\\[A-Za-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class StepText:
+    """One step in words."""
+
+    text: str
+    symbols: tuple[tuple[str, str], ...]
+    """(LaTeX, meaning) of every letter of the step's own formula."""
+
+
+def step_text(step: Step) -> StepText:
+    """The words for a step: every name that is given here has them in ``assets/content/attention/steps.md``."""
+    entry = next(entry for entry in content("attention", "steps").front["entry"] if step.name in entry["names"])
+    rest, met = step.formula, []
+    for latex, meaning in (*entry["symbols"], *SHARED.items()):
+        if stands(latex, rest):
+            met.append((latex, meaning))
+            rest = rest.replace(latex, " ") if len(latex) > 1 else rest
+    return StepText(entry["text"], tuple(met))
+
+
+def stands(latex: str, formula: str) -> bool:
+    """Whether a symbol stands in a formula: a single letter counts where it is no part of a command or a word."""
+    if len(latex) > 1:
+        return latex in formula
+    return latex in _COMMANDS.sub(" ", _WORDS.sub(" ", formula))

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from core import anatomy, catalogue
 from core.attention.inside.modules import node_of, size_for
-from core.attention.inside.step_texts import step_text
-from core.attention.inside.steps import MAPS, Step
+from core.attention.inside.steps import MAPS, Step, step_text
 from core.attention.inside.wiring import Wire
 from core.attention.trace import Floats
 from core.attention.views.export import matrix_table, step_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import session
-from core.attention.attention_free import refuse
+from core.attention.architectures.layout import refuse
 from core.attention.generated import stitched
 from core.attention.heads import reach
 from core.attention.tokens import label
