@@ -43,12 +43,15 @@ class Component(Generic[Sent]):
     Args:
         name: its folder in ``assets/components``.
         message: what it may send; None where it sends nothing.
+        saves: whether its drawing can be saved, with the functions of the folder ``saved``.
     """
 
-    def __init__(self, name: str, message: type[Sent] | None = None) -> None:
-        folder = ASSETS / "components" / name
+    def __init__(self, name: str, message: type[Sent] | None = None, *, saves: bool = False) -> None:
+        folders = [ASSETS / "components" / one for one in (*(["saved"] if saves else []), name)]
         self.files = tuple(
-            "\n".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob(f"*.{ending}")))
+            "\n".join(
+                file.read_text(encoding="utf-8") for folder in folders for file in sorted(folder.glob(f"*.{ending}"))
+            )
             for ending in ("html", "css", "js")
         )
         html, css, js = self.files

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.ui.objectives import circle, order_row, points
+from core.ui.objectives import points
 from tests.app import test_branches
 from tests.app.test_branches import opened
 from tests.words import words
@@ -169,15 +169,6 @@ def test_two_pairs_of_a_link_by_hand() -> None:
     assert "**L = 0.127 nats.**" in shown(at)
     at = page(tab="points", loss="supervised", count="4", angles="0.0.0.0", tau="0.5", matrix="chances")
     assert "**L = 4.394 nats.** With all points in one place it would be 4.394 = 4 · ln 3" in shown(at)  # 4 ln 3
-
-
-def test_what_the_browser_sends_is_checked() -> None:
-    for sent in (None, [], {"order": "x", "count": 1}, {"order": [1, "2"], "count": 1}, {"order": [1], "count": True}):
-        assert order_row.accepted(sent) is None
-    assert order_row.accepted({"order": [1, 0], "count": 2, "more": 1}) == {"order": [1, 0], "count": 2}
-    for sent in (None, {"angles": [1.5], "count": 1}, {"angles": [True], "count": 1}, {"angles": [1]}):
-        assert circle.accepted(sent) is None
-    assert circle.accepted({"angles": [10, 359], "count": 2}) == {"angles": [10, 359], "count": 2}
 
 
 def test_every_class_of_the_points_has_partners() -> None:

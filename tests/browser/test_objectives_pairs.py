@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from core.ui.objectives import circle, order_row
+from core.ui.component import Component
+from core.ui.objectives.points import CIRCLE
+from core.ui.objectives.read_on import ORDER_ROW
 from tests.browser.conftest import MOUNT, Visitor
 
 
@@ -31,8 +35,8 @@ def row_data(*words: str, order: list[int], asked: int = 2) -> dict[str, Any]:
     }
 
 
-def mount_row(page: Page, data: dict[str, Any]) -> None:
-    page.evaluate(MOUNT, [*order_row.ROW.files, data])
+def mount(page: Page, component: Component[Any], data: dict[str, Any]) -> None:
+    page.evaluate(MOUNT, [*component.files, data])
 
 
 def shown(page: Page) -> list[str]:
@@ -49,7 +53,7 @@ def press(page: Page, *keys: str) -> None:
 
 
 def test_a_token_is_moved_by_keyboard_and_put_back(page: Page) -> None:
-    mount_row(page, row_data("a", "b", "c", "d", order=[0, 1, 2, 3]))
+    mount(page, ORDER_ROW, row_data("a", "b", "c", "d", order=[0, 1, 2, 3]))
     page.locator(".chip").first.focus()
     press(page, "ArrowRight", "Space", "ArrowRight", "End")
     assert shown(page) == ["a", "c", "d", "b"]
@@ -65,7 +69,7 @@ def test_a_token_is_moved_by_keyboard_and_put_back(page: Page) -> None:
 
 
 def test_a_token_is_dragged(page: Page) -> None:
-    mount_row(page, row_data("alpha", "beta", "gamma", order=[0, 1, 2], asked=1))
+    mount(page, ORDER_ROW, row_data("alpha", "beta", "gamma", order=[0, 1, 2], asked=1))
     page.locator(".chip", has_text="alpha").hover()
     page.mouse.down()
     there = page.locator(".chip", has_text="gamma").bounding_box()
@@ -85,7 +89,7 @@ def test_a_token_is_dragged(page: Page) -> None:
 
 
 def test_tokens_are_text(page: Page) -> None:
-    mount_row(page, row_data("<img src=x onerror=alert(1)>", "b", order=[1, 0]))
+    mount(page, ORDER_ROW, row_data("<img src=x onerror=alert(1)>", "b", order=[1, 0]))
     assert page.locator("img").count() == 0
     assert shown(page) == ["b", "<img src=x onerror=alert(1)>"]
 
@@ -104,11 +108,7 @@ def point_data(*angles: int) -> dict[str, Any]:
         }
         for i, angle in enumerate(angles)
     ]
-    return {"points": points, "ties": [[0, 1]], "keys": [], "label": "Points", "count": 0}
-
-
-def mount_points(page: Page, data: dict[str, Any]) -> None:
-    page.evaluate(MOUNT, [*circle.CIRCLE.files, data])
+    return {"points": points, "ties": [[0, 1]], "keys": [], "label": "Points", "title": "<b>", "count": 0}
 
 
 def angle(point: Locator) -> int:
@@ -116,7 +116,7 @@ def angle(point: Locator) -> int:
 
 
 def test_a_point_is_turned_by_keyboard(page: Page) -> None:
-    mount_points(page, point_data(0, 90))
+    mount(page, CIRCLE, point_data(0, 90))
     first = page.get_by_role("slider", name="image 1")
     first.focus()
     press(page, "ArrowRight", "ArrowUp", "Shift+ArrowLeft", "PageDown")
@@ -128,7 +128,7 @@ def test_a_point_is_turned_by_keyboard(page: Page) -> None:
 
 
 def test_a_point_is_dragged_along_the_circle(page: Page) -> None:
-    mount_points(page, point_data(0, 90))
+    mount(page, CIRCLE, point_data(0, 90))
     point = page.get_by_role("slider", name="image 1")
     plane = page.locator("svg.plane").bounding_box()
     assert plane is not None
@@ -139,6 +139,14 @@ def test_a_point_is_dragged_along_the_circle(page: Page) -> None:
     page.mouse.up()
     assert abs(angle(point) - 225) <= 1
     page.wait_for_function("window.sent.length > 0 && Math.abs(window.sent.at(-1).angles[0] - 225) <= 1")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download SVG").click()
+    drawing = ElementTree.fromstring(Path(saved.value.path()).read_text(encoding="utf-8"))
+    space = "{http://www.w3.org/2000/svg}"
+    assert saved.value.suggested_filename == "atlas-points.svg"
+    assert drawing.findtext(f"{space}title") == "<b>"
+    assert len(drawing.findall(f"{space}g")) == 3  # two points and the legend
+    assert len(drawing.findall(f"{space}path")) == 4  # an arrow and its tip for each
 
 
 def test_an_order_by_keyboard_changes_the_losses_and_the_link(visitor: Visitor) -> None:

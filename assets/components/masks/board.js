@@ -1,7 +1,6 @@
 // A mask as a board of cells: rows look at columns. A click, Enter or Space turns a cell over, arrow keys move.
 
 const SVG = "http://www.w3.org/2000/svg";
-const KEPT = ["fill", "stroke", "stroke-width", "opacity", "font-family", "font-size", "font-weight", "text-anchor"];
 const LETTER = 0.62; // width of a letter as a part of its size
 const TURN = Math.PI / 3; // labels of columns lean
 
@@ -145,37 +144,20 @@ function key(state, event) {
   say(state, state.at);
 }
 
-function standalone(state) {
+function saved(state) {
   const [focused, over] = [state.focused, state.over];
   Object.assign(state, { focused: false, over: null });
   draw(state);
-  const copy = state.svg.cloneNode(true);
-  const own = [...state.svg.querySelectorAll("*")];
-  copy.querySelectorAll("*").forEach((one, i) => {
-    const style = getComputedStyle(own[i]);
-    KEPT.forEach((name) => one.setAttribute(name, style.getPropertyValue(name)));
-    one.removeAttribute("class");
-  });
+  const { width, height } = state.room;
+  const ground = getComputedStyle(state.root).getPropertyValue("--back");
+  const text = standalone(state.svg, state.data.label, ground, [0, 0, width, height]);
   Object.assign(state, { focused, over });
   draw(state);
-  const { width, height } = state.room;
-  const fill = getComputedStyle(state.root).getPropertyValue("--back");
-  copy.prepend(drawn("title", {}, state.data.label), drawn("rect", { width, height, fill }));
-  ["tabindex", "role", "aria-label", "aria-describedby"].forEach((name) => copy.removeAttribute(name));
-  copy.setAttribute("xmlns", SVG);
-  return { text: new XMLSerializer().serializeToString(copy), width, height };
-}
-
-function download(blob, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  return { text, width, height };
 }
 
 function save(state, kind) {
-  const { text, width, height } = standalone(state);
+  const { text, width, height } = saved(state);
   if (kind === "svg") {
     download(new Blob([text], { type: "image/svg+xml" }), `${state.data.file}.svg`);
     return;

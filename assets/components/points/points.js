@@ -45,6 +45,12 @@ function build(root, data, state) {
     text.textContent = point.text;
     return group;
   });
+  const legend = make("g", { class: "legend" }, svg);  // in the file; beside the picture the names can wrap
+  data.keys.forEach((entry, i) => {
+    const group = make("g", { transform: `translate(${120 * (i - (data.keys.length - 1) / 2) - 30} 226)` }, legend);
+    shape(entry.shape, group, 7).style.fill = entry.colour;
+    make("text", { x: 14, y: 1 }, group).textContent = entry.name;
+  });
   const keys = root.querySelector(".keys");
   keys.replaceChildren();
   data.keys.forEach((entry) => {
@@ -111,6 +117,14 @@ function turn(state, index, degrees) {
   return true;
 }
 
+function save(root, data) {
+  const svg = root.querySelector("svg.plane");
+  svg.classList.add("saved");
+  const text = standalone(svg, data.title, getComputedStyle(root).getPropertyValue("--back"), [-215, -215, 430, 460]);
+  svg.classList.remove("saved");
+  download(new Blob([text], { type: "image/svg+xml" }), "atlas-points.svg");
+}
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".points");
@@ -134,6 +148,7 @@ export default function (component) {
   place(state);
   if (state.unsent) send(state);
 
+  root.querySelector(".svg").onclick = () => save(root, state.data);
   svg.onkeydown = (event) => {
     const mark = event.target.closest(".point");
     if (!mark) return;

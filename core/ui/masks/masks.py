@@ -7,34 +7,50 @@ and every mask with a link that draws it.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import streamlit as st
 
-from core import catalogue, links
-from core.attention.masks.axes import split
-from core.attention.masks.board import Board, lay, mask_table
+from core import catalogue, links, patterns
+from core.attention.masks.axes import one_text, split
+from core.attention.masks.board import MOST_EDITS, Board, lay, mask_table
 from core.attention.masks.descriptions import Description, describe, lines
 from core.attention.masks.kinds import KINDS
 from core.attention.masks.words import Choice as Mask
 from core.attention.masks.words import Term, write
 from core.attention.tokens import short
+from core.figures.masks import mask_map
 from core.language.text import clean
 from core.links import parameters as link
-from core.patterns import drawn
 from core.theme import BLUE
+from core.ui.chips import on_colour
+from core.ui.component import Component, Message, Positions
 from core.ui.export import download_csv
 from core.ui.glossary import terms, told
 from core.ui.links import PageState
-from core.ui.masks.board import mask_board, turned, undo
 from core.ui.masks.controls import AXES, MOST_CHARACTERS, PATTERN, SENTENCE, chosen
 from core.ui.masks.count import count
-from core.ui.masks.reach import LAYERS, reach
-from core.ui.masks.three import three
-from core.ui.page import base_path, plain
+from core.ui.masks.reach import LAYERS, chosen_place, reach
+from core.ui.page import base_path, plain, theme
+from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 from core.ui.text_table import Cell, Link, Rich, TextTable, text_table
 
 COLOR = BLUE
+
+
+class Turned(Message):
+    """The cells that differ from the pattern, counted row by row."""
+
+    flips: Positions
+
+
+BOARD = Component("masks", Turned, saves=True)
+"""A mask as cells that a click or a key turns over; the cells that are changed come back."""
+_LETTERS = 12
+"""Columns of a label that is drawn."""
 BELOW = Choice(
     name="below",
     label="More",
@@ -50,6 +66,10 @@ BELOW = Choice(
 FLIPS = Carried(name="flips", label="Cells changed by hand", as_=link.Integers(high=4095, most=256))
 PLACE = Carried(name="place", label="Token", as_=link.Integer(None, 0, 63))
 _SIGNS = {"and": r"\wedge", "or": r"\vee", "without": r"\wedge \neg"}
+PADDED = 3
+MASKED = "[MASK]"
+_DRAWN = 24
+"""Tokens that are drawn where three pictures share the page's width."""
 EXAMPLES = (
     ("causal.and.padding-3", "a decoder's batch", "Causal and padding"),
     ("causal.and.window-3-0", "Mistral, GPT-Neo's local layers", "Causal and window"),
@@ -73,8 +93,7 @@ def masks(view: View) -> None:
     state.set(flips=board.flips)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
-        label = f"{choice.title()}: {board.count} of {board.allowed.size} pairs are allowed"
-        mask_board(board, key=key, label=label, accent=COLOR, file=f"mask-{write(choice)}")
+        BOARD.draw(key, board_data(choice, board))
         _edits_and_download(choice, board, key, state)
     with right:
         _about(view, choice, board)
@@ -87,7 +106,24 @@ def masks(view: View) -> None:
     elif below == "every":
         _every()
     else:
-        three(view, split(clean(state.text("text", SENTENCE), MOST_CHARACTERS)), COLOR)
+        _three(view, split(clean(state.text("text", SENTENCE), MOST_CHARACTERS)))
+
+
+def board_data(choice: Mask, board: Board) -> dict[str, Any]:
+    """What the browser is given: names, the predicate's cells as a row of 0 and 1, and the cells that are changed."""
+    return {
+        "rows": [short(token, _LETTERS) for token in board.axes.queries],
+        "cols": [short(token, _LETTERS) for token in board.axes.keys],
+        "bits": "".join("1" if cell else "0" for cell in board.pattern.flat),
+        "flips": list(board.flips),
+        "most": MOST_EDITS,
+        "down": "who looks",
+        "across": "at whom",
+        "label": f"{choice.title()}: {board.count} of {board.allowed.size} pairs are allowed",
+        "accent": COLOR,
+        "onAccent": on_colour(COLOR),
+        "file": f"mask-{write(choice)}",
+    }
 
 
 def _try(view: View, choice: Mask) -> None:
@@ -102,12 +138,14 @@ def _try(view: View, choice: Mask) -> None:
 
 def _flips(choice: Mask, shape: tuple[int, int], key: str, state: PageState) -> tuple[int, ...]:
     """Cells changed by hand: those of the link and of clicks. They go when the mask or its size changes."""
-    clicked = turned(key, shape[0] * shape[1])
+    sent = BOARD.sent(key)
     sign = f"{write(choice)} {shape}"
     before, state.memory["masks.sign"] = state.memory.get("masks.sign"), sign
     if before is not None and before != sign:
         return ()
-    return state.integers("flips") if clicked is None else clicked
+    if sent is None:
+        return state.integers("flips")
+    return tuple(sorted({cell for cell in sent.flips if cell < shape[0] * shape[1]}))[:MOST_EDITS]
 
 
 def _edits_and_download(choice: Mask, board: Board, key: str, state: PageState) -> None:
@@ -115,8 +153,8 @@ def _edits_and_download(choice: Mask, board: Board, key: str, state: PageState) 
         st.button(
             "Undo edits",
             key=state.key("masks.undo"),
-            on_click=undo,
-            args=(key,),
+            on_click=BOARD.put,
+            args=(key, Turned(flips=[])),
             disabled=not board.flips,
             help="Turn every cell back that was changed by hand",
         )
@@ -177,7 +215,7 @@ def _papers(words: Description) -> list[str]:
 
 def _order(term: Term, tokens: tuple[str, ...]) -> str:
     """The tokens in the order in which they are found."""
-    order = drawn(len(tokens), term.numbers[0])
+    order = patterns.drawn(len(tokens), term.numbers[0])
     return "Found in this order: " + ", ".join(plain(short(tokens[place], 16)) for place in order)
 
 
@@ -192,6 +230,34 @@ def _joined(choice: Mask) -> str:
 
 def _symbol(latex: str, meaning: str) -> str:
     return f"${latex}$: {plain(meaning)}"
+
+
+def _three(view: View, tokens: tuple[str, ...]) -> None:
+    """Three things that are called a mask, on one sentence; the link carries ``place``, the token that is masked."""
+    tokens = tokens[:_DRAWN]
+    n = len(tokens)
+    view.say("Three")
+    place = chosen_place(tokens, n // 2, "The token that is masked", COLOR, view.state)
+    padded = one_text(tokens, PADDED).keys
+    hidden = (*tokens[:place], MASKED, *tokens[place + 1 :])
+    shown = (
+        ("Causal mask", patterns.mask(patterns.causal, n), tokens),
+        ("Padding mask", patterns.mask(patterns.padding(n), len(padded)), padded),
+        ("Masked token", np.ones((n, n), dtype=np.bool_), hidden),
+    )
+    for column, (title, allowed, names) in zip(st.columns(3), shown, strict=True):
+        words = view.words.part(f"Three: {title.lower()}", padded=PADDED)
+        with column:
+            Panel(
+                title.lower().replace(" ", "-"),
+                title,
+                mask_map(allowed, names, names, COLOR, of=title, theme=theme()),
+                f"{title} over {len(names)} tokens. {words}",
+                note=words,
+                heading=True,
+            ).draw(view.state)
+    view.try_and_notice("three")
+    view.say("Three: side by side")
 
 
 def _every() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Annotated, Any
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
+from pydantic import Field
 
 from core.figures.vectors import pair_matrix, pair_table, pair_words
 from core.links import parameters as link
@@ -15,9 +16,9 @@ from core.objectives import contrastive
 from core.objectives.contrastive import Loss
 from core.table import Table
 from core.theme import BLUE, GREEN, VERMILION
-from core.ui.export import download_svg
+from core.ui.chips import on_colour
+from core.ui.component import MOST, Component, Message
 from core.ui.links import PageState, instead
-from core.ui.objectives.circle import Key, Point, Shape, circle, circle_svg, moved
 from core.ui.objectives.objective import SEED
 from core.ui.page import theme
 from core.ui.panel import Panel
@@ -29,7 +30,17 @@ _STARTS = {
     "supervised": ((10, 50, 130, 170, 250, 300), (85, 200, 330, 25, 150, 275)),
 }
 """Where the points of either set begin with seed 0: neither right nor hopeless."""
-_SHAPES: tuple[tuple[Shape, str], ...] = (("circle", BLUE), ("square", VERMILION), ("triangle", GREEN))
+
+
+class Turned(Message):
+    """The angles of all points, in whole degrees."""
+
+    angles: Annotated[list[Annotated[int, Field(ge=0, lt=360)]], Field(max_length=MOST)]
+
+
+CIRCLE = Component("points", Turned, saves=True)
+"""Points on a circle that are dragged, by pointer or by keyboard, each with an arrow where a loss pulls it."""
+_SHAPES = (("circle", BLUE), ("square", VERMILION), ("triangle", GREEN))
 _STEP = 12.0
 _APART = 15
 """Degrees between points that are drawn, so that none hides another."""
@@ -67,15 +78,36 @@ def points(view: View) -> None:
         else:
             count = COUNT.with_(low=4, step=2).draw(state, tag=kind) // 2
         seed = SEED.draw(state)
-    angles = _angles(kind, count, seed, state)
-    loss = _loss(kind, angles, count, tau)
-    _number(kind, loss, count, len(angles))
+    slot, begun = state.key(f"points.{kind}.{count}.{seed}"), start(kind, count, seed)
+    angles = _angles(begun, slot, state)
+
+    def loss_of(where: Sequence[float]) -> Loss:
+        if kind == "clip":
+            return contrastive.image_text(where[:count], where[count:], tau)
+        return contrastive.supervised(where, classes(count), tau)
+
+    def put(where: Sequence[float]) -> None:
+        st.session_state[slot] = tuple(round(angle) % 360 for angle in where)
+
+    def down(steps: int) -> None:
+        where: list[float] = [float(angle) for angle in angles]
+        for _ in range(steps):
+            where = contrastive.descend(where, np.concatenate(loss_of(where).slopes), _STEP)
+        put(where)
+
+    loss, n = loss_of(angles), 2 * count
+    # the loss where nothing can be told apart
+    blind = f"{math.log(count):.3f} = ln {count}."
+    if kind != "clip":
+        blind = f"{n * math.log(n - 1):.3f} = {n} · ln {n - 1}, the sum over {n} points."
+    st.markdown(f"**L = {loss.value:.3f} nats.** With all points in one place it would be {blind}")
     left, right = st.columns([1, 1], gap="large")
     with left:
-        slot = _slot(kind, count, seed, state)
-        picture = _circle(kind, angles, loss, count, slot)
-        _buttons(kind, angles, count, tau, seed, slot, state)
-        download_svg(picture, "points", state.key("points.svg"))
+        CIRCLE.draw(f"{slot}.circle", circle_data(kind, angles, loss))
+        with st.container(horizontal=True):
+            st.button("One step downhill", key=state.key("points.step"), on_click=down, args=(1,))
+            st.button("Twenty steps", key=state.key("points.steps"), on_click=down, args=(20,))
+            st.button("From the start", key=state.key("points.start"), on_click=put, args=(begun,))
     with right:
         _maps(view, kind, loss, count)
     view.try_and_notice(kind)
@@ -97,113 +129,58 @@ def start(kind: str, count: int, seed: int) -> tuple[int, ...]:
     return (*first[:count], *second[:count])
 
 
-def _slot(kind: str, count: int, seed: int, state: PageState) -> str:
-    return state.key(f"points.angles.{kind}.{count}.{seed}")
-
-
-def _angles(kind: str, count: int, seed: int, state: PageState) -> tuple[int, ...]:
+def _angles(begun: tuple[int, ...], slot: str, state: PageState) -> tuple[int, ...]:
     """Whole degrees of all points: those of the first set, then those of the second."""
-    slot = _slot(kind, count, seed, state)
-    linked = state.integers("angles")
     if slot not in st.session_state:
-        first = state.key("points.seen") not in st.session_state
-        if first and linked and len(linked) != 2 * count:
+        linked = state.integers("angles") if state.key("points.seen") not in st.session_state else ()
+        if linked and len(linked) != len(begun):
             instead(
-                state, f"The link has {len(linked)} angles for {2 * count} points. They begin where they usually do."
+                state, f"The link has {len(linked)} angles for {len(begun)} points. They begin where they usually do."
             )
-        fresh = first and len(linked) == 2 * count
-        st.session_state[slot] = linked if fresh else start(kind, count, seed)
+        st.session_state[slot] = linked if len(linked) == len(begun) else begun
     st.session_state[state.key("points.seen")] = True
-    now = moved(st.session_state[slot], key=slot.replace("angles", "circle"))
-    st.session_state[slot] = now
-    state.set(angles=() if now == start(kind, count, seed) else now)
+    sent = CIRCLE.sent(f"{slot}.circle")
+    if sent is not None and len(sent.angles) == len(begun):
+        st.session_state[slot] = tuple(sent.angles)
+    now: tuple[int, ...] = st.session_state[slot]
+    state.set(angles=() if now == begun else now)
     return now
 
 
-def _loss(kind: str, angles: Sequence[float], count: int, tau: float) -> Loss:
-    if kind == "clip":
-        return contrastive.image_text(angles[:count], angles[count:], tau)
-    return contrastive.supervised(angles, classes(count), tau)
-
-
-def _number(kind: str, loss: Loss, count: int, total: int) -> None:
-    """The loss, and what it is when nothing can be told apart."""
-    blind = math.log(count) if kind == "clip" else total * math.log(total - 1)
-    st.markdown(
-        f"**L = {loss.value:.3f} nats.** With all points in one place it would be {blind:.3f}"
-        + (f" = ln {count}." if kind == "clip" else f" = {total} · ln {total - 1}, the sum over {total} points.")
-    )
-
-
-def _slopes(loss: Loss) -> NDArray[np.float64]:
-    return np.concatenate(loss.slopes)
-
-
-def _circle(kind: str, angles: Sequence[int], loss: Loss, count: int, slot: str) -> str:
-    """Draw the circle; returns it as an SVG file."""
-    slopes = _slopes(loss)
+def circle_data(kind: str, angles: Sequence[int], loss: Loss) -> dict[str, Any]:
+    """What the browser is given: points with the lengths of their arrows, dashed ties between pairs, and a legend."""
+    count, slopes = len(angles) // 2, np.concatenate(loss.slopes)
     most = float(np.abs(slopes).max(initial=0.0))
     pulls = -slopes / most * _ARROW if most > 1e-6 else np.zeros_like(slopes)
-    of = [0] * count + [1] * count if kind == "clip" else classes(count)
-    names, texts = _names(kind, count), [str(i % count + 1) if kind == "clip" else str(i + 1) for i in range(2 * count)]
-    made = [
-        Point(
-            names[i],
-            texts[i],
-            int(angles[i]),
-            float(pulls[i]),
-            *_SHAPES[of[i]],
-            i // count if kind == "clip" else i % 2,
-        )
-        for i in range(2 * count)
-    ]
-    ties = [(i, count + i) for i in range(count)] if kind == "clip" else []
-    kinds = ("image", "text") if kind == "clip" else tuple(f"class {'ABC'[i]}" for i in range(max(of) + 1))
-    keys = [Key(name, *_SHAPES[i]) for i, name in enumerate(kinds)]
-    circle(
-        made,
-        ties,
-        keys,
-        key=slot.replace("angles", "circle"),
-        label="Points on a circle; each can be turned with the arrow keys",
-    )
-    return _saved(made, ties, keys, kind, angles, loss)
-
-
-def _saved(
-    made: Sequence[Point],
-    ties: Sequence[tuple[int, int]],
-    keys: Sequence[Key],
-    kind: str,
-    angles: Sequence[int],
-    loss: Loss,
-) -> str:
-    """The circle as an SVG file."""
-    places = ", ".join(f"{angle}°" for angle in angles)
-    label = f"{LOSS.options[kind]}: points on a circle at {places}; loss {loss.value:.3f}"
-    return circle_svg(made, ties, keys, label, theme())
+    clip = kind == "clip"
+    of = [0] * count + [1] * count if clip else classes(count)
+    groups = ("image", "text") if clip else tuple(f"class {'ABC'[i]}" for i in range(max(of) + 1))
+    return {
+        "points": [
+            {
+                "name": name,
+                "text": str(i % count + 1) if clip else str(i + 1),
+                "angle": int(angles[i]),
+                "pull": float(pulls[i]),
+                "shape": _SHAPES[of[i]][0],
+                "colour": _SHAPES[of[i]][1],
+                "ink": on_colour(_SHAPES[of[i]][1]),
+                "lane": i // count if clip else i % 2,  # arrows of neighbors do not hide each other
+            }
+            for i, name in enumerate(_names(kind, count))
+        ],
+        "ties": [[i, count + i] for i in range(count)] if clip else [],
+        "keys": [{"name": name, "shape": _SHAPES[i][0], "colour": _SHAPES[i][1]} for i, name in enumerate(groups)],
+        "label": "Points on a circle; each can be turned with the arrow keys",
+        "title": f"{LOSS.options[kind]}: points on a circle at {', '.join(f'{angle}°' for angle in angles)}; "
+        f"loss {loss.value:.3f}",
+    }
 
 
 def _names(kind: str, count: int) -> list[str]:
     if kind == "clip":
         return [f"image {i + 1}" for i in range(count)] + [f"text {i + 1}" for i in range(count)]
     return [f"point {i + 1}, class {'ABC'[of]}" for i, of in enumerate(classes(count))]
-
-
-def _buttons(kind: str, angles: Sequence[int], count: int, tau: float, seed: int, slot: str, state: PageState) -> None:
-    def put(where: Sequence[float]) -> None:
-        st.session_state[slot] = tuple(round(angle) % 360 for angle in where)
-
-    def down(steps: int) -> None:
-        where: list[float] = [float(angle) for angle in angles]
-        for _ in range(steps):
-            where = contrastive.descend(where, _slopes(_loss(kind, where, count, tau)), _STEP)
-        put(where)
-
-    with st.container(horizontal=True):
-        st.button("One step downhill", key=state.key("points.step"), on_click=down, args=(1,))
-        st.button("Twenty steps", key=state.key("points.steps"), on_click=down, args=(20,))
-        st.button("From the start", key=state.key("points.start"), on_click=put, args=(start(kind, count, seed),))
 
 
 def _maps(view: View, kind: str, loss: Loss, count: int) -> None:

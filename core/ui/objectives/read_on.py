@@ -9,16 +9,19 @@ import streamlit as st
 
 from core.figures.masks import stream_maps, stream_table, stream_words
 from core.language.text import two_parts
+from core.language.tokens import visible
+from core.language.types import Token
 from core.links import parameters as link
 from core.objectives import causal, permutation, prefix, unified
 from core.patterns import ranks
 from core.table import Table
+from core.ui.chips import on_colour
+from core.ui.component import Component, Message, Positions
 from core.ui.demos.cover import was_shown
 from core.ui.links import instead
 from core.ui.objectives import live
 from core.ui.objectives.entry import RATE, Entry, Given, Options, Stage, question
 from core.ui.objectives.hide import BLANK
-from core.ui.objectives.order_row import order_row
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Integer
@@ -51,6 +54,16 @@ K = Integer(
 )
 _LONGEST = 128
 ORDER = Carried(name="order", label="Order", as_=link.Integers(high=599, most=_LONGEST))
+
+
+class Moved(Message):
+    """All positions, each once, in their new order."""
+
+    order: Positions
+
+
+ORDER_ROW = Component("order", Moved)
+"""Tokens in an order that is dragged, by pointer or by keyboard; the last ones of it are marked as asked."""
 
 
 def _next(given: Given) -> tuple[Stage, ...]:
@@ -118,15 +131,19 @@ def _ask(view: View, given: Given) -> Options:
     st.markdown("**The order**: drag a token, or choose it and move it with the arrow keys")
     covered = state.text("cover") == "yes" and not was_shown(state, question("permutation", given))
     later = st.session_state[slot][count - asked :] if covered else ()
-    shown = [replace(t, text=BLANK, piece=BLANK) if at in later else t for at, t in enumerate(tokens)]
-    st.session_state[slot] = order_row(
-        shown,
-        st.session_state[slot],
-        asked,
-        key=state.key("permutation.row"),
-        accent="decoder",
-        label="Tokens in the order in which they are found",
-    )
+    key, accented = state.key("permutation.row"), accent("decoder")
+    moved = ORDER_ROW.sent(key)
+    if moved is not None and sorted(moved.order) == list(range(count)):
+        st.session_state[slot] = tuple(moved.order)
+    data = {
+        "tokens": [_chip(replace(t, text=BLANK, piece=BLANK) if at in later else t, at) for at, t in enumerate(tokens)],
+        "order": list(st.session_state[slot]),
+        "asked": asked,
+        "label": "Tokens in the order in which they are found",
+        "accent": accented,
+        "onAccent": on_colour(accented),
+    }
+    ORDER_ROW.draw(key, data)
     forward = tuple(range(count))
     named = {"Left to right": forward, "Right to left": forward[::-1], "As drawn": drawn}
     with st.container(horizontal=True):
@@ -135,6 +152,14 @@ def _ask(view: View, given: Given) -> Options:
     order = st.session_state[slot]
     state.set(order=None if order == drawn or count > _LONGEST else order)
     return {"order": ".".join(map(str, order))}
+
+
+def _chip(token: Token, place: int) -> dict[str, str]:
+    return {
+        "text": visible(token.text) or token.piece,
+        "title": f"token {place}, piece {token.piece}",
+        "mark": "‿" if token.continuation else "",
+    }
 
 
 def permuted(given: Given) -> tuple[Stage, ...]:
