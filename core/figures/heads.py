@@ -16,7 +16,7 @@ from core.theme import MONO, Theme
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from core.attention.roles.rolefiles import Counted
+    from core.attention.roles.relations import Counted
 
 SHAPES = ("circle", "diamond", "square", "triangle-up", "cross")
 """A branch has a shape as well as a color."""

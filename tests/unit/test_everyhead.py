@@ -13,7 +13,8 @@ from transformers import AutoConfig
 from core import checkpoints
 from core.attention.roles import everyhead, rolefiles
 from core.attention.roles.everyhead import COLUMNS, EFFECT, GRAMMAR, SCORES, HeadRow, chosen, heads_table, rows
-from core.attention.roles.rolefiles import Counted, Effect
+from core.attention.roles.relations import Counted
+from core.attention.roles.rolefiles import Effect
 from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError
 from core.figures.heads import Dots, depth_dots, means

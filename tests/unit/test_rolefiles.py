@@ -9,6 +9,7 @@ import pytest
 
 from core.attention.roles import rolefiles
 from core.attention.roles.headroles import RELATION_COLUMNS, keep
+from core.attention.roles.relations import Counted
 from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError
 
@@ -55,7 +56,7 @@ def test_published_heads_are_those_of_the_larger_count() -> None:
 
 
 def test_a_head_chosen_on_some_sentences_is_judged_on_others() -> None:
-    chosen = rolefiles.Counted("obj", "dependent to head", 10, np.array([[3, 8], [7, 1]]), 1, 4)
-    other = rolefiles.Counted("obj", "dependent to head", 20, np.array([[20, 5], [1, 1]]), 1, 4)
+    chosen = Counted("obj", "dependent to head", 10, np.array([[3, 8], [7, 1]]), 1, 4)
+    other = Counted("obj", "dependent to head", 20, np.array([[20, 5], [1, 1]]), 1, 4)
     assert chosen.best == (0, 1)
     assert chosen.best_in(other) == 5 / 20

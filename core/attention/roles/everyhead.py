@@ -22,7 +22,7 @@ from core.attention.ablation.ablate import Head
 from core.attention.ablation.effects import KINDS
 from core.attention.heads import MEANING
 from core.attention.roles import rolefiles
-from core.attention.roles.relations import wilson
+from core.attention.roles.relations import Counted, wilson
 from core.attention.trace import MapKind
 from core.checkpoints.spec import CheckpointSpec
 from core.table import Table
@@ -152,7 +152,7 @@ def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
         )
 
 
-def _grammar(counted: Sequence[rolefiles.Counted]) -> dict[tuple[int, int], Grammar]:
+def _grammar(counted: Sequence[Counted]) -> dict[tuple[int, int], Grammar]:
     """The best relation by layer and head (from 0), where one is beyond the fixed distance."""
     best: dict[tuple[int, int], tuple[float, str, float, float]] = {}
     for one in counted:

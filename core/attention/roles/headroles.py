@@ -48,7 +48,7 @@ from core.attention.architectures.shapes import reformer
 from core.attention.capture import capture
 from core.attention.heads import HeadScores, HeadSums
 from core.attention.roles import treebank as treebanks
-from core.attention.roles.relations import DIRECTIONS, LABELS, RelationScores, Tally
+from core.attention.roles.relations import Counted, Tally, surest
 from core.attention.roles.treebank import Sentence
 from core.attention.tokens import Membership, align
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
@@ -86,7 +86,9 @@ Row = tuple[object, ...]
 class Measured:
     """What one model's heads do over one treebank."""
 
-    relations: RelationScores
+    relations: tuple[Counted, ...]
+    causal: bool
+    """Whether only links to the left were judged."""
     roles: HeadScores
     others: dict[MapKind, HeadScores]
     """The places of the other maps."""
@@ -125,7 +127,7 @@ def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> Measured:
     if tally is None:
         raise InputUnusable(f"{checkpoint.spec.name} could read none of {skipped:,} sentences.")
     told = {kind: sums.scores() for kind, sums in others.items()}
-    return Measured(tally.scores(), roles.scores(), told, counted, skipped)
+    return Measured(tally.counted(), tally.causal, roles.scores(), told, counted, skipped)
 
 
 def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionMap, Membership]:
@@ -198,15 +200,14 @@ def repeated(checkpoint: Checkpoint, examples: int, seed: int) -> NDArray[np.int
     return np.array([start + REPEATS * tokens for tokens in drawn], dtype=np.int64)
 
 
-def relation_rows(treebank: str, found: RelationScores) -> Iterator[Row]:
-    """The rows of ``SLUG.csv``: relations of which a link was judged, every head."""
-    for r, relation in enumerate(LABELS):
-        for d, direction in enumerate(DIRECTIONS):
-            if n := int(found.counts[d, r]):
-                direction = "mention to antecedent" if relation == "coreference" else direction
-                for (layer, head), right in _cells(found.right[d, r]):
-                    baseline = (int(found.offsets[d, r]), int(found.baseline[d, r]))
-                    yield (treebank, relation, direction, layer, head, n, int(right), *baseline)
+def relation_rows(treebank: str, found: Iterable[Counted]) -> Iterator[Row]:
+    """The rows of ``SLUG.csv``: every head."""
+    for one in found:
+        for (layer, head), right in _cells(one.right):
+            yield (
+                *(treebank, one.relation, one.direction, layer, head),
+                *(one.n, int(right), one.offset, one.baseline_right),
+            )
 
 
 def role_rows(treebank: str, found: HeadScores) -> Iterator[Row]:
@@ -217,9 +218,8 @@ def role_rows(treebank: str, found: HeadScores) -> Iterator[Row]:
 
 
 def _cells(grid: Any) -> Iterator[tuple[tuple[int, int], Any]]:
-    for layer in range(grid.shape[0]):
-        for head in range(grid.shape[1]):
-            yield (layer + 1, head + 1), grid[layer, head]
+    for (layer, head), value in np.ndenumerate(grid):
+        yield (layer + 1, head + 1), value
 
 
 def keep(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
@@ -248,17 +248,14 @@ def keep(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
         raise AtlasError(f"{path} could not be written: {error.strerror}.") from None
 
 
-def table(found: RelationScores) -> str:
+def table(found: Iterable[Counted]) -> str:
     """The best head of each relation, as lines to print."""
     lines = [f"{'relation':12} {'n':>6}  {'head':>6}  {'right':>6}  {'95 %':>11}  {'fixed distance':>14}  direction"]
-    for relation in LABELS:
-        if (best := found.best(relation)) is None:
-            continue
-        low, high = best.interval
+    for relation, one in surest(found).items():
+        (layer, head), (low, high) = one.best, one.interval
         lines.append(
-            f"{relation:12} {best.n:6,}  {best.layer + 1:>3}-{best.head + 1:<2}  {best.accuracy:6.1%}  "
-            f"{low:5.1%}-{high:5.1%}  {best.baseline:6.1%} ({best.offset:+d})  "
-            f"{'mention to antecedent' if relation == 'coreference' else best.direction}"
+            f"{relation:12} {one.n:6,}  {layer + 1:>3}-{head + 1:<2}  {one.accuracy:6.1%}  {low:5.1%}-{high:5.1%}  "
+            f"{one.baseline:6.1%} ({one.offset:+d})  {one.direction}"
         )
     return "\n".join(lines)
 
@@ -296,7 +293,7 @@ def cli_heads(
                 roles.extend(role_rows(f"{name}, {kind}", other))
             print(f"{spec.slug} over {name}: {found.sentences:,} sentences", end="")
             print(f", {found.skipped:,} left out because they are too long or unreadable" * bool(found.skipped))
-            if found.relations.causal:
+            if found.causal:
                 print("It sees to the left only, so links to the right are not judged.")
             print(table(found.relations), end="\n\n")
         if spec.offers("continues"):

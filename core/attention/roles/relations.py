@@ -23,11 +23,12 @@ one head. A link of weight zero is no link.
 
 The best of many heads is a maximum: its interval (:func:`wilson`) is one head's and does not allow for that choice.
 
-numpy alone. Legend: D directions, R relations, L layers, H heads, n words.
+Coreference is judged in the first direction only. numpy alone. Legend: L layers, H heads, n words.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
 
@@ -129,65 +130,55 @@ def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
     return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
 
 
-@dataclass(frozen=True, slots=True)
-class Best:
-    """The head that follows a relation best; layer and head from 0."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """How often each head was right about one relation in one direction, over one treebank."""
 
     relation: str
     direction: str
-    layer: int
-    head: int
-    right: int
     n: int
+    """How many links were judged."""
+    right: NDArray[np.int64]  # (L, H)
     offset: int
-    """The baseline's distance in words; where the target stands, counted from what looks."""
+    """The fixed distance, in words, that is right most often: where the target stands, counted from what looks."""
     baseline_right: int
 
     @property
+    def best(self) -> tuple[int, int]:
+        """Layer and head, from 0, that are right most often."""
+        layer, head = divmod(int(self.right.argmax()), self.right.shape[1])
+        return layer, head
+
+    @property
     def accuracy(self) -> float:
-        """The share of links that the head has right."""
-        return self.right / self.n
+        """Of the best head."""
+        return int(self.right.max()) / self.n
 
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval of ``accuracy``."""
-        return wilson(self.right, self.n)
+        return wilson(int(self.right.max()), self.n)
+
+    def best_in(self, other: Counted) -> float:
+        """The accuracy of this one's best head over the links of ``other``, on which it was not chosen."""
+        return int(other.right[self.best]) / other.n
 
     @property
     def baseline(self) -> float:
-        """The share that the fixed distance has right."""
+        """Of the fixed distance."""
         return self.baseline_right / self.n
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RelationScores:
-    """How often each head was right, over a treebank. Coreference is judged in the first direction only."""
+def surest(found: Iterable[Counted]) -> dict[str, Counted]:
+    """Each relation in its better direction, whose interval begins higher.
 
-    right: NDArray[np.int64]  # (D, R, L, H)
-    counts: NDArray[np.int64]  # (D, R)
-    """How many links were judged."""
-    offsets: NDArray[np.int64]  # (D, R)
-    """The best fixed distance."""
-    baseline: NDArray[np.int64]  # (D, R)
-    """How many links it has right."""
-    relations: tuple[str, ...] = tuple(LABELS)
-    causal: bool = False
-
-    def best(self, relation: str) -> Best | None:
-        """The most accurate head in the better direction; None where no link was judged.
-
-        Of a causal model the directions have links of their own, and few in one of them: the better direction is the
-        one whose interval begins higher.
-        """
-        r = self.relations.index(relation)
-        found: list[Best] = []
-        for d, name in enumerate(DIRECTIONS):
-            grid = self.right[d, r]
-            if n := int(self.counts[d, r]):
-                layer, head = divmod(int(grid.argmax()), grid.shape[1])
-                numbers = (int(grid.max()), n, int(self.offsets[d, r]), int(self.baseline[d, r]))
-                found.append(Best(relation, name, layer, head, *numbers))
-        return max(found, key=lambda best: best.interval[0], default=None)
+    Of a causal model the directions have links of their own, and few in one of them.
+    """
+    best: dict[str, Counted] = {}
+    for one in found:
+        if one.relation not in best or one.interval[0] > best[one.relation].interval[0]:
+            best[one.relation] = one
+    return {relation: best[relation] for relation in LABELS if relation in best}
 
 
 class Tally:
@@ -236,12 +227,19 @@ class Tally:
             for back, candidate in enumerate(candidates[::-1][:REACH], 1):
                 self._hits[0, r, REACH - back] += int(candidate) in antecedents
 
-    def scores(self) -> RelationScores:
-        """What was counted so far."""
-        return RelationScores(
-            self._right.copy(),
-            self._counts.copy(),
-            self._hits.argmax(-1) - REACH,
-            self._hits.max(-1),
-            causal=self.causal,
+    def counted(self) -> tuple[Counted, ...]:
+        """What was counted so far: every relation in every direction of which a link was judged."""
+        offsets, baselines = self._hits.argmax(-1) - REACH, self._hits.max(-1)
+        return tuple(
+            Counted(
+                name,
+                "mention to antecedent" if name == "coreference" else direction,
+                int(self._counts[d, r]),
+                self._right[d, r].copy(),
+                int(offsets[d, r]),
+                int(baselines[d, r]),
+            )
+            for r, name in enumerate(LABELS)
+            for d, direction in enumerate(DIRECTIONS)
+            if self._counts[d, r]
         )

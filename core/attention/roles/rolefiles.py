@@ -21,7 +21,7 @@ from core.attention.ablation.effects import FOLDER as EFFECTS
 from core.attention.ablation.effects import KINDS
 from core.attention.heads import MEANING
 from core.attention.roles.headroles import OUTPUT, RANDOM, RELATION_COLUMNS, ROLE_COLUMNS
-from core.attention.roles.relations import LABELS, wilson
+from core.attention.roles.relations import LABELS, Counted, surest
 from core.attention.trace import MapKind
 from core.errors import AtlasError
 
@@ -33,55 +33,13 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 PUBLISHED = OUTPUT / "published" / "clark-2019.csv"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Counted:
-    """One relation in one direction, over one treebank."""
-
-    relation: str
-    direction: str
-    n: int
-    right: NDArray[np.int64]  # (L, H)
-    offset: int
-    """The fixed distance, in words, that is right most often."""
-    baseline_right: int
-
-    @property
-    def best(self) -> tuple[int, int]:
-        """Layer and head, from 0, that are right most often."""
-        layer, head = divmod(int(self.right.argmax()), self.right.shape[1])
-        return layer, head
-
-    @property
-    def accuracy(self) -> float:
-        """Of the best head."""
-        return int(self.right.max()) / self.n
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of ``accuracy``."""
-        return wilson(int(self.right.max()), self.n)
-
-    def best_in(self, other: Counted) -> float:
-        """The accuracy of this one's best head over the links of ``other``, on which it was not chosen."""
-        return int(other.right[self.best]) / other.n
-
-    @property
-    def baseline(self) -> float:
-        """Of the fixed distance."""
-        return self.baseline_right / self.n
-
-
 def measured(slug: str, treebank: str = SHIPPED, folder: Path = OUTPUT) -> dict[str, Counted]:
     """Each relation in its better direction (whose interval begins higher); empty where nothing was measured.
 
     Raises:
         AtlasError: the file is damaged.
     """
-    best: dict[str, Counted] = {}
-    for one in counted(slug, treebank, folder):
-        if one.relation not in best or one.interval[0] > best[one.relation].interval[0]:
-            best[one.relation] = one
-    return {relation: best[relation] for relation in LABELS if relation in best}
+    return surest(counted(slug, treebank, folder))
 
 
 def counted(slug: str, treebank: str = SHIPPED, folder: Path = OUTPUT) -> tuple[Counted, ...]:

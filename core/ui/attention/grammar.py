@@ -9,8 +9,7 @@ import streamlit as st
 
 from core import session
 from core.attention.roles import rolefiles, treebank
-from core.attention.roles.relations import LABELS, MEANING, links, references
-from core.attention.roles.rolefiles import Counted
+from core.attention.roles.relations import LABELS, MEANING, Counted, links, references
 from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import attention as figures
