@@ -31,7 +31,7 @@ from core.training.corpus import Item
 from core.training.objective import IGNORE
 from core.training.recipe import Recipe, SourceFile
 from core.training.tokenizers import BERT, ENCODERS
-from core.training.tokens import Ints, Ragged, batched, encoded, kept, saved_tokenizer
+from core.training.tokens import Ints, Ragged, batched, encoded, stored
 
 SHORTEST = 12
 """Smallest target of a chunk, in tokens."""
@@ -47,15 +47,26 @@ class Documents:
     """Sentences and their chunks; n chunks."""
 
     sentences: Ragged
-    bounds: Ints
-    """(n, 4): first sentence, one past the last, one past the document's last, target in tokens."""
-    source: Ints
-    """(n,) number of the source in the recipe."""
-    document: Ints
-    """(n,) number of the document, or -1 where the sentences do not belong together."""
+    chunks: Ints
+    """(n, 6): `bounds`, number of the source, number of the document."""
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self.chunks)
+
+    @property
+    def bounds(self) -> Ints:
+        """(n, 4): first sentence, one past the last, one past the document's last, target in tokens."""
+        return self.chunks[:, :4]
+
+    @property
+    def source(self) -> Ints:
+        """(n,) number of the source in the recipe."""
+        return self.chunks[:, 4]
+
+    @property
+    def document(self) -> Ints:
+        """(n,) number of the document, or -1 where the sentences do not belong together."""
+        return self.chunks[:, 5]
 
     @property
     def lengths(self) -> Ints:
@@ -71,17 +82,6 @@ class Documents:
     def chunk(self, index: int) -> Ints:
         """Token ids of one chunk."""
         return self.text(int(self.bounds[index, 0]), int(self.bounds[index, 1]))
-
-    def save(self, stem: Path) -> None:
-        """Writes them for `load`."""
-        self.sentences.save(stem)
-        np.save(f"{stem}.chunks.npy", np.column_stack([self.bounds, self.source, self.document]))
-
-    @classmethod
-    def load(cls, stem: Path) -> Documents:
-        """Maps what `save` wrote."""
-        chunks = np.load(f"{stem}.chunks.npy")
-        return cls(Ragged.load(stem), chunks[:, :4], chunks[:, 4], chunks[:, 5])
 
 
 def pieces(folder: Path, source: SourceFile, *, every: int) -> Iterator[list[Item]]:
@@ -121,8 +121,7 @@ def tokenized(
                 at = stop
             number += 1
     corpus.require(len(rows), "measuring" if held_out else "training", sources)
-    table = np.array(chunks, dtype=np.int64)
-    return Documents(Ragged.of(rows), table[:, :4], table[:, 4], table[:, 5])
+    return Documents(Ragged.of(rows), np.array(chunks, dtype=np.int64))
 
 
 def prepare(recipe: Recipe, folder: Path, stages: Path, kind: str = "wordpiece") -> tuple[Any, Documents, Documents]:
@@ -137,18 +136,19 @@ def prepare(recipe: Recipe, folder: Path, stages: Path, kind: str = "wordpiece")
     every, vocabulary, width = (int(recipe.data[name]) for name in ("hold_out_every", "vocabulary", "width"))
     sources = recipe.sources
 
-    def make(place: Path) -> None:
+    def make() -> dict[str, Any]:
         items = (item for source in sources for item in corpus.read(folder, source, every=every))
         tokenizer = ENCODERS[kind]((item.text for item in items if not item.held_out), vocabulary)
-        tokenizer.save(str(place / "tokenizer.json"))
+        found = {"tokenizer": tokenizer}
         for side in ("train", "test"):
-            held_out = side == "test"
-            made = tokenized(folder, sources, tokenizer, every=every, width=width, held_out=held_out)
-            made.save(place / side)
+            made = tokenized(folder, sources, tokenizer, every=every, width=width, held_out=side == "test")
+            found |= {side: made.sentences, f"{side}-chunks": made.chunks}
+        return found
 
     spread = [(s.file, s.first, s.last, s.sentences, s.group) for s in sources]
-    place = kept(stages / "text", (spread, every, vocabulary, width, kind), make)
-    return saved_tokenizer(place), Documents.load(place / "train"), Documents.load(place / "test")
+    found = stored(stages / "text", (spread, every, vocabulary, width, kind), make)
+    train, test = (Documents(found[side], found[f"{side}-chunks"]) for side in ("train", "test"))
+    return found["tokenizer"], train, test
 
 
 class Pair(NamedTuple):

@@ -109,9 +109,8 @@ def story_examples(checkpoint: Checkpoint) -> Examples:
         checkpoint.tokenizer(text, add_special_tokens=False)["input_ids"] for text in story_chunks(checkpoint.tokenizer)
     ]
     count = np.arange(len(ids), dtype=np.int64)
-    bounds = np.stack([count, count + 1, count + 1, np.array([len(row) for row in ids])], axis=1)
-    text = Documents(Ragged.of(ids), bounds, np.zeros_like(count), np.full_like(count, -1))
-    return Examples(text, checkpoint.tokenizer, fates=_fates(checkpoint))
+    chunks = np.stack([count, count + 1, count + 1, [len(row) for row in ids], 0 * count, 0 * count - 1], axis=1)
+    return Examples(Documents(Ragged.of(ids), chunks), checkpoint.tokenizer, fates=_fates(checkpoint))
 
 
 def held_out(checkpoint: Checkpoint, corpus: Path) -> Examples:

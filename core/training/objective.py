@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from core.training import models
 from core.training.batches import Epochs, mix, plan
 from core.training.recipe import Recipe
+from core.training.tokenizers import ship_tokenizer
 from core.training.tokens import Ints
 
 Batch = dict[str, Tensor]
@@ -31,6 +34,10 @@ class Objective(ABC):
     """
 
     tokenizer: Any = None
+    special: Mapping[str, Any] = {}
+    """What its tokenizer is shipped with: special tokens by transformers' names, and the like."""
+    positions: int
+    """Tokens that the shipped tokenizer takes for the longest text."""
     origin: Ints
     """(items,) number of the source of each item."""
     keys: Ints
@@ -86,16 +93,27 @@ class Objective(ABC):
         """Mean cross-entropy in nats over the predicted positions; a scalar."""
 
     def size(self, batch: Batch) -> int:
-        """Tokens that the batch shows to the model, without padding."""
-        return batch["ids"].numel()
+        """Tokens that the batch shows to the model, on both sides where there are two, without padding."""
+        return shown(batch)
 
     @abstractmethod
     def measure(self) -> dict[str, float]:
         """Numbers on held-out text for the learning curve."""
 
-    @abstractmethod
+    def shipped(self) -> Any:
+        """The model as transformers knows it."""
+        return self.model.full
+
     def export(self, folder: Path) -> None:
         """Writes the shipped weights, configuration and tokenizer into an empty folder."""
+        models.ship_model(self.shipped(), folder)
+        ship_tokenizer(self.tokenizer, folder, self.positions, **self.special)
+
+
+def shown(batch: Batch) -> int:
+    """Tokens of the input, and of the target where there is one, without padding."""
+    count = int(batch["real"].sum()) if "real" in batch else batch["ids"].numel()
+    return count + int((batch["labels"] != IGNORE).sum()) if "given" in batch else count
 
 
 CHUNKED = nn.LinearCrossEntropyOptions()
@@ -132,7 +150,11 @@ class Hits:
         self.near += int(best.any(dim=1).sum())
         self.total += len(labels)
 
+    def top(self, name: str = "") -> dict[str, float]:
+        """``top-1`` and ``top-5`` in percent, after ``name`` and a blank where one is given."""
+        shares = {"top-1": self.first, "top-5": self.near}
+        return {f"{name} {key}".lstrip(): 100 * count / self.total for key, count in shares.items()}
+
     def shares(self) -> dict[str, float]:
         """``loss`` in nats, ``top-1`` and ``top-5`` in percent."""
-        loss, first, near = self.nats / self.total, 100 * self.first / self.total, 100 * self.near / self.total
-        return {"loss": loss, "top-1": first, "top-5": near}
+        return {"loss": self.nats / self.total, **self.top()}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -66,24 +67,46 @@ class Ragged:
             ends.append(len(flat))
         return cls(np.array(flat, dtype=np.uint16), np.array(ends, dtype=np.int64))
 
-    def save(self, stem: Path) -> None:
-        """Writes the rows for `load`."""
-        np.save(f"{stem}.tokens.npy", self.flat)
-        np.save(f"{stem}.offsets.npy", self.offsets)
 
-    @classmethod
-    def load(cls, stem: Path) -> Ragged:
-        """Maps what `save` wrote."""
-        return cls(np.load(f"{stem}.tokens.npy", mmap_mode="r"), np.load(f"{stem}.offsets.npy", mmap_mode="r"))
+LAYOUT = 2
+"""Of a stored folder; goes up when it changes."""
 
 
-def kept(root: Path, what: object, make: Callable[[Path], None]) -> Path:
-    """The folder that ``make`` filled for ``what`` (anything with a ``repr``), now or before; whole or not there."""
-    folder = root / hashlib.blake2b(repr(what).encode(), digest_size=6).hexdigest()
+def stored(root: Path, what: object, make: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    """What ``make`` gives for ``what`` (anything with a ``repr``), now or before; its folder is whole or not there.
+
+    Arrays and `Ragged` rows are mapped from the disk; what is neither and no tokenizer is kept as JSON.
+    """
+    folder = root / hashlib.blake2b(repr((LAYOUT, what)).encode(), digest_size=6).hexdigest()
     if not folder.is_dir():
         with replacing_folder(folder) as new:
-            make(new)
-    return folder
+            for name, value in make().items():
+                _save(value, new / name)
+    return {path.name.partition(".")[0]: _load(path) for path in folder.iterdir() if ".tokens." not in path.name}
+
+
+def _save(value: Any, stem: Path) -> None:
+    if isinstance(value, Ragged):
+        np.save(f"{stem}.tokens.npy", value.flat)
+        np.save(f"{stem}.offsets.npy", value.offsets)
+    elif isinstance(value, np.ndarray):
+        np.save(f"{stem}.npy", value)
+    elif isinstance(value, (dict, list)):
+        stem.with_suffix(".json").write_text(json.dumps(value, ensure_ascii=False), "utf-8")
+    else:
+        value.save(f"{stem}.tokenizer.json")
+
+
+def _load(path: Path) -> Any:
+    if path.name.endswith(".tokenizer.json"):
+        from tokenizers import Tokenizer
+
+        return Tokenizer.from_file(str(path))
+    if path.suffix == ".json":
+        return json.loads(path.read_text("utf-8"))
+    found = np.load(path, mmap_mode="r")
+    stem, rows, _ = path.name.partition(".offsets.")
+    return Ragged(np.load(path.with_name(f"{stem}.tokens.npy"), mmap_mode="r"), found) if rows else found
 
 
 def batched(items: Iterable[T], size: int | None = None) -> Iterator[list[T]]:
@@ -97,13 +120,6 @@ def encoded(tokenizer: Any, texts: Iterable[str], *, special: bool = True) -> It
     """The ids of each text, with the tokenizer's ``special`` tokens or without."""
     for part in batched(texts):
         yield from (made.ids for made in tokenizer.encode_batch_fast(part, add_special_tokens=special))
-
-
-def saved_tokenizer(folder: Path) -> Any:
-    """The tokenizer that ``folder`` holds."""
-    from tokenizers import Tokenizer
-
-    return Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
 HELD = 4000
@@ -125,7 +141,7 @@ def lines(recipe: Recipe, tokenizer: Any, folder: Path, cache: Path) -> tuple[Ra
     """
     every, shortest, longest = (int(recipe.data[name]) for name in ("hold_out_every", "shortest", "longest"))
 
-    def make(place: Path) -> None:
+    def make() -> dict[str, Any]:
         origin: list[int] = []
         held: list[list[int]] = []
 
@@ -143,11 +159,9 @@ def lines(recipe: Recipe, tokenizer: Any, folder: Path, cache: Path) -> tuple[Ra
         found = Ragged.of(train())
         corpus.require(len(found), "training", recipe.sources)
         corpus.require(len(held), "measuring", recipe.sources)
-        found.save(place / "train")
         order = np.arange(len(held))
         np.random.default_rng(recipe.seed).shuffle(order)
-        Ragged.of(held[row] for row in order[:HELD]).save(place / "test")
-        np.save(place / "source.npy", np.array(origin))
+        return {"train": found, "source": np.array(origin), "test": Ragged.of(held[row] for row in order[:HELD])}
 
-    place = kept(cache, (recipe.sources, recipe.data), make)
-    return Ragged.load(place / "train"), np.load(place / "source.npy", mmap_mode="r"), Ragged.load(place / "test")
+    found = stored(cache, (recipe.sources, recipe.data), make)
+    return found["train"], found["source"], found["test"]

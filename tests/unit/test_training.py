@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.training import batches, corpus, masking, optimizers, parallel, recipe
-from core.training.tokens import Ragged
+from core.training.tokens import Ragged, stored
 
 
 def test_schedule_warms_up_holds_and_ends_at_zero() -> None:
@@ -76,8 +76,7 @@ def test_references_are_grouped_by_source() -> None:
 
 def test_ragged_rows_come_back_padded_and_cut(tmp_path: Path) -> None:
     packed = Ragged.of([[1, 2, 3], [], [4]])
-    packed.save(tmp_path / "rows")
-    loaded = Ragged.load(tmp_path / "rows")
+    loaded = stored(tmp_path, "rows", lambda: {"rows": packed})["rows"]
     assert loaded.lengths.tolist() == [3, 0, 1]
     assert loaded.rows(np.array([2, 0]), 2, 9).tolist() == [[4, 9], [1, 2]]
 

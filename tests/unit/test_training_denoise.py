@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from core.training.documents import Documents
+from core.training.objective import shown
 from core.training.objectives.denoise import BEGIN, END, MASK, PAD, rows
-from core.training.objectives.pairs import shown
 from core.training.tokens import Ragged
 
 
 def text() -> Documents:
-    bounds = np.array([[0, 2, 2, 5], [2, 3, 3, 2]])
-    return Documents(Ragged.of([[7, 8, 9], [10, 11], [12, 13]]), bounds, np.zeros(2, np.int64), np.array([0, 1]))
+    chunks = np.array([[0, 2, 2, 5, 0, 0], [2, 3, 3, 2, 0, 1]])
+    return Documents(Ragged.of([[7, 8, 9], [10, 11], [12, 13]]), chunks)
 
 
 def test_a_turned_text_and_its_target_by_hand() -> None:

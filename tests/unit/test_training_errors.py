@@ -114,15 +114,14 @@ def test_a_full_disk_keeps_the_old_curve(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_full_disk_leaves_no_half_of_the_data(tmp_path: Path) -> None:
-    def half(place: Path) -> None:
-        (place / "a.npy").write_bytes(b"half")
-        full()
+    class Bulky:
+        save = full
 
     with pytest.raises(StorageError, match="The disk is full"):
-        tokens.kept(tmp_path, "what", half)
+        tokens.stored(tmp_path, "what", lambda: {"said": [1, 2], "tokenizer": Bulky()})
     assert names(tmp_path) == []
-    made = tokens.kept(tmp_path, "what", lambda place: None)
-    assert made == tokens.kept(tmp_path, "what", half)  # nothing is made twice
+    for make in (lambda: {"said": [1, 2]}, full):  # nothing is made twice
+        assert tokens.stored(tmp_path, "what", make) == {"said": [1, 2]}
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ from core.training.batches import Epochs
 from core.training.documents import Vocabulary
 from core.training.objective import Batch, Objective
 from core.training.recipe import Recipe, SourceFile
-from core.training.tokens import Ints, Ragged, encoded, kept
+from core.training.tokens import Ints, Ragged, encoded, stored
 
 MEASURED = 160
 """Held-out texts of each task that a run is measured on."""
@@ -259,7 +259,7 @@ def prepare(recipe: Recipe, task: str, tokenizer: Any, folder: Path, cache: Path
     every, shortest, longest = (int(recipe.data[name]) for name in ("hold_out_every", "shortest", "longest"))
     sources = sources_of(recipe, task)
 
-    def make(place: Path) -> None:
+    def make() -> dict[str, Any]:
         rows: list[list[int]] = []
         marks: list[tuple[int, int]] = []
         for number, source in enumerate(sources):
@@ -270,12 +270,10 @@ def prepare(recipe: Recipe, task: str, tokenizer: Any, folder: Path, cache: Path
                     rows.append(ids)
                     marks.append((text.answer, number))
         corpus.require(len(rows), "measuring" if held_out else "training", sources)
-        Ragged.of(rows).save(place / "texts")
-        np.save(place / "marks.npy", np.array(marks))
+        return {"texts": Ragged.of(rows), "marks": np.array(marks)}
 
-    place = kept(cache, (task, sources, recipe.data, told["form"], told["answers"], held_out), make)
-    marks = np.load(place / "marks.npy", mmap_mode="r")
-    return Texts(Ragged.load(place / "texts"), marks[:, 0], marks[:, 1])
+    found = stored(cache, (task, sources, recipe.data, told["form"], told["answers"], held_out), make)
+    return Texts(found["texts"], found["marks"][:, 0], found["marks"][:, 1])
 
 
 def evenly(texts: Texts, most: int) -> Ints:

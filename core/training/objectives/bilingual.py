@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,8 @@ from core.training.documents import ROUND
 from core.training.masking import Bools
 from core.training.objective import Batch, Hits, Objective
 from core.training.recipe import RecipeError
-from core.training.tokenizers import XLM, ship_tokenizer, wordpiece
-from core.training.tokens import Ints, Ragged, batched, encoded, kept, saved_tokenizer
+from core.training.tokenizers import XLM, wordpiece
+from core.training.tokens import Ints, Ragged, batched, encoded, stored
 
 BEGIN, END, PAD, UNKNOWN, MASK = range(5)
 LANGUAGES = {"en": 0, "fr": 1}
@@ -76,6 +75,11 @@ class BilingualModel(nn.Module):
 class BilingualObjective(Objective):
     """Rows of about equal length a batch, each damaged in its own way; item t · n + i shows pair i of n by task t."""
 
+    special = XLM | {
+        **dict.fromkeys(("cls_token", "sep_token"), XLM["eos_token"]),
+        "model_input_names": ["input_ids", "attention_mask"],  # XLM would take segments for words
+    }
+
     def read(self) -> None:
         data, sources = self.recipe.data, self.recipe.sources
         self.tasks = [source.task for source in sources]
@@ -83,26 +87,23 @@ class BilingualObjective(Objective):
             raise RecipeError(f"The sources of {self.recipe.slug!r} have to be tasks ({', '.join(TASKS)}) on one file.")
         self.positions = int(self.recipe.model["max_position_embeddings"])
 
-        def make(place: Path) -> None:
+        def make() -> dict[str, Any]:
             pairs = partial(parallel.rows, self.corpus, sources[0].file.split(".")[1])
             split = parallel.Split(pairs, int(data["hold_out_every"]))
             some = islice(split.train(), 0, None, int(data["tokenizer_every"]))
             tokenizer = wordpiece((text for pair in some for text in pair), int(data["vocabulary"]), XLM, accents=True)
-            tokenizer.save(str(place / "tokenizer.json"))
+            made = {"tokenizer": tokenizer}
             for side, own in (("train", split.train), ("test", split.test)):
                 rows = list(self._both(tokenizer, own()))
                 corpus.require(len(rows), "training" if side == "train" else "measuring", sources)
-                for number, name in enumerate(("first", "second")):
-                    Ragged.of(pair[number] for pair in rows).save(place / f"{side}-{name}")
+                made |= {f"{side}-{number}": Ragged.of(pair[number] for pair in rows) for number in (0, 1)}
+            return made
 
-        place = kept(self.cache, (sources[0].file, data, self.positions), make)
-        self.tokenizer = saved_tokenizer(place)
-        self.train, self.test = (
-            Sides((Ragged.load(place / f"{side}-first"), Ragged.load(place / f"{side}-second")))
-            for side in ("train", "test")
-        )
-        self.special = np.zeros(self.tokenizer.get_vocab_size(), dtype=bool)
-        self.special[: len(XLM)] = True
+        found = stored(self.cache, (sources[0].file, data, self.positions), make)
+        self.tokenizer = found["tokenizer"]
+        self.train, self.test = (Sides((found[f"{side}-0"], found[f"{side}-1"])) for side in ("train", "test"))
+        self.fixed = np.zeros(self.tokenizer.get_vocab_size(), dtype=bool)
+        self.fixed[: len(XLM)] = True
         self.keys = self.cost = np.concatenate([self.train.lengths(TASKS[task]) for task in self.tasks])
 
     def _both(self, tokenizer: Any, pairs: Iterator[parallel.Pair]) -> Iterator[tuple[list[int], ...]]:
@@ -123,7 +124,7 @@ class BilingualObjective(Objective):
     def batch(self, step: int) -> Batch:
         index = self.epochs[step]
         shown = [(TASKS[self.tasks[item // len(self.train)]], item % len(self.train)) for item in index.tolist()]
-        return rows(self.train, shown, self.special, self.draws(step, index))
+        return rows(self.train, shown, self.fixed, self.draws(step, index))
 
     def scores(self, batch: Batch) -> Tensor:
         given = (batch[name] for name in ("ids", "real", "langs", "positions", "chosen"))
@@ -132,9 +133,6 @@ class BilingualObjective(Objective):
     def loss(self, batch: Batch) -> Tensor:
         return functional.cross_entropy(self.scores(batch), batch["labels"])
 
-    def size(self, batch: Batch) -> int:
-        return int(batch["real"].sum())
-
     def measure(self) -> dict[str, float]:
         """Loss (nats) and top-1 (percent) of masked tokens of held-out pairs and of each of their sentences alone."""
         some = batches.some(len(self.test), MEASURED)
@@ -142,17 +140,11 @@ class BilingualObjective(Objective):
         for task, shown in TASKS.items():
             hits = Hits()
             for index, draws in batches.measured(some, self.test.lengths(shown)[some]):
-                batch = self.here(rows(self.test, [(shown, int(pair)) for pair in index], self.special, draws))
+                batch = self.here(rows(self.test, [(shown, int(pair)) for pair in index], self.fixed, draws))
                 hits.add(self.scores(batch), batch["labels"])
             shares = hits.shares()
             found |= {f"{name} {NAMES[task]}": shares[name] for name in ("loss", "top-1")}
         return found
-
-    def export(self, folder: Path) -> None:
-        models.ship_model(self.model.full, folder)
-        end, inputs = XLM["eos_token"], ["input_ids", "attention_mask"]  # XLM would take segments for words
-        more = {"cls_token": end, "sep_token": end, "model_input_names": inputs}
-        ship_tokenizer(self.tokenizer, folder, self.positions, **XLM, **more)
 
 
 def rows(

@@ -26,7 +26,7 @@ A held-out passage begins where a line begins and has a fixed number of tokens. 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,8 +39,8 @@ from core.language.codes import log_probabilities
 from core.training import corpus, models, xlnet_model
 from core.training.objective import Batch, Objective, linear_cross_entropy
 from core.training.recipe import Recipe, RecipeError, SourceFile
-from core.training.tokenizers import END, GPT, byte_bpe, byte_lengths, ship_tokenizer
-from core.training.tokens import Ints, Ragged, encoded, kept, saved_tokenizer
+from core.training.tokenizers import END, GPT, byte_bpe, byte_lengths
+from core.training.tokens import Ints, Ragged, encoded, stored
 
 NO_LIMIT = 1_000_000
 """Tokens that the tokenizer takes for the longest text: a Transformer-XL reads on while it is given segments."""
@@ -137,8 +137,7 @@ class NextToken(Objective):
 
     width: int
     """Tokens that the model sees at once."""
-    special: tuple[str, ...] = ()
-    """Special tokens beside `END`."""
+    special: Mapping[str, Any] = GPT
 
     def new_model(self) -> nn.Module:
         return CausalModel(self.recipe.model, self.tokenizer.get_vocab_size(), self.tokenizer.token_to_id(END))
@@ -151,10 +150,9 @@ class NextToken(Objective):
     def loss(self, batch: Batch) -> Tensor:
         return self.scored(self.model(batch["ids"]), batch["labels"])
 
-    def export(self, folder: Path) -> None:
-        models.ship_model(self.model.full, folder)
-        more = {"extra_special_tokens": list(self.special)} if self.special else {}
-        ship_tokenizer(self.tokenizer, folder, self.width, **GPT, **more)
+    @property
+    def positions(self) -> int:  # type: ignore[override]
+        return self.width
 
 
 class CausalObjective(NextToken, Windows):
@@ -164,17 +162,21 @@ class CausalObjective(NextToken, Windows):
         recipe = self.recipe
         self.width = int(recipe.data["window"])
 
-        def make(place: Path) -> None:
+        def make() -> dict[str, Any]:
             seen = (text for _, text in book_lines(recipe, self.corpus, held_out=False))
             tokenizer = byte_bpe(seen, int(recipe.data["vocabulary"]))
-            tokenizer.save(str(place / "tokenizer.json"))
-            for side in ("train", "test"):
-                rows = encoded(tokenizer, pieces(book_lines(recipe, self.corpus, held_out=side == "test")))
-                np.save(place / f"{side}.npy", stream(rows, self.width, side, recipe.sources))
+            return {"tokenizer": tokenizer} | {
+                side: stream(
+                    encoded(tokenizer, pieces(book_lines(recipe, self.corpus, held_out=side == "test"))),
+                    self.width,
+                    side,
+                    recipe.sources,
+                )
+                for side in ("train", "test")
+            }
 
-        place = kept(self.cache, (recipe.sources, recipe.data), make)
-        self.tokenizer = saved_tokenizer(place)
-        self.train, self.test = (np.load(place / f"{side}.npy", mmap_mode="r") for side in ("train", "test"))
+        found = stored(self.cache, (recipe.sources, recipe.data), make)
+        self.tokenizer, self.train, self.test = (found[name] for name in ("tokenizer", "train", "test"))
         self.bytes = byte_lengths(self.tokenizer)
 
     def measure(self) -> dict[str, float]:
@@ -209,6 +211,8 @@ class SegmentModel(nn.Module):
 class SegmentsObjective(CausalObjective):
     """Windows over the books end to end, each read in segments."""
 
+    positions = NO_LIMIT
+
     def read(self) -> None:
         window, self.segment = (int(self.recipe.data[name]) for name in ("window", "segment"))
         if window % self.segment or window == self.segment:
@@ -221,9 +225,8 @@ class SegmentsObjective(CausalObjective):
         end = self.tokenizer.token_to_id(END)
         return SegmentModel(self.recipe.model, self.tokenizer.get_vocab_size(), end, self.segment)
 
-    def export(self, folder: Path) -> None:
-        models.ship_model(xlnet_model.whole(self.model.full), folder)
-        ship_tokenizer(self.tokenizer, folder, NO_LIMIT, **GPT)
+    def shipped(self) -> Any:
+        return xlnet_model.whole(self.model.full)
 
     def measure(self) -> dict[str, float]:
         """Bits per byte of held-out windows: of all segments with the memory, and of all but the first, with the memory
@@ -275,7 +278,8 @@ class CodesObjective(NextToken):
         recipe, sources = self.recipe, self.recipe.sources
         self.width = int(recipe.data["window"])
         self.labels = tuple(dict.fromkeys(source.task for source in sources))
-        self.special = tuple(code_token(label) for label in self.labels)
+        codes = [code_token(label) for label in self.labels]
+        self.special = GPT | {"extra_special_tokens": codes}
 
         def lines(source: SourceFile, held_out: bool) -> Iterator[tuple[str, str]]:
             found = texts(self.corpus, source, every=int(recipe.data["hold_out_every"]))
@@ -286,22 +290,22 @@ class CodesObjective(NextToken):
                 own = (text for _, text in lines(source, False))
                 yield from islice(own, 0, None, max(1, round(1 / source.passes)))
 
-        def make(place: Path) -> None:
-            tokenizer = byte_bpe(seen(), int(recipe.data["vocabulary"]), self.special)
-            tokenizer.save(str(place / "tokenizer.json"))
+        def make() -> dict[str, Any]:
+            made: dict[str, Any] = {"tokenizer": byte_bpe(seen(), int(recipe.data["vocabulary"]), codes)}
             for number, source in enumerate(sources):
                 for side, least in (("train", self.width), ("test", LENGTH)):
-                    found = Ragged.of(encoded(tokenizer, pieces(lines(source, side == "test"))))
-                    corpus.require(max(0, len(found.flat) - least), f"{side}ing".replace("test", "measur"), [source])
-                    found.save(place / f"{side}-{number}")
+                    rows = Ragged.of(encoded(made["tokenizer"], pieces(lines(source, side == "test"))))
+                    corpus.require(max(0, len(rows.flat) - least), f"{side}ing".replace("test", "measur"), [source])
+                    made[f"{side}-{number}"] = rows
+            return made
 
-        place = kept(self.cache, (sources, recipe.data), make)
-        self.tokenizer = saved_tokenizer(place)
+        found = stored(self.cache, (sources, recipe.data), make)
+        self.tokenizer = found["tokenizer"]
         self.train, self.test = (
-            [Ragged.load(place / f"{side}-{number}") for number in range(len(sources))] for side in ("train", "test")
+            [found[f"{side}-{number}"] for number in range(len(sources))] for side in ("train", "test")
         )
         self.code = np.array([self.tokenizer.token_to_id(code_token(source.task)) for source in sources])
-        self.bytes = byte_lengths(self.tokenizer, self.special)
+        self.bytes = byte_lengths(self.tokenizer, codes)
 
     def epoch(self, rng: np.random.Generator) -> list[Ints]:
         """Batches of (source, start), shape (rows, 2); another pass over a source begins at another place."""
@@ -326,7 +330,7 @@ class CodesObjective(NextToken):
         """Held-out text: bits per byte under the right code, and passages whose code is found in percent; the mean
         over the codes.
         """
-        model, codes = self.model.full, [self.tokenizer.token_to_id(token) for token in self.special]
+        model, codes = self.model.full, list(map(self.tokenizer.token_to_id, self.special["extra_special_tokens"]))
         bits, right = [], []
         for label, code in zip(self.labels, codes, strict=True):
             some = {length: self._passages(label, length) for length in (LENGTH, self.width)}

@@ -17,20 +17,18 @@ published numbers.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from core.language.noise import NOISES, Noise, drawn, noisy
 from core.objectives.corruptions import CORRUPTIONS, corrupt
-from core.training import batches, documents, models
+from core.training import batches, documents
 from core.training.documents import ROUND, Documents
-from core.training.objective import Batch, Objective
-from core.training.objectives.pairs import EncoderDecoder, PairsObjective, mean_nats, shifted, shown
-from core.training.tokenizers import BART, T5, ship_tokenizer, single_bytes
+from core.training.objective import Batch
+from core.training.objectives.pairs import EncoderDecoder, PairsObjective, TextToText, mean_nats, shifted
+from core.training.tokenizers import BART, T5, single_bytes
 from core.training.tokens import Ints, Ragged, lines
 
 BEGIN, PAD, END, _, MASK = range(5)
@@ -38,11 +36,13 @@ MEASURED = 600
 """Held-out chunks that are measured, for each corruption."""
 
 
-class DenoiseObjective(Objective):
+class DenoiseObjective(TextToText):
     """Chunks of about equal length a batch, each damaged in a way of its own."""
 
+    special = BART
+
     def read(self) -> None:
-        self.width = int(self.recipe.data["width"])
+        self.width = self.positions = int(self.recipe.data["width"])
         self.tokenizer, self.train, self.test = documents.prepare(self.recipe, self.corpus, self.stages, "byte-bpe")
         self.origin = self.train.source
         self.keys = self.cost = batches.round_up(self.train.lengths + 1, ROUND)
@@ -58,12 +58,6 @@ class DenoiseObjective(Objective):
         index = self.epochs[step]
         return rows(self.train, index, self.draws(step, index), self.width)
 
-    def loss(self, batch: Batch) -> Tensor:
-        return self.model.loss(batch)  # type: ignore[no-any-return]
-
-    def size(self, batch: Batch) -> int:
-        return shown(batch)
-
     def measure(self) -> dict[str, float]:
         """Loss (nats a token) of held-out chunks under each corruption, and the mean of the five as ``loss``."""
         some = batches.some(len(self.test), MEASURED)
@@ -73,10 +67,6 @@ class DenoiseObjective(Objective):
             made = (rows(self.test, index, draws, self.width, kind) for index, draws in batches.measured(some, size))
             found[f"loss {kind}"] = mean_nats(self, made)
         return {"loss": sum(found.values()) / len(found), **found}
-
-    def export(self, folder: Path) -> None:
-        models.ship_model(self.model.full, folder)
-        ship_tokenizer(self.tokenizer, folder, self.width, **BART)
 
 
 def rows(text: Documents, index: Ints, draws: list[np.random.Generator], width: int, kind: str | None = None) -> Batch:
@@ -146,8 +136,10 @@ class RespellObjective(PairsObjective):
     """Sentences of about equal length a batch."""
 
     pad, start = 0, 0
+    special = T5
 
     def read(self) -> None:
+        self.positions = int(self.recipe.data["room"])
         self.tokenizer = single_bytes(tuple(T5.values()), "</s>")
         self.train, self.origin, self.held = lines(self.recipe, self.tokenizer, self.corpus, self.cache)
         self.keys = batches.round_up(self.train.lengths)
@@ -185,10 +177,6 @@ class RespellObjective(PairsObjective):
             parts = (byte_rows(pairs[start : start + 50]) for start in range(0, len(pairs), 50))
             found[f"loss {kind or 'clean'}"] = mean_nats(self, parts)
         return {"loss": sum(found.values()) / len(found), **found}
-
-    def export(self, folder: Path) -> None:
-        models.ship_model(self.model.full, folder)
-        ship_tokenizer(self.tokenizer, folder, int(self.recipe.data["room"]), **T5)
 
 
 def byte_rows(pairs: list[tuple[str, str]]) -> Batch:

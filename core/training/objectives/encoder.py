@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from types import MethodType
 from typing import Any
 
@@ -35,7 +34,7 @@ from core.objectives.distillation import HARD, SOFT, STATES, TEMPERATURE
 from core.training import documents, models
 from core.training.documents import NO_LABEL, Examples
 from core.training.objective import Batch, Hits, Objective
-from core.training.tokenizers import BERT, ship_tokenizer
+from core.training.tokenizers import BERT
 
 
 def new_encoder(settings: dict[str, Any], vocabulary: int) -> Any:
@@ -108,7 +107,7 @@ class EncoderObjective(Objective):
         self.tokenizer, train, test = documents.prepare(self.recipe, self.corpus, self.stages)
         question, fates = str(data.get("pairs", "")), tuple(data.get("fates", masked.FATES))
         self.train, self.test = (Examples(side, self.tokenizer, question, fates) for side in (train, test))
-        self.origin = train.source
+        self.origin, self.positions = train.source, int(data["width"])
         self.keys = self.cost = self.train.sizes
 
     def new_model(self) -> Any:
@@ -134,17 +133,13 @@ class EncoderObjective(Objective):
             loss = loss + functional.cross_entropy(pair.float()[asked], batch["answers"][asked])
         return loss
 
-    def size(self, batch: Batch) -> int:
-        return int(batch["real"].sum())
-
     def measure(self) -> dict[str, float]:
         return masked_tokens(self.model, self.test)
 
-    def export(self, folder: Path) -> None:
-        models.ship_model(self.model.full, folder)
+    @property
+    def special(self) -> dict[str, Any]:  # type: ignore[override]
         inputs = ["input_ids", *["token_type_ids"] * self.model.typed, "attention_mask"]
-        width = int(self.recipe.data["width"])
-        ship_tokenizer(self.tokenizer, folder, width, **BERT, model_input_names=inputs)
+        return BERT | {"model_input_names": inputs}
 
 
 @torch.no_grad()

@@ -20,15 +20,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from core.training import models
 from core.training.objective import Batch, linear_cross_entropy
 from core.training.objectives.causal import Windows, book_lines, stream
-from core.training.tokenizers import END, ship_tokenizer, single_bytes
-from core.training.tokens import kept
+from core.training.tokenizers import END, GPT, ship_tokenizer, single_bytes
+from core.training.tokens import stored
 
 PAD, FIRST = "<pad>", 2
 """Token 0, and the token of byte 0; token 1 is `END`."""
@@ -62,8 +61,11 @@ class HashedModel(nn.Module):
 class HashedObjective(Windows):
     """Windows over the bytes of the books end to end, books separated by `END`."""
 
+    special = GPT | {"pad_token": PAD}
+
     def read(self) -> None:
-        self.width = math.prod(self.recipe.model["axial_pos_shape"])
+        self.width = self.positions = math.prod(self.recipe.model["axial_pos_shape"])
+        self.tokenizer = single_bytes((PAD, END))
 
         def rows(held_out: bool) -> Iterator[list[int]]:
             last = None
@@ -71,12 +73,12 @@ class HashedObjective(Windows):
                 yield [*([1] if book != last else []), *in_bytes(text + "\n")]
                 last = book
 
-        def make(place: Path) -> None:
-            for side in ("train", "test"):
-                np.save(place / f"{side}.npy", stream(rows(side == "test"), self.width, side, self.recipe.sources))
+        def make() -> dict[str, Any]:
+            sides = ("train", "test")
+            return {side: stream(rows(side == "test"), self.width, side, self.recipe.sources) for side in sides}
 
-        place = kept(self.cache, (self.recipe.sources, self.recipe.data, self.width), make)
-        self.train, self.test = (np.load(place / f"{side}.npy", mmap_mode="r") for side in ("train", "test"))
+        found = stored(self.cache, (self.recipe.sources, self.recipe.data, self.width), make)
+        self.train, self.test = found["train"], found["test"]
 
     def new_model(self) -> HashedModel:
         return HashedModel(self.recipe.model)
@@ -111,8 +113,7 @@ class HashedObjective(Windows):
         shipped = copy.deepcopy(self.model.full)
         shipped.config.hash_seed = SHIPPED_SEED
         shipped.to(torch.float16).save_pretrained(folder)
-        named = {"pad_token": PAD, "bos_token": END, "eos_token": END, "unk_token": END}
-        ship_tokenizer(single_bytes((PAD, END)), folder, self.width, **named)
+        ship_tokenizer(self.tokenizer, folder, self.positions, **self.special)
 
 
 def in_bytes(text: str) -> list[int]:

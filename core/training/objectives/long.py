@@ -41,7 +41,7 @@ from core.training.documents import Vocabulary
 from core.training.lowrank import MaskedModel, add_updates
 from core.training.objective import Batch, Hits, Objective
 from core.training.objectives.causal import book_lines, stream
-from core.training.tokens import Ints, Ragged, encoded, kept
+from core.training.tokens import Ints, Ragged, encoded, stored
 
 POSITIONS = "bert.embeddings.position_embeddings.weight"
 COARSE = "bert.embeddings.position_embeddings.coarse"
@@ -105,13 +105,12 @@ class LongObjective(Objective):
                     if item.held_out == held_out:
                         yield item.text
 
-        def make(place: Path) -> None:
-            for side in ("train", "test"):
-                rows = encoded(self.tokenizer, texts(side == "test"), special=False)
-                np.save(place / f"{side}.npy", stream(rows, 0, side, recipe.sources))
+        def side(name: str) -> Ints:
+            return stream(encoded(self.tokenizer, texts(name == "test"), special=False), 0, name, recipe.sources)
 
-        place = kept(self.cache, (recipe.sources, recipe.data), make)
-        self.train, self.test = (np.load(place / f"{side}.npy", mmap_mode="r") for side in ("train", "test"))
+        key = (recipe.sources, recipe.data)
+        found = stored(self.cache, key, lambda: {name: side(name) for name in ("train", "test")})
+        self.train, self.test = found["train"], found["test"]
         counts = np.bincount(self.train, minlength=len(self.pieces.special))
         self.weight = masking.weights(counts, float(recipe.data["threshold"]))
         self.lengths = [int(length) for length in recipe.data["lengths"]]
@@ -285,15 +284,14 @@ class WindowObjective(Objective):
                 rows = encoded(self.tokenizer, (text for _, text in book), special=False)
                 yield [token for ids in rows for token in ids]
 
-        def make(place: Path) -> None:
-            for side in ("train", "test"):
-                found = Ragged.of(books(side == "test"))
-                long = int((found.lengths >= max(self.lengths)).sum())
-                corpus.require(long, "training" if side == "train" else "measuring", recipe.sources)
-                found.save(place / side)
+        def make() -> dict[str, Any]:
+            made = {"train": Ragged.of(books(False)), "test": Ragged.of(books(True))}
+            for side, what in (("train", "training"), ("test", "measuring")):
+                corpus.require(int((made[side].lengths >= max(self.lengths)).sum()), what, recipe.sources)
+            return made
 
-        place = kept(self.cache, (recipe.sources, recipe.data), make)
-        self.train, self.test = (Ragged.load(place / side) for side in ("train", "test"))
+        found = stored(self.cache, (recipe.sources, recipe.data), make)
+        self.train, self.test = found["train"], found["test"]
 
     def new_model(self) -> LongModel:
         from transformers import RobertaForMaskedLM

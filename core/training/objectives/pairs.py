@@ -18,8 +18,7 @@ The decoder is given the target shifted right by one behind its start token, and
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -33,8 +32,8 @@ from core.training import batches, corpus, models, parallel
 from core.training.objective import IGNORE, Batch, Objective, linear_cross_entropy
 from core.training.parallel import LANGUAGES, Fusion, Pair, examples, fusions, prefix
 from core.training.recipe import Recipe, RecipeError
-from core.training.tokenizers import M2M, T5, ship_tokenizer, unigram
-from core.training.tokens import Ints, Ragged, encoded, kept, saved_tokenizer
+from core.training.tokenizers import M2M, T5, unigram
+from core.training.tokens import Ints, Ragged, encoded, stored
 
 MEASURED = 200
 """Held-out pairs of each task that the learning curve is measured on."""
@@ -64,11 +63,6 @@ def shifted(sources: Ragged, targets: Ragged, pad: int, start: int, index: Ints 
     real = (ids != pad).astype(np.int64)
     arrays = {"ids": ids, "real": real, "given": given, "labels": labels}
     return {name: torch.from_numpy(value) for name, value in arrays.items()}
-
-
-def shown(batch: Batch) -> int:
-    """Tokens that a batch of `shifted` shows to a model, on both sides, without padding."""
-    return int(batch["real"].sum()) + int((batch["labels"] != IGNORE).sum())
 
 
 def mean_nats(objective: Objective, made: Iterable[Batch]) -> float:
@@ -110,7 +104,14 @@ class EncoderDecoder(nn.Module):
         return linear_cross_entropy(hidden[known], self.full.lm_head.weight, batch["labels"][known])
 
 
-class PairsObjective(Objective):
+class TextToText(Objective):
+    """An objective whose model knows its own loss over the tokens of a target."""
+
+    def loss(self, batch: Batch) -> Tensor:
+        return self.model.loss(batch)  # type: ignore[no-any-return]
+
+
+class PairsObjective(TextToText):
     """Pairs of texts as tokens, grouped by their padded lengths."""
 
     inputs: Ragged
@@ -120,28 +121,22 @@ class PairsObjective(Objective):
     pad: int
     start: int
 
-    def take(self, place: Path) -> None:
-        """Maps what was kept: ``inputs``, ``outputs``, ``task.npy``."""
-        self.inputs, self.outputs = Ragged.load(place / "inputs"), Ragged.load(place / "outputs")
-        self.origin = np.load(place / "task.npy", mmap_mode="r")
+    def take(self, found: dict[str, Any]) -> None:
+        """Plans batches of what was stored: ``inputs``, ``outputs`` and the ``task`` of each row."""
+        self.inputs, self.outputs, self.origin = found["inputs"], found["outputs"], found["task"]
         left, right = (batches.round_up(side.lengths) for side in (self.inputs, self.outputs))
         self.keys, self.cost = left * 4096 + right, left + right
 
     def batch(self, step: int) -> Batch:
         return shifted(self.inputs, self.outputs, self.pad, self.start, self.epochs[step])
 
-    def loss(self, batch: Batch) -> Tensor:
-        return self.model.loss(batch)  # type: ignore[no-any-return]
-
-    def size(self, batch: Batch) -> int:
-        return shown(batch)
-
 
 class Seq2SeqObjective(PairsObjective):
     """Translation and repair with a prefix, by a T5."""
 
     pad, start = 0, 0
-    special = T5
+    special: Mapping[str, Any] = T5
+    positions = 512
     files = ("en-fr", "en-de")
 
     def read(self) -> None:
@@ -149,11 +144,10 @@ class Seq2SeqObjective(PairsObjective):
         names = [self.file_of(source.task, source.file) for source in sources]
         longest = int(data["longest"])
 
-        def make(place: Path) -> None:
+        def make() -> dict[str, Any]:
             split = parallel.splits(self.corpus, int(data["hold_out_every"]))
             some = (p for side in split.values() for p in islice(side.train(), 0, None, int(data["tokenizer_every"])))
             tokenizer = self.learned(text for pair in some for text in pair)
-            tokenizer.save(str(place / "tokenizer.json"))
             rows: list[tuple[list[int], list[int]]] = []
             task: list[int] = []
             test: dict[str, list[Pair]] = {}
@@ -165,15 +159,13 @@ class Seq2SeqObjective(PairsObjective):
                 test[source.task] = list(islice(examples(source.task, split[name].test()), MEASURED))
                 corpus.require(len(test[source.task]), "measuring", sources)
             corpus.require(len(rows), "training", sources)
-            Ragged.of(left for left, _ in rows).save(place / "inputs")
-            Ragged.of(right for _, right in rows).save(place / "outputs")
-            np.save(place / "task.npy", np.array(task))
-            (place / "test.json").write_text(json.dumps(test | self.unseen(split), ensure_ascii=False), "utf-8")
+            inputs, outputs = (Ragged.of(row[side] for row in rows) for side in (0, 1))
+            test |= self.unseen(split)
+            return {"tokenizer": tokenizer, "inputs": inputs, "outputs": outputs, "task": np.array(task), "test": test}
 
-        place = kept(self.cache, (sources, data), make)
-        self.tokenizer = saved_tokenizer(place)
-        self.test = json.loads((place / "test.json").read_text("utf-8"))
-        self.take(place)
+        found = stored(self.cache, (sources, data), make)
+        self.tokenizer, self.test = found["tokenizer"], found["test"]
+        self.take(found)
 
     def file_of(self, task: str, file: str) -> str:
         """The file of pairs that a task reads, English first."""
@@ -207,10 +199,6 @@ class Seq2SeqObjective(PairsObjective):
                 found[f"loss {task}"] = float(self.loss(self.here(batch)))
         return found
 
-    def export(self, folder: Path) -> None:
-        models.ship_model(self.model.full, folder)
-        ship_tokenizer(self.tokenizer, folder, 512, **T5)
-
 
 def token(language: str) -> str:
     """M2M-100's token of a language."""
@@ -221,6 +209,7 @@ class ManyObjective(Seq2SeqObjective):
     """Translation between many languages with one model, by an M2M-100; the token of the language is learned, too."""
 
     pad, start = 1, 2
+    special = M2M | {"extra_special_tokens": [token(language) for language in LANGUAGES]}
 
     def file_of(self, task: str, file: str) -> str:
         """The file of pairs that a direction is trained on.
@@ -238,7 +227,7 @@ class ManyObjective(Seq2SeqObjective):
         return f"en-{others[0]}"
 
     def learned(self, texts: Iterable[str]) -> Any:
-        marks = [token(language) for language in LANGUAGES]
+        marks = self.special["extra_special_tokens"]
         return unigram(texts, int(self.recipe.data["vocabulary"]), marks, M2M, spoken=False)
 
     def both(self, tokenizer: Any, task: str, pairs: Sequence[Sequence[str]]) -> Iterator[tuple[list[int], list[int]]]:
@@ -255,17 +244,12 @@ class ManyObjective(Seq2SeqObjective):
 
     def read(self) -> None:
         corpus.open_file(self.corpus, f"parallel.{UNSEEN}.tsv")
+        self.positions = int(self.recipe.model["max_position_embeddings"])
         super().read()
 
     def new_model(self) -> EncoderDecoder:
         ids = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2}
         return EncoderDecoder(self.recipe.model, vocab_size=self.tokenizer.get_vocab_size(), **ids)
-
-    def export(self, folder: Path) -> None:
-        models.ship_model(self.model.full, folder)
-        spoken = [token(language) for language in LANGUAGES]
-        positions = int(self.recipe.model["max_position_embeddings"])
-        ship_tokenizer(self.tokenizer, folder, positions, **M2M, extra_special_tokens=spoken)
 
 
 # BERT2BERT: two copies of one encoder joined into a model that writes
@@ -332,21 +316,20 @@ class JoinedObjective(PairsObjective):
         self.tokenizer = self.full_tokenizer.backend_tokenizer
         longest = int(self.recipe.data["longest"])
 
-        def make(place: Path) -> None:
-            for side in ("train", "test"):
-                some = list(made_fusions(self.corpus, self.recipe, held_out=side == "test"))
+        def make() -> dict[str, Any]:
+            made: dict[str, Any] = {}
+            for side in ("", "test-"):
+                some = list(made_fusions(self.corpus, self.recipe, held_out=bool(side)))
                 parts = encoded(self.tokenizer, (fusion.parts for fusion in some))
                 wholes = encoded(self.tokenizer, (fusion.whole for fusion in some))
                 rows = [(a, b) for a, b in zip(parts, wholes, strict=True) if max(len(a), len(b)) <= longest]
-                target = place if side == "train" else place / "test"
-                target.mkdir(exist_ok=True)
-                Ragged.of(part for part, _ in rows).save(target / "inputs")
-                Ragged.of(whole[1:] for _, whole in rows).save(target / "outputs")  # the decoder starts from [CLS]
-            np.save(place / "task.npy", np.zeros(len(Ragged.load(place / "inputs")), dtype=np.int64))
+                made[f"{side}inputs"] = Ragged.of(part for part, _ in rows)
+                made[f"{side}outputs"] = Ragged.of(whole[1:] for _, whole in rows)  # the decoder starts from [CLS]
+            return made | {"task": np.zeros(len(made["inputs"]), dtype=np.int64)}
 
-        place = kept(self.cache, (self.recipe.sources, self.recipe.data), make)
-        self.take(place)
-        self.held = Ragged.load(place / "test" / "inputs"), Ragged.load(place / "test" / "outputs")
+        found = stored(self.cache, (self.recipe.sources, self.recipe.data), make)
+        self.take(found)
+        self.held = found["test-inputs"], found["test-outputs"]
 
     def new_model(self) -> JoinedModel:
         base = models.finished_bert(self.base, self.stages)

@@ -11,7 +11,6 @@ stream meets the vocabulary.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,10 @@ from torch import Tensor, nn
 
 from core import patterns
 from core.objectives.permutation import last
-from core.training import batches, documents, models, xlnet_model
+from core.training import batches, documents, xlnet_model
 from core.training.documents import MEASURED, ROUND, Documents, Vocabulary
 from core.training.objective import Batch, Hits, Objective, linear_cross_entropy
-from core.training.tokenizers import BERT, ship_tokenizer
+from core.training.tokenizers import BERT
 from core.training.tokens import Ints
 
 
@@ -102,9 +101,11 @@ class PermutationModel(nn.Module):
 class PermutationObjective(Objective):
     """Chunks of documents of about equal length a batch."""
 
+    special = BERT | {"model_input_names": ["input_ids", "attention_mask"]}
+
     def read(self) -> None:
         self.tokenizer, train, test = documents.prepare(self.recipe, self.corpus, self.stages)
-        k = float(self.recipe.data["k"])
+        k, self.positions = float(self.recipe.data["k"]), int(self.recipe.data["width"])
         self.train, self.test = (Orders(side, self.tokenizer, k) for side in (train, test))
         self.origin = train.source
         self.keys = self.cost = self.train.sizes
@@ -124,16 +125,11 @@ class PermutationObjective(Objective):
         head = self.model.full.lm_loss
         return linear_cross_entropy(self.model(batch), head.weight, batch["labels"], head.bias)
 
-    def size(self, batch: Batch) -> int:
-        return int(batch["real"].sum())
-
     def measure(self) -> dict[str, float]:
         return found_tokens(self.model, self.test)
 
-    def export(self, folder: Path) -> None:
-        models.ship_model(xlnet_model.whole(self.model.full), folder)
-        inputs = ["input_ids", "attention_mask"]
-        ship_tokenizer(self.tokenizer, folder, int(self.recipe.data["width"]), **BERT, model_input_names=inputs)
+    def shipped(self) -> Any:
+        return xlnet_model.whole(self.model.full)
 
 
 @torch.no_grad()
