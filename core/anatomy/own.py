@@ -92,23 +92,12 @@ class ElmoConfig(PreTrainedConfig):  # type: ignore[misc]
 
     model_type = "elmo"
 
-    def __init__(
-        self,
-        characters: int = 262,
-        character_size: int = 16,
-        num_highways: int = 2,
-        num_layers: int = 2,
-        units: int = 4096,
-        d_model: int = 512,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.characters = characters
-        self.character_size = character_size
-        self.num_highways = num_highways
-        self.num_layers = num_layers
-        self.units = units
-        self.d_model = d_model
+    characters: int = 262
+    character_size: int = 16
+    num_highways: int = 2
+    num_layers: int = 2
+    units: int = 4096
+    d_model: int = 512
 
 
 class Highway(nn.Module):

@@ -180,31 +180,16 @@ class TransformerXLConfig(PreTrainedConfig):  # type: ignore[misc]
 
     model_type = "transformer-xl"
 
-    def __init__(
-        self,
-        vocab_size: int = 267_735,
-        cutoffs: Sequence[int] = (20_000, 40_000, 200_000),
-        div_val: int = 4,
-        d_model: int = 1024,
-        n_layer: int = 18,
-        n_head: int = 16,
-        d_head: int = 64,
-        d_inner: int = 4096,
-        mem_len: int = 384,
-        untie_r: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.vocab_size = vocab_size
-        self.cutoffs = list(cutoffs)
-        self.div_val = div_val
-        self.d_model = d_model
-        self.n_layer = n_layer
-        self.n_head = n_head
-        self.d_head = d_head
-        self.d_inner = d_inner
-        self.mem_len = mem_len
-        self.untie_r = untie_r
+    vocab_size: int = 267_735
+    cutoffs: tuple[int, ...] = (20_000, 40_000, 200_000)
+    div_val: int = 4
+    d_model: int = 1024
+    n_layer: int = 18
+    n_head: int = 16
+    d_head: int = 64
+    d_inner: int = 4096
+    mem_len: int = 384
+    untie_r: bool = True
 
     @property
     def bins(self) -> list[tuple[int, int]]:

@@ -8,14 +8,15 @@ once, in the record's words.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated
 
-from core.catalogue.load import DATA, BadData, load_all, parse_citation, shared
+from pydantic import Field, field_validator, model_validator
+
+from core.catalogue.load import DATA, BadData, checked, load_all, read_text, shared
 from core.catalogue.results import citation, results
-from core.catalogue.schema import Citation, Correction, System
+from core.catalogue.schema import Citation, Citations, Correction, Keys, Listed, Names, Row, System, Text, once
 
 KINDS = {
     "mistake": "Mistake",
@@ -35,16 +36,56 @@ OTHER = "other"
 """The kind of a record's correction that nothing more is known about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Row):
     """A computation that shows what is right; in its ``expression``, ``{gpt-2/small}`` stands for a live count."""
 
-    label: str
-    expression: str
-    digits: int
-    unit: str
-    printed: str
+    label: Text
+    expression: Text
+    digits: int = 0
+    unit: str = ""
+    printed: str = ""
     """The figure that the source prints for the same, "" where it prints none."""
+
+
+class Entry(Row):
+    """A row of the file: a correction, or what it adds to the one of a record that it is ``about``."""
+
+    id: Text
+    systems: Names
+    by: Names
+    kind: Text
+    printed: str = ""
+    about: Names = ()
+    claim: str = ""
+    finding: str = ""
+    sources: Keys | tuple[()] = Field((), alias="source")
+    sums: Annotated[tuple[Sum, ...], Listed] = ()
+
+    @field_validator("kind")
+    @classmethod
+    def _known(cls, kind: str) -> str:
+        if kind not in KINDS:
+            raise ValueError(f"must be one of {', '.join(KINDS)}, and it is {kind!r}")
+        return kind
+
+    def adds_to(self, system: System, held: Correction) -> bool:
+        """Whether a record's correction is the one that this row is about."""
+        text = f"{held.claim} {held.finding}".casefold()
+        named = bool(self.about) and system.slug in self.systems and held.claimed_by in self.by
+        return named and all(word.casefold() in text for word in self.about)
+
+
+class _File(Row):
+    """``corrections.toml``."""
+
+    names: dict[str, str]
+    corrections: Annotated[tuple[Entry, ...], Listed]
+    citations: Citations = ()
+
+    @model_validator(mode="after")
+    def _ids_differ(self) -> _File:
+        once("ids", [row.id for row in self.corrections])
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +109,17 @@ class Found:
 @lru_cache(maxsize=1)
 def corrections() -> tuple[Found, ...]:
     """All corrections: in the order of the file, then those that only a record holds."""
-    table = tomllib.loads((DATA / "corrections.toml").read_text(encoding="utf-8"))
-    known = _citations(table)
-    names: dict[str, str] = table.get("names", {}) | {system.slug: system.name for system in load_all()}
+    file = checked(_File, read_text(DATA / "corrections.toml"), "corrections.toml")
+    known = shared()[0] | {one.key: one for system in load_all() for one in (*system.citations, *file.citations)}
+    names = file.names | {system.slug: system.name for system in load_all()}
     held = [(system, number, row) for system in load_all() for number, row in enumerate(system.corrections)]
-    joined: set[tuple[str, int]] = set()
-    found = []
-    for row in table["corrections"]:
-        same = [entry for entry in held if _same(row, entry[0], entry[2])]
+    found, joined = [], set()
+    for row in file.corrections:
+        same = [(system, number, one) for system, number, one in held if row.adds_to(system, one)]
         joined |= {(system.slug, number) for system, number, _ in same}
-        found.append(_found(row, [(system, held_row) for system, _, held_row in same], known, names))
-    for system, number, row in held:
-        if (system.slug, number) not in joined:
-            found.append(_of_record(system, number, row))
-    if len({entry.id for entry in found}) < len(found):
-        raise BadData("corrections.toml: two corrections share an id")
-    return tuple(found)
+        found.append(_found(row, [(system, one) for system, _, one in same], known, names))
+    alone = [entry for entry in held if (entry[0].slug, entry[1]) not in joined]
+    return (*found, *(_of_record(*entry) for entry in alone))
 
 
 def documents() -> tuple[Citation, ...]:
@@ -104,47 +140,27 @@ def cited() -> tuple[Citation, ...]:
     return tuple(found)
 
 
-def _citations(table: dict[str, Any]) -> dict[str, Citation]:
-    own = {key: parse_citation(key, row, "corrections.toml") for key, row in table.get("citations", {}).items()}
-    return shared()[0] | {known.key: known for system in load_all() for known in system.citations} | own
-
-
-def _same(row: dict[str, Any], system: System, held: Correction) -> bool:
-    """Whether a record's correction is the one that this row of the file is about."""
-    if "about" not in row or system.slug not in row["systems"] or held.claimed_by not in row["by"]:
-        return False
-    text = f"{held.claim} {held.finding}".casefold()
-    return all(word.casefold() in text for word in row["about"])
-
-
 def _found(
-    row: dict[str, Any], held: list[tuple[System, Correction]], known: dict[str, Citation], names: dict[str, str]
+    row: Entry, held: list[tuple[System, Correction]], known: dict[str, Citation], names: dict[str, str]
 ) -> Found:
-    try:
-        if row["kind"] not in KINDS:
-            raise BadData(f"corrections.toml: {row['id']} is of no kind: {row['kind']!r}")
-        if held:
-            if hidden := {"claim", "finding"} & row.keys():
-                raise BadData(f"corrections.toml: {row['id']}: a record has the {' and '.join(sorted(hidden))} already")
-            claim, finding = held[0][1].claim, held[0][1].finding
-            sources = [system.citation(key) for system, one in held for key in one.sources]
-        else:
-            claim, finding, sources = row["claim"], row["finding"], []
-        sources += [known[key] for key in row.get("source", ())]
-        return Found(
-            id=row["id"],
-            systems=tuple(row["systems"]),
-            names=tuple(names[slug] for slug in row["systems"]),
-            claimed_by=tuple(known[key] for key in row["by"]),
-            kind=row["kind"],
-            printed=row.get("printed", ""),
-            claim=claim,
-            finding=finding,
-            sources=tuple(dict.fromkeys(sources)),
-            sums=tuple(Sum(**({"digits": 0, "unit": "", "printed": ""} | one)) for one in row.get("sums", ())),
-        )
-    except (KeyError, TypeError) as error:
-        raise BadData(f"corrections.toml: {row.get('id', '?')}: {error!r}") from error
+    if held and (row.claim or row.finding):
+        raise BadData(f"corrections.toml: {row.id}: a record has its claim and finding already")
+    if strange := {*row.sources, *row.by} - known.keys() or set(row.systems) - names.keys():
+        raise BadData(f"corrections.toml: {row.id}: there is no {' or '.join(sorted(strange))}")
+    said = held[0][1] if held else row
+    sources = [system.citation(key) for system, one in held for key in one.sources]
+    return Found(
+        id=row.id,
+        systems=row.systems,
+        names=tuple(names[slug] for slug in row.systems),
+        claimed_by=tuple(known[key] for key in row.by),
+        kind=row.kind,
+        printed=row.printed,
+        claim=said.claim,
+        finding=said.finding,
+        sources=tuple(dict.fromkeys([*sources, *(known[key] for key in row.sources)])),
+        sums=row.sums,
+    )
 
 
 def _of_record(system: System, number: int, row: Correction) -> Found:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from core.catalogue.load import DATA, BadData
+from pydantic import BeforeValidator, Field, field_validator
 
-_FIELDS = {"slug", "name", "text", "aliases", "also", "formula", "see", "try", "link"}
+from core.catalogue.load import DATA, checked, read_text
+from core.catalogue.schema import Listed, Names, Row, Sentence, Slug, Text, once
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,23 +21,30 @@ class Place:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+def _read_place(row: Any) -> Any:
+    """A place from its table: ``page`` and ``label``; everything else is what its link carries."""
+    if not isinstance(row, dict) or not {"page", "label"} <= row.keys():
+        raise ValueError("must be a table with a page and a label")
+    query = {name: value for name, value in row.items() if name not in ("page", "label")}
+    return Place(row["page"], tuple(query.items()), row["label"])
+
+
+class Term(Row):
     """A term with one to three sentences about it."""
 
-    slug: str
-    name: str
-    text: str
-    aliases: tuple[str, ...]
+    slug: Slug
+    name: Text
+    text: Sentence
+    aliases: Names = ()
     """Other names; they are linked in texts as the name is."""
-    also: tuple[str, ...]
+    also: Names = ()
     """Words by which it is found, too common or too vague to be linked."""
-    formula: str
+    formula: str = ""
     """LaTeX, or "" where none helps."""
-    see: tuple[str, ...]
+    see: Names = ()
     """Slugs of related terms."""
-    place: Place | None
-    linked: bool
+    place: Annotated[Place | None, BeforeValidator(_read_place), Field(alias="try")] = None
+    linked: bool = Field(True, alias="link")
     """False for words so common that a link on each page would only be in the way."""
 
     @property
@@ -46,18 +53,27 @@ class Term:
         return (self.name, *self.aliases)
 
 
+class _File(Row):
+    """``glossary.toml``."""
+
+    terms: Annotated[tuple[Term, ...], Listed]
+
+    @field_validator("terms")
+    @classmethod
+    def _known(cls, terms: tuple[Term, ...]) -> tuple[Term, ...]:
+        once("slugs", [term.slug for term in terms])
+        known = {term.slug for term in terms}
+        for term in terms:
+            if strange := set(term.see) - known:
+                raise ValueError(f"{term.slug} points to unknown terms {', '.join(sorted(strange))}")
+        return terms
+
+
 @lru_cache(maxsize=1)
 def terms() -> tuple[Term, ...]:
     """All terms by name. Raises :class:`core.catalogue.load.BadData` where the file does not fit."""
-    rows = tomllib.loads((DATA / "glossary.toml").read_text(encoding="utf-8"))["terms"]
-    found = tuple(sorted((_term(row) for row in rows), key=_by_name))
-    known = {term.slug for term in found}
-    if len(known) < len(found):
-        raise BadData("glossary.toml: two terms share a slug")
-    for term in found:
-        if strange := set(term.see) - known:
-            raise BadData(f"glossary.toml: {term.slug} points to unknown terms {', '.join(sorted(strange))}")
-    return found
+    found = checked(_File, read_text(DATA / "glossary.toml"), "glossary.toml")
+    return tuple(sorted(found.terms, key=_by_name))
 
 
 def term(slug: str) -> Term | None:
@@ -73,28 +89,3 @@ def letter(found: Term) -> str:
 
 def _by_name(found: Term) -> str:
     return found.name.lower().lstrip("[")
-
-
-def _term(row: dict[str, Any]) -> Term:
-    if strange := row.keys() - _FIELDS:
-        raise BadData(f"glossary.toml: {row.get('slug', '?')} has unknown fields {', '.join(sorted(strange))}")
-    try:
-        return Term(
-            slug=row["slug"],
-            name=row["name"],
-            text=row["text"],
-            aliases=tuple(row.get("aliases", ())),
-            also=tuple(row.get("also", ())),
-            formula=row.get("formula", ""),
-            see=tuple(row.get("see", ())),
-            place=place(row["try"]) if "try" in row else None,
-            linked=row.get("link", True),
-        )
-    except KeyError as error:
-        raise BadData(f"glossary.toml: {row.get('slug', '?')} lacks {error}") from error
-
-
-def place(row: dict[str, str]) -> Place:
-    """A place from its table: ``page`` and ``label``; everything else is what its link carries."""
-    query = {name: value for name, value in row.items() if name not in ("page", "label")}
-    return Place(row["page"], tuple(query.items()), row["label"])

@@ -11,7 +11,7 @@ import tomllib
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -42,7 +42,7 @@ def parse(text: str, shared: dict[str, Citation], file: str = "record") -> Syste
 
     Raises :class:`BadRecord`, with a line for each fault that begins with ``file`` and the field.
     """
-    record = _checked(System, text, file)
+    record = checked(System, text, file)
     known = shared | {citation.key: citation for citation in record.citations}
     wrong = [f"{place}: {_no_such('citation', key, known)}" for place, key in record.used() if key not in known]
     wrong += checks.builds(record)
@@ -52,8 +52,8 @@ def parse(text: str, shared: dict[str, Citation], file: str = "record") -> Syste
     return record.model_copy(update={"citations": tuple(known[key] for key in used)})
 
 
-def _checked(kind: type[File], text: str, file: str) -> File:
-    """The file's tables, every one of them as ``kind`` says."""
+def checked(kind: type[File], text: str, file: str) -> File:
+    """The tables of a data file as ``kind`` says. Raises :class:`BadRecord`, with a line for each fault."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -69,14 +69,6 @@ def _no_such(what: str, key: str, known: dict[str, Citation] | set[str]) -> str:
     return f"there is no {what} named {key!r}" + (f"; is {' or '.join(close)} meant?" if close else "")
 
 
-def parse_citation(key: str, table: dict[str, Any], file: str) -> Citation:
-    """A citation of another data file. Raises :class:`BadRecord`, which names ``file`` and the field."""
-    try:
-        return Citation.model_validate(table | {"key": key})
-    except ValidationError as error:
-        raise BadRecord(file, faults(error, Citation, table)) from error
-
-
 def read_text(path: Path) -> str:
     """The text of a data file. Raises :class:`BadRecord` where its bytes are no UTF-8."""
     try:
@@ -90,7 +82,7 @@ def read_text(path: Path) -> str:
 def shared() -> tuple[dict[str, Citation], tuple[Ancestor, ...]]:
     """The citations that records share, by key, and the ancestors without a record."""
     path = DATA / "shared.toml"
-    table = _checked(SharedFile, read_text(path), path.name)
+    table = checked(SharedFile, read_text(path), path.name)
     return {citation.key: citation for citation in table.citations}, table.ancestors
 
 

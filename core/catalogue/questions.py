@@ -7,113 +7,88 @@ load.
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from core.catalogue.load import BadData
+from pydantic import Field, model_validator
+
+from core.catalogue.load import checked, read_text
 from core.catalogue.results import FOLDER, Measure, Result, measures, names, results, tables
+from core.catalogue.schema import Listed, Names, Row, Text, once
 
 Kind = Literal["scale", "parts", "versions", "leaders"]
-KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
 LEADERS_LEAST = 4
 """Systems that a measure must have before the question who leads makes sense."""
 UNSTATED = "not stated"
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Row):
     """One picture of a question."""
 
-    slug: str
-    title: str
+    slug: Text
+    title: Text
     kind: Kind
-    tables: tuple[str, ...]
-    measure: str
+    tables: Names
+    measure: Text
     """Slug of the measure that is shown first."""
-    reference: str
+    reference: str = ""
     """For ``parts``: the variant that the others are compared with, or ``@`` and a system."""
-    size: str
+    size: str = ""
     """For ``parts``: the size of the reference row, where its variant alone does not name it."""
-    systems: tuple[str, ...]
+    systems: Names = ()
     """Systems to draw; all of the tables where empty."""
-    single: bool
+    single: bool = False
     """Leave ensembles out."""
-    caveat: str
-    here: str
+    caveat: str = ""
+    here: str = ""
     """What this atlas measured of the same kind on its own small models, and ``link``, where that stands."""
-    link: str
+    link: str = ""
+
+    @model_validator(mode="after")
+    def _drawable(self) -> Case:
+        if strange := [table for table in self.tables if table not in tables()]:
+            raise ValueError(f"there is no table {strange[0]!r}")
+        if self.kind == "versions" and len(self.tables) != 2:
+            raise ValueError("two tables make a comparison of versions")
+        if self.measure not in {measure.slug for measure in choices(self)}:
+            raise ValueError(f"its tables have no measure {self.measure!r}")
+        if self.kind == "parts" and not any(reference(self, row) for row in rows(self, first(self))):
+            raise ValueError(f"no row is its reference {self.reference!r}")
+        if bool(self.here) != bool(self.link):
+            raise ValueError("here and link go together")
+        return self
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Row):
     """A question with its pictures, the first of which is shown first."""
 
-    slug: str
-    title: str
-    attempt: str
+    slug: Text
+    title: Text
+    attempt: Text = Field(alias="try")
     """What to try."""
-    notice: str
-    cases: tuple[Case, ...]
+    notice: Text
+    cases: Annotated[tuple[Case, ...], Listed]
+
+    @model_validator(mode="after")
+    def _cases_differ(self) -> Question:
+        once("cases", [case.slug for case in self.cases])
+        return self
 
     def case(self, slug: str) -> Case:
         """The case of that slug, or the first."""
         return next((case for case in self.cases if case.slug == slug), self.cases[0])
 
 
+class Questions(Row):
+    """``questions.toml``."""
+
+    questions: Annotated[tuple[Question, ...], Listed]
+
+
 @lru_cache(maxsize=1)
 def questions() -> tuple[Question, ...]:
-    """All questions. Raises :class:`BadData` when one does not fit the figures."""
-    table = tomllib.loads((FOLDER / "questions.toml").read_text(encoding="utf-8"))
-    return tuple(_question(row) for row in table["questions"])
-
-
-def _question(row: Mapping[str, Any]) -> Question:
-    try:
-        cases = tuple(_case(case) for case in row["cases"])
-        question = Question(row["slug"], row["title"], row["try"], row["notice"], cases)
-    except (KeyError, TypeError) as error:
-        raise BadData(f"question {row.get('slug', '?')}: {error!r}") from error
-    if len({case.slug for case in question.cases}) != len(question.cases):
-        raise BadData(f"question {question.slug}: two cases have one slug")
-    for case in question.cases:
-        _check(f"question {question.slug}, case {case.slug}", case)
-    return question
-
-
-def _case(row: Mapping[str, Any]) -> Case:
-    return Case(
-        slug=row["slug"],
-        title=row["title"],
-        kind=row["kind"],
-        tables=tuple(row["tables"]),
-        measure=row["measure"],
-        reference=row.get("reference", ""),
-        size=row.get("size", ""),
-        systems=tuple(row.get("systems", ())),
-        single=row.get("single", False),
-        caveat=row.get("caveat", ""),
-        here=row.get("here", ""),
-        link=row.get("link", ""),
-    )
-
-
-def _check(where: str, case: Case) -> None:
-    if case.kind not in KINDS:
-        raise BadData(f"{where}: kind {case.kind!r} is none of {', '.join(KINDS)}")
-    if strange := [table for table in case.tables if table not in tables()]:
-        raise BadData(f"{where}: there is no table {strange[0]!r}")
-    if case.kind == "versions" and len(case.tables) != 2:
-        raise BadData(f"{where}: two tables make a comparison of versions")
-    offered = choices(case)
-    if case.measure not in {measure.slug for measure in offered}:
-        raise BadData(f"{where}: its tables have no measure {case.measure!r}")
-    if case.kind == "parts" and not any(reference(case, row) for row in rows(case, first(case))):
-        raise BadData(f"{where}: no row is its reference {case.reference!r}")
-    if bool(case.here) != bool(case.link):
-        raise BadData(f"{where}: here and link go together")
+    """All questions. Raises :class:`core.catalogue.load.BadData` when one does not fit the figures."""
+    return checked(Questions, read_text(FOLDER / "questions.toml"), "questions.toml").questions
 
 
 def choices(case: Case) -> tuple[Measure, ...]:

@@ -12,14 +12,13 @@ from __future__ import annotations
 import csv
 import math
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from core.catalogue.load import DATA, BadData, load_all, parse_citation, shared
-from core.catalogue.schema import Citation, Evidence
+from core.catalogue.load import DATA, BadData, checked, load_all, read_text, shared
+from core.catalogue.schema import Citation, Citations, Evidence, Row
 
 FOLDER = DATA / "results"
 COLUMNS = (
@@ -125,6 +124,15 @@ class Names:
     citations: Mapping[str, Citation]
 
 
+class _Sources(Row):
+    """``sources.toml``."""
+
+    papers: dict[str, str]
+    systems: dict[str, str]
+    baselines: dict[str, list[str]]
+    citations: Citations
+
+
 def slug(text: str) -> str:
     """``text`` in lower case with a hyphen for everything that is no letter or digit."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
@@ -133,11 +141,10 @@ def slug(text: str) -> str:
 @lru_cache(maxsize=1)
 def names() -> Names:
     """Papers, systems, baselines and citations that rows may name. Raises :class:`BadData` for a bad file."""
-    table = tomllib.loads((FOLDER / "sources.toml").read_text(encoding="utf-8"))
-    common, _ = shared()
-    own = {key: parse_citation(key, row, "sources.toml") for key, row in table["citations"].items()}
+    file = checked(_Sources, read_text(FOLDER / "sources.toml"), "sources.toml")
+    own = {citation.key: citation for citation in file.citations}
     known = {system.slug: system.name for system in load_all()}
-    return Names(table["papers"], table["systems"] | known, frozenset(table["baselines"]["names"]), common | own)
+    return Names(file.papers, file.systems | known, frozenset(file.baselines["names"]), shared()[0] | own)
 
 
 def name(system: str) -> str:

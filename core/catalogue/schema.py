@@ -91,8 +91,8 @@ def _keyed(value: Any) -> Any:
     return tuple(row | {"key": key} if isinstance(row, dict) else row for key, row in value.items())
 
 
-def _once(field: str, names: Sequence[str]) -> None:
-    """A fault when a name stands there twice."""
+def once(field: str, names: Sequence[str]) -> None:
+    """A fault (ValueError) when a name stands there twice."""
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"{field}: {' and '.join(twice)} stands there twice")
@@ -104,6 +104,8 @@ Address = Annotated[str, AfterValidator(_address)]
 Slug = Annotated[str, AfterValidator(_slug)]
 Keys = Annotated[tuple[Text, ...], BeforeValidator(_listed), Field(min_length=1)]
 Year = Annotated[int, Field(ge=1900, le=2100)]
+Listed = BeforeValidator(_tuple)
+Names = Annotated[tuple[Text, ...], Listed]
 
 
 class Row(BaseModel):
@@ -244,7 +246,7 @@ class SharedFile(Row):
     """``shared.toml``."""
 
     citations: Citations
-    ancestors: Annotated[tuple[Ancestor, ...], BeforeValidator(_tuple)] = ()
+    ancestors: Annotated[tuple[Ancestor, ...], Listed] = ()
 
 
 STATEMENTS: tuple[tuple[str, str], ...] = (
@@ -276,7 +278,7 @@ class System(Row):
     code: Address | None = None
     parent: Slug | None = None
     """Slug of the system (or :class:`Ancestor`) that this one changes."""
-    branches: Annotated[tuple[Branch, ...], BeforeValidator(_tuple), Field(min_length=1)]
+    branches: Annotated[tuple[Branch, ...], Listed, Field(min_length=1)]
     """First the branch whose page it opens on; then the ones where it is listed as well."""
     change: Text
     why: Text
@@ -292,15 +294,15 @@ class System(Row):
     data: Statement
     budget: Statement
     batch: Statement
-    sizes: Annotated[tuple[Size, ...], BeforeValidator(_tuple)] = ()
+    sizes: Annotated[tuple[Size, ...], Listed] = ()
     """Empty where no architecture was published."""
     undisclosed: str = ""
     """Where there are no sizes, why: a sentence that stands in place of the tree. Else ""."""
-    facts: Annotated[tuple[Fact, ...], BeforeValidator(_tuple)] = ()
-    hub: Annotated[tuple[HubCheckpoint, ...], BeforeValidator(_tuple)] = ()
+    facts: Annotated[tuple[Fact, ...], Listed] = ()
+    hub: Annotated[tuple[HubCheckpoint, ...], Listed] = ()
     live: Live
-    notes: Annotated[tuple[Statement, ...], BeforeValidator(_tuple)] = ()
-    corrections: Annotated[tuple[Correction, ...], BeforeValidator(_tuple)] = ()
+    notes: Annotated[tuple[Statement, ...], Listed] = ()
+    corrections: Annotated[tuple[Correction, ...], Listed] = ()
     citations: Citations = ()
     """In the file its own; once loaded those it uses, shared ones too, in the order of their first use."""
 
@@ -311,11 +313,11 @@ class System(Row):
 
     @model_validator(mode="after")
     def _sizes_and_branches(self) -> System:
-        _once("branches", self.branches)
+        once("branches", self.branches)
         if bool(self.sizes) == bool(self.undisclosed):
             raise ValueError("sizes: a record has either sizes or a sentence (undisclosed) on why there are none")
         names = [size.name for size in self.sizes]
-        _once("sizes", names)
+        once("sizes", names)
         chosen = [size.name for size in self.sizes if size.default]
         if len(chosen) != 1 and (chosen or len(names) > 1):
             said = f"{' and '.join(chosen)} are" if chosen else f"none of {', '.join(names)} is"

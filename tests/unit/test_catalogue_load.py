@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from core.catalogue import load
 from core.catalogue.attribution import attribution
 from core.catalogue.schema import System
 
-GOOD = (load.SYSTEMS / "bart.toml").read_text(encoding="utf-8")
+GOOD, ROOT_RECORD = ((load.SYSTEMS / name).read_text(encoding="utf-8") for name in ("bart.toml", "transformer.toml"))
+SHARED = (load.DATA / "shared.toml").read_text(encoding="utf-8")
 
 
 def parsed(text: str) -> System:
@@ -58,28 +60,38 @@ def test_a_long_wrong_value_is_cut() -> None:
     assert len(said) < 200
 
 
-@pytest.mark.parametrize(
-    ("parent", "complaint"),
-    [("trasformer", "is transformer meant?"), ("sequence-to-sequence", "named 'sequence-to-sequence'")],
-)
-def test_an_unknown_parent_is_refused(
-    parent: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "bart.toml").write_text(
-        GOOD.replace('parent = "transformer"', f'parent = "{parent}"'), encoding="utf-8"
-    )
-    root = (load.SYSTEMS / "transformer.toml").read_text(encoding="utf-8")
-    (tmp_path / "transformer.toml").write_text(root, encoding="utf-8")
-    monkeypatch.setattr(load, "SYSTEMS", tmp_path)
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder in place of the catalogue's own for records; the file that they share stands beside it."""
+    systems = tmp_path / "systems"
+    systems.mkdir()
+    (tmp_path / "shared.toml").write_text(SHARED, encoding="utf-8")
+    monkeypatch.setattr(load, "SYSTEMS", systems)
+    monkeypatch.setattr(load, "DATA", tmp_path)
     load.load_all.cache_clear()
-    try:
-        with pytest.raises(load.BadRecord) as caught:
-            load.load_all()
-        assert str(caught.value).startswith("bart.toml: parent: there is no system or ancestor ")
-        assert complaint in str(caught.value)
-    finally:
-        monkeypatch.undo()
-        load.load_all.cache_clear()
+    load.shared.cache_clear()
+    yield systems
+    monkeypatch.undo()
+    load.load_all.cache_clear()
+    load.shared.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("name", "parent", "complaint"),
+    [
+        ("bart", "trasformer", r"bart.toml: parent: there is no system or ancestor .*is transformer meant\?"),
+        ("bart", "seq-2-seq", "bart.toml: parent: there is no system or ancestor named 'seq-2-seq'$"),
+        ("bert-2", "transformer", r"bert-2\.toml: slug: it is 'bart' and must be the file's name, 'bert-2'"),
+    ],
+)
+def test_a_file_under_a_wrong_name_and_an_unknown_parent_are_refused(
+    name: str, parent: str, complaint: str, folder: Path
+) -> None:
+    text = GOOD.replace('parent = "transformer"', f'parent = "{parent}"')
+    (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    (folder / "transformer.toml").write_text(ROOT_RECORD, encoding="utf-8")
+    with pytest.raises(load.BadRecord, match=complaint):
+        load.load_all()
 
 
 @pytest.mark.parametrize(
@@ -89,21 +101,11 @@ def test_an_unknown_parent_is_refused(
         ("[citations.words]", "[cited.words]", "shared.toml: cited: is no field of this table, which has: "),
     ],
 )
-def test_the_shared_file_is_held_to_the_same(
-    old: str, new: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = (load.DATA / "shared.toml").read_text(encoding="utf-8")
-    assert old in text
-    (tmp_path / "shared.toml").write_text(text.replace(old, new, 1), encoding="utf-8")
-    monkeypatch.setattr(load, "DATA", tmp_path)
-    load.shared.cache_clear()
-    try:
-        with pytest.raises(load.BadRecord) as caught:
-            load.shared()
-        assert complaint in str(caught.value)
-    finally:
-        monkeypatch.undo()
-        load.shared.cache_clear()
+def test_the_shared_file_is_held_to_the_same(old: str, new: str, complaint: str, folder: Path) -> None:
+    assert old in SHARED
+    (folder.parent / "shared.toml").write_text(SHARED.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(load.BadRecord, match=complaint):
+        load.shared()
 
 
 def test_a_record_has_sizes_or_says_why_it_has_none() -> None:
@@ -114,20 +116,6 @@ def test_a_record_has_sizes_or_says_why_it_has_none() -> None:
         parsed(silent)
     with pytest.raises(load.BadRecord, match="either sizes or a sentence"):
         parsed('undisclosed = "Nothing was published."\n' + GOOD)
-
-
-def test_a_file_under_a_wrong_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "bert-2.toml").write_text(GOOD, encoding="utf-8")
-    monkeypatch.setattr(load, "SYSTEMS", tmp_path)
-    load.load_all.cache_clear()
-    try:
-        with pytest.raises(
-            load.BadRecord, match=r"bert-2\.toml: slug: it is 'bart' and must be the file's name, 'bert-2'"
-        ):
-            load.load_all()
-    finally:
-        monkeypatch.undo()
-        load.load_all.cache_clear()
 
 
 def test_every_text_weight_and_script_names_its_author_and_licence() -> None:

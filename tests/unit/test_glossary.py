@@ -185,7 +185,7 @@ def test_a_strange_field_or_neighbour_is_refused(tmp_path, monkeypatch: pytest.M
         with pytest.raises(BadData):
             glossary.terms.__wrapped__()
     file.write_text('[[terms]]\nslug = "a"\nname = "A"\n')
-    with pytest.raises(BadData, match="lacks"):
+    with pytest.raises(BadData, match="text: is missing"):
         glossary.terms.__wrapped__()
 
 
