@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.checkpoints import package
+from core.checkpoints.families.architectures import TRAITS
 from core.checkpoints.folder import count_elements, read_json
 from core.checkpoints.registry import bundled_root
 from core.checkpoints.spec import Card
@@ -112,10 +113,10 @@ def state_of(folder: Path, card: Card | None) -> dict[str, Tensor]:
     count_elements(file)
     base = base_state((card.base if card else None) or package.NAME)
     config = folder / "config.json"
-    kind = read_json(config).get("model_type") if config.is_file() else None
-    if kind == "encoder-decoder":
+    architecture = read_json(config).get("model_type") if config.is_file() else None
+    if architecture == "encoder-decoder":
         base = both_halves(base)
-    elif kind == "longformer":
+    elif "window" in TRAITS.get(architecture or "", ()):
         base = long_names(base)
     return apply(base, load_file(file))
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from core.checkpoints import hub_cache, package
 from core.checkpoints.bundled import base_state, elements_of, hears_sentences, state_of, targets
 from core.checkpoints.families import FAMILIES
+from core.checkpoints.families.architectures import TRAITS
 from core.checkpoints.families.family import Kind
 from core.checkpoints.folder import Inspected, count_elements, inspect, inspect_again, read_json
 from core.checkpoints.registry import DRAFT, GENERATOR, bundled_root
@@ -135,11 +136,8 @@ def _pairs_class(folder: Path) -> Any:
     """The class with the head for pairs: BERT's next sentence, ALBERT's sentence order."""
     from transformers import AlbertForPreTraining, BertForNextSentencePrediction
 
-    return (
-        AlbertForPreTraining
-        if read_json(folder / "config.json")["model_type"] == "albert"
-        else BertForNextSentencePrediction
-    )
+    order = "sentence order" in TRAITS.get(read_json(folder / "config.json")["model_type"], ())
+    return AlbertForPreTraining if order else BertForNextSentencePrediction
 
 
 def _read_folder(

@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.decoding.reader import Reader
@@ -66,7 +67,7 @@ def caches(model: Any) -> bool:
 
     from core.language.segments import remembers
 
-    if model.config.model_type == "reformer":  # it hashes what it reads anew at every step
+    if has(model.config, "hashing"):  # it hashes what it reads anew at every step
         return False
     return remembers(model) or "past_key_values" in inspect.signature(model.forward).parameters
 

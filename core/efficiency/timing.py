@@ -15,6 +15,7 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
+from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 
@@ -81,12 +82,12 @@ def _seconds(model: Any, ids: Sequence[int]) -> float:
     """Wall-clock time of one pass."""
     import torch
 
-    if model.config.model_type == "big_bird":
+    if has(model.config, "blocks"):
         # The library's own forward would switch the shared instance to full attention for good on a short text.
         from core.sparse.bigbird import forward
 
         return forward(model, ids, range(len(ids)), None).seconds
-    if model.config.model_type == "reformer":
+    if has(model.config, "hashing"):
         # The library's own forward would seed torch's generator for everyone.
         from core.sparse.reformer import states
 

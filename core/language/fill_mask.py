@@ -15,10 +15,12 @@ Shapes: n input tokens, M masked positions, V vocabulary entries, d width.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.checkpoints.families.architectures import has
+from core.checkpoints.families.masked_lm import word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.limits import check_length, own_language
@@ -206,43 +208,25 @@ def _refill_by_ids(
     return (Part(str(checkpoint.tokenizer.decode(ids, skip_special_tokens=True))),)
 
 
-Head = Callable[[Any, "Tensor"], "Tensor"]
-HEADS: dict[str, Head] = {
-    **dict.fromkeys(("bert", "mobilebert", "squeezebert"), lambda m, h: m.cls(h)),
-    **dict.fromkeys(
-        ("roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "roberta-prelayernorm", "mpnet"),
-        lambda m, h: m.lm_head(h),
-    ),
-    **dict.fromkeys(("electra", "convbert"), lambda m, h: m.generator_lm_head(m.generator_predictions(h))),
-    "albert": lambda m, h: m.predictions(h),
-    "distilbert": lambda m, h: m.vocab_projector(m.vocab_layer_norm(m.activation(m.vocab_transform(h)))),
-    "deberta-v2": lambda m, h: m.cls(h) if m.legacy else m.lm_predictions(h, m.get_input_embeddings()),
-    "xlm": lambda m, h: m.pred_layer(h)[0],
-    "modernbert": lambda m, h: m.decoder(m.head(h)),
-}
-"""How a model's last states become scores over the vocabulary, for the architectures whose head is a function of each
-position alone. Others go through the model's own forward pass, which projects every position."""
-
-
 def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     """Scores over the vocabulary, (M, V), at ``positions`` of one sentence ``ids`` (1, n), which has no padding."""
     import torch
 
-    if model.config.model_type == "big_bird":
+    if has(model.config, "blocks"):
         # The library's own forward would switch the shared instance to full attention for good on a short text.
         from core.sparse.bigbird import forward
 
         return torch.from_numpy(forward(model, ids[0].tolist(), positions, None).logits)
-    if model.config.model_type == "xlnet":
+    if has(model.config, "two streams"):
         from core.language.permuted import at_once
 
         return at_once(model, ids, positions)
-    if model.config.model_type == "longformer":
+    if has(model.config, "window"):
         # The first token is global, as in training; the library's forward makes none so.
         from core.sparse.longformer import forward as windowed
 
         return torch.from_numpy(windowed(model, ids[0].tolist(), positions).logits)
-    head = HEADS.get(model.config.model_type)
+    head = word_head(model)
     attend = torch.ones_like(ids)
     if head is None:
         every: Tensor = model(input_ids=ids, attention_mask=attend).logits  # (1, n, V)
@@ -251,6 +235,6 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     # On a CPU the product of two or three rows with a vocabulary takes twice as long as that of four (20 ms against 9
     # for 30,522 words), so that a few masks are filled up with copies of the last one.
     asked = [*positions, *[positions[-1]] * (4 - len(positions))] if len(positions) in (2, 3) else list(positions)
-    scores = head(model, states[:, asked])[0, : len(positions)]
+    scores = head(states[:, asked])[0, : len(positions)]
     sentence = getattr(model, "sentence", None)  # what the text as a whole adds: `core.checkpoints.sentence_head`
     return scores if sentence is None else scores + sentence(ids, attend, model.get_output_embeddings().weight)

@@ -14,30 +14,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.checkpoints.families.architectures import has, positions_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-_NAMES = ("max_position_embeddings", "n_positions", "n_ctx")
-_COUNT_FROM_PADDING = frozenset(
-    {
-        "roberta",
-        "xlm-roberta",
-        "xlm-roberta-xl",
-        "roberta-prelayernorm",
-        "camembert",
-        "data2vec-text",
-        "longformer",
-        "mpnet",
-        "bertweet",
-        "xmod",
-        "ibert",
-        "esm",
-        "prophetnet",
-    }
-)
 _UNSTATED = 1_000_000
 """transformers writes an astronomical number into ``model_max_length`` where no length is known."""
 
@@ -48,14 +31,8 @@ def max_tokens(checkpoint: Checkpoint) -> int | None:
     limits = [int(n) for n in (checkpoint.spec.max_positions, checkpoint.tokenizer.model_max_length) if n]
     for part in (config, getattr(config, "encoder", None), getattr(config, "decoder", None)):
         # T5's n_positions is a training length, not a table: its attention has relative biases only.
-        if part is None or hasattr(part, "relative_attention_num_buckets"):
-            continue
-        rows = next((getattr(part, name) for name in _NAMES if isinstance(getattr(part, name, None), int)), None)
-        if rows is None or rows <= 0:
-            continue
-        offset = (part.pad_token_id or 0) + 1 if part.model_type in _COUNT_FROM_PADDING else 0
-        ahead = int(part.model_type == "prophetnet")  # whose decoder looks up the position after its last token, too
-        limits.append(rows - offset - ahead)
+        if part is not None and not hasattr(part, "relative_attention_num_buckets"):
+            limits.append(positions_of(part.to_dict()) or 0)
     limits = [n for n in limits if 0 < n < _UNSTATED]
     return min(limits) if limits else None
 
@@ -75,7 +52,7 @@ def check_length(checkpoint: Checkpoint, count: int, *, room: int = 0) -> None:
 def speaks(model: Any) -> bool:
     """Whether the model adds a vector of its language to every token."""
     config = model.config
-    return bool(config.model_type == "xlm" and config.use_lang_emb and config.n_langs > 1)
+    return bool(has(config, "languages") and config.use_lang_emb and config.n_langs > 1)
 
 
 def own_language(model: Any, ids: Tensor) -> dict[str, Tensor]:

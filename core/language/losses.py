@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.checkpoints.families.architectures import has
+from core.checkpoints.families.masked_lm import word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language import bilingual, permuted
@@ -76,7 +78,7 @@ def of_masks(checkpoint: Checkpoint, example: Example) -> Losses:
     """
     import torch
 
-    from core.language.fill_mask import HEADS, masked_logits
+    from core.language.fill_mask import masked_logits
 
     check_length(checkpoint, len(example.source))
     places = example.asked
@@ -85,11 +87,11 @@ def of_masks(checkpoint: Checkpoint, example: Example) -> Losses:
     model = checkpoint.model
     with torch.inference_mode():
         ids = torch.tensor([ids_of(checkpoint, [cell.token for cell in example.source])], device=model.device)
-        head = HEADS.get(model.config.model_type)
+        head = word_head(model)
         if head is not None and any(cell.segment for cell in example.source):
             types = torch.tensor([[cell.segment for cell in example.source]], device=model.device)
             states = model.base_model(input_ids=ids, token_type_ids=types)[0]  # (1, n, d)
-            logits = head(model, states[:, list(places)])[0]
+            logits = head(states[:, list(places)])[0]
         else:
             logits = masked_logits(model, ids, places)
     return Losses(source=paid_at(checkpoint, example.source, places, logits), options=logits.shape[-1])
@@ -121,7 +123,7 @@ def of_pair(pairs: Checkpoint, example: Example) -> Losses:
     types = [cell.segment for cell in example.source]
     with torch.inference_mode():
         out = pairs.model(input_ids=torch.tensor([ids]), token_type_ids=torch.tensor([types]))
-    scores = out.sop_logits if pairs.model.config.model_type == "albert" else out.logits  # (1, 2)
+    scores = out.sop_logits if has(pairs.model.config, "sentence order") else out.logits  # (1, 2)
     logs = scores[0].float().log_softmax(-1).tolist()
     label = example.labels[0]
     best = max(range(len(logs)), key=logs.__getitem__)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, OutOfRange
 from core.language.limits import check_length
@@ -36,7 +37,7 @@ class PairVerdict:
 
 def question(checkpoint: Checkpoint) -> Question:
     """What the head of this ``pairs`` part was trained to tell."""
-    return "order" if checkpoint.model.config.model_type == "albert" else "next"
+    return "order" if has(checkpoint.model.config, "sentence order") else "next"
 
 
 def judge(checkpoint: Checkpoint, a: str, b: str) -> PairVerdict:

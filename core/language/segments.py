@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language.text import clean
@@ -58,7 +59,7 @@ class Reading:
 
 def remembers(model: Any) -> bool:
     """Whether a model hands on a memory of states: transformers' XLNet class with attention to the left alone."""
-    return model.config.model_type == "xlnet" and getattr(model.config, "attn_type", "bi") == "uni"
+    return has(model.config, "memory")
 
 
 def longest_memory(model: Any) -> int | None:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, UnknownTask
 
@@ -66,7 +67,7 @@ def tasks(checkpoint: Checkpoint) -> tuple[Task, ...]:
     spec, config = checkpoint.spec, checkpoint.model.config
     if not config.is_encoder_decoder:
         raise InputUnusable(f"{spec.name} does not turn one text into another. Choose an encoder-decoder.")
-    if config.model_type == "m2m_100":
+    if has(config, "language tokens"):
         return _m2m(checkpoint)
     # A card lists its tasks by slug, with their prefixes where they are not the Atlas's usual ones.
     told = spec.card.extra.get("tasks", ()) if spec.card else ()

@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 
 from core.attention.tokens import labels
 from core.attention.trace import frozen
+from core.checkpoints.families.masked_lm import word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
-from core.language.fill_mask import HEADS, prepare
+from core.language.fill_mask import prepare
 from core.language.tokens import label
 
 if TYPE_CHECKING:
@@ -213,11 +214,12 @@ def guesses_without(checkpoint: Checkpoint, text: str, k: int = 5) -> tuple[With
     if not masks:
         raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word to see it guessed.")
     model: Any = checkpoint.model
-    head = HEADS[model.config.model_type]
+    head = word_head(model)
+    assert head is not None  # both have one
     out = []
     for left in ("", *PARTS):
         states = read(model, ids, [part for part in PARTS if part != left]).states
-        best = head(model, states[:, [masks[0]]])[0, 0].detach().float().softmax(-1).topk(k)
+        best = head(states[:, [masks[0]]])[0, 0].detach().float().softmax(-1).topk(k)
         words = tuple(label(checkpoint.tokenizer, i) for i in best.indices.tolist())
         out.append(Without(left, words, tuple(best.values.tolist())))
     return tuple(out)

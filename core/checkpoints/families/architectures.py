@@ -27,15 +27,24 @@ Trait = Literal[
     "memory",
     "hashing",
     "window",
+    "blocks",
+    "two streams",
+    "sentence order",
+    "language tokens",
+    "unscaled attention",
+    "state in modules",
 ]
 """What an architecture has and most have not. ``languages``: embeddings of languages; ``memory``: of segments read
-before; ``hashing``: attention within buckets; ``window``: attention to neighbours and a few global tokens."""
+before; ``hashing``: attention within buckets; ``window``: attention to neighbors and a few global tokens; ``blocks``:
+attention between some blocks of tokens; ``sentence order``: its head for pairs asks for their order; ``language
+tokens``: the source and the output begin with a token for their language; ``unscaled attention``: scores are not
+divided by the root of d; ``state in modules``: a part of its cache is shared by all who use it."""
 
 TRAITS: dict[str, frozenset[Trait]] = {
-    "albert": frozenset({"learned positions", "shared layers"}),
+    "albert": frozenset({"learned positions", "shared layers", "sentence order"}),
     "bart": frozenset({"learned positions"}),
     "bert": frozenset({"learned positions"}),
-    "big_bird": frozenset({"learned positions"}),
+    "big_bird": frozenset({"learned positions", "blocks"}),
     "ctrl": frozenset({"fixed positions"}),
     "deberta": frozenset({"relative positions", "disentangled attention"}),
     "deberta-v2": frozenset({"relative positions", "disentangled attention"}),
@@ -45,13 +54,16 @@ TRAITS: dict[str, frozenset[Trait]] = {
     "gpt_neo": frozenset({"learned positions"}),
     "llama": frozenset({"rotary positions"}),
     "longformer": frozenset({"learned positions", "window"}),
-    "m2m_100": frozenset({"fixed positions"}),
+    "m2m_100": frozenset({"fixed positions", "language tokens"}),
+    "mt5": frozenset({"relative positions", "unscaled attention"}),
+    "recurrent_gemma": frozenset({"state in modules"}),
     "reformer": frozenset({"learned positions", "hashing"}),
     "roberta": frozenset({"learned positions"}),
-    "t5": frozenset({"relative positions"}),
+    "t5": frozenset({"relative positions", "unscaled attention"}),
     "transformer-xl": frozenset({"relative positions", "memory"}),
+    "umt5": frozenset({"relative positions", "unscaled attention"}),
     "xlm": frozenset({"learned positions", "languages"}),
-    "xlnet": frozenset({"relative positions"}),
+    "xlnet": frozenset({"relative positions", "two streams"}),
 }
 """By architecture (`architecture_of`); what is not listed has none of these that a page here could show."""
 
@@ -126,6 +138,12 @@ def architecture_of(config: Mapping[str, Any]) -> str | None:
     if model_type == "xlnet" and config.get("attn_type", "bi") == "uni":
         return "transformer-xl"
     return model_type if isinstance(model_type, str) else None
+
+
+def has(config: Any, trait: Trait) -> bool:
+    """Whether a loaded model's configuration is of an architecture with this trait; see `CheckpointSpec.offers`."""
+    told = {name: getattr(config, name, None) for name in ("model_type", "attn_type")}
+    return trait in TRAITS.get(architecture_of(told) or "", ())
 
 
 def branch_of(kind: Kind, config: Mapping[str, Any]) -> Branch:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.checkpoints.families.architectures import has
 from core.language import segments
 
 if TYPE_CHECKING:
@@ -39,10 +40,10 @@ class Reader:
         # Transformer-XL keeps states instead of keys and values, and only those of its last tokens.
         self._remembering = segments.remembers(model)
         # A Reformer keeps buckets, not keys and values, and has no matrix to show: it reads everything again, too.
-        self._hashing = model.config.model_type == "reformer"
+        self._hashing = has(model.config, "hashing")
         # GPT has no cache in transformers; it reads everything again at every step. RecurrentGemma has one, but keeps a
         # part of it in its modules, which all visitors share.
-        own_state = model.config.model_type == "recurrent_gemma"
+        own_state = has(model.config, "state in modules")
         self._caching = cached and "past_key_values" in takes and not own_state
         self._cache: Any = None
         self._read: Tensor | None = None

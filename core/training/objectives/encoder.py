@@ -28,6 +28,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.attention.architectures.disentangled import position_scores, supported
+from core.checkpoints.families.masked_lm import word_head
 from core.errors import AtlasError
 from core.objectives import masked
 from core.objectives.distillation import HARD, SOFT, STATES, TEMPERATURE
@@ -85,18 +86,10 @@ class EncoderModel(nn.Module):
 
 def heads(full: Any) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor] | None]:
     """The head for words of a pretraining class, and its head for pairs or None."""
-    kind = full.config.model_type
-    if kind == "bert":
-        return full.cls.predictions, full.cls.seq_relationship
-    if kind == "albert":
-        return full.predictions, full.sop_classifier
-    if kind == "roberta":
-        return full.lm_head, None
-    if kind == "deberta-v2":
-        return full.cls, None
-    if kind == "distilbert":
-        return lambda h: full.vocab_projector(full.vocab_layer_norm(full.activation(full.vocab_transform(h)))), None
-    raise AtlasError(f"No head is known for models of the type {kind!r}.")
+    words = word_head(full)
+    if words is None:
+        raise AtlasError(f"No head is known for models of the type {full.config.model_type!r}.")
+    return words, getattr(full, "sop_classifier", None) or getattr(getattr(full, "cls", None), "seq_relationship", None)
 
 
 class EncoderObjective(Objective):

@@ -87,7 +87,9 @@ class EncoderDecoder(nn.Module):
         super().__init__()
         self.full: Any = models.new_model(settings, "Seq2SeqLM", **given)
         # T5's tied output vectors are the size of embeddings: it scales what they read (Raffel et al., 2020)
-        self.scale = self.full.config.d_model**-0.5 if self.full.config.model_type == "t5" else 1.0
+        self.scale = (
+            self.full.config.d_model**-0.5 if getattr(self.full.config, "scale_decoder_outputs", False) else 1.0
+        )
 
     def forward(self, ids: Tensor, real: Tensor, given: Tensor) -> Tensor:
         """(rows, target length, width) states that the output layer reads; arguments as `shifted` returns them."""

@@ -92,7 +92,7 @@ def draw(view: DemoView) -> None:
         if run.path:
             ids = tuple(step.token.id for step in run.path)
             _explore(view, task, run, view.computed("", _aligned, given, task.slug, ids), decoding)
-    scaled = checkpoint.model.config.model_type not in ("t5", "mt5", "umt5")
+    scaled = not view.spec.offers("unscaled attention")
     named = ["Task in the text"] if task.prefix else ["Task as tokens"] if task.opens or task.answers else []
     view.how_it_works("Formula" if scaled else "Formula: unscaled", notes=named)
     explain_decoding(view)
