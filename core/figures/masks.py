@@ -93,8 +93,8 @@ def mask_words(allowed: Bools) -> str:
     """The map in a sentence: how many of the pairs are allowed."""
     seen, pairs = int(allowed.sum()), int(allowed.size)
     if seen == pairs:
-        return f"Everyone sees everyone: all {pairs:,} pairs of places."
-    return f"{seen:,} of {pairs:,} pairs of places are allowed."
+        return f"Every query attends to every key: all {pairs:,} pairs."
+    return f"{seen:,} of {pairs:,} pairs of query and key are allowed."
 
 
 def levels_map(

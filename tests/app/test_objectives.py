@@ -74,7 +74,7 @@ def test_every_objective_opens_from_its_link(page: AppTest, slug: str) -> None:
     if entry.answer is not None and not words.has("Relative"):
         assert re.search(r'class="n">\d+\.\d\d<|blind guess pays', html_of(at) + said(at))
     else:
-        assert "no live answer" in said(at)
+        assert "No live model" in said(at)
     if entry.shares is not None:
         assert "Proportions over many draws beside the published ones" not in html_of(at)  # costs nothing while closed
         at.session_state[key_of(at, f"shares.{slug}")] = True

@@ -33,12 +33,12 @@ def widget(elements: object, label: str) -> object:
 @pytest.mark.parametrize("slug", ["whole-words", "spans", "knowledge", "word-order", "prefix"])
 def test_a_relative_answers_only_when_it_is_asked(slug: str) -> None:
     at = page(objective=slug, text="Long ago Anna and the king of Spain lived in a castle. They had a golden ring.")
-    assert "no live answer" in shown(at)
+    assert "No live model" in shown(at)
     assert "best guess" not in shown(at)
     toggle = next(one for one in at.toggle if one.label.endswith("a relative"))
     toggle.set_value(True).run()
     assert "best guess" in shown(at)
-    assert "no live answer" not in shown(at)
+    assert "No live model" not in shown(at)
     assert at.query_params["relative"] in ("yes", ["yes"])
 
 

@@ -57,7 +57,7 @@ def test_a_round_by_typing() -> None:
     round_ = draw("masked", 0)
     for number, question in enumerate(round_):
         assert not at.exception
-        assert f"{number + 1}. Which word is hidden?" in said(at)
+        assert f"{number + 1}. Which word is masked?" in said(at)
         at = answer(at, question, "masked", number, right=number != 4)
         assert f"**Written:** {question.answers[0]}" in said(at)
         assert ("✗ **You:** xyzzy" if number == 4 else "✓ **You:**") in said(at)
@@ -71,7 +71,7 @@ def test_a_round_by_typing() -> None:
     at = button(at, "New round")
     assert at.query_params["round"] == "1"
     assert "Round 2" in html_of(at)
-    assert "1. Which word is hidden?" in said(at)
+    assert "1. Which word is masked?" in said(at)
     assert "0 of 0" in html_of(at)
 
 
@@ -159,7 +159,7 @@ def test_reset_starts_the_round_anew() -> None:
     at = button(at, "Reset")
     assert not at.exception
     assert "0 of 0" in html_of(at)
-    assert "1. Which word is hidden?" in said(at)
+    assert "1. Which word is masked?" in said(at)
     at = answer(at, draw("masked", 0)[0], "masked", 0, right=True)
     assert "1 of 1" in html_of(at)
 

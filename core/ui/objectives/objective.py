@@ -305,7 +305,7 @@ def _mask(entry: Entry, asked: Given, seen: Visible, title: str, number: int, st
     kind = style(asked.slug)
     special = set(asked.frame.values())
     rows, columns = ([shown(name, kind, name in special) for name in names] for names in (seen.queries, seen.keys))
-    said = f"Rows look, columns are looked at. {mask_words(seen.allowed)}"
+    said = f"Rows are queries, columns are keys. {mask_words(seen.allowed)}"
     Panel(
         f"{entry.slug}-mask-{number + 1}",
         title,

@@ -18,18 +18,18 @@ from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
 
 MEAN = Integer(
-    name="mean", label="Mean run", default=3, low=1, high=10, width=140, help="T5's final models take 3 tokens."
+    name="mean", label="Mean span length", default=3, low=1, high=10, width=140, help="T5's final models take 3 tokens."
 )
 DAMAGE = Words(
     name="damage",
     label="Corruptions",
     default=("infill",),
     options={
-        "permute": "Sentences change places",
-        "rotate": "Begun elsewhere",
-        "delete": "Tokens left out",
-        "mask": "Tokens masked",
-        "infill": "Runs infilled",
+        "permute": "Sentence permutation",
+        "rotate": "Document rotation",
+        "delete": "Token deletion",
+        "mask": "Token masking",
+        "infill": "Text infilling",
     },
     most=5,
     may_be_empty=True,
