@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core import session
+from core.checkpoints.spec import Checkpoint
 from core.efficiency import samples
 from core.figures import sparse as figures
 from core.table import Cell, Table
-from core.ui.demos.cover import Judge, uncovered
+from core.ui.demos.cover import Judge
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.demos.long_text import Menu
 from core.ui.page import theme
@@ -57,10 +57,11 @@ def hashing_demo(view: DemoView) -> None:
     Raises:
         AtlasError: the text does not suit the model.
     """
+    from core.efficiency import buckets
     from core.sparse.reformer import shape_of
 
-    spec, state = view.spec, view.state
-    layers, heads, _, _ = shape_of(session.checkpoint(spec.slug).model)
+    state = view.state
+    layers, heads, _, _ = shape_of(view.checkpoint.model)
     text = TEXT.draw(state, tag="bytes")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         rounds = ROUNDS.draw(state)
@@ -68,16 +69,17 @@ def hashing_demo(view: DemoView) -> None:
         layer = LAYER.with_(options=hashed, default=hashed[-1]).draw(state)
         head = HEAD.with_(high=heads).draw(state)
         seed = SEED.draw(state)
-    seen = _buckets(spec.slug, text, layer - 1, head - 1, rounds, seed)
+    ids = view.computed("", buckets.prepare, text, buckets.LEAST)
+    seen = view.computed("Hashing", buckets.look, ids, layer - 1, head - 1, rounds, seed)
     left, right = st.columns(2, gap="large")
     with left:
         _sorted(view, seen)
     with right:
         _met(view, seen, rounds)
     # One picture has all numbers of rounds, so that the question is the same whatever is chosen above.
-    question = ("hashing", spec.slug, text, layer, head, seed)
+    question = (text, layer, head, seed)
     asked = "Of full attention's weight, how much does one round catch?"
-    if uncovered(state, question, asked, _share_judge(seen), choices=_SHARES):
+    if view.uncovered(asked, _share_judge(seen), *question, choices=_SHARES):
         _caught(view, seen, rounds)
     view.try_and_notice()
     formula, growth, back = st.tabs(["Formula", "Cost against length", "Reversible layers"])
@@ -87,11 +89,15 @@ def hashing_demo(view: DemoView) -> None:
     with growth:
         _growth(view, seen.chunk)
     with back:
-        count, width, error = _undone(spec.slug, text)
-        n = len(text.encode())
-        size = f"{8 * n * width / 1e6:.1f}"
-        percent = f"{100 * error:.2g}"
-        view.say("Reversible", layers=count, error=percent, bytes=f"{n:,}", width=width, megabytes=size)
+        config, n = view.checkpoint.model.config, len(text.encode())
+        view.say(
+            "Reversible",
+            layers=config.num_hidden_layers,
+            error=f"{100 * view.computed('', _undone, text):.2g}",
+            bytes=f"{n:,}",
+            width=config.hidden_size,
+            megabytes=f"{8 * n * config.hidden_size / 1e6:.1f}",
+        )
 
 
 def _sorted(view: DemoView, seen: Buckets) -> None:
@@ -191,7 +197,7 @@ def reading_demo(view: DemoView) -> None:
         AtlasError: the text does not suit the model.
     """
     text = TEXT.draw(view.state, tag="bytes")
-    lengths, bits = _reading(view.spec.slug, text)
+    lengths, bits = view.computed("Reading", _reading, text)
     change = bits[0] - bits[-1]
     saves = "saves" if change >= 0 else "costs"
 
@@ -200,7 +206,7 @@ def reading_demo(view: DemoView) -> None:
         return f"{'Right' if guess == _CHANGES[at] else 'Wrong'}: it {saves} {abs(change):.2f} bits a byte."
 
     asked = f"The last {_LAST} bytes, when the model has read {lengths[-1]:,} bytes instead of {lengths[0]:,}"
-    if not uncovered(view.state, ("reading", view.spec.slug, text), asked, judge, choices=_CHANGES):
+    if not view.uncovered(asked, judge, text, choices=_CHANGES):
         return
     Panel(
         "bits-by-length",
@@ -215,35 +221,22 @@ def reading_demo(view: DemoView) -> None:
     view.try_and_notice()
 
 
-@session.cached("Hashing")
-def _buckets(slug: str, text: str, layer: int, head: int, rounds: int, seed: int) -> Buckets:
-    from core.efficiency import buckets
-
-    checkpoint = session.checkpoint(slug)
-    ids = buckets.prepare(checkpoint, text, buckets.LEAST)
-    return buckets.look(checkpoint, ids, layer, head, rounds, seed)
-
-
-@session.cached("Reading")
-def _reading(slug: str, text: str) -> tuple[tuple[int, ...], tuple[float, ...]]:
+def _reading(checkpoint: Checkpoint, text: str) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """How many bytes are read, and what the last ones cost then."""
     from core.efficiency import buckets
     from core.sparse.reformer import by_context
 
-    checkpoint = session.checkpoint(slug)
     ids = buckets.prepare(checkpoint, text, 2 * _LAST)
     lengths = (*(n for n in (192, 256, 384, 512, 768) if n < len(ids)), len(ids))
     return lengths, by_context(checkpoint.model, ids, lengths, _LAST)
 
 
-@session.cached()
-def _undone(slug: str, text: str) -> tuple[int, int, float]:
+def _undone(checkpoint: Checkpoint, text: str) -> float:
+    """How far the states that are computed back from the last layer lie from the first ones, as a share."""
     from core.efficiency import buckets
     from core.sparse.reformer import undone
 
-    checkpoint = session.checkpoint(slug)
-    config = checkpoint.model.config
-    error = undone(checkpoint.model, buckets.prepare(checkpoint, text))
-    return int(config.num_hidden_layers), int(config.hidden_size), error
+    return undone(checkpoint.model, buckets.prepare(checkpoint, text))
 
 
 HASHING = Demo("hashing", hashing_demo, lambda spec: spec.offers("hashing"), (TEXT, ROUNDS, LAYER, HEAD, SEED))

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
 
-from core import session
 from core.checkpoints.spec import Checkpoint
 from core.efficiency import samples
 from core.efficiency.compare import LongText, Measured, token_counter
 from core.figures import sparse as figures
 from core.figures.numbers import short
+from core.figures.predictions import compared_bars
 from core.links.parameters import Value
+from core.session import Progress
 from core.settings import MAX_TEXT_CHARS
 from core.sparse.cost import Cost
 from core.table import Table
+from core.ui.demos.cover import verdict
+from core.ui.demos.demo import DemoView
+from core.ui.demos.masking import FIRST, ONE
 from core.ui.links import PageState
 from core.ui.notices import sentences
 from core.ui.page import plain, theme
@@ -98,13 +106,93 @@ def clue_position(checkpoint: Checkpoint, long: LongText, text: str, word: str =
     return position if 0 <= position < len(long.ids) and at >= 0 else None
 
 
-def progress_in(place: st.delta_generator.DeltaGenerator) -> session.Progress:
+def progress_in(place: DeltaGenerator) -> Progress:
     """A bar that tells how far the comparison is; leaving the page or changing a control stops it."""
 
     def tell(share: float, doing: str) -> None:
         place.progress(share, text=doing)
 
     return tell
+
+
+def pattern_panel(
+    view: DemoView,
+    name: str,
+    title: str,
+    alt: str,
+    kinds: NDArray[np.uint8],
+    size: int,
+    long: LongText,
+    clue: int | None,
+    *,
+    listed: Sequence[int] = (1, 2, 3),
+    **values: str | int,
+) -> None:
+    """Which tokens attend to which, with the mask and the clue pointed out.
+
+    Args:
+        name: of the attention; it names the picture.
+        kinds: of each pair of cells, shape (B, B); a cell has ``size`` tokens on a side.
+        listed: the kinds that the legend names.
+        **values: numbers in the note, the part ``Pattern`` of the words.
+    """
+    marks = [(position, "mask") for position in long.masks] + ([(clue, "clue")] if clue is not None else [])
+    Panel(
+        f"{name}-pattern",
+        f"Which tokens attend to which: {len(long.ids):,} tokens, {title}",
+        figures.pattern(kinds, size, theme=theme(), marks=marks, listed=listed),
+        alt,
+        Table.from_records(figures.pattern_table(kinds, size, len(long.ids))),
+        note=view.words.part("Pattern", **values),
+        heading=True,
+    ).draw(view.state)
+
+
+class Filled(NamedTuple):
+    """What one mask becomes."""
+
+    context: str
+    words: Sequence[tuple[str, Sequence[float]]]
+    """The likeliest words, each with its probability in every way that is compared."""
+    said: str
+    """What that comes to, plain text."""
+
+
+def filled_masks(
+    view: DemoView,
+    name: str,
+    masks: Sequence[Filled],
+    ways: Mapping[str, str],
+    judged: int,
+    *question: object,
+    most: int | None = None,
+) -> None:
+    """The masks' words in every way that is compared, which wait for a guess at the first of them.
+
+    Args:
+        name: of the attention; it names the pictures.
+        ways: the color of each way, by its name.
+        judged: the way that the guess is held against; the words say which, under ``judged``.
+        most: words that are drawn; the tables have all.
+    """
+    answers = sorted(masks[0].words, key=lambda word: -word[1][judged])
+
+    def judge(guess: str) -> str:
+        said = verdict(guess, [word for word, _ in answers], [chances[judged] for _, chances in answers])
+        return f"{said} {view.words.label('judged')}"
+
+    if not view.uncovered(ONE if len(masks) == 1 else FIRST, judge, *question):
+        return
+    for number, mask in enumerate(masks, 1):
+        st.markdown(f"**What the mask becomes** · {plain(mask.context)}")
+        Panel(
+            f"{name}-mask-{number}",
+            f"Probabilities of the likeliest words for mask {number}",
+            compared_bars(list(ways), mask.words[:most], list(ways.values()), theme=theme()),
+            f"Probabilities of the likeliest words for the mask: {', '.join(ways)}.",
+            Table(("Word", *ways), tuple((word, *chances) for word, chances in mask.words)),
+            note=plain(mask.said),
+        ).draw(view.state)
 
 
 def costs_of(state: PageState, name: str, one: Measured, full: Measured) -> None:

@@ -55,6 +55,23 @@ class Run:
         self.path = ()
 
 
+def going(state: PageState, name: str, what: object, place: DeltaGenerator, again: str = "Go on") -> bool:
+    """Whether ``what`` is to be computed now: a button stops it, and where that was done, one takes it up again.
+
+    Args:
+        name: of the computation on its page.
+        what: a value that tells it from any other; another one starts by itself.
+    """
+    slot, key = state.key(f"{name}.stopped"), state.key(f"{name}.button")
+    if st.session_state.get(slot) == what:
+        icon = ":material/play_arrow:"
+        place.button(again, key=key, icon=icon, on_click=st.session_state.pop, args=(slot, None))
+        return False
+    remember = st.session_state.__setitem__
+    place.button("Stop", key=key, icon=":material/stop:", on_click=remember, args=(slot, what))
+    return True
+
+
 def by_hand(state: PageState, owner: object) -> Ids:
     """The path chosen by hand; it belongs to one text and one vocabulary, the ``owner``, and goes with them."""
     slot, belongs = state.key("forced"), state.key("forced.owner")
