@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.attention.trace import AttentionMap, Bools, Floats
+from core.attention.trace import AttentionMap, Bools, Floats, frozen
 from core.attention.views.packed import computed
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
 
@@ -43,13 +43,12 @@ def part(found: AttentionMap, *, layer: int | None = None, head: int | None = No
             raise OutOfRange(f"There is no {name} {number + 1}; this model has {size} in this place.")
     rows = slice(None) if layer is None else slice(layer, layer + 1)
     columns = slice(None) if head is None else slice(head, head + 1)
-    known = computed(found)
-    if known is not None:
-        known = known[rows if known.shape[0] > 1 else slice(None), columns if known.shape[1] > 1 else slice(None)]
+    known = _known(found)
+    known = known[rows if known.shape[0] > 1 else slice(None), columns if known.shape[1] > 1 else slice(None)]
     return replace(
         found,
         weights=found.weights[rows, columns],
-        allowed=known,
+        allowed=_noted(known),
         queries=None if found.queries is None else found.queries[rows, columns],
         keys=None if found.keys is None else found.keys[rows, columns],
     )
@@ -69,41 +68,36 @@ def difference(first: AttentionMap, second: AttentionMap) -> AttentionMap:
             "cut the text in different places. Take two heads, layers or runs of one model over one text."
         )
     try:
-        shape = np.broadcast_shapes(first.weights.shape, second.weights.shape)
+        weights = np.subtract(first.weights, second.weights, dtype=np.float32)
     except ValueError:
         raise InputUnusable(
             f"These maps have {first.layers} and {second.layers} layers and {first.heads} and {second.heads} heads, so "
             "they cannot be taken from each other head by head. Choose one head of each, or their means."
         ) from None
-    known = _both(computed(first), computed(second))
-    weights = np.subtract(first.weights, second.weights, dtype=np.float32)
-    assert weights.shape == shape
-    if known is not None:
-        weights = weights * known
+    both = _known(first), _known(second)
+    known = both[0] & both[1]
     note = "Differences: positive where the first looks more, negative where the second does."
-    if not first.note and not second.note and _same(computed(first), computed(second)):
+    if not first.note and not second.note and (both[0] == both[1]).all():
         note += " Every row sums to zero."
-    return replace(first, weights=_kept(weights), allowed=known, note=note, queries=None, keys=None)
+    return _new(first, weights * known, known, note)
 
 
 def mean(found: AttentionMap) -> AttentionMap:
     """The mean over the heads of each layer, (L, 1, Q, K); its rows sum to what theirs sum to."""
     weights = found.weights.mean(axis=1, keepdims=True, dtype=np.float32)
-    return _over_heads(found, weights, found.note)
+    return _new(found, weights, _anywhere(found, (1,)), found.note)
 
 
 def overall(found: AttentionMap) -> AttentionMap:
     """The mean over all heads of all layers, (1, 1, Q, K); its rows sum to what theirs sum to."""
-    known = computed(found)
-    anywhere: Bools | None = None if known is None else np.logical_or.reduce(known, axis=(0, 1), keepdims=True)
     weights = found.weights.mean(axis=(0, 1), keepdims=True, dtype=np.float32)
-    return _new(found, weights, anywhere, found.note)
+    return _new(found, weights, _anywhere(found, (0, 1)), found.note)
 
 
 def maximum(found: AttentionMap) -> AttentionMap:
     """The largest weight of any head of each layer, (L, 1, Q, K)."""
     note = "The largest weight of any head, so rows sum to more than one." if found.heads > 1 else found.note
-    return _over_heads(found, found.weights.max(axis=1, keepdims=True), note)
+    return _new(found, found.weights.max(axis=1, keepdims=True), _anywhere(found, (1,)), note)
 
 
 def rollout(found: AttentionMap) -> AttentionMap:
@@ -116,13 +110,12 @@ def rollout(found: AttentionMap) -> AttentionMap:
     """
     steps, opened = _with_residual(found)
     held = np.eye(steps.shape[-1])
-    reach = np.eye(steps.shape[-1], dtype=np.int64)
+    reach = held.astype(np.bool_)
     out, seen = np.empty(steps.shape, np.float32), np.empty(opened.shape, np.bool_)
     for layer, (step, open_) in enumerate(zip(steps, opened, strict=True)):
-        held, reach = step @ held, (open_.astype(np.int64) @ reach > 0).astype(np.int64)
-        out[layer], seen[layer] = held, reach.astype(np.bool_)
+        out[layer], seen[layer] = held, reach = step @ held, open_ @ reach
     note = "Rolled out from the input up to each layer, residual connections included; rows sum to one."
-    return _new(found, out[:, None], None if seen.all() else seen[:, None], note)
+    return _new(found, out[:, None], seen[:, None], note)
 
 
 def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
@@ -159,11 +152,11 @@ def flow(found: AttentionMap, layer: int | None = None) -> AttentionMap:
     for query in range(n):
         for key in range(n):
             weights[0, 0, query, key] = maximum_flow(network, top * n + query, key).flow_value / UNITS
-    reach = np.eye(n, dtype=np.int64)
+    reach = np.eye(n, dtype=np.bool_)
     for open_ in opened[:top]:
-        reach = (open_.astype(np.int64) @ reach > 0).astype(np.int64)
+        reach = open_ @ reach
     note = f"The flow from above layer {top} down to the input, each pair of tokens by itself; rows do not sum to one."
-    return _new(found, weights, None if reach.all() else reach.astype(np.bool_)[None, None], note)
+    return _new(found, weights, reach[None, None], note)
 
 
 def _with_residual(found: AttentionMap) -> tuple[np.ndarray, Bools]:  # type: ignore[type-arg]
@@ -177,33 +170,25 @@ def _with_residual(found: AttentionMap) -> tuple[np.ndarray, Bools]:  # type: ig
     same = np.eye(n)
     steps = 0.5 * found.weights.mean(axis=1, dtype=np.float64) + 0.5 * same
     steps /= steps.sum(axis=-1, keepdims=True)
+    return steps, np.broadcast_to(_known(found).any(axis=1) | same.astype(np.bool_), steps.shape)
+
+
+def _known(found: AttentionMap) -> Bools:
+    """(L or 1, H or 1, Q, K) where a weight was computed."""
     known = computed(found)
-    opened = np.ones((1, n, n), np.bool_) if known is None else known.any(axis=1) | same.astype(np.bool_)
-    return steps, np.broadcast_to(opened, steps.shape)
+    return np.ones((1, 1, *found.weights.shape[2:]), np.bool_) if known is None else known
 
 
-def _over_heads(found: AttentionMap, weights: Floats, note: str) -> AttentionMap:
-    known = computed(found)
-    any_head: Bools | None = None if known is None else np.logical_or.reduce(known, axis=1, keepdims=True)
-    return _new(found, weights, any_head, note)
+def _anywhere(found: AttentionMap, axes: tuple[int, ...]) -> Bools:
+    """Where a weight was computed in any of the layers (0) or heads (1)."""
+    known: Bools = np.logical_or.reduce(_known(found), axis=axes, keepdims=True)
+    return known
 
 
-def _new(found: AttentionMap, weights: Floats, known: Bools | None, note: str) -> AttentionMap:
-    return replace(found, weights=_kept(weights), allowed=known, note=note, queries=None, keys=None)
+def _noted(known: Bools) -> Bools | None:
+    """What a map says of it: nothing where everything was computed."""
+    return None if known.all() else known
 
 
-def _kept(weights: Floats) -> Floats:
-    weights.setflags(write=False)
-    return weights
-
-
-def _both(first: Bools | None, second: Bools | None) -> Bools | None:
-    if first is None or second is None:
-        return second if first is None else first
-    return first & second
-
-
-def _same(first: Bools | None, second: Bools | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    return bool((first == second).all())
+def _new(found: AttentionMap, weights: Floats, known: Bools, note: str) -> AttentionMap:
+    return replace(found, weights=frozen(weights), allowed=_noted(known), note=note, queries=None, keys=None)

@@ -11,9 +11,8 @@ the prompt's tokens and all steps but the last, whose token was produced but not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from core.attention.architectures.model_masks import allowed
 from core.attention.architectures.shapes import reformer, remembered
 from core.attention.capture import MAX_NEW_TOKENS, MAX_TOKENS, capture, capture_pair
 from core.attention.tokens import labels
-from core.attention.trace import AttentionMap, AttentionTrace, Bools, frozen
+from core.attention.trace import AttentionMap, AttentionTrace, frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.generate import generate, prompt_ids
@@ -44,6 +43,8 @@ def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = 
         OutOfRange: ``count`` is negative or above :data:`MAX_NEW_TOKENS`.
         InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`core.attention.capture.capture`.
     """
+    import torch
+
     if not 0 <= count <= MAX_NEW_TOKENS:
         raise OutOfRange(f"From 0 to {MAX_NEW_TOKENS} tokens can be written here, not {count}.")
     refuse(checkpoint.model.config.model_type)
@@ -57,7 +58,8 @@ def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = 
         )
     if checkpoint.model.config.model_type == "reformer":  # reads the whole text anew for every token: no rows to stitch
         ids = [*prompt, *(step.token.id for step in generate(checkpoint, text, Decoding(max_new_tokens=count)))]
-        trace = AttentionTrace(checkpoint.spec.slug, decoder=_read_whole(checkpoint, ids))
+        whole = reformer(checkpoint.model, torch.tensor([ids]), labels(checkpoint.tokenizer, ids))
+        trace = AttentionTrace(checkpoint.spec.slug, decoder=whole)
         return _with_vectors(trace, checkpoint, ids) if vectors else trace
     steps = list(generate(checkpoint, text, Decoding(max_new_tokens=count + 1)))
     written = labels(checkpoint.tokenizer, [step.token.id for step in steps])
@@ -71,17 +73,14 @@ def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = 
 def stitched(
     model: Any, steps: Sequence[GenerationStep], prompt: Sequence[str], written: Sequence[str] | None = None
 ) -> AttentionMap:
-    """The rows of a decoder's steps as one map, which says where the model computed nothing and what is unusual.
-
-    Args:
-        prompt: labels of what was read before the first step.
-        written: labels of what the steps chose, by default their texts.
-
-    Raises:
-        InputTooLong, NoAttentionMatrix: as :func:`stitch`.
-    """
-    found = stitch(steps, prompt, written, partial(_seen, model, len(prompt)))
-    return replace(found, note=model_masks.note(model, found.weights))
+    """:func:`stitch`, with what the model did not compute beyond that, and what is unusual."""
+    found = stitch(steps, prompt, written)
+    n = len(found.key_tokens)
+    if remembers(model):  # it reads the prompt in segments, then every token alone
+        seen = remembered(n, _starts(len(prompt), n), longest_memory(model))
+    else:
+        seen = allowed(model.config, n)
+    return replace(found, allowed=seen, note=model_masks.note(model, found.weights))
 
 
 def _with_vectors(
@@ -97,19 +96,6 @@ def _with_vectors(
         starts = _starts(prompt, len(ids))
         pieces = [end - start for start, end in zip(starts, [*starts[1:], len(ids)], strict=True)]
     return attach(trace, checkpoint, {"input_ids": torch.tensor([ids])}, pieces=pieces)
-
-
-def _read_whole(checkpoint: Checkpoint, ids: list[int]) -> AttentionMap:
-    import torch
-
-    return reformer(checkpoint.model, torch.tensor([ids]), labels(checkpoint.tokenizer, ids))
-
-
-def _seen(model: Any, prompt: int, n: int) -> Bools:
-    """What each of n tokens may look at: a model with a memory reads the prompt in segments, then every token alone."""
-    if not remembers(model):
-        return allowed(model.config, n)
-    return remembered(n, _starts(prompt, n), longest_memory(model))
 
 
 def _starts(prompt: int, n: int) -> list[int]:
@@ -140,10 +126,7 @@ _NO_ROWS = (
 
 
 def stitch(
-    steps: Sequence[GenerationStep],
-    prompt_tokens: Sequence[str],
-    generated_tokens: Sequence[str] | None = None,
-    allowed: Callable[[int], Bools] | None = None,
+    steps: Sequence[GenerationStep], prompt_tokens: Sequence[str], generated_tokens: Sequence[str] | None = None
 ) -> AttentionMap:
     """The decoder's self-attention over prompt and generated tokens, (L, H, n, n), zero above the diagonal.
 
@@ -154,36 +137,28 @@ def stitch(
         NoAttentionMatrix: a step carries no attention, or the rows have a gap.
         InputTooLong: more than ``MAX_TOKENS`` tokens in all.
     """
-    produced = _labels(steps, generated_tokens)
-    tokens = (*prompt_tokens, *produced[:-1])
+    if generated_tokens is None:
+        generated_tokens = [step.token.text.replace(" ", "␣").replace("\n", "↵") for step in steps]
+    assert len(generated_tokens) == len(steps)
+    tokens = (*prompt_tokens, *generated_tokens[:-1])
+    n = len(tokens)
     rows = [step.attention for step in steps if step.attention is not None]
     if not rows or len(rows) != len(steps):
         raise NoAttentionMatrix(_NO_ROWS)
-    if len(tokens) > MAX_TOKENS:
+    if n > MAX_TOKENS:
         raise InputTooLong(
-            f"Prompt and continuation have {len(tokens):,} tokens together; attention is drawn for up to {MAX_TOKENS}. "
+            f"Prompt and continuation have {n:,} tokens together; attention is drawn for up to {MAX_TOKENS}. "
             "A shorter prompt or fewer new tokens work."
         )
-    layers, heads = rows[0].shape[:2]
-    weights = np.zeros((layers, heads, len(tokens), len(tokens)), dtype=np.float32)
+    weights = np.zeros((*rows[0].shape[:2], n, n), dtype=np.float32)
     done = 0
     for block in rows:
         queries, keys = block.shape[2:]
         first = keys - queries  # cached keys come before this step's own queries
-        if first > done or keys > len(tokens):
-            raise NoAttentionMatrix("The steps of this generation do not fit together, so their attention has gaps.")
+        if first > done or keys > n:
+            break
         weights[:, :, first:keys, :keys] = block
         done = keys
-    if done != len(tokens):
-        raise NoAttentionMatrix("The steps of this generation do not cover its text, so their attention has gaps.")
-    n = len(tokens)
-    seen = mask(causal, n)[None, None] if allowed is None else allowed(n)
-    return AttentionMap("decoder", tokens, tokens, frozen(weights), seen)
-
-
-def _labels(steps: Sequence[GenerationStep], given: Sequence[str] | None) -> Sequence[str]:
-    if given is None:
-        return [step.token.text.replace(" ", "␣").replace("\n", "↵") for step in steps]
-    if len(given) != len(steps):
-        raise ValueError(f"{len(given)} labels for {len(steps)} generated tokens")
-    return given
+    if done != n:
+        raise NoAttentionMatrix("The steps of this generation do not fit together, so their attention has gaps.")
+    return AttentionMap("decoder", tokens, tokens, frozen(weights), mask(causal, n)[None, None])

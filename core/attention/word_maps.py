@@ -97,23 +97,21 @@ def look(checkpoint: Checkpoint, text: str, task: str | None = None) -> WordLook
         InputEmpty, InputTooLong, UnknownTask, NoAttentionMatrix: as `core.attention.capture` and `translate`.
     """
     words = words_of(text)
-    if not checkpoint.tokenizer.is_fast:
-        raise _without_places(checkpoint)
-    if checkpoint.spec.offers("rewrites") and task is not None:
-        return _both_sides(checkpoint, clean(text, MAX_CHARS), task, words)
-    typed = clean(text, MAX_CHARS)
-    spec = checkpoint.spec
+    _check_places(checkpoint, able=checkpoint.tokenizer.is_fast)
+    typed, spec = clean(text, MAX_CHARS), checkpoint.spec
+    if spec.offers("rewrites") and task is not None:
+        return _both_sides(checkpoint, typed, task, words)
     target, adapters = (typed if spec.offers("rewrites") else None), (task if spec.offers("answers tasks") else None)
     trace = capture(checkpoint, typed, target=target, adapters=adapters)
     found, tokens = trace.encoder or trace.decoder, tokenise(checkpoint, typed)
     if found is None or len(tokens) != len(found.key_tokens):
         raise NoAttentionMatrix(f"The attention of {checkpoint.spec.name} is not over the tokens of the sentence.")
-    return _look(checkpoint, found, words, _membership(checkpoint, words, tokens, 0))
+    return _look(checkpoint, found, words, belonging([word.start for word in words], tokens))
 
 
 def _both_sides(checkpoint: Checkpoint, typed: str, task: str, words: tuple[Word, ...]) -> WordLook:
     request = translate.prepare(checkpoint, typed, task)
-    belongs = _membership(checkpoint, words, request.tokens, len(request.task.prefix))
+    belongs = belonging([word.start + len(request.task.prefix) for word in words], request.tokens)
     steps = list(translate.rewrite(checkpoint, typed, task, Decoding(max_new_tokens=MAX_NEW_TOKENS)))
     ids = [step.token.id for step in steps]
     trace = capture_pair(checkpoint, request.source, request.prompt, ids)
@@ -126,19 +124,13 @@ def _both_sides(checkpoint: Checkpoint, typed: str, task: str, words: tuple[Word
     return _look(checkpoint, trace.encoder, words, belongs, cross)
 
 
-def _membership(checkpoint: Checkpoint, words: tuple[Word, ...], tokens: tuple[Token, ...], shift: int) -> Membership:
-    """(n, T); words stand ``shift`` characters further on in the text that was cut into ``tokens``."""
-    belongs = belonging([word.start + shift for word in words], tokens)
-    if not belongs.any():
-        raise _without_places(checkpoint)
-    return belongs
-
-
-def _without_places(checkpoint: Checkpoint) -> InputUnusable:
-    return InputUnusable(
-        f"The tokeniser of {checkpoint.spec.name} does not say where in the text its tokens stand, so its attention "
-        "cannot be told word by word. Its heads can be seen token by token under One head."
-    )
+def _check_places(checkpoint: Checkpoint, *, able: bool) -> None:
+    """Raises :class:`InputUnusable` where tokens cannot be told to stand in words."""
+    if not able:
+        raise InputUnusable(
+            f"The tokeniser of {checkpoint.spec.name} does not say where in the text its tokens stand, so its "
+            "attention cannot be told word by word. Its heads can be seen token by token under One head."
+        )
 
 
 def _look(
@@ -148,18 +140,13 @@ def _look(
     belongs: Membership,
     cross: AttentionMap | None = None,
 ) -> WordLook:
-    weights = word_weights(found.weights, belongs)
-    known: Bools = belongs.sum(1) > 0
-    rest = np.where(known, np.clip(1 - weights.sum(-1), 0, 1), 0).astype(np.float32)
-    allowed: Bools = known[:, None] & known
-    if found.allowed is not None:
-        allowed = (belongs @ found.allowed.astype(np.float32) @ belongs.T) > 0
-    names = _names(words)
-    over = AttentionMap(found.kind, names, names, frozen(weights), frozen(allowed), label=found.label, note=found.note)
+    _check_places(checkpoint, able=bool(belongs.any()))
+    over = _told(found, words, words, belongs, belongs)
+    rest = np.where(belongs.any(1), np.clip(1 - over.weights.sum(-1), 0, 1), 0).astype(np.float32)
     return WordLook(checkpoint.spec.slug, over, frozen(rest), cross)
 
 
-def _names(words: tuple[Word, ...]) -> tuple[str, ...]:
+def _names(words: Sequence[Word]) -> tuple[str, ...]:
     return tuple(word.text for word in words)
 
 
@@ -226,16 +213,14 @@ def over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -> Att
     words, written = words_of(text), split(answer)
     if len(written) > MOST_WORDS:
         raise InputTooLong(f"The answer has {len(written)} words and marks; up to {MOST_WORDS} are compared.")
-    if not tokenizer.is_fast:
-        raise _no_offsets(checkpoint)
+    _check_places(checkpoint, able=tokenizer.is_fast)
     request = translate.prepare(checkpoint, clean(text, MAX_CHARS), task)
     columns = belonging([word.start + len(request.task.prefix) for word in words], request.tokens)
     encoded = tokenizer(answer, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
     ids = [int(number) for number in encoded["input_ids"]]
     tokens = describe(tokenizer, ids, answer, encoded["offset_mapping"], encoded.word_ids())
     rows = belonging([word.start for word in written], tokens)
-    if not columns.any() or not rows.any():
-        raise _no_offsets(checkpoint)
+    _check_places(checkpoint, able=bool(columns.any() and rows.any()))
     trace = capture_pair(checkpoint, request.source, request.prompt, [*ids, *_end(checkpoint)])
     assert trace.encoder is not None
     assert trace.decoder is not None
@@ -274,12 +259,5 @@ def _told(
     shape = found.weights.shape[2:]
     computed = np.ones(shape, np.float32) if found.allowed is None else found.allowed.astype(np.float32)
     allowed: Bools = (rows @ computed @ columns.T) > 0
-    names = [tuple(word.text for word in side) for side in (queries, keys)]
-    return AttentionMap(found.kind, names[0], names[1], frozen(weights), frozen(allowed), note=found.note)
-
-
-def _no_offsets(checkpoint: Checkpoint) -> InputUnusable:
-    return InputUnusable(
-        f"The tokeniser of {checkpoint.spec.name} does not say where in the text its tokens stand, so that its "
-        "attention cannot be told word by word, and it shares no tokens with another model. Choose another one."
-    )
+    names = _names(queries), _names(keys)
+    return AttentionMap(found.kind, *names, frozen(weights), frozen(allowed), label=found.label, note=found.note)
