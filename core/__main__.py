@@ -167,7 +167,7 @@ def vectors(
     output: Annotated[Path | None, typer.Option(help="Folder of the result instead of assets/vectors.")] = None,
 ) -> None:
     """Measure a model's vectors: how contextual each layer is, and which layers small tasks want."""
-    from core.vectors.desk import cli_vectors
+    from core.vectors.precomputed import cli_vectors
 
     cli_vectors(slugs, output)
 

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from core.efficiency.timing import Timing
     from core.sparse.layout import Sparsity
     from core.vectors.contextual import Measured
+    from core.vectors.input_embeddings import InputEmbeddings
     from core.vectors.nearest import Vocabulary
     from core.vectors.occurrences import WordVectors
-    from core.vectors.places import ByDistance, Turned
     from core.vectors.plane import Plane
+    from core.vectors.positions import ByDistance, RotaryVectors
     from core.vectors.reading import Reading
-    from core.vectors.sums import Sums
 
 results = Cache(256 * 2**20)
 """What is kept for all visitors. A trace of 256 tokens has up to 38 MB, a block 20 MB, a sentence's vectors 0.5 MB."""
@@ -207,35 +207,35 @@ def contextual(slug: str, text: str, fewest: int) -> Measured:
 
 
 @cached()
-def sums(slug: str, first: str, second: str) -> Sums:
+def input_embeddings(slug: str, first: str, second: str) -> InputEmbeddings:
     """What the tokens of a text, or of two, are the sum of before the first layer of ``slug``."""
-    from core.vectors.sums import sums
+    from core.vectors.input_embeddings import input_embeddings
 
-    return sums(checkpoint(slug), first, second)
-
-
-@cached()
-def place_table(slug: str) -> Floats:
-    """(n, w) what ``slug`` adds for its first places."""
-    from core.vectors.places import table
-
-    return table(checkpoint(slug))
+    return input_embeddings(checkpoint(slug), first, second)
 
 
 @cached()
-def place_terms(slug: str, text: str) -> dict[str, ByDistance]:
+def position_embeddings(slug: str) -> Floats:
+    """(n, w) what ``slug`` adds at its first positions."""
+    from core.vectors.positions import position_embeddings
+
+    return position_embeddings(checkpoint(slug))
+
+
+@cached()
+def distance_terms(slug: str, text: str) -> dict[str, ByDistance]:
     """The parts of the scores of ``slug`` over ``text`` that are about distance."""
-    from core.vectors.places import terms
+    from core.vectors.positions import distance_terms
 
-    return terms(checkpoint(slug), text)
+    return distance_terms(checkpoint(slug), text)
 
 
 @cached()
-def turned(slug: str, text: str) -> Turned:
-    """Queries and keys of ``slug`` over ``text`` before and after their turns."""
-    from core.vectors.places import turned
+def rotary_vectors(slug: str, text: str) -> RotaryVectors:
+    """Queries and keys of ``slug`` over ``text`` before and after their rotation."""
+    from core.vectors.positions import rotary_vectors
 
-    return turned(checkpoint(slug), text)
+    return rotary_vectors(checkpoint(slug), text)
 
 
 @cached()

@@ -14,7 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Cell = str | int | float | bool | None
 
@@ -44,6 +47,12 @@ class Table:
         if any(record.keys() != records[0].keys() for record in records):
             raise ValueError(f"the records do not share the columns {', '.join(columns)[:200]}")
         return cls(columns, tuple(tuple(record[column] for column in columns) for record in records))
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Table:
+        """Columns of one length, with Python's own numbers for numpy's."""
+        cells = [values if isinstance(values, Sequence) else values.tolist() for values in columns.values()]
+        return cls(tuple(columns), tuple(zip(*cells, strict=True)))
 
     def records(self) -> list[dict[str, Cell]]:
         """The rows as mappings from column names, as ``st.dataframe`` takes them."""

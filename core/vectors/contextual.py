@@ -1,4 +1,4 @@
-r"""How contextual a layer is: three measures of Ethayarajh (2019, arXiv 1909.00512), and what any two words share.
+r"""How contextual a layer is: three measures of Ethayarajh (2019, arXiv 1909.00512), and how far senses stand apart.
 
 With :math:`h_i` the vectors of one word in n sentences, after one layer:
 
@@ -13,32 +13,27 @@ With :math:`h_i` the vectors of one word in n sentences, after one layer:
 
 the last with the singular values of the matrix whose rows are the :math:`h_i`: the part of all their squared length
 that one direction can stand for. A word whose vector never changes has 1 for the first and the last. (The text defines
-the last over the occurrences as they are; the authors' published script centres them first, which makes a word that
+the last over the occurrences as they are; the authors' published script centers them first, which makes a word that
 never changes 0/0. Here they are as they are.)
 
-In a layer where all vectors point to one side every cosine is high, so each measure is held against strangers: the
-first two against the mean cosine of two words drawn from two different sentences, the third against the same ratio for
-as many words, each from another sentence. Mean cosines of pairs need no drawing:
+In a layer where all vectors point to one side every cosine is high, so each measure has a baseline (anisotropy): for
+the first two the mean cosine of two words drawn from two different sentences, for the third the same ratio for as many
+words, each from another sentence. Mean cosines of pairs need no drawing:
 
 .. math:: \mathop{\mathrm{mean}}_{s \ne t} \Bigl[ \tfrac{1}{|s||t|} \sum_{i \in s, j \in t} u_i \cdot u_j \Bigr]
     = \frac{\|\sum_s m_s\|^2 - \sum_s \|m_s\|^2}{S (S-1)}, \qquad m_s = \frac{1}{|s|} \sum_{i \in s} u_i
 
-with :math:`u = h / \|h\|`. The drawn baseline of the third is the mean over `DRAWS` drawings from a seed.
+with :math:`u = h / \|h\|`. The baseline of the third is the mean over `DRAWS` drawings from a seed.
 
-numpy alone. Legend: L layers, W words in S sentences, w width, n occurrences of a word.
-
-How well senses stand apart at each stop of the way through a model.
-
-The mean cosine over pairs of one word's vectors,
+How far the senses of one word stand apart is the mean cosine over pairs of its vectors,
 
 .. math:: \mathrm{same} = \mathop{\mathrm{mean}}_{i < j,\, s_i = s_j} \cos(h_i, h_j), \qquad
     \mathrm{other} = \mathop{\mathrm{mean}}_{i < j,\, s_i \ne s_j} \cos(h_i, h_j)
 
-with :math:`s_i` the sense of occurrence i, and in comparison the mean over all pairs of words of different sentences:
-what any two words have in common there. The share of occurrences whose nearest neighbour has their own sense says the
+with :math:`s_i` the sense of occurrence i. The share of occurrences whose nearest neighbor has their own sense says the
 same without a scale; occurrences that are alone with their sense cannot have one and are not counted.
 
-numpy alone. Legend: P occurrences, w width.
+numpy alone. Legend: L layers, W words in S sentences, w width, n occurrences of a word.
 """
 
 from __future__ import annotations
@@ -51,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.trace import Floats
-from core.vectors.nearest import between
+from core.vectors.nearest import cosines, units
 from core.vectors.occurrences import Words
 
 DRAWS = 20
@@ -63,7 +58,7 @@ FEWEST = 5
 class Layer:
     """What was measured after one layer; None where nothing could be."""
 
-    strangers: float | None
+    baseline: float | None
     """Mean cosine of two words of different sentences: how much all vectors point one way."""
     self_similarity: float | None
     """Mean over words."""
@@ -74,20 +69,11 @@ class Layer:
     explained_by_chance: float | None
     """The same for as many words of as many sentences."""
 
-    @property
-    def self_adjusted(self) -> float | None:
-        """Self-similarity beyond strangers."""
-        return _less(self.self_similarity, self.strangers)
-
-    @property
-    def intra_adjusted(self) -> float | None:
-        """Similarity within a sentence beyond strangers."""
-        return _less(self.intra, self.strangers)
-
-    @property
-    def explained_adjusted(self) -> float | None:
-        """The explained share beyond chance."""
-        return _less(self.explained, self.explained_by_chance)
+    def corrected(self, measure: str) -> float | None:
+        """One of the measures beyond its baseline; the baseline itself as it is."""
+        value = getattr(self, measure)
+        base = {"baseline": 0.0, "explained": self.explained_by_chance}.get(measure, self.baseline)
+        return None if value is None or base is None else float(value - base)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,42 +96,40 @@ def measure(words: Words, fewest: int = FEWEST, seed: int = 0) -> Measured:
         fewest: sentences that a word must stand in; a second time in one sentence is not counted.
     """
     groups = repeated(words, fewest)
-    counts = tuple((text, len(places)) for text, places in groups.items())
+    # the same in every layer
+    drawn = {count: draws(words.lines, count, seed) for count in {*map(len, groups.values())}}
     layers, by_word = [], []
-    drawn = {count: draws(words.lines, count, seed) for _, count in counts}  # the same in every layer
     for vectors in words.vectors:
-        between = strangers(vectors, words.lines)
-        own = [self_similarity(vectors[places]) for places in groups.values()]
-        by_word.append([value - (between or 0.0) for value in own])
-        shares = [explained(vectors[places]) for places in groups.values()]
-        chance = {count: explained_by_chance(vectors, places) for count, places in drawn.items()}
+        baseline = anisotropy_baseline(vectors, words.lines)
+        own = [self_similarity(vectors[found]) for found in groups.values()]
+        by_word.append([value - (baseline or 0.0) for value in own])
+        shares = [float(explained(vectors[found])) for found in groups.values()]
+        chance = {count: float(explained(vectors[found]).mean()) for count, found in drawn.items()}
         layers.append(
             Layer(
-                between,
+                baseline,
                 _mean(own),
                 _mean(intra_similarity(vectors, words.lines)),
                 _mean(shares),
-                _mean([chance[count] for _, count in counts]),
+                _mean([chance[len(found)] for found in groups.values()]),
             )
         )
+    counts = tuple((text, len(found)) for text, found in groups.items())
     return Measured(tuple(layers), counts, tuple(zip(*by_word, strict=True)), len(set(words.lines)))
 
 
 def repeated(words: Words, fewest: int) -> dict[str, list[int]]:
-    """The words, in lower case, that stand in at least so many sentences, with one place in each; most first."""
-    places: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    """The words, in lower case, that occur in at least so many sentences, with one occurrence in each; most first."""
+    occurrences: defaultdict[str, dict[int, int]] = defaultdict(dict)
     for number, (text, line) in enumerate(zip(words.texts, words.lines, strict=True)):
-        places[text.lower()].setdefault(line, number)
-    kept = {text: list(found.values()) for text, found in places.items() if len(found) >= max(2, fewest)}
-    return dict(sorted(kept.items(), key=lambda pair: (-len(pair[1]), pair[0])))
+        occurrences[text.lower()].setdefault(line, number)
+    often = {text: [*found.values()] for text, found in occurrences.items() if len(found) >= max(2, fewest)}
+    return dict(sorted(often.items(), key=lambda pair: (-len(pair[1]), pair[0])))
 
 
 def self_similarity(vectors: Floats) -> float:
     """(n, w) of one word, n at least 2, to the mean cosine of its pairs."""
-    units = _units(vectors)
-    count = len(units)
-    total = float((units.sum(axis=0) ** 2).sum() - (units**2).sum())
-    return total / (count * (count - 1))
+    return _mean_of_pairs(units(vectors))
 
 
 def intra_similarity(vectors: Floats, lines: Sequence[int]) -> list[float]:
@@ -154,24 +138,23 @@ def intra_similarity(vectors: Floats, lines: Sequence[int]) -> list[float]:
     for own in _by_line(lines).values():
         if len(own) > 1:
             part = vectors[own].astype(np.float64)
-            found.append(float((_units(part) @ _units(part.mean(axis=0, keepdims=True)).T).mean()))
+            found.append(float(cosines(part, part.mean(axis=0, keepdims=True)).mean()))
     return found
 
 
-def explained(vectors: Floats) -> float:
-    """(n, w) to the share of the squared singular values that the first one has."""
-    return float(_first_share(vectors[None])[0])
+def explained(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+    """(..., n, w) to (...) shares of the squared singular values that the first one has.
 
-
-def _first_share(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
-    """(D, n, w) to (D,) shares. Squared singular values are what the products of the rows (n, n), or of the columns
-    where those are fewer, have for eigenvalues: quicker than finding them one by one."""
+    Squared singular values are what the products of the rows (n, n), or of the columns where those are fewer, have for
+    eigenvalues: quicker than finding them one by one.
+    """
     exact = vectors.astype(np.float64)
-    if exact.shape[1] > exact.shape[2]:
-        exact = exact.transpose(0, 2, 1)
-    products = exact @ exact.transpose(0, 2, 1)
-    largest = np.linalg.eigvalsh(products)[:, -1]
-    found: NDArray[np.float64] = largest / np.maximum(np.trace(products, axis1=1, axis2=2), 1e-30)
+    if exact.shape[-2] > exact.shape[-1]:
+        exact = exact.swapaxes(-1, -2)
+    products = exact @ exact.swapaxes(-1, -2)
+    found: NDArray[np.float64] = np.linalg.eigvalsh(products)[..., -1] / np.maximum(
+        np.trace(products, axis1=-2, axis2=-1), 1e-30
+    )
     return found
 
 
@@ -190,19 +173,17 @@ def draws(lines: Sequence[int], count: int, seed: int) -> NDArray[np.intp]:
     )
 
 
-def explained_by_chance(vectors: Floats, drawn: NDArray[np.intp]) -> float:
-    """What words of different sentences have, on average over the drawings (D, n)."""
-    return float(_first_share(vectors[drawn]).mean())
-
-
-def strangers(vectors: Floats, lines: Sequence[int]) -> float | None:
+def anisotropy_baseline(vectors: Floats, lines: Sequence[int]) -> float | None:
     """The mean cosine of two words from two sentences drawn at random; None for a single sentence."""
-    units = _units(vectors)
-    means = np.stack([units[own].mean(axis=0) for own in _by_line(lines).values()])
-    count = len(means)
-    if count < 2:
-        return None
-    return float(((means.sum(axis=0) ** 2).sum() - (means**2).sum()) / (count * (count - 1)))
+    unit = units(vectors)
+    means = np.stack([unit[own].mean(axis=0) for own in _by_line(lines).values()])
+    return _mean_of_pairs(means) if len(means) > 1 else None
+
+
+def _mean_of_pairs(vectors: NDArray[np.float64]) -> float:
+    """The mean product of two different rows."""
+    count = len(vectors)
+    return float(((vectors.sum(axis=0) ** 2).sum() - (vectors**2).sum()) / (count * (count - 1)))
 
 
 def _by_line(lines: Sequence[int]) -> dict[int, list[int]]:
@@ -212,18 +193,8 @@ def _by_line(lines: Sequence[int]) -> dict[int, list[int]]:
     return found
 
 
-def _units(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
-    exact = vectors.astype(np.float64)
-    found: NDArray[np.float64] = exact / np.maximum(np.linalg.norm(exact, axis=1, keepdims=True), 1e-12)
-    return found
-
-
 def _mean(values: Sequence[float]) -> float | None:
     return float(np.mean(values)) if values else None
-
-
-def _less(value: float | None, base: float | None) -> float | None:
-    return None if value is None or base is None else value - base
 
 
 _ONE_SPOT = 1e-5
@@ -238,30 +209,20 @@ class Apart:
     other: float | None
     nearest: float | None
     """The share of occurrences whose nearest is of their own sense."""
-    strangers: float | None
+    baseline: float | None
     """Any two words of different sentences."""
 
 
-def apart(vectors: Floats, senses: Sequence[str], strangers: float | None) -> Apart:
-    """(P, w) vectors and their senses; an empty sense is no sense, so such occurrences only count as strangers' kin."""
-    cosines = between(vectors, vectors)
-    count = len(senses)
-    pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
-    same = [float(cosines[i, j]) for i, j in pairs if senses[i] and senses[i] == senses[j]]
-    other = [float(cosines[i, j]) for i, j in pairs if senses[i] != senses[j] or not senses[i]]
-    spread = max(same + other, default=0.0) - min(same + other, default=0.0)
-    np.fill_diagonal(cosines, -np.inf)
-    hits = (
-        []
-        if spread < _ONE_SPOT
-        else [
-            senses[int(cosines[i].argmax())] == senses[i]
-            for i in range(count)
-            if senses[i] and senses.count(senses[i]) > 1
-        ]
-    )
-    return Apart(_mean_of_pairs(same), _mean_of_pairs(other), _mean_of_pairs(hits), strangers)
-
-
-def _mean_of_pairs(values: Sequence[float]) -> float | None:
-    return float(np.mean(values)) if values else None
+def apart(vectors: Floats, senses: Sequence[str], baseline: float | None) -> Apart:
+    """(n, w) vectors and their senses; an empty sense is like no other, and nothing is near it by right."""
+    matrix = cosines(vectors, vectors)
+    known, alike = np.array([bool(sense) for sense in senses]), np.equal.outer(np.array(senses), np.array(senses))
+    alike &= known
+    above = np.triu(np.ones_like(alike), k=1)
+    same, other = matrix[above & alike].tolist(), matrix[above & ~alike].tolist()
+    hits: list[float] = []
+    if np.ptp([0.0] if not same + other else same + other) >= _ONE_SPOT:
+        np.fill_diagonal(matrix, -np.inf)
+        company = alike.sum(axis=0) > 1
+        hits = alike[matrix.argmax(axis=1), np.arange(len(senses))][company].tolist()
+    return Apart(_mean(same), _mean(other), _mean(hits), baseline)

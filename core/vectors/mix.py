@@ -5,24 +5,21 @@ r"""ELMo's mix of layers (Peters et al. 2018, arXiv 1802.05365, equation 1), for
 with :math:`h_j` a word's vector after layer j (0 the vectors that the first layer reads), :math:`s_j` weights that are
 positive and sum to one, and :math:`\gamma` the length that a task wants. The paper learns w and :math:`\gamma` together
 with the task's own model while the language model stays as it is. Layers have lengths of their own, so that a small
-weight of a long layer may count for more than a large one of a short layer; the paper normalises each layer first where
+weight of a long layer may count for more than a large one of a short layer; the paper normalizes each layer first where
 that helps:
 
 .. math:: \mathrm{norm}(h) = (h - \mu) / \sqrt{\sigma^2 + \epsilon}
 
 with the mean and variance of the numbers of h.
 
-numpy alone. Legend: L layers, n words, w width.
-
-The weights of a mix of layers, learned by a small task over the treebank: what a task wants of which layer.
-
-The task's own model is the smallest there is, a softmax over the classes of a word,
+The weights are also learned, by small tasks over the treebank: what a task wants of which layer. A task's own model is
+the smallest there is, a softmax over the classes of a word,
 
 .. math:: p(y \mid x) = \mathrm{softmax}(W E + b), \qquad E = \gamma \sum_j s_j\, \mathrm{norm}(h_j)
 
 and w, :math:`\gamma`, W and b are learned together by Adam on the cross-entropy, with :math:`\lambda \|W\|^2` added. It
-is the mix of `core.vectors.mix` in earnest, but not ELMo's experiment: the layers are those of a Transformer, and the
-tasks are small. A third of the sentences is kept for the test; `SPLITS` divisions, each from a seed, give a mean.
+is the same equation, but not ELMo's experiment: the layers are those of a Transformer, and the tasks are small. A third
+of the sentences is held out; `SPLITS` divisions, each from a seed, give a mean.
 
 Beside the mix, the same is learned from every layer alone: what a layer knows, whatever weight the mix gives it.
 
@@ -31,7 +28,7 @@ Legend: L layers, n words, w width, C classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,7 +42,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from core.attention.roles.treebank import Sentence
-    from core.attention.trace import Floats
 
 
 EPSILON = 1e-5
@@ -53,16 +49,14 @@ EPSILON = 1e-5
 
 def weights(raw: Sequence[float]) -> tuple[float, ...]:
     """The softmax of w."""
-    exact = np.asarray(raw, dtype=np.float64)
-    risen = np.exp(exact - exact.max())
-    return tuple(float(value) for value in risen / risen.sum())
+    raised = np.exp(np.asarray(raw, dtype=np.float64) - max(raw))
+    return tuple((raised / raised.sum()).tolist())
 
 
 def normed(states: Floats) -> Floats:
     """(..., w) with mean 0 and variance 1 in each vector."""
-    middle = states.mean(axis=-1, keepdims=True)
-    spread = states.var(axis=-1, keepdims=True)
-    found: Floats = ((states - middle) / np.sqrt(spread + EPSILON)).astype(np.float32)
+    centered = states - states.mean(axis=-1, keepdims=True)
+    found: Floats = (centered / np.sqrt(states.var(axis=-1, keepdims=True) + EPSILON)).astype(np.float32)
     return found
 
 
@@ -79,16 +73,8 @@ def mixed(states: Floats, raw: Sequence[float], gamma: float = 1.0, *, norm: boo
     return found
 
 
-TASKS: dict[str, tuple[str, str]] = {
-    "speech": ("part of speech", "Which of the parts of speech a word is, one of up to seventeen."),
-    "relation": ("relation", "By which relation of grammar a word hangs on another."),
-    "next": ("the next word", "Which part of speech follows; after the last word the class is END."),
-    "place": (
-        "place",
-        "Which word of its sentence a word is: the first, ... the tenth or a later one.",
-    ),
-}
-"""(What a task is called, what it asks.)"""
+TASKS = ("speech", "relation", "next", "place")
+"""What is learned of each word: its part of speech, its relation, the part of speech after it, its position."""
 SPLITS = 3
 _STEPS = 150
 _RATE = 0.02
@@ -125,16 +111,13 @@ def classes(sentence: Sentence, task: str) -> tuple[str, ...]:
     return tuple(str(min(number, 10)) for number in range(1, len(sentence.words) + 1))
 
 
-def learn(
-    states: Floats, answers: Sequence[str], groups: Sequence[int], task: str, done: Callable[[], object] = lambda: None
-) -> Learned:
+def learn(states: Floats, answers: Sequence[str], groups: Sequence[int], task: str) -> Learned:
     """Learn one task.
 
     Args:
         states: (L + 1, n, w) of words.
         answers: (n,) the right class of each.
         groups: (n,) the sentence of each; sentences are kept for the test as wholes.
-        done: follows each model that was learned.
     """
     import torch
 
@@ -145,11 +128,7 @@ def learn(
     for seed in range(SPLITS):
         test = torch.from_numpy(_kept(groups, seed))
         mix = _fit(layers, target, test, len(names), seed)
-        done()
-        alone = []
-        for layer in layers:
-            alone.append(_fit(layer[None], target, test, len(names), seed)[2])
-            done()
+        alone = [_fit(layer[None], target, test, len(names), seed)[2] for layer in layers]
         usual = target[~test].mode().values
         found.append((*mix, alone, float((target[test] == usual).float().mean())))
     weights, gammas, accuracies, alone_all, usual_all = zip(*found, strict=True)

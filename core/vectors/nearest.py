@@ -1,7 +1,7 @@
 r"""Which words a vector is near: those of the model's vocabulary, and those of the sentences around it.
 
 States of upper layers share a direction, so that all cosines between them are high and the words that lie on that
-direction seem near to everything. Both sides are therefore centred before they are compared:
+direction seem near to everything. Both sides are therefore centered before they are compared:
 
 .. math:: \cos(h - \bar h,\; e_v - \bar e), \qquad \bar h = \frac{1}{W} \sum_{i=1}^{W} h_i,
     \quad \bar e = \frac{1}{V} \sum_{v=1}^{V} e_v
@@ -10,7 +10,7 @@ with h the vector after some layer, :math:`h_i` those of all words of the senten
 :math:`e_v` the rows of the table that the model begins with. A state is not made to lie near the row of its word: what
 is found is a reading, the better the more a model's last layer has to do with its first (their tables are one in most).
 
-Legend: V vocabulary, w width, P vectors asked about, W words.
+Legend: V vocabulary, w width, P vectors looked up, W words.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.attention.trace import Floats, frozen
 from core.checkpoints.spec import Checkpoint
@@ -34,7 +35,7 @@ class Vocabulary:
     """What is worth keeping of a table of words: the table itself belongs to the model."""
 
     mean: Floats  # (w,)
-    lengths: Floats  # (V,) of the centred rows; infinite for marks and entries that no text uses
+    lengths: Floats  # (V,) of the centered rows; infinite for marks and entries that no text uses
 
 
 def table(checkpoint: Checkpoint) -> Tensor:
@@ -93,14 +94,10 @@ def in_vocabulary(
     from core.language.tokens import label
 
     rows = table(checkpoint)
-    asked = np.asarray(vectors - mean, dtype=np.float32)
-    asked = asked / np.maximum(np.linalg.norm(asked, axis=1, keepdims=True), 1e-12)
     with torch.inference_mode():
-        unit = torch.from_numpy(asked.T.copy())  # (w, P)
-        cosines = (rows @ unit - torch.from_numpy(known.mean.copy()) @ unit) / torch.from_numpy(known.lengths.copy())[
-            :, None
-        ]
-        best = cosines.topk(min(k, len(cosines)), dim=0)
+        unit = torch.from_numpy(units(vectors - mean).T.astype(np.float32))  # (w, P)
+        products = rows @ unit - torch.from_numpy(known.mean.copy()) @ unit
+        best = (products / torch.from_numpy(known.lengths.copy())[:, None]).topk(min(k, len(products)), dim=0)
     return tuple(
         tuple((label(checkpoint.tokenizer, i), value) for i, value in zip(ids, values, strict=True))
         for ids, values in zip(best.indices.T.tolist(), best.values.T.tolist(), strict=True)
@@ -115,18 +112,23 @@ def in_sentences(
     Args:
         own: for each vector the number among ``others`` that is itself, which is left out; -1 for none.
     """
-    cosines = between(vectors - mean, others - mean)
     found = []
-    for row, itself in zip(cosines, own, strict=True):
+    for row, itself in zip(cosines(vectors - mean, others - mean), own, strict=True):
         order = [int(i) for i in np.argsort(-row, kind="stable") if i != itself]
         found.append([(i, float(row[i])) for i in order[:k]])
     return found
 
 
-def between(one: Floats, other: Floats) -> Floats:
+def units(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+    """(..., w) of length 1; those without a length stay so."""
+    exact = vectors.astype(np.float64)
+    found: NDArray[np.float64] = exact / np.maximum(np.linalg.norm(exact, axis=-1, keepdims=True), 1e-12)
+    return found
+
+
+def cosines(one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.float64]:
     """(P, w) and (W, w) to (P, W) cosines; 0 where a vector has no length."""
-    units = [x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) for x in (one, other)]
-    found: Floats = np.clip(units[0] @ units[1].T, -1, 1)
+    found: NDArray[np.float64] = np.clip(units(one) @ units(other).T, -1, 1)
     return found
 
 

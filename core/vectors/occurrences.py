@@ -19,6 +19,7 @@ scripts that write words without spaces between them need no such borders.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,10 +32,11 @@ from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.language.side_by_side import Word, split
 from core.language.text import clean
 from core.language.types import Token
+from core.settings import ASSETS
 from core.vectors.reading import Reading
 
 MOST = 24
-"""Occurrences that are looked at."""
+"""Occurrences that are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,11 @@ def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> 
     found: list[Occurrence] = []
     vectors: list[Floats] = []
     for line in lines:
-        spans = places(word, line.text)
+        spans = find_word(word, line.text)
         if not spans:
             continue
         reading = read(line.text)
-        for number, (start, end) in enumerate(places(word, reading.text)):
+        for number, (start, end) in enumerate(find_word(word, reading.text)):
             pieces = inside(reading.tokens, start, end)
             if not pieces:
                 continue
@@ -96,11 +98,11 @@ def gather(word: str, lines: Sequence[Line], read: Callable[[str], Reading]) -> 
     if not found:
         where = f"none of the {len(lines)} sentences" if len(lines) > 1 else "no sentence here"
         raise InputUnusable(
-            f"“{word}” stands in {where}. "
-            "Type a word that your sentences share, in the form in which it stands there, or change the sentences."
+            f"“{word}” occurs in {where}. "
+            "Type a word that your sentences share, in the form in which it occurs there, or change the sentences."
         )
     if len(found) > MOST:
-        raise InputUnusable(f"“{word}” stands {len(found)} times in these sentences; up to {MOST} are looked at.")
+        raise InputUnusable(f"“{word}” occurs {len(found)} times in these sentences; up to {MOST} are taken.")
     met = {one.line.number for one in found}
     return Gathered(
         word,
@@ -116,7 +118,7 @@ def missing(gathered: Gathered) -> str:
         return ""
     said = listed(gathered.without)
     return (
-        f"“{gathered.word}” does not stand in {said}, which {'is' if len(gathered.without) == 1 else 'are'} left out. "
+        f"“{gathered.word}” does not occur in {said}, which {'is' if len(gathered.without) == 1 else 'are'} left out. "
         "It is looked for as a whole word, in this form and no other."
     )
 
@@ -290,7 +292,7 @@ def checked(word: str) -> str:
     return found
 
 
-def places(word: str, text: str) -> tuple[tuple[int, int], ...]:
+def find_word(word: str, text: str) -> tuple[tuple[int, int], ...]:
     """Where ``word`` stands in ``text``: first character and the one after its last, in order, without overlaps."""
     found, at = [], 0
     pattern = re.compile(re.escape(word), re.IGNORECASE)
@@ -326,46 +328,5 @@ def listed(numbers: tuple[int, ...] | list[int]) -> str:
     return f"lines {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
-EXAMPLES: dict[str, str] = {
-    "play": """theatre | We went to the theatre and saw a play about a queen.
-theatre | The play has three acts and ends with a wedding.
-music | She can play the violin and the piano.
-music | They play slow songs on an old guitar every evening.
-children | The children play in the garden until it is dark.
-children | Two kittens play with a ball of wool on the floor.
-sport | Our team will play the last match on Sunday.
-sport | The boys play football in the park after school.
-part | Teachers play an important part in the life of a child.
-part | Bees play a large role when fruit trees are in flower.
-slack | The old wheel has too much play, so the cart shakes.
-slack | Leave a little play between the door and its frame.""",
-    "bank": """money | She took her money to the bank and opened an account.
-money | The bank lends money to people who want to buy a house.
-money | A thief broke into the bank and stole the gold.
-river | The boat lay on the bank of the river.
-river | We sat on the grassy bank and watched the water.
-river | A fisherman stood on the muddy bank with his rod.
-cloud | A dark bank of clouds came up before the storm.
-cloud | The ship went slowly into a bank of fog.
-rely | You can bank on your friends when you need help.
-rely | Do not bank on good weather in April.""",
-    "light": """lamp | Please turn off the light before you go to bed.
-lamp | There was a light in the window of the cottage.
-sun | The light of the sun fell through the leaves.
-sun | Plants need light and water to grow.
-weight | The basket was empty and very light.
-weight | A feather is so light that the wind can carry it.
-colour | Her eyes were light blue like the sky.
-colour | He wore a light grey coat and a dark hat.
-fire | They light a fire when the evenings are cold.
-fire | Can you light the candle with this match?""",
-    "spring": """season | In spring the trees have new leaves and flowers.
-season | The birds come back every spring and build their nests.
-season | Winter was long, and spring came late that year.
-water | Cold water runs from a spring at the foot of the hill.
-water | They drank from the spring and filled their bottles.
-metal | The clock stopped because its spring was broken.
-metal | A steel spring holds the lid of the box.
-jump | The cat made ready to spring at the mouse.
-jump | I saw the tiger spring over the fence.""",
-}
+EXAMPLES: dict[str, str] = tomllib.loads((ASSETS / "vectors" / "examples.toml").read_text(encoding="utf-8"))
+"""Words of several senses, each with its sentences."""

@@ -1,12 +1,12 @@
-r"""How a place becomes numbers: five ways, as formulas.
+r"""Positions as numbers: five kinds of encodings as formulas, and those of live models.
 
-**Sinusoids** (Vaswani et al. 2017, section 3.5), for place t and pair k of a vector of w numbers:
+**Sinusoids** (Vaswani et al. 2017, section 3.5), for position t and pair k of a vector of w dimensions:
 
 .. math:: P[t]_{2k} = \sin(t\,\omega_k), \quad P[t]_{2k+1} = \cos(t\,\omega_k), \quad \omega_k = 10000^{-2k/w}
 
-so that :math:`P[s] \cdot P[t] = \sum_k \cos((s - t)\,\omega_k)`: the distance alone. Libraries order the numbers
-otherwise: all sines before all cosines (CTRL, Marian, Transformer-XL), and M2M-100's code, which follows tensor2tensor,
-also spreads the pairs by :math:`10000^{-k/(w/2-1)}`.
+so that :math:`P[s] \cdot P[t] = \sum_k \cos((s - t)\,\omega_k)`: the distance alone. Libraries order the dimensions
+otherwise: all sines before all cosines (CTRL, Marian, Transformer-XL), and M2M-100's code, which follows
+tensor2tensor, also spreads the pairs by :math:`10000^{-k/(w/2-1)}`.
 
 **Buckets of distances** (T5, Raffel et al. 2019): a number for each head and bucket is added to the score. Half of the
 buckets are for keys on the right (none in a decoder, which sees none); near distances have one each, and far ones
@@ -16,32 +16,41 @@ share: with B buckets on a side, a distance n from B/2 on has bucket
 
 with m the distance from which on all share the last one.
 
-**Turns** (rotary, Su et al. 2021): pair k of a query or key at place t is turned by :math:`t\,\theta_k`,
-:math:`\theta_k = b^{-2k/d}`. A turn keeps lengths, and :math:`R_s q \cdot R_t k = q \cdot R_{t-s} k`: the distance
+**Rotations** (rotary, Su et al. 2021): pair k of a query or key at position t is rotated by :math:`t\,\theta_k`,
+:math:`\theta_k = b^{-2k/d}`. A rotation keeps lengths, and :math:`R_s q \cdot R_t k = q \cdot R_{t-s} k`: the distance
 alone.
 
 **A slope** (ALiBi, Press et al. 2021): :math:`-m_h\,|i - j|` is added to the score, :math:`m_h = 2^{-8h/H}` for head h
 of H, from 1, where H is a power of two.
 
-numpy alone. Legend: n places, w width, d width of a head, H heads, B buckets.
+Of live models everything is read as they run: the position embeddings are what their embedding adds at each position in
+turn, so that offsets (RoBERTa's, BART's) need not be known; terms of scores are those of
+`core.attention.architectures.scores`. The formulas need numpy alone.
+
+Legend: n positions, w width, d width of a head, L layers, H heads, B buckets, D = 2 n - 1 distances, from -(n - 1) to
+n - 1.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import OutOfRange
+from core.attention.trace import Floats, frozen
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable, OutOfRange
 
 Numbers = NDArray[np.float64]
 Order = Literal["paper", "halves", "tensor2tensor"]
 
 
 def sinusoids(count: int, width: int, order: Order = "paper", base: float = 10_000.0) -> Numbers:
-    """(n, w) vectors of the places 0, 1, ...
+    """(n, w) vectors of the positions 0, 1, ...
 
     Args:
         order: as in the paper, sines and cosines in turn; sines before cosines; or so and spread as tensor2tensor does.
@@ -50,22 +59,14 @@ def sinusoids(count: int, width: int, order: Order = "paper", base: float = 10_0
         OutOfRange: an odd width, or one below 4.
     """
     if width < 4 or width % 2:
-        raise OutOfRange(f"A width of {width} numbers cannot be cut into pairs. An even number from 4 on works.")
+        raise OutOfRange(f"A width of {width} cannot be split into pairs. An even number from 4 on works.")
     pairs = np.arange(width // 2)
     last = width / 2 - 1 if order == "tensor2tensor" else width / 2
-    turns = np.arange(count)[:, None] * base ** (-pairs / last)
+    angles = np.arange(count)[:, None] * base ** (-pairs / last)
     if order != "paper":
-        return np.concatenate((np.sin(turns), np.cos(turns)), axis=1)
+        return np.concatenate((np.sin(angles), np.cos(angles)), axis=1)
     found = np.empty((count, width))
-    found[:, 0::2], found[:, 1::2] = np.sin(turns), np.cos(turns)
-    return found
-
-
-def similarity(vectors: NDArray[np.floating]) -> Numbers:
-    """(n, w) to (n, n) cosines; 0 where a vector has no length."""
-    exact = vectors.astype(np.float64)
-    units = exact / np.maximum(np.linalg.norm(exact, axis=1, keepdims=True), 1e-12)
-    found: Numbers = np.clip(units @ units.T, -1, 1)
+    found[:, 0::2], found[:, 1::2] = np.sin(angles), np.cos(angles)
     return found
 
 
@@ -115,31 +116,31 @@ def deberta_bucket(distance: int, *, buckets: int, furthest: int) -> int:
     return int(math.copysign(math.ceil(share * (middle - 1)) + middle, distance))
 
 
-def turns(width: int, base: float = 10_000.0) -> Numbers:
-    """(d / 2,) the angle by which each pair turns from one place to the next, in radians.
+def pair_angles(width: int, base: float = 10_000.0) -> Numbers:
+    """(d / 2,) the angle by which each pair is rotated from one position to the next, in radians.
 
     Raises:
         OutOfRange: an odd width.
     """
     if width < 2 or width % 2:
-        raise OutOfRange(f"A head of {width} numbers cannot be cut into pairs. An even number works.")
+        raise OutOfRange(f"A head of width {width} cannot be split into pairs. An even number works.")
     found: Numbers = base ** (-2 * np.arange(width // 2) / width)
     return found
 
 
-def turned(vector: NDArray[np.floating], place: float, base: float = 10_000.0) -> Numbers:
-    """(..., d) turned as it is at ``place``: the k-th number and the (k + d/2)-th are a pair, as in LLaMA's code."""
+def rotated(vector: NDArray[np.floating], position: float, base: float = 10_000.0) -> Numbers:
+    """(..., d) rotated as at ``position``: the k-th number and the (k + d/2)-th are a pair, as in LLaMA's code."""
     exact = vector.astype(np.float64)
     half = exact.shape[-1] // 2
-    angles = place * turns(exact.shape[-1], base)
+    angles = position * pair_angles(exact.shape[-1], base)
     one, other = exact[..., :half], exact[..., half:]
     cos, sin = np.cos(angles), np.sin(angles)
     return np.concatenate((one * cos - other * sin, one * sin + other * cos), axis=-1)
 
 
-def alike_after_turns(distances: NDArray[np.integer], width: int, base: float = 10_000.0) -> Numbers:
-    """The cosine of a vector whose pairs are all of one length with itself turned by so many places: mean cos(Δ θ)."""
-    found: Numbers = np.cos(np.asarray(distances)[:, None] * turns(width, base)).mean(axis=1)
+def rotary_cosines(distances: NDArray[np.integer], width: int, base: float = 10_000.0) -> Numbers:
+    """The cosine of a vector, all pairs of one length, with itself rotated by so many positions: mean cos(Δ θ)."""
+    found: Numbers = np.cos(np.asarray(distances)[:, None] * pair_angles(width, base)).mean(axis=1)
     return found
 
 
@@ -155,3 +156,147 @@ def slopes(heads: int) -> tuple[float, ...]:
     found = [2 ** (-8 * h / power) for h in range(1, power + 1)]
     more = [2 ** (-8 * h / (2 * power)) for h in range(1, 2 * power + 1, 2)]
     return tuple((found + more)[:heads])
+
+
+MOST = 128
+"""Rows that are shown of a table."""
+TERMS: dict[str, str] = {
+    "position": "distance",
+    "c2p": "content to position",
+    "p2c": "position to content",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByDistance:
+    """One term of the scores of every head, by distance; arrays are read-only, nan where no pair is that far apart."""
+
+    means: Floats  # (L, H, D)
+    spreads: Floats  # (L, H, D) standard deviation over the pairs of tokens at that distance
+
+    @property
+    def reach(self) -> int:
+        """n - 1."""
+        return (int(self.means.shape[-1]) - 1) // 2
+
+
+def position_embeddings(checkpoint: Checkpoint) -> Floats:
+    """(n, w) what the embedding adds at the first `MOST` positions, or for as many as there are.
+
+    Raises:
+        InputUnusable: nothing is added for a position.
+    """
+    import torch
+
+    from core.attention.inside.states import embedding_of
+    from core.language.limits import max_tokens, own_language
+    from core.vectors.reading import tokens_of
+
+    tokens, _ = tokens_of(checkpoint, "a")
+    filler = next(token.id for token in tokens if not token.special)
+    count = min(MOST, max_tokens(checkpoint) or MOST)
+    ids = torch.full((1, count), filler)
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}
+    for step in embedding_of(checkpoint, inputs):
+        if step.name == "position":
+            return frozen(step.values.copy())
+    raise InputUnusable(f"{checkpoint.spec.name} adds nothing for a position.")
+
+
+def distance_terms(checkpoint: Checkpoint, text: str) -> dict[str, ByDistance]:
+    """The terms of a text's scores that are about distance, by name (`TERMS`).
+
+    T5's depends on nothing else; in DeBERTa, XLNet and Transformer-XL a word's query or key takes part, so that pairs
+    at one distance differ. Of an encoder-decoder these are the encoder's.
+
+    Raises:
+        InputUnusable: the scores have no such term.
+        InputEmpty, InputTooLong: as `core.vectors.reading.read`.
+    """
+    from core.attention.architectures.vectors import each
+    from core.language.segments import SEGMENT, remembers
+    from core.vectors.reading import tokens_of
+
+    tokens, _ = tokens_of(checkpoint, text)
+    if remembers(checkpoint.model):
+        tokens = tokens[:SEGMENT]  # what it reads at once: before that there is memory
+    found = each(checkpoint, _inputs(checkpoint, [token.id for token in tokens]))
+    layers = found["encoder"] if "encoder" in found else found["decoder"]
+    names = [name for name in TERMS if name in layers[0][1].terms]
+    if not names:
+        raise InputUnusable(f"No part of the scores of {checkpoint.spec.name} is about distance.")
+    return {name: _by_distance(layers, name) for name in names}
+
+
+def _inputs(checkpoint: Checkpoint, ids: list[int]) -> dict[str, Any]:
+    import torch
+
+    row = torch.tensor([ids])
+    inputs = {"input_ids": row, "attention_mask": torch.ones_like(row)}
+    if checkpoint.spec.offers("rewrites"):
+        inputs["decoder_input_ids"] = row[:, :1]
+    return inputs
+
+
+def _by_distance(layers: list[tuple[Any, Any]], name: str) -> ByDistance:
+    means, spreads = [], []
+    for _, call in layers:
+        term = call.terms[name].float().cpu().numpy()
+        allowed = np.ones(1, dtype=bool) if call.allowed is None else call.allowed.cpu().numpy()
+        rows = [along_distance(*head) for head in zip(term, np.broadcast_to(allowed, term.shape), strict=True)]
+        means.append([row[0] for row in rows])
+        spreads.append([row[1] for row in rows])
+    return ByDistance(frozen(np.array(means, dtype=np.float32)), frozen(np.array(spreads, dtype=np.float32)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RotaryVectors:
+    """Queries and keys of a text before and after their rotation; arrays are read-only."""
+
+    tokens: tuple[str, ...]
+    queries: Floats  # (L, H, n, d)
+    keys: Floats  # (L, H, n, d), repeated where heads share them
+    rotated_queries: Floats  # (L, H, n, d), as the model rotated them
+    rotated_keys: Floats
+    factor: float
+    base: float
+
+
+def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
+    """What a decoder with rotary positions rotates.
+
+    Raises:
+        InputUnusable: its queries are not rotated, or only known after that.
+        InputEmpty, InputTooLong: as `core.vectors.reading.read`.
+    """
+    from core.attention.architectures.vectors import each
+    from core.attention.tokens import label
+    from core.vectors.reading import tokens_of
+
+    tokens, _ = tokens_of(checkpoint, text)
+    layers = each(checkpoint, _inputs(checkpoint, [token.id for token in tokens])).get("decoder", [])
+    if layers and layers[0][0].names.score == "hooked":
+        raise InputUnusable(
+            f"Of {checkpoint.spec.name} queries and keys can be read as they enter the scores, not before they are "
+            "rotated. Models such as LLaMA, Mistral and Qwen 2 show both."
+        )
+    if not layers or layers[0][1].before_rope is None:
+        raise InputUnusable(f"{checkpoint.spec.name} does not rotate its queries and keys.")
+
+    def stacked(take: Any) -> Floats:
+        return frozen(np.stack([take(call).float().cpu().numpy() for _, call in layers]))
+
+    def repeated(call: Any) -> Any:
+        keys = call.before_rope[1]
+        return keys.repeat_interleave(len(call.query) // len(keys), dim=0)
+
+    settings: Mapping[str, Any] = checkpoint.model.config.rope_parameters or {}
+    return RotaryVectors(
+        tuple(label(token) for token in tokens),
+        stacked(lambda call: call.before_rope[0]),
+        stacked(repeated),
+        stacked(lambda call: call.query),
+        stacked(lambda call: call.key),
+        float(layers[0][1].factor),
+        float(settings.get("rope_theta", 10_000.0)),
+    )

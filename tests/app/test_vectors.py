@@ -94,10 +94,10 @@ def test_a_ready_word_brings_its_sentences() -> None:
 
 def test_a_word_that_is_missing_says_where() -> None:
     at = page(word="cat", text="a | The cat sleeps.\nb | The dog sleeps.\nA cat!\nNo animal.")
-    assert "does not stand in lines 2 and 4" in shown(at)
+    assert "does not occur in lines 2 and 4" in shown(at)
     assert "2 occurrences" in shown(at)
     at = say(at, "text_input", "Word", "horse")
-    assert "stands in none of the 4 sentences" in shown(at)
+    assert "occurs in none of the 4 sentences" in shown(at)
     assert field(at.text_area, "Sentences").value.startswith("a | The cat")  # nothing is lost
     at = say(at, "text_input", "Word", "cat")
     assert "2 occurrences" in shown(at)
@@ -143,7 +143,7 @@ def test_weights_travel_in_the_link() -> None:
     assert "share $s_0$ = 1.00" in " ".join(slider.label for slider in at.slider)
     at = page(tab="mix", model="atlas-bert", weights="80.0")  # of another model: even ones instead
     assert "share $s_0$ = 0.20" in " ".join(slider.label for slider in at.slider)
-    field(at.button, "Learned: place").click().run()
+    field(at.button, "Learned: position").click().run()
     assert not at.exception
     assert at.query_params["weights"]
     assert "share $s_0$ = 0.4" in " ".join(slider.label for slider in at.slider)

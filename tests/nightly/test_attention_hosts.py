@@ -32,7 +32,7 @@ from core.attention.trace import AttentionMap
 from core.attention.word_maps import look
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, NoAttentionMatrix
-from core.vectors import places as positions
+from core.vectors import positions
 from core.vectors.nearest import table
 from core.vectors.reading import read
 from tests import tinyfamilies
@@ -373,9 +373,9 @@ def test_every_view_has_an_answer_or_a_sentence(name: str) -> None:
         lambda: trajectory(checkpoint, text),
         lambda: look(checkpoint, PLAIN),
         lambda: read(checkpoint, PLAIN),
-        lambda: positions.terms(checkpoint, PLAIN),
-        lambda: positions.table(checkpoint),
-        lambda: positions.turned(checkpoint, PLAIN),
+        lambda: positions.distance_terms(checkpoint, PLAIN),
+        lambda: positions.position_embeddings(checkpoint),
+        lambda: positions.rotary_vectors(checkpoint, PLAIN),
         lambda: table(checkpoint),
         lambda: continued(checkpoint, PLAIN, 3) if checkpoint.spec.kind == "causal-lm" else None,
     ]

@@ -22,7 +22,7 @@ from core.attention.capture import capture
 from core.attention.trace import AttentionMap
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, NoAttentionMatrix
-from core.vectors.places import turned
+from core.vectors.positions import rotary_vectors
 from tests import tinyhosts
 from tests.parity.test_ablate import mutilated
 from tests.parity.test_vectors import inputs_of, of_the_library, softmax
@@ -227,7 +227,7 @@ def test_the_neuron_view_is_drawn_of_them() -> None:
 
 def test_queries_before_a_turn_are_not_claimed_to_be_unturned() -> None:
     with pytest.raises(InputUnusable, match="not before they are rotated"):
-        turned(tinyhosts.make("decoder gpt_oss"), PLAIN)
+        rotary_vectors(tinyhosts.make("decoder gpt_oss"), PLAIN)
 
 
 @pytest.mark.parametrize("name", ["jais2", "glm4_moe"])

@@ -13,18 +13,20 @@ import torch
 from core import checkpoints
 from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
-from core.vectors import kept, places
-from core.vectors.contextual import strangers
-from core.vectors.desk import sentences
+from core.content import content
+from core.vectors import positions, precomputed
+from core.vectors.contextual import anisotropy_baseline
+from core.vectors.input_embeddings import input_embeddings
 from core.vectors.mix import learn
 from core.vectors.nearest import in_vocabulary, static, table, vocabulary
 from core.vectors.occurrences import Line, word_vectors, words
-from core.vectors.positions import deberta_bucket, sinusoids, slopes, t5_bucket, turned
+from core.vectors.positions import deberta_bucket, rotated, sinusoids, slopes, t5_bucket
+from core.vectors.precomputed import sentences
 from core.vectors.reading import read, readable
-from core.vectors.sums import KINDS, sums
 from tests import tinyfamilies
 
 TEXT = "The cat sat on the mat and looked at the dog."
+KINDS = content("vectors", "sum").front["kinds"]
 BUNDLED = [spec.slug for spec in checkpoints.available() if readable(spec) and spec.source in ("bundled", "package")]
 
 
@@ -108,17 +110,17 @@ def test_every_bundled_model_gives_a_words_vectors(slug: str) -> None:
 
 
 def test_every_bundled_model_stands_in_the_table_of_sums() -> None:
-    known = [architecture for kind in KINDS for architecture in kind.architectures]
+    known = [architecture for kind in KINDS for architecture in kind["architectures"]]
     assert len(known) == len(set(known))
     assert {checkpoints.get(slug).architecture for slug in BUNDLED} == set(known)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.architectures[0])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind["architectures"][0])
 def test_sums_are_what_the_first_layer_reads(kind: Any) -> None:
-    for slug in (slug for slug in BUNDLED if checkpoints.get(slug).architecture in kind.architectures):
+    for slug in (slug for slug in BUNDLED if checkpoints.get(slug).architecture in kind["architectures"]):
         checkpoint = checkpoints.load(slug)
-        found = sums(checkpoint, "The cat sat down.")
-        assert (tuple(found.parts), tuple(found.after)) == (kind.parts, kind.after)
+        found = input_embeddings(checkpoint, "The cat sat down.")
+        assert (tuple(found.parts), tuple(found.after)) == (tuple(kind["parts"]), tuple(kind["after"]))
         last = list(found.after.values())[-1] if found.after else found.total
         np.testing.assert_array_equal(last, read(checkpoint, "The cat sat down.").states[0][:, : last.shape[1]])
         np.testing.assert_allclose(sum(found.parts.values()), found.total, atol=1e-5)  # type: ignore[call-overload]
@@ -131,7 +133,7 @@ def test_two_sentences_are_the_embedding_module(slug: str) -> None:
     """BERT's sum for a pair, against the module itself; the second sentence has the second row of segments."""
     checkpoint = checkpoints.load(slug)
     model: Any = checkpoint.model
-    found = sums(checkpoint, "The cat sat down.", "It slept.")
+    found = input_embeddings(checkpoint, "The cat sat down.", "It slept.")
     encoded = checkpoint.tokenizer("The cat sat down.", "It slept.", return_tensors="pt", return_token_type_ids=True)
     with torch.inference_mode():
         made = model.base_model.embeddings(input_ids=encoded["input_ids"], token_type_ids=encoded["token_type_ids"])
@@ -142,7 +144,7 @@ def test_two_sentences_are_the_embedding_module(slug: str) -> None:
 
 def test_xlm_adds_a_language_and_counts_again() -> None:
     checkpoint = checkpoints.load("atlas-xlm")
-    found = sums(checkpoint, "The cat sleeps.", "Le chat dort.")
+    found = input_embeddings(checkpoint, "The cat sleeps.", "Le chat dort.")
     second = next(i for i in range(1, len(found.tokens)) if found.tokens[i].special and found.tokens[i - 1].special)
     np.testing.assert_array_equal(found.parts["position"][second], found.parts["position"][0])
     assert len(np.unique(found.parts["language"], axis=0)) == 2
@@ -182,17 +184,17 @@ def test_turns_are_those_of_the_library() -> None:
     vectors = random.normal(size=(1, 1, 40, 32)).astype(np.float32)
     cos, sin = model.base_model.rotary_emb(torch.zeros(1), torch.arange(40)[None])
     theirs, _ = apply_rotary_pos_emb(torch.from_numpy(vectors), torch.from_numpy(vectors), cos, sin)
-    mine = np.stack([turned(vectors[0, 0, t], t) for t in range(40)])
+    mine = np.stack([rotated(vectors[0, 0, t], t) for t in range(40)])
     np.testing.assert_allclose(mine, theirs[0, 0].numpy(), atol=1e-5)
 
 
 def test_a_text_is_turned_as_the_model_turns_it() -> None:
-    found = places.turned(checkpoints.load("atlas-llama"), TEXT)
+    found = positions.rotary_vectors(checkpoints.load("atlas-llama"), TEXT)
     for t in range(len(found.tokens)):
         np.testing.assert_allclose(
-            turned(found.queries[:, :, t], t, found.base), found.turned_queries[:, :, t], atol=1e-4
+            rotated(found.queries[:, :, t], t, found.base), found.rotated_queries[:, :, t], atol=1e-4
         )
-        np.testing.assert_allclose(turned(found.keys[:, :, t], t, found.base), found.turned_keys[:, :, t], atol=1e-4)
+        np.testing.assert_allclose(rotated(found.keys[:, :, t], t, found.base), found.rotated_keys[:, :, t], atol=1e-4)
 
 
 @pytest.mark.parametrize("heads", [1, 2, 6, 8, 12, 16])
@@ -223,14 +225,14 @@ def test_a_table_of_places_is_the_models_own(slug: str, path: str, first: int | 
     model: Any = checkpoint.model
     first = model.config.pad_token_id + 1 if first is None else first
     rows = model.get_submodule(path).weight.detach().numpy()
-    found = places.table(checkpoint)
+    found = positions.position_embeddings(checkpoint)
     np.testing.assert_array_equal(found, rows[first : first + len(found)])
 
 
 def test_t5s_term_is_its_bias() -> None:
     checkpoint = checkpoints.load("atlas-t5")
     model: Any = checkpoint.model
-    found = places.terms(checkpoint, TEXT)["position"]
+    found = positions.distance_terms(checkpoint, TEXT)["position"]
     bias = model.encoder.block[0].layer[0].SelfAttention.compute_bias(found.reach + 1, found.reach + 1)[0]
     assert np.nanmax(found.spreads) < 1e-5  # nothing but the distance
     np.testing.assert_allclose(found.means[0, :, found.reach :], bias[:, 0].detach().numpy(), atol=1e-5)
@@ -239,7 +241,7 @@ def test_t5s_term_is_its_bias() -> None:
 
 def test_terms_of_words_have_a_spread() -> None:
     for slug, name in (("atlas-deberta", "c2p"), ("atlas-xlnet", "position"), ("atlas-transformer-xl", "position")):
-        found = places.terms(checkpoints.load(slug), TEXT)[name]
+        found = positions.distance_terms(checkpoints.load(slug), TEXT)[name]
         assert np.nanmax(found.spreads) > 0.1
         if slug == "atlas-transformer-xl":  # causal: no key on the right
             assert np.isnan(found.means[..., found.reach + 1 :]).all()
@@ -248,13 +250,13 @@ def test_terms_of_words_have_a_spread() -> None:
 
 @pytest.mark.parametrize("slug", BUNDLED)
 def test_what_was_measured_is_kept_for_every_model(slug: str) -> None:
-    layers, known = kept.layers(slug), kept.words(slug)
+    layers, known = precomputed.layers(slug), precomputed.word_similarity(slug)
     checkpoint = checkpoints.load(slug)
     assert len(layers) == read(checkpoint, "a").layers + 1
-    assert all(-1 <= value <= 1 for one in layers for value in (one.strangers or 0, one.self_similarity or 0))
+    assert all(-1 <= value <= 1 for one in layers for value in (one.baseline or 0, one.self_similarity or 0))
     assert known[0][:2] == ("the", 405)
     assert all(len(values) == len(layers) for _, _, values in known)
-    learned = kept.learned(slug)
+    learned = precomputed.learned(slug)
     assert list(learned) == ["speech", "relation", "next", "place"]
     for one in learned.values():
         assert len(one.weights) == len(one.alone) == len(layers)
@@ -266,8 +268,8 @@ def test_what_was_measured_is_measured_again() -> None:
     checkpoint = checkpoints.load("atlas-distilbert")
     lines = [Line(number, "", text) for number, text in enumerate(sentences(), 1)]
     found = words(lines, lambda text: read(checkpoint, text))
-    again = [strangers(vectors, found.lines) for vectors in found.vectors]
-    assert again == pytest.approx([one.strangers for one in kept.layers("atlas-distilbert")], abs=2e-4)
+    again = [anisotropy_baseline(vectors, found.lines) for vectors in found.vectors]
+    assert again == pytest.approx([one.baseline for one in precomputed.layers("atlas-distilbert")], abs=2e-4)
 
 
 def test_a_task_learns_the_layer_that_knows() -> None:

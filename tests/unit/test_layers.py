@@ -70,10 +70,10 @@ READS = {
         "    __import__(f'core.objectives.{found.name}')"
     ),
     "vectors": (
-        "import core.vectors.contextual, core.vectors.desk, core.vectors.mix\n"
-        "import core.vectors.nearest, core.vectors.occurrences, core.vectors.places, core.vectors.plane\n"
-        "import core.vectors.positions, core.vectors.reading, core.vectors.sums\n"
-        "from core.vectors import desk, kept; assert kept.layers('minilm') and desk.sentences()"
+        "import core.vectors.contextual, core.vectors.input_embeddings, core.vectors.mix\n"
+        "import core.vectors.nearest, core.vectors.occurrences, core.vectors.plane\n"
+        "import core.vectors.positions, core.vectors.reading\n"
+        "from core.vectors import precomputed; assert precomputed.layers('minilm') and precomputed.sentences()"
     ),
     "glossary and corrections": (
         "from core.catalogue.corrections import corrections; from core.catalogue.glossary import terms\n"

@@ -10,14 +10,13 @@ import pytest
 
 from core.errors import OutOfRange
 from core.vectors.contextual import (
+    anisotropy_baseline,
     draws,
     explained,
-    explained_by_chance,
     intra_similarity,
     measure,
     repeated,
     self_similarity,
-    strangers,
 )
 from core.vectors.mix import mixed, normed, weights
 from core.vectors.occurrences import Words
@@ -107,18 +106,18 @@ def test_explained_by_hand() -> None:
     assert explained(np.eye(4)) == pytest.approx(0.25)
     drawn = draws([1, 2, 3, 4, 4], 4, 0)
     assert all(len(set(row)) == 4 and not {3, 4} <= set(row) for row in drawn.tolist())  # one word of each sentence
-    assert explained_by_chance(np.eye(5), drawn) == pytest.approx(0.25)
+    assert explained(np.eye(5)[drawn]).mean() == pytest.approx(0.25)
 
 
-def test_strangers_are_all_pairs_of_two_sentences() -> None:
+def test_the_baseline_is_of_all_pairs_of_two_sentences() -> None:
     random = np.random.default_rng(5)
     vectors = random.normal(size=(9, 4))
     lines = [1, 1, 1, 2, 2, 3, 3, 3, 3]
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     of = {s: units[[i for i, line in enumerate(lines) if line == s]] for s in (1, 2, 3)}
     by_pair = [(of[s] @ of[t].T).mean() for s, t in permutations(of, 2)]
-    assert strangers(vectors, lines) == pytest.approx(np.mean(by_pair))
-    assert strangers(vectors[:3], [1, 1, 1]) is None
+    assert anisotropy_baseline(vectors, lines) == pytest.approx(np.mean(by_pair))
+    assert anisotropy_baseline(vectors[:3], [1, 1, 1]) is None
 
 
 def made(vectors: np.ndarray, texts: list[str], lines: list[int]) -> Words:  # type: ignore[type-arg]
@@ -140,8 +139,8 @@ def test_a_table_that_context_never_changes() -> None:
     layer = found.layers[0]
     assert layer.self_similarity == pytest.approx(1)
     assert layer.explained == pytest.approx(1)
-    assert layer.strangers == pytest.approx(0.5)
-    assert layer.self_adjusted == pytest.approx(0.5)
+    assert layer.baseline == pytest.approx(0.5)
+    assert layer.corrected("self_similarity") == pytest.approx(0.5)
     assert layer.intra == pytest.approx(0.5**0.5)
     assert found.by_word == ((pytest.approx(0.5),), (pytest.approx(0.5),))
 
@@ -150,8 +149,8 @@ def test_nothing_repeated_is_nothing_said() -> None:
     found = measure(made(np.ones((2, 2, 3)), ["a", "b"], [1, 2]))
     assert found.words == ()
     assert found.layers[0].self_similarity is None
-    assert found.layers[0].self_adjusted is None
-    assert found.layers[0].strangers == pytest.approx(1)
+    assert found.layers[0].corrected("self_similarity") is None
+    assert found.layers[0].baseline == pytest.approx(1)
 
 
 def test_shares_of_a_mix() -> None:

@@ -1,4 +1,4 @@
-"""Places as numbers: sinusoids, buckets, turns and slopes, by hand and by what the papers promise of them."""
+"""Positions as numbers: sinusoids, buckets, rotations and slopes, by hand and by what the papers promise of them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import OutOfRange
+from core.vectors.nearest import cosines
 from core.vectors.positions import (
-    alike_after_turns,
     along_distance,
     by_distance,
     deberta_bucket,
-    similarity,
+    pair_angles,
+    rotary_cosines,
+    rotated,
     sinusoids,
     slopes,
     t5_bucket,
-    turned,
-    turns,
 )
 
 
@@ -44,7 +44,8 @@ def test_a_width_without_pairs_is_refused(width: int) -> None:
 
 @pytest.mark.parametrize("order", ["paper", "halves", "tensor2tensor"])
 def test_sinusoids_know_the_distance_alone(order: str) -> None:
-    means, spreads = by_distance(similarity(sinusoids(40, 32, order)))  # type: ignore[arg-type]
+    table = sinusoids(40, 32, order)  # type: ignore[arg-type]
+    means, spreads = by_distance(cosines(table, table))
     assert means[0] == pytest.approx(1)
     assert spreads == pytest.approx(np.zeros(40), abs=1e-9)
     if order == "paper":
@@ -91,30 +92,30 @@ def test_deberta_buckets_are_odd_and_ever_wider() -> None:
     assert buckets[-1] == 31
 
 
-def test_turns_by_hand() -> None:
-    assert turns(4) == pytest.approx([1, 0.01])
-    # a quarter of a turn brings the first axis of a pair onto the second
-    assert turned(np.array([1.0, 0.0]), math.pi / 2) == pytest.approx([0, 1], abs=1e-12)
-    assert turned(np.array([1.0, 5.0, 0.0, 7.0]), 1)[[0, 2]] == pytest.approx([math.cos(1), math.sin(1)])
+def test_rotations_by_hand() -> None:
+    assert pair_angles(4) == pytest.approx([1, 0.01])
+    # a quarter of a rotation brings the first axis of a pair onto the second
+    assert rotated(np.array([1.0, 0.0]), math.pi / 2) == pytest.approx([0, 1], abs=1e-12)
+    assert rotated(np.array([1.0, 5.0, 0.0, 7.0]), 1)[[0, 2]] == pytest.approx([math.cos(1), math.sin(1)])
     with pytest.raises(OutOfRange):
-        turns(3)
+        pair_angles(3)
 
 
 @given(st.integers(0, 500), st.integers(0, 500), st.integers(0, 300), st.integers(0, 9))
 def test_a_score_depends_on_the_distance_alone(s: int, t: int, shift: int, seed: int) -> None:
     q, k = np.random.default_rng(seed).normal(size=(2, 16))
-    here, there = turned(q, s) @ turned(k, t), turned(q, s + shift) @ turned(k, t + shift)
+    here, there = rotated(q, s) @ rotated(k, t), rotated(q, s + shift) @ rotated(k, t + shift)
     assert there == pytest.approx(here, abs=1e-8)
-    assert here == pytest.approx(q @ turned(k, t - s), abs=1e-8)
-    assert np.linalg.norm(turned(q, s)) == pytest.approx(np.linalg.norm(q))
+    assert here == pytest.approx(q @ rotated(k, t - s), abs=1e-8)
+    assert np.linalg.norm(rotated(q, s)) == pytest.approx(np.linalg.norm(q))
 
 
-def test_what_is_alike_after_turns() -> None:
-    found = alike_after_turns(np.arange(20), 8, 100.0)
+def test_cosines_after_rotation() -> None:
+    found = rotary_cosines(np.arange(20), 8, 100.0)
     assert found[0] == 1
     vector = np.ones(8)
     for distance in (1, 7, 19):
-        cosine = vector @ turned(vector, distance, 100.0) / 8
+        cosine = vector @ rotated(vector, distance, 100.0) / 8
         assert found[distance] == pytest.approx(cosine)
 
 

@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.language.types import Token
 from core.vectors.contextual import apart
-from core.vectors.desk import COUNT, sentences
 from core.vectors.occurrences import (
     EXAMPLES,
     MAX_LINE,
     MAX_LINES,
     Line,
     checked,
+    find_word,
     gather,
     inside,
     listed,
     missing,
     parse,
-    places,
     words,
 )
+from core.vectors.precomputed import COUNT, sentences
 from core.vectors.reading import Reading
 
 
@@ -74,12 +74,12 @@ def test_what_is_too_long_is_said_with_its_number() -> None:
     ],
 )
 def test_where_a_word_stands(word: str, text: str, found: tuple[tuple[int, int], ...]) -> None:
-    assert places(word, text) == found
+    assert find_word(word, text) == found
 
 
 @given(st.text(min_size=1, max_size=6), st.text(max_size=40))
 def test_what_is_found_is_the_word(word: str, text: str) -> None:
-    for start, end in places(word, text):
+    for start, end in find_word(word, text):
         assert text[start:end].lower() == word.lower() or len(text[start:end]) == len(word)
 
 
@@ -97,11 +97,11 @@ def test_a_word_of_several_pieces_has_their_mean() -> None:
     assert found.vectors[2, :, 1].tolist() == [2, 2, 2]
     assert found.without == (2,)
     assert "line 2" in missing(found)
-    with pytest.raises(InputUnusable, match="stands in none of the 2 sentences"):
+    with pytest.raises(InputUnusable, match="occurs in none of the 2 sentences"):
         gather("z", parse("a\nb"), letters)
-    with pytest.raises(InputUnusable, match="stands in no sentence here"):
+    with pytest.raises(InputUnusable, match="occurs in no sentence here"):
         gather("z", parse("a"), letters)
-    with pytest.raises(InputUnusable, match="stands 32 times"):
+    with pytest.raises(InputUnusable, match="occurs 32 times"):
         gather("a", parse("a a\n" * 16), letters)
 
 
@@ -128,7 +128,7 @@ def test_every_ready_word_stands_in_all_its_sentences() -> None:
     assert next(iter(EXAMPLES)) == "play"
     for word, text in EXAMPLES.items():
         lines = parse(text)
-        assert all(len(places(word, line.text)) == 1 for line in lines), word
+        assert all(len(find_word(word, line.text)) == 1 for line in lines), word
         senses = [line.sense for line in lines]
         assert all(senses.count(sense) >= 2 for sense in senses), word
         assert len(set(senses)) >= (5 if word == "play" else 4)
@@ -146,5 +146,5 @@ def test_senses_by_hand() -> None:
     assert found.same == pytest.approx(1)
     assert found.other == pytest.approx((0 + 0 + 3 * root) / 5)
     assert found.nearest == 1  # of the two with company; b is alone
-    assert found.strangers == 0.25
+    assert found.baseline == 0.25
     assert apart(np.ones((3, 2), dtype=np.float32), ["a", "a", "b"], None).nearest is None  # one spot has no nearest

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.ui.links import PageState
 from core.ui.page import plain
-from core.ui.param import Model, Text
+from core.ui.param import Integer, Model, Text
 from core.vectors.occurrences import EXAMPLES, MAX_LINE, MAX_LINES, MAX_SENSE, MAX_WORD, WordVectors, missing, parse
 from core.vectors.reading import readable
 
@@ -39,20 +37,35 @@ TEXT = Text(
     help=f"One per line, up to {MAX_LINES}, each of at most {MAX_LINE} characters. What stands before a bar names the "
     f"sense (up to {MAX_SENSE} characters); it is optional",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What the visitor typed."""
-
-    word: str
-    text: str
+ASKED = Model(
+    name="asked",
+    first="vectors-positions",
+    fits=lambda spec: spec.offers("learned positions") or spec.offers("relative positions"),
+    width=350,
+)
+WIDTH = Integer(name="width", label="Dimension", low=4, high=512, default=192)
 
 
 def model_of(state: PageState, param: Model = MODEL) -> CheckpointSpec:
     """The menu of live models, those that ``param`` fits."""
     specs = param.offered()
     return specs[param.here().draw(state, tag=str(len(specs)))]
+
+
+def stepped(param: Integer, values: tuple[int, ...], state: PageState, *, tag: str = "") -> int:
+    """A slider over a few ``values``; of a link's number it takes the nearest."""
+    asked = state.number(param.name, param.default)
+    chosen = st.select_slider(
+        param.label,
+        values,
+        value=min(values, key=lambda value: abs(value - asked)),
+        key=state.key(tag or param.name),
+        format_func="{:,}".format,
+        width=260,
+        help=param.help,
+    )
+    state.set(**{param.name: None if chosen == param.default else chosen})
+    return int(chosen)
 
 
 def word_box(state: PageState) -> str:
@@ -76,14 +89,14 @@ def text_for(state: PageState) -> Text:
     return TEXT.with_(default=EXAMPLES.get(WORD.value(state), EXAMPLES[FIRST]))
 
 
-def word_vectors(spec: CheckpointSpec, query: Query) -> WordVectors:
+def word_vectors(spec: CheckpointSpec, word: str, text: str) -> WordVectors:
     """The word's vectors and those of all words; says which lines have no such word.
 
     Raises:
         AtlasError: what was typed, or the model, does not allow it.
     """
     with st.spinner("Running the model"):
-        vectors = session.word_vectors(spec.slug, query.word, query.text)
+        vectors = session.word_vectors(spec.slug, word, text)
     if lines := missing(vectors.own):
         st.caption(plain(lines))
     return vectors

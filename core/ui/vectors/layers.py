@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import streamlit as st
@@ -20,28 +21,26 @@ from core.ui.param import Choice, Toggle, Words
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, text_for
-from core.vectors import kept
+from core.vectors import precomputed
 from core.vectors.contextual import Layer
-from core.vectors.desk import COUNT
+from core.vectors.precomputed import COUNT
 
 MEASURES = {
-    "self": ("Self-similarity", "mean cosine between a word's vectors in different sentences"),
-    "intra": ("Intra-sentence similarity", "mean cosine between a sentence's words and their mean"),
-    "explained": ("Maximum explainable variance", "share of a word's vectors that one direction explains"),
-    "strangers": ("Anisotropy baseline", "mean cosine between two words of two sentences"),
+    "self": ("Self-similarity", "self_similarity"),
+    "intra": ("Intra-sentence similarity", "intra"),
+    "explained": ("Maximum explainable variance", "explained"),
+    "strangers": ("Anisotropy baseline", "baseline"),
 }
-_RAW = {"self": "self_similarity", "intra": "intra", "explained": "explained", "strangers": "strangers"}
-_ADJUSTED = {"self": "self_adjusted", "intra": "intra_adjusted", "explained": "explained_adjusted"}
+"""By the link's word: title, and field of a layer's measures."""
 OVER = Choice(
     name="over",
     label="Sentences",
     options={"kept": f"{COUNT} held out", "own": "your own"},
     style="row",
-    help="Precomputed over all English sentences that come with the Atlas and that no model was trained on; or live, "
-    "over yours",
+    help="Precomputed over all English sentences of the Atlas, which no model was trained on; or live, over yours",
 )
 MEASURE = Choice(
-    name="measure", label="Measure", options={slug: name for slug, (name, _) in MEASURES.items()}, width=280
+    name="measure", label="Measure", options={slug: title for slug, (title, _) in MEASURES.items()}, width=280
 )
 LESS = Toggle(
     name="less",
@@ -70,16 +69,17 @@ def contextuality(view: View) -> None:
         measure = MEASURE.draw(state)
         less = measure != "strangers" and LESS.draw(state)
     specs = MODEL.offered()
-    offered = [slug for slug in specs if over == "own" or slug in kept.slugs()]
-    usual = tuple(slug for slug in offered if slug in checkpoints.first("vectors-layers")) or tuple(
-        offered[: MODELS.most]
-    )
-    chosen = MODELS.with_(options={slug: specs[slug].name for slug in offered}, default=usual).draw(state, tag=over)
+    offered = [slug for slug in specs if over == "own" or precomputed.layers(slug)]
+    usual = [slug for slug in offered if slug in checkpoints.first("vectors-layers")] or offered[: MODELS.most]
+    names = {slug: specs[slug].name for slug in offered}
+    chosen = MODELS.with_(options=names, default=tuple(usual)).draw(state, tag=over)
     if not chosen:
         view.note("None chosen")
         return
-    models = [specs[slug] for slug in chosen]
-    layers = {spec.slug: (spec, kept.layers(spec.slug)) for spec in models} if over == "kept" else _own(view, models)
+    if over == "kept":
+        layers = {slug: (specs[slug], precomputed.layers(slug)) for slug in chosen}
+    else:
+        layers = _own(view, [specs[slug] for slug in chosen])
     if layers:
         _curves(view, layers, measure, less)
     view.try_and_notice(measure)
@@ -119,21 +119,19 @@ def _own(view: View, models: Sequence[CheckpointSpec]) -> Measured:
 
 
 def _curves(view: View, measured: Measured, measure: str, less: bool) -> None:
-    field = (_ADJUSTED if less else _RAW)[measure]
-    per_branch: dict[str, int] = {}
+    title, field = MEASURES[measure]
+    per_branch: Counter[str] = Counter()
     lines = []
     for number, (spec, layers) in enumerate(measured.values()):
-        shade = _SHADES[per_branch.get(spec.branch, 0) % len(_SHADES)]
-        per_branch[spec.branch] = per_branch.get(spec.branch, 0) + 1
-        values: list[float | None] = [getattr(layer, field) for layer in layers]
-        color = mixed(accent(spec.branch), theme().ink, shade)
+        color = mixed(accent(spec.branch), theme().ink, _SHADES[per_branch[spec.branch] % len(_SHADES)])
+        per_branch[spec.branch] += 1
+        values: list[float | None] = [layer.corrected(field) if less else getattr(layer, field) for layer in layers]
         lines.append(Line(spec.name, list(range(len(values))), values, color, _DASHES[number % len(_DASHES)]))
     ticks = ["emb.", *(str(i) for i in range(1, max(len(line.values) for line in lines)))]
-    title, meaning = MEASURES[measure]
     records = [
         {"model": slug, "layer": number}
-        | {name.lower(): getattr(layer, _RAW[key]) for key, (name, _) in MEASURES.items()}
-        | {f"{MEASURES[key][0].lower()}, corrected": getattr(layer, name) for key, name in _ADJUSTED.items()}
+        | {name.lower(): getattr(layer, own) for name, own in MEASURES.values()}
+        | {f"{name.lower()}, corrected": layer.corrected(own) for name, own in MEASURES.values() if own != "baseline"}
         for slug, (_, layers) in measured.items()
         for number, layer in enumerate(layers)
     ]
@@ -143,19 +141,18 @@ def _curves(view: View, measured: Measured, measure: str, less: bool) -> None:
         line_chart(lines, title.lower(), ticks, theme=theme(), height=420),
         line_alt(lines, title, ticks),
         Table.from_records(records),
-        note=f"{title}: {meaning}{', minus the anisotropy baseline' if less else ''}. emb. is the input of the first "
-        "layer.",
+        note=f"{view.words.part(measure)}{', minus the anisotropy baseline' if less else ''}. "
+        + view.words.part("Embeddings"),
     ).draw(view.state)
 
 
 def _words(view: View, measured: Measured) -> None:
-    slugs = [slug for slug in measured if kept.words(slug)]
-    if not slugs:
+    names = {slug: spec.name for slug, (spec, _) in measured.items() if precomputed.word_similarity(slug)}
+    if not names:
         return
     st.markdown("**Which words change most**")
-    names = {slug: measured[slug][0].name for slug in slugs}
-    slug = OF.with_(options=names, default=slugs[0]).draw(view.state, tag=".".join(slugs))
-    words = sorted(kept.words(slug), key=lambda word: word[2][-1])
+    slug = OF.with_(options=names).draw(view.state, tag=".".join(names))
+    words = sorted(precomputed.word_similarity(slug), key=lambda word: word[2][-1])
     rows = [
         (title, ", ".join(f"{word} {values[-1]:.2f}" for word, _, values in ends))
         for title, ends in (("change most", words[:10]), ("change least", words[-10:][::-1]))
@@ -165,7 +162,7 @@ def _words(view: View, measured: Measured) -> None:
     st.markdown(terms(view.words.part("Words", count=len(words))))
     records = [
         {"model": slug, "word": word, "sentences": count} | {f"layer {i}": v for i, v in enumerate(values)}
-        for word, count, values in kept.words(slug)
+        for word, count, values in precomputed.word_similarity(slug)
     ]
     download_csv(Table.from_records(records), f"{slug}-words", view.state.key("csv.words"))
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from math import log
-
 import numpy as np
 import streamlit as st
 
-from core.attention.trace import Floats
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import vectors as pictures
 from core.figures.vectors import strips
@@ -21,11 +18,11 @@ from core.ui.panel import Panel
 from core.ui.param import Carried, Real, Toggle
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
-from core.ui.vectors.common import MODEL, TEXT, WORD, Query, model_of, text_for, word_box, word_vectors
-from core.ui.vectors.word import around_word
-from core.vectors import kept
-from core.vectors.contextual import apart, strangers
-from core.vectors.mix import SPLITS, TASKS, Learned, mixed, normed, weights
+from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
+from core.ui.vectors.word import point_records, points_of
+from core.vectors import precomputed
+from core.vectors.contextual import anisotropy_baseline, apart
+from core.vectors.mix import SPLITS, Learned, mixed, normed, weights
 from core.vectors.occurrences import WordVectors
 from core.vectors.plane import components
 
@@ -52,10 +49,10 @@ def scalar_mix(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         spec = model_of(state)
         word = word_box(state)
-        _presets(spec, state)
+        _presets(view, spec)
         with st.popover("Sentences"):
             text = text_for(state).draw(state)
-    vectors = word_vectors(spec, Query(word, text))
+    vectors = word_vectors(spec, word, text)
     left, right = st.columns([1.4, 1], gap="large")
     with right:
         raw = _sliders(spec, vectors.own.layers, state)
@@ -95,31 +92,31 @@ def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float
     return raw
 
 
-def _presets(spec: CheckpointSpec, state: PageState) -> None:
+def _presets(view: View, spec: CheckpointSpec) -> None:
     """Weights to start with."""
-    layers = len(kept.layers(spec.slug)) - 1
+    layers = len(precomputed.layers(spec.slug)) - 1
     with st.popover("Presets"):
         if layers < 0:
-            st.caption("No task was learned with this model.")
+            view.note("No preset")
             return
         presets = {
             "All layers alike": [0.0] * (layers + 1),
             "The embeddings alone": [REACH, *[-REACH] * layers],
             "The last layer alone": [*[-REACH] * layers, REACH],
         }
-        for task, learned in kept.learned(spec.slug).items():
-            presets[f"Learned: {TASKS[task][0]}"] = as_raw(learned.weights)
+        for task, learned in precomputed.learned(spec.slug).items():
+            presets[f"Learned: {view.words.front['tasks'][task][0]}"] = as_raw(learned.weights)
         for number, (name, values) in enumerate(presets.items()):
-            key = state.key(f"preset.{number}")
-            slots = _slots(spec, layers, state)
+            slots = _slots(spec, layers, view.state)
+            key = view.state.key(f"preset.{number}")
             st.button(name, key=key, on_click=_take, width="stretch", args=(slots, values))
 
 
 def as_raw(shares: tuple[float, ...]) -> list[float]:
     """Weights w with these shares, the mean of their ends at zero, as far as the sliders reach."""
-    logs = [log(max(share, 1e-6)) for share in shares]
-    middle = (max(logs) + min(logs)) / 2
-    return [round(min(REACH, max(-REACH, value - middle)), 1) for value in logs]
+    logs = np.log(np.maximum(shares, 1e-6))
+    found: list[float] = np.clip(logs - (logs.max() + logs.min()) / 2, -REACH, REACH).round(1).tolist()
+    return found
 
 
 def _take(slots: list[str], values: list[float]) -> None:
@@ -133,19 +130,17 @@ def _points(
     own = mixed(vectors.own.vectors, raw, gamma, norm=norm)
     around = mixed(vectors.around.vectors, raw, gamma, norm=norm)
     plane = components(own)
-    points = [
-        pictures.Point(float(x), float(y), one.name, one.line.sense, around_word(one))
-        for one, (x, y) in zip(vectors.own.found, plane.points, strict=True)
-    ]
-    shares = plane.shares or (0.0, 0.0)
-    titles = (f"component 1: {100 * shares[0]:.0f} %", f"component 2: {100 * shares[1]:.0f} %")
+    first, second = plane.shares or (0.0, 0.0)
+    titles = (f"component 1: {100 * first:.0f} %", f"component 2: {100 * second:.0f} %")
     senses = [one.line.sense for one in vectors.own.found]
-    now = apart(own, senses, strangers(around, vectors.around.lines))
+    now = apart(own, senses, anisotropy_baseline(around, vectors.around.lines))
     each = [apart(layer, senses, None) for layer in (normed(vectors.own.vectors) if norm else vectors.own.vectors)]
     hits = [(one.nearest, number) for number, one in enumerate(each) if one.nearest is not None]
     parts = [f"mean length {np.linalg.norm(own, axis=1).mean():.1f}"]
-    if gap := _mean_distance(own):
-        parts.append(f"mean distance {gap:.1f}")
+    if len(own) > 1:
+        from scipy.spatial.distance import pdist
+
+        parts.append(f"mean distance {pdist(own).mean():.1f}")
     if now.same is not None and now.other is not None:
         parts.append(f"cosine {now.same:.2f} within a sense, {now.other:.2f} across")
     if now.nearest is not None and hits:
@@ -158,35 +153,21 @@ def _points(
     Panel(
         f"{spec.slug}-mixed",
         "The mixed vectors on a plane",
-        pictures.plane(points, titles, theme=theme()),
+        pictures.plane(points_of(vectors, plane), titles, theme=theme()),
         "The mixed vectors of one word on a plane; the numbers below say how well the senses are separated.",
-        Table(
-            ("line", "sense", "sentence", "x", "y"),
-            tuple(
-                (one.name, one.line.sense, one.text, float(x), float(y))
-                for one, (x, y) in zip(vectors.own.found, plane.points, strict=True)
-            ),
-        ),
+        Table.from_records(point_records(vectors, plane)),
         note="; ".join(parts) + ".",
     ).draw(state)
 
 
-def _mean_distance(vectors: Floats) -> float | None:
-    count = len(vectors)
-    if count < 2:
-        return None
-    distances = np.linalg.norm(vectors[:, None] - vectors[None], axis=-1)
-    return float(distances.sum() / (count * (count - 1)))
-
-
 def _learned(view: View, spec: CheckpointSpec) -> None:
     st.markdown(f"**Weights that tasks learn for {spec.name}**")
-    tasks = kept.learned(spec.slug)
+    tasks = precomputed.learned(spec.slug)
     if not tasks:
         view.note("Nothing learned")
         return
     ticks = ["emb.", *(str(i) for i in range(1, len(next(iter(tasks.values())).weights)))]
-    names = [TASKS[task][0] for task in tasks]
+    names = [view.words.front["tasks"][task][0] for task in tasks]
     for column, slug, title, values in zip(
         st.columns(2, gap="large"),
         ("shares", "alone"),
@@ -205,11 +186,9 @@ def _learned(view: View, spec: CheckpointSpec) -> None:
                 title,
                 strips(values, names, ticks, digits=2 if slug == "shares" else 0, what="", theme=theme()),
                 f"{title}: {most}",
-                Table(
-                    ("task", *ticks), tuple((name, *map(float, row)) for name, row in zip(names, values, strict=True))
-                ),
+                Table.from_columns({"task": names} | dict(zip(ticks, values.T, strict=True))),
             ).draw(view.state)
-    rows = [_row(one) for one in tasks.values()]
+    rows = [_row(one, *view.words.front["tasks"][one.task]) for one in tasks.values()]
     headings = ("Task", "Mix", "Best layer", "Most frequent class")
     text_table(TextTable(headings, rows, "Accuracy of each", (40, 18, 22, 20), (1, 2, 3)))
     view.say("Learned", words=f"{next(iter(tasks.values())).words:,}", splits=SPLITS)
@@ -224,10 +203,9 @@ def _learned(view: View, spec: CheckpointSpec) -> None:
     download_csv(table, f"{spec.slug}-mix", view.state.key("csv.mix"))
 
 
-def _row(one: Learned) -> tuple[tuple[str, str], str, str, str]:
+def _row(one: Learned, name: str, question: str) -> tuple[tuple[str, str], str, str, str]:
     best = max(range(len(one.alone)), key=one.alone.__getitem__)
     where = "emb." if best == 0 else f"layer {best}"
-    name, question = TASKS[one.task]
     return (
         (name, question),
         f"{100 * one.accuracy:.0f} %",

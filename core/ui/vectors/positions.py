@@ -1,13 +1,29 @@
-"""Positions: five ways in which a Transformer represents them, each as a picture and as similarity by distance."""
+"""Positions: five ways in which a Transformer represents them, each as a picture and as similarity by distance.
+
+Here are those that are added to the token embeddings (learned tables, and sinusoids), and the section of all five.
+"""
 
 from __future__ import annotations
 
+from typing import cast
+
+import numpy as np
+import streamlit as st
+
+from core import checkpoints, session
+from core.figures.lines import Line, line_chart
+from core.figures.vectors import strips
+from core.table import Table
+from core.ui.page import accent, theme
+from core.ui.panel import Panel
 from core.ui.param import Choice
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
-from core.ui.vectors import positions_added as added
 from core.ui.vectors import positions_in_scores as in_scores
 from core.ui.vectors import positions_rotary as rotary
+from core.ui.vectors.common import ASKED, WIDTH, model_of, stepped
+from core.vectors.nearest import cosines
+from core.vectors.positions import MOST, Numbers, Order, by_distance, sinusoids
 
 KIND = Choice(
     name="kind",
@@ -23,38 +39,18 @@ KIND = Choice(
     hide_label=True,
     resets=("asked", "term", "level", "head", "width"),
 )
-_DRAWN = {
-    "learned": added.learned,
-    "sinusoidal": added.sinusoidal,
-    "relative": in_scores.relative,
-    "rotary": rotary.rotary,
-    "linear": in_scores.alibi,
-}
-_WAYS = (
-    (
-        "Learned",
-        "added to the embedding",
-        "the position",
-        "as many as the table has rows",
-        "BERT, RoBERTa, GPT-2, BART",
-    ),
-    (
-        "Sinusoidal",
-        "added to the embedding",
-        "the position",
-        "any, in principle",
-        "Transformer (2017), CTRL, M2M-100",
-    ),
-    (
-        "Relative",
-        "added to the score",
-        "the distance, in some the words too",
-        "any: large distances share",
-        "T5 (a scalar); Transformer-XL, XLNet, DeBERTa (vectors)",
-    ),
-    ("Rotary", "rotates queries and keys", "the distance, through the words", "any, in principle", "LLaMA, GPT-J"),
-    ("ALiBi", "added to the score", "the distance", "any", "none here"),
+PICTURE = Choice(name="picture", label="Picture", options={"numbers": "Values", "cosines": "Cosines"}, style="row")
+ORDER = Choice(
+    name="order",
+    label="Order of the dimensions",
+    options={
+        "paper": "as in the paper: sine and cosine alternate",
+        "halves": "all sines, then all cosines (CTRL, Marian)",
+        "tensor2tensor": "halves, spread a little wider (M2M-100)",
+    },
+    width=360,
 )
+_WIDTHS = (16, 32, 64, 128, 192, 256, 384, 512)
 
 
 def positions(view: View) -> None:
@@ -65,26 +61,104 @@ def positions(view: View) -> None:
     """
     _DRAWN[KIND.draw(view.state)](view)
     headings = ("Encoding", "Where", "Depends on", "Positions", "Used by")
-    text_table(TextTable(headings, _WAYS, "Five kinds of position encodings", (12, 19, 23, 20, 26)))
+    text_table(TextTable(headings, view.words.front["encodings"], "Five kinds of position encodings", _TABLE))
     view.say("Without")
 
 
+def learned(view: View) -> None:
+    """A learned table of positions."""
+    param = ASKED.with_(fits=lambda spec: spec.offers("learned positions"))
+    if not param.offered():
+        view.note("Not here: learned")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        spec = model_of(view.state, param)
+        picture = PICTURE.draw(view.state)
+    with st.spinner("Reading the table"):
+        table = session.position_embeddings(spec.slug)
+    count, width = table.shape
+    values = np.asarray(table, dtype=np.float64)
+    _table_and_distances(view, values, picture, spec.name, accent(spec.branch), sinusoids(count, width))
+    view.try_and_notice("learned", width=width)
+    if count == MOST:
+        view.note("First positions", most=MOST)
+    view.say("How it works: learned")
+
+
+def sinusoidal(view: View) -> None:
+    """The formula of 2017."""
+    state = view.state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        width = stepped(WIDTH, _WIDTHS, state)
+        order = cast(Order, ORDER.draw(state))
+        picture = PICTURE.draw(state)
+    _table_and_distances(view, sinusoids(MOST, width, order), picture, "sinusoids", theme().categorical[0], None)
+    view.try_and_notice("sinusoidal")
+    fixed = ", ".join(
+        spec.name.removeprefix("Atlas ")
+        for spec in checkpoints.available()
+        if spec.card and spec.offers("fixed positions")
+    )
+    view.say("How it works: sinusoidal", fixed=fixed)
+
+
+def _table_and_distances(
+    view: View, table: Numbers, picture: str, name: str, color: str, baseline: Numbers | None
+) -> None:
+    """The table, or the cosines of its rows, and the mean cosine by distance."""
+    count, width = table.shape
+    alike = cosines(table, table)
+    means, spreads = by_distance(alike)
+    rows = [str(position) for position in range(count)]
+    values = picture == "numbers"
+    shown, columns = (table, [str(i + 1) for i in range(width)]) if values else (alike, rows)
+    left, right = st.columns(2, gap="large")
+    with left:
+        Panel(
+            "positions",
+            PICTURE.options[picture],
+            strips(
+                shown,
+                rows,
+                columns,
+                signed=True,
+                digits=None,
+                row_height=3,
+                down="position",
+                across=f"the {width} dimensions" if values else "position",
+                reach=float(np.quantile(np.abs(shown), 0.995)) if values else 1.0,
+                theme=theme(),
+            ),
+            f"{PICTURE.options[picture]} of {count} positions of {name}: blue above zero, orange below.",
+        ).draw(view.state)
+    with right:
+        distances = list(range(count))
+        lines = [Line(name, distances, means.tolist(), color, spread=spreads.tolist())]
+        if baseline is not None:
+            other, _ = by_distance(cosines(baseline, baseline))
+            lines.append(Line("sinusoids", distances, other.tolist(), theme().categorical[6], "dot"))
+        some = ", ".join(f"{means[d]:.2f} at {d}" for d in (1, 4, 16, 64) if d < len(means))
+        Panel(
+            "positions-by-distance",
+            "Mean cosine of two positions by distance",
+            line_chart(lines, "cosine", across="distance of two positions", theme=theme(), markers=False, height=430),
+            f"Mean cosine of two positions by distance: {some}.",
+            Table.from_columns({"distance": distances, "mean cosine": means, "standard deviation": spreads}),
+            note=f"Mean cosine at a distance: {some}.",
+        ).draw(view.state)
+
+
+_TABLE = (12, 19, 23, 20, 26)
+"""Widths of the columns."""
+_DRAWN = {
+    "learned": learned,
+    "sinusoidal": sinusoidal,
+    "relative": in_scores.relative,
+    "rotary": rotary.rotary,
+    "linear": in_scores.alibi,
+}
 PLACES = Section(
     "places",
     positions,
-    (
-        KIND,
-        added.ASKED,
-        added.PICTURE,
-        added.WIDTH,
-        added.ORDER,
-        in_scores.PASSAGE,
-        in_scores.LEVEL,
-        in_scores.HEAD,
-        in_scores.TERM,
-        in_scores.HEADS,
-        rotary.BASE,
-        rotary.QUERY,
-        rotary.KEY,
-    ),
+    (KIND, ASKED, PICTURE, WIDTH, ORDER, *in_scores.PARAMS, *rotary.PARAMS),
 )

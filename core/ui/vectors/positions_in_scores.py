@@ -13,10 +13,8 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import View
-from core.ui.vectors.common import model_of
-from core.ui.vectors.positions_added import ASKED
-from core.vectors.places import TERMS, ByDistance
-from core.vectors.positions import slopes, t5_bucket
+from core.ui.vectors.common import ASKED, model_of
+from core.vectors.positions import TERMS, ByDistance, slopes, t5_bucket
 
 PASSAGE = Text(
     name="passage",
@@ -31,6 +29,7 @@ TERM = Choice(name="term", label="Term", options={str(key): name for key, name i
 LEVEL = Integer(name="level", label="Layer", low=1, high=200, default=1, width=110)
 HEAD = Integer(name="head", label="Head", low=1, high=256, default=1, width=110)
 HEADS = Integer(name="heads", label="Heads", low=1, high=32, default=8, style="slider", width=320)
+PARAMS = (PASSAGE, LEVEL, HEAD, TERM, HEADS)
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _SCHEMES = {"xlnet": "xlnet", "transformer-xl": "xlnet", "deberta": "deberta-v2", "deberta-v2": "deberta-v2"}
 
@@ -51,16 +50,18 @@ def relative(view: View) -> None:
         spec = model_of(state, param)
         passage = PASSAGE.draw(state, tag="relative")
     with st.spinner("Running the model"):
-        terms = session.place_terms(spec.slug, passage)
+        terms = session.distance_terms(spec.slug, passage)
     scheme = _SCHEMES.get(spec.architecture or "", "t5")
     with row:
         names = {name: TERMS[name] for name in terms}
-        name = TERM.with_(options=names, default=next(iter(names))).draw(state, tag=spec.slug) if len(names) > 1 else ""
-        found = terms[name or next(iter(terms))]
+        name = next(iter(names))
+        if len(names) > 1:
+            name = TERM.with_(options=names, default=name).draw(state, tag=spec.slug)
+        found = terms[name]
         layer = 1
         if scheme != "t5":
             layer = LEVEL.with_(high=len(found.means)).draw(state, tag=spec.slug)
-    _bias_by_distance(view, found, layer - 1, TERMS[name or next(iter(terms))], accent(spec.branch), scheme)
+    _bias_by_distance(view, found, layer - 1, TERMS[name], accent(spec.branch), scheme)
     view.try_and_notice("relative")
     view.say(f"How it works: {scheme}")
     view.note("Shown")
@@ -90,13 +91,13 @@ def _bias_by_distance(view: View, found: ByDistance, layer: int, title: str, col
                 theme=theme(),
             ),
             f"{title} by head and distance: blue raises the score, orange lowers it.",
-            Table(
-                ("head", "distance", "mean", "standard deviation"),
-                tuple(
-                    (h + 1, d, float(means[h, at]), float(spreads[h, at]))
-                    for h in range(heads)
-                    for at, d in zip(known, distances, strict=True)
-                ),
+            Table.from_columns(
+                {
+                    "head": np.repeat(range(1, heads + 1), len(known)),
+                    "distance": np.tile(distances, heads),
+                    "mean": means[:, known].ravel(),
+                    "standard deviation": spreads[:, known].ravel(),
+                }
             ),
             note=view.words.part("Bias"),
         ).draw(view.state)
@@ -111,10 +112,7 @@ def _bias_by_distance(view: View, found: ByDistance, layer: int, title: str, col
             f"Head {head} by distance",
             line_chart([line], "added to the score", across="distance", theme=theme(), markers=False, height=330),
             f"Head {head}: highest at distance {high}, lowest at {low}.",
-            Table(
-                ("distance", "mean", "standard deviation"),
-                tuple(zip(distances, map(float, row), map(float, spread), strict=True)),
-            ),
+            Table.from_columns({"distance": distances, "mean": row, "standard deviation": spread}),
             note=f"Head {head} adds most, {row.max():.2f}, at distance {high} and least, {row.min():.2f}, at {low}"
             f"{band}.",
         ).draw(view.state)
@@ -160,7 +158,7 @@ def alibi(view: View) -> None:
         line_chart(lines, "added to the score", across=across, theme=theme(), markers=False, height=430),
         f"What {heads} heads add to the score by distance: a straight line each, slopes {found[0]:.3g} to "
         f"{found[-1]:.3g}.",
-        Table(("head", "slope"), tuple((h + 1, slope) for h, slope in enumerate(found))),
+        Table.from_columns({"head": range(1, heads + 1), "slope": found}),
         note="Slopes: " + ", ".join(f"{slope:.4g}" for slope in found) + ".",
     ).draw(view.state)
     view.try_and_notice("linear")

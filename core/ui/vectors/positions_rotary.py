@@ -15,16 +15,24 @@ from core.ui.panel import Panel
 from core.ui.param import Integer
 from core.ui.section import View
 from core.ui.text_table import TextTable, text_table
-from core.ui.vectors.common import MODEL
+from core.ui.vectors.common import MODEL, WIDTH, stepped
 from core.ui.vectors.positions_in_scores import HEAD, LEVEL, PASSAGE
-from core.vectors.positions import alike_after_turns, turned, turns
+from core.vectors.positions import pair_angles, rotary_cosines, rotated
 
-BASE = Integer(name="base", label="Base", low=2, high=10**7)
+BASE = Integer(
+    name="base",
+    label="Base",
+    low=2,
+    high=10**7,
+    default=10_000,
+    help="How slowly the slowest pair rotates: larger for longer texts",
+)
 QUERY = Integer(name="query", label="Query", low=1, high=256)
 KEY = Integer(name="key", label="Key", low=1, high=256)
+PARAMS = (BASE, QUERY, KEY)
 SENTENCE = "The old king gave his daughter a golden ring."
-_WIDTHS, _WIDTH = (8, 16, 32, 64, 128), 32
-_BASES, _BASE = (100, 1_000, 10_000, 100_000, 500_000), 10_000
+_WIDTHS = (8, 16, 32, 64, 128)
+_BASES = (100, 1_000, 10_000, 100_000, 500_000)
 _REACH = 64
 _SHIFTS = (0, 10, 100, 1000)
 
@@ -37,24 +45,9 @@ def rotary(view: View) -> None:
     """
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        width = st.select_slider(
-            "Head dimension",
-            _WIDTHS,
-            value=min(_WIDTHS, key=lambda one: abs(one - state.number("width", _WIDTH))),
-            key=state.key("rotary.width"),
-            width=260,
-        )
-        base = st.select_slider(
-            BASE.label,
-            _BASES,
-            value=min(_BASES, key=lambda one: abs(one - state.number("base", _BASE))),
-            key=state.key("base"),
-            format_func=lambda one: f"{one:,}",
-            width=260,
-            help="How slowly the slowest pair rotates: larger for longer texts",
-        )
-    state.set(width=None if width == _WIDTH else width, base=None if base == _BASE else base)
-    _angles_and_decay(view, int(width), float(base))
+        width = stepped(WIDTH.with_(label="Head dimension", default=32), _WIDTHS, state, tag="rotary.width")
+        base = stepped(BASE, _BASES, state)
+    _angles_and_decay(view, width, float(base))
     view.try_and_notice("rotary")
     spec = next((spec for spec in MODEL.offered().values() if spec.card and spec.offers("rotary positions")), None)
     if spec is not None:
@@ -64,7 +57,7 @@ def rotary(view: View) -> None:
 
 def _angles_and_decay(view: View, width: int, base: float) -> None:
     distances = np.arange(0, 257)
-    angles = turns(width, base)
+    angles = pair_angles(width, base)
     left, right = st.columns(2, gap="large")
     with left:
         cosines = np.cos(np.arange(_REACH)[:, None] * angles)
@@ -89,7 +82,7 @@ def _angles_and_decay(view: View, width: int, base: float) -> None:
             note=view.words.part("Periods", pairs=len(angles), **periods),
         ).draw(view.state)
     with right:
-        alike = alike_after_turns(distances, width, base)
+        alike = rotary_cosines(distances, width, base)
         line = Line("mean cosine", distances.tolist(), alike.tolist(), theme().categorical[1])
         Panel(
             "rotary",
@@ -97,7 +90,7 @@ def _angles_and_decay(view: View, width: int, base: float) -> None:
             line_chart([line], "cosine", across="distance of query and key", theme=theme(), markers=False, height=390),
             f"Cosine of a vector with itself rotated: {alike[1]:.2f} at 1, {alike[16]:.2f} at 16, {alike[256]:.2f} at "
             "256.",
-            Table(("distance", "cosine"), tuple((int(d), float(c)) for d, c in zip(distances, alike, strict=True))),
+            Table.from_columns({"distance": distances, "cosine": alike}),
             note=view.words.part("Equal"),
         ).draw(view.state)
 
@@ -110,18 +103,17 @@ def _live(view: View, spec: CheckpointSpec) -> None:
     with row:
         passage = PASSAGE.with_(default=SENTENCE, help=None).draw(state, tag="rotary")
     with st.spinner("Running the model"):
-        rotated = session.turned(spec.slug, passage)
-    layers, heads, count = rotated.queries.shape[:3]
+        vectors = session.rotary_vectors(spec.slug, passage)
+    layers, heads, count = vectors.queries.shape[:3]
     with row:
         layer = LEVEL.with_(high=layers, default=min(2, layers)).draw(state, tag="rotary") - 1
         head = HEAD.with_(high=heads).draw(state, tag="rotary") - 1
-        names = {str(i): f"{i} {token}" for i, token in enumerate(rotated.tokens, 1)}
+        names = {str(i): f"{i} {token}" for i, token in enumerate(vectors.tokens, 1)}
         query = _token(view, QUERY, names, count)
         key = _token(view, KEY, names, min(count, 3))
-    q, k = rotated.queries[layer, head, query], rotated.keys[layer, head, key]
+    q, k = vectors.queries[layer, head, query], vectors.keys[layer, head, key]
     distances = np.arange(-_REACH, 1)
-    scores = np.array([turned(q, 0, rotated.base) @ turned(k, float(d), rotated.base) for d in distances])
-    scores = scores * rotated.factor
+    scores = vectors.factor * np.array([q @ rotated(k, float(d), vectors.base) for d in distances])
     best = str(int(distances[scores.argmax()])).replace("-", "−")
     left, right = st.columns([1.4, 1], gap="large")
     with left:
@@ -133,15 +125,15 @@ def _live(view: View, spec: CheckpointSpec) -> None:
             "Score of this query and key by distance",
             line_chart([line], "score", across=across, theme=theme(), markers=False, height=300),
             f"The score of this query and key by distance, highest at {best}.",
-            Table(("distance", "score"), tuple((int(d), float(s)) for d, s in zip(distances, scores, strict=True))),
+            Table.from_columns({"distance": distances, "score": scores}),
             note=f"They are {abs(key - query)} apart in the text{blocked}. The score would be highest at distance "
             f"{best}.",
         ).draw(state)
     with right:
         rows = []
         for shift in _SHIFTS:
-            moved = turned(q, query + shift, rotated.base) @ turned(k, key + shift, rotated.base)
-            rows.append((f"{query + shift}", f"{key + shift}", f"{moved * rotated.factor:.4f}".replace("-", "−")))
+            moved = rotated(q, query + shift, vectors.base) @ rotated(k, key + shift, vectors.base)
+            rows.append((f"{query + shift}", f"{key + shift}", f"{moved * vectors.factor:.4f}".replace("-", "−")))
         headings = ("Query at", "Key at", "Score")
         text_table(TextTable(headings, rows, "Both moved by the same number", (34, 33, 33), (1, 2)))
         view.note("Shifted")

@@ -18,9 +18,8 @@ from core.ui.param import Choice, Integer, Text
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
 from core.ui.vectors.common import MODEL, model_of
-from core.vectors.sums import KINDS, MAX_TOKENS, Sums
+from core.vectors.input_embeddings import MAX_TOKENS, InputEmbeddings
 
-NAMES = {"token": "token", "position": "position", "segment": "segment", "language": "language"}
 FIRST = Text(name="first", label="First sentence", default="The cat drank the milk.", most=300, width=300)
 SECOND = Text(
     name="second",
@@ -39,12 +38,6 @@ NUMBER = Choice(
 PART = Integer(name="part", label="Token", low=1, high=MAX_TOKENS)
 _FRENCH = "Le chat a bu le lait."
 _LABEL = 16
-_SYMBOLS = {
-    "token": "$E[w_t]$ the embedding of the token $w_t$ at position $t$",
-    "position": "$P[t]$ the embedding of the position",
-    "segment": "$G[s_t]$ the embedding of the segment $s_t$, first or second",
-    "language": "$L[\\ell_t]$ the embedding of the language $\\ell_t$",
-}
 
 
 def input_embeddings(view: View) -> None:
@@ -61,7 +54,7 @@ def input_embeddings(view: View) -> None:
         second = SECOND.with_(default=_FRENCH if bilingual else SECOND.default).draw(state, tag=str(bilingual))
         number = NUMBER.draw(state)
     with st.spinner("Running the model"):
-        sums = session.sums(spec.slug, first, second)
+        sums = session.input_embeddings(spec.slug, first, second)
     left, right = st.columns([1, 1.25], gap="large")
     with left:
         _grid(view, sums, number, spec)
@@ -73,24 +66,24 @@ def input_embeddings(view: View) -> None:
     specs = [spec for spec in MODEL.offered().values() if spec.card is not None]
     rows = [
         (
-            ", ".join(_short_name(spec) for spec in specs if spec.architecture in kind.architectures),
-            " + ".join(NAMES[part] for part in kind.parts),
-            " + ".join(kind.after) or "nothing",
-            kind.told,
+            ", ".join(_short_name(spec) for spec in specs if spec.architecture in kind["architectures"]),
+            " + ".join(kind["parts"]),
+            " + ".join(kind["after"]) or "nothing",
+            kind["text"],
         )
-        for kind in KINDS
+        for kind in view.words.front["kinds"]
     ]
     headings = ("Live models", "Sum", "Then", "")
     text_table(TextTable(headings, rows, "The input embeddings of each model", (26, 18, 14, 42)))
 
 
-def _grid(view: View, sums: Sums, number: str, spec: CheckpointSpec) -> None:
-    columns = [NAMES[part] for part in sums.parts] + (["sum"] if number == "length" else [])
+def _grid(view: View, sums: InputEmbeddings, number: str, spec: CheckpointSpec) -> None:
+    columns = [*sums.parts] + (["sum"] if number == "length" else [])
     values = {"share": sums.shares, "length": sums.lengths, "cosine": sums.cosines}[number]
     # a token may occur twice, so its number stands beside it
     rows = [f"{short(label(token), _LABEL)} {i}" for i, token in enumerate(sums.tokens)]
     means = ", ".join(
-        f"{NAMES[part]} {100 * share:.0f} %" for part, share in zip(sums.parts, sums.shares.mean(axis=1), strict=True)
+        f"{part} {100 * share:.0f} %" for part, share in zip(sums.parts, sums.shares.mean(axis=1), strict=True)
     )
     records = []
     for i, token in enumerate(sums.tokens):
@@ -121,7 +114,7 @@ def _grid(view: View, sums: Sums, number: str, spec: CheckpointSpec) -> None:
     ).draw(view.state)
 
 
-def _one_token(view: View, sums: Sums, spec: CheckpointSpec) -> None:
+def _one_token(view: View, sums: InputEmbeddings, spec: CheckpointSpec) -> None:
     """The components of one token, dimension by dimension."""
     usual = min(1, len(sums.tokens) - 1)
     wanted = view.state.number("part", usual + 1) - 1
@@ -136,7 +129,7 @@ def _one_token(view: View, sums: Sums, spec: CheckpointSpec) -> None:
     at = picked[0] if picked else usual
     view.state.set(part=None if at == usual else at + 1)
     vectors = np.stack([*(part[at] for part in sums.parts.values()), sums.total[at]])
-    names = [*(NAMES[part] for part in sums.parts), "sum"]
+    names = [*sums.parts, "sum"]
     if len(sums.parts) == 1:
         vectors, names = vectors[:1], names[:1]
     strips_of = [("components", f"the {vectors.shape[1]} dimensions of token {at}", names, vectors)] + [
@@ -157,27 +150,17 @@ def _one_token(view: View, sums: Sums, spec: CheckpointSpec) -> None:
                 values, rows, columns, signed=True, digits=None, what="", row_height=34, theme=theme(), across=title
             ),
             f"Token {at}, {title}: blue above zero, orange below.",
-            Table(
-                ("component", *columns),
-                tuple((row, *map(float, line)) for row, line in zip(rows, values, strict=True)),
-            ),
+            Table.from_columns({"component": rows} | dict(zip(columns, values.T, strict=True))),
         ).draw(view.state)
     view.note("Columns")
 
 
-def _formula(view: View, sums: Sums) -> None:
+def _formula(view: View, sums: InputEmbeddings) -> None:
     st.latex(rf"X_t = {' + '.join(sums.formulas.values())}")
-    symbols = "; ".join(_SYMBOLS[part] for part in sums.parts)
+    symbols = "; ".join(view.words.part(f"Symbol: {part}") for part in sums.parts)
     st.markdown(terms(f"$X_t$ is the sum; {symbols}."))
     if "norm" in sums.after:
-        st.latex(r"h^{(0)}_t = \beta + \gamma \odot \frac{X_t - \mu}{\sqrt{\sigma^2 + \epsilon}}")
-        st.markdown(
-            terms(
-                "$h^{(0)}_t$ is the input of the first layer at position $t$, $X_t$ the sum; $\\mu$, $\\sigma^2$ are "
-                "the mean and variance of its entries, $\\gamma$ and $\\beta$ the norm's learned parameters, "
-                "$\\epsilon$ a small constant."
-            )
-        )
+        view.say("Norm")
     view.say("Share")
     view.note("Paper")
 

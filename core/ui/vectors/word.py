@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import combinations
 
 import streamlit as st
 
@@ -18,9 +19,9 @@ from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Seed
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
-from core.ui.vectors.common import MODEL, TEXT, WORD, Query, model_of, text_for, word_box, word_vectors
-from core.vectors.contextual import Apart, apart, strangers
-from core.vectors.nearest import between, in_sentences, in_vocabulary
+from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
+from core.vectors.contextual import Apart, anisotropy_baseline, apart
+from core.vectors.nearest import cosines, in_sentences, in_vocabulary
 from core.vectors.occurrences import Occurrence, WordVectors
 from core.vectors.plane import FEWEST, PERPLEXITY, Plane, perplexity_for
 
@@ -61,7 +62,7 @@ def one_word(view: View) -> None:
     with right:
         text = text_for(state).draw(state)
     with left:
-        vectors = word_vectors(spec, Query(word, text))
+        vectors = word_vectors(spec, word, text)
         planes = session.planes(spec.slug, word, text, seed)
         stop = _stop(view, vectors)
         if projection == "neighbours" and len(vectors.own.found) < FEWEST:
@@ -105,10 +106,6 @@ def _stop(view: View, vectors: WordVectors) -> int:
 
 def _points(view: View, vectors: WordVectors, planes: tuple[Plane, ...], stop: int, spec: CheckpointSpec) -> None:
     plane = planes[stop + 1]
-    points = [
-        pictures.Point(float(x), float(y), one.name, one.line.sense, around_word(one))
-        for one, (x, y) in zip(vectors.own.found, plane.points, strict=True)
-    ]
     titles = ("", "")
     if plane.shares is not None and sum(plane.shares) > 0:
         first, second = (
@@ -118,16 +115,11 @@ def _points(view: View, vectors: WordVectors, planes: tuple[Plane, ...], stop: i
     Panel(
         f"{spec.slug}-points",
         "Vectors of one word on a plane",
-        pictures.plane(points, titles, theme=theme()),
-        f"{len(points)} vectors of one word ({name_of(stop, vectors.own.layers)} of {spec.name}) on a plane; the table "
-        "of distances below says which are near each other.",
-        Table(
-            ("stop", "line", "sense", "sentence", "x", "y"),
-            tuple(
-                (number - 1, one.name, one.line.sense, one.text, float(x), float(y))
-                for number, plane in enumerate(planes)
-                for one, (x, y) in zip(vectors.own.found, plane.points, strict=True)
-            ),
+        pictures.plane(points_of(vectors, plane), titles, theme=theme()),
+        f"{len(vectors.own.found)} vectors of a word ({name_of(stop, vectors.own.layers)} of {spec.name}) on a plane; "
+        "the table of distances below says which are near each other.",
+        Table.from_records(
+            [{"stop": stop} | row for stop, plane in enumerate(planes, STATIC) for row in point_records(vectors, plane)]
         ),
         note=_points_note(view, vectors, plane, stop),
     ).draw(view.state)
@@ -144,6 +136,22 @@ def _points_note(view: View, vectors: WordVectors, plane: Plane, stop: int) -> s
         share = f"{100 * sum(plane.shares):.0f}"
         return part("Components", count=count, dimension=vectors.own.vectors.shape[-1], share=share)
     return part("t-SNE", count=count, perplexity=f"{perplexity_for(count, PERPLEXITY):.1f}")
+
+
+def points_of(vectors: WordVectors, plane: Plane) -> list[pictures.Point]:
+    """The occurrences as they are drawn."""
+    return [
+        pictures.Point(float(x), float(y), one.name, one.line.sense, around_word(one))
+        for one, (x, y) in zip(vectors.own.found, plane.points, strict=True)
+    ]
+
+
+def point_records(vectors: WordVectors, plane: Plane) -> list[dict[str, str | float]]:
+    """The same as rows."""
+    return [
+        {"line": one.name, "sense": one.line.sense, "sentence": one.text, "x": float(x), "y": float(y)}
+        for one, (x, y) in zip(vectors.own.found, plane.points, strict=True)
+    ]
 
 
 def around_word(one: Occurrence) -> tuple[str, str, str]:
@@ -188,14 +196,12 @@ def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) 
 
 def _distances(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) -> None:
     own, _ = vectors.at(stop)
-    matrix = between(own, own)
-    occurrences = vectors.own.found
-    names = [f"{one.name} {one.line.sense}".strip() for one in occurrences]
+    matrix = cosines(own, own)
+    names = [f"{one.name} {one.line.sense}".strip() for one in vectors.own.found]
     if len(names) < 2:
         view.note("Two needed")
         return
-    matrices = [between(layer, layer) for layer in vectors.stops]
-    every_pair = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))]
+    every_pair = list(combinations(range(len(names)), 2))
     left, right = st.columns([1.55, 1], gap="large")
     with left:
         Panel(
@@ -203,21 +209,7 @@ def _distances(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int
             "Cosines between the occurrences",
             pictures.cosines(matrix, names, theme=theme()),
             "Cosines between the vectors of all occurrences; the pairs beside it are the nearest and the farthest.",
-            Table(
-                ("stop", "line", "sense", "other line", "other sense", "cosine"),
-                tuple(
-                    (
-                        number - 1,
-                        occurrences[i].name,
-                        occurrences[i].line.sense,
-                        occurrences[j].name,
-                        occurrences[j].line.sense,
-                        float(cosines[i, j]),
-                    )
-                    for number, cosines in enumerate(matrices)
-                    for i, j in every_pair
-                ),
-            ),
+            partial(_cosine_table, vectors),
         ).draw(view.state)
     with right:
         pairs = sorted(((float(matrix[i, j]), i, j) for i, j in every_pair), reverse=True)
@@ -228,11 +220,25 @@ def _distances(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int
         view.say("Pairs")
 
 
+def _cosine_table(vectors: WordVectors) -> Table:
+    """Every pair of occurrences at every stop."""
+    ends = [(one.name, one.line.sense) for one in vectors.own.found]
+    matrices = enumerate((cosines(layer, layer) for layer in vectors.stops), STATIC)
+    return Table(
+        ("stop", "line", "sense", "other line", "other sense", "cosine"),
+        tuple(
+            (stop, *ends[i], *ends[j], float(matrix[i, j]))
+            for stop, matrix in matrices
+            for i, j in combinations(range(len(ends)), 2)
+        ),
+    )
+
+
 def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> None:
     senses = [one.line.sense for one in vectors.own.found]
     layers = [
-        apart(vector, senses, strangers(vectors.at(number - 1)[1], vectors.around.lines))
-        for number, vector in enumerate(vectors.stops)
+        apart(vector, senses, anisotropy_baseline(vectors.at(stop)[1], vectors.around.lines))
+        for stop, vector in enumerate(vectors.stops, STATIC)
     ]
     names = ["static", "emb.", *(str(layer) for layer in range(1, vectors.own.layers + 1))]
     lines = [
@@ -240,7 +246,7 @@ def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> 
         for key, name, color, dash in (
             ("same", "same sense", accent(spec.branch), "solid"),
             ("other", "another sense", theme().categorical[4], "dash"),
-            ("strangers", "any two words", theme().categorical[6], "dot"),
+            ("baseline", "any two words", theme().categorical[6], "dot"),
         )
         if any(getattr(one, key) is not None for one in layers)
     ]
@@ -254,13 +260,13 @@ def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> 
             Table(
                 ("stop", "same sense", "another sense", "any two words", "nearest has the sense"),
                 tuple(
-                    (number - 1, one.same, one.other, one.strangers, one.nearest) for number, one in enumerate(layers)
+                    (stop, one.same, one.other, one.baseline, one.nearest) for stop, one in enumerate(layers, STATIC)
                 ),
             ),
         ).draw(view.state)
     with right:
         rows = [
-            (name, *(_two(getattr(one, key)) for key in ("same", "other", "strangers", "nearest")))
+            (name, *(_two(getattr(one, key)) for key in ("same", "other", "baseline", "nearest")))
             for name, one in zip(names, layers, strict=True)
         ]
         headings = ("Layer", "same", "other", "any", "nearest")
@@ -289,8 +295,8 @@ def _vectors_table(vectors: WordVectors) -> Table:
     return Table(
         ("stop", "line", *(f"n{i + 1}" for i in range(vectors.own.vectors.shape[-1]))),
         tuple(
-            (number - 1, one.name, *row.tolist())
-            for number, layer in enumerate(vectors.stops)
+            (stop, one.name, *row.tolist())
+            for stop, layer in enumerate(vectors.stops, STATIC)
             for one, row in zip(vectors.own.found, layer, strict=True)
         ),
     )

@@ -1,6 +1,6 @@
-r"""What a token is before the first layer: the sum of its embeddings, taken apart.
+r"""Input embeddings: the sum that each token is before the first layer, taken apart.
 
-For BERT (Devlin et al. 2018) a token of the vocabulary's entry w, at place t, in text s is
+For BERT (Devlin et al. 2018) a token of the vocabulary's entry w, at position t, in text s is
 
 .. math:: X = E[w] + P[t] + G[s], \qquad h^{(0)} = \beta + \gamma \odot \frac{X - \mu}{\sqrt{\sigma^2 + \epsilon}}
 
@@ -8,7 +8,8 @@ How much of the sum a part is: its share
 
 .. math:: \mathrm{share}(A) = \frac{A \cdot X}{\|X\|^2}, \qquad \textstyle\sum_A \mathrm{share}(A) = 1
 
-the length of its shadow on the sum, of the sum's length. It is below zero for a part that points away from the sum.
+the length of its projection on the sum, relative to the sum's. It is below zero for a part that points away from the
+sum.
 
 numpy alone, but for the run itself. Legend: n tokens, w width, A a part.
 """
@@ -16,7 +17,7 @@ numpy alone, but for the run itself. Legend: n tokens, w width, A a part.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,88 +27,16 @@ from core.errors import InputTooLong
 from core.language.types import Token
 from core.vectors.reading import MAX_CHARS, tokens_of
 
-if TYPE_CHECKING:
-    from core.attention.inside.steps import Step
-
 MAX_TOKENS = 64
 PARTS = ("token", "position", "segment", "language")
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What some architectures add up."""
-
-    architectures: tuple[str, ...]
-    parts: tuple[str, ...]
-    after: tuple[str, ...]
-    """What follows the sum: a norm, a projection to the width of the blocks."""
-    told: str
-    """Where its places come from, and what is unusual."""
-
-
-KINDS = (
-    Kind(
-        ("bert", "electra", "encoder-decoder", "big_bird"),
-        ("token", "position", "segment"),
-        ("norm",),
-        "BERT's sum: a table of words, one of places, one of two texts.",
-    ),
-    Kind(
-        ("roberta", "longformer"),
-        ("token", "position", "segment"),
-        ("norm",),
-        "One text, so its table of segments has one row: the same vector for every token, which says nothing.",
-    ),
-    Kind(
-        ("albert",),
-        ("token", "position", "segment"),
-        ("norm", "projection"),
-        "The sum is 64 numbers wide and is brought to 192 by a projection: fewer numbers for each word.",
-    ),
-    Kind(("distilbert", "bart"), ("token", "position"), ("norm",), "No segments."),
-    Kind(
-        ("xlm",),
-        ("token", "position", "language"),
-        ("norm",),
-        "A vector for the language; the places of the second sentence begin again at 0.",
-    ),
-    Kind(
-        ("gpt2", "gpt_neo"),
-        ("token", "position"),
-        (),
-        "No norm here: each layer normalises what it reads.",
-    ),
-    Kind(
-        ("ctrl", "m2m_100"),
-        ("token", "position"),
-        (),
-        "Places are sinusoids, not learned; vectors of words are multiplied by the root of the width first.",
-    ),
-    Kind(
-        ("reformer",),
-        ("token", "position"),
-        (),
-        "A place is two short vectors side by side, of a row and of a column: fewer numbers for many places.",
-    ),
-    Kind(("deberta-v2",), ("token",), ("norm",), "Places are not added; every layer has vectors for distances."),
-    Kind(("t5",), ("token",), (), "Nothing is added; a number for the distance is added to scores."),
-    Kind(("llama",), ("token",), (), "Nothing is added; queries and keys are turned by their place."),
-    Kind(
-        ("xlnet", "transformer-xl"),
-        ("token",),
-        (),
-        "Nothing is added; sinusoids of the distance stand in the scores.",
-    ),
-)
-"""The architecture of every bundled model; a test holds them against the models themselves."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Sums:
+class InputEmbeddings:
     """One text, or two, before the first layer."""
 
     tokens: tuple[Token, ...]
-    parts: dict[str, Floats]  # (n, w) each, in the order in which they are told
+    parts: dict[str, Floats]  # (n, w) each, in the order of `PARTS`
     total: Floats  # (n, w)
     after: dict[str, Floats]
     """(n, ...) what follows the sum, by name."""
@@ -117,26 +46,26 @@ class Sums:
     @property
     def lengths(self) -> Floats:
         """(parts + 1, n) lengths of the parts, and of the sum."""
-        found: Floats = np.stack([np.linalg.norm(part, axis=1) for part in (*self.parts.values(), self.total)])
+        found: Floats = np.linalg.norm([*self.parts.values(), self.total], axis=-1)
         return found
 
     @property
     def cosines(self) -> Floats:
         """(parts, n) cosine of each part with the sum; 0 where one has no length."""
         lengths = np.maximum(self.lengths, 1e-12)
-        found: Floats = np.stack(
-            [
-                (part * self.total).sum(axis=1) / (length * lengths[-1])
-                for part, length in zip(self.parts.values(), lengths, strict=False)
-            ]
-        )
+        found: Floats = self._products / (lengths[:-1] * lengths[-1])
         return found
 
     @property
     def shares(self) -> Floats:
         """(parts, n) share of each part in the sum; columns sum to one."""
-        whole = np.maximum((self.total**2).sum(axis=1), 1e-12)
-        found: Floats = np.stack([(part * self.total).sum(axis=1) / whole for part in self.parts.values()])
+        found: Floats = self._products / np.maximum((self.total**2).sum(axis=1), 1e-12)
+        return found
+
+    @property
+    def _products(self) -> Floats:
+        """(parts, n) of each part with the sum."""
+        found: Floats = (np.stack([*self.parts.values()]) * self.total).sum(axis=-1)
         return found
 
 
@@ -146,14 +75,11 @@ def pairs(checkpoint: Checkpoint) -> bool:
 
     if speaks(checkpoint.model):
         return True
-    return checkpoint.spec.offers("two texts") and _segments(checkpoint) > 1
+    segments = getattr(checkpoint.model.config, "type_vocab_size", 0) or 0
+    return checkpoint.spec.offers("two texts") and segments > 1
 
 
-def _segments(checkpoint: Checkpoint) -> int:
-    return int(getattr(checkpoint.model.config, "type_vocab_size", 0) or 0)
-
-
-def sums(checkpoint: Checkpoint, first: str, second: str = "") -> Sums:
+def input_embeddings(checkpoint: Checkpoint, first: str, second: str = "") -> InputEmbeddings:
     """Take ``first``, and ``second`` where the model reads pairs, apart.
 
     Raises:
@@ -171,17 +97,13 @@ def sums(checkpoint: Checkpoint, first: str, second: str = "") -> Sums:
     steps = {step.name: step for step in embedding_of(checkpoint, inputs)}
     parts = {name: steps[name].values for name in PARTS if name in steps}
     total = steps["sum"].values if "sum" in steps else parts["token"]
-    return Sums(
+    return InputEmbeddings(
         tokens,
         parts,
         total,
-        {name: _of(steps, name) for name in ("norm", "projection") if name in steps},
+        {name: steps[name].values for name in ("norm", "projection") if name in steps},
         {name: steps[name].formula for name in parts},
     )
-
-
-def _of(steps: dict[str, Step], name: str) -> Floats:
-    return steps[name].values
 
 
 def _inputs(checkpoint: Checkpoint, first: str, second: str) -> tuple[tuple[Token, ...], dict[str, Any]]:

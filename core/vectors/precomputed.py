@@ -1,0 +1,197 @@
+"""What was measured of every model's vectors, and ``python -m core vectors``, which measures and writes it.
+
+Three tidy files for each model, in ``assets/vectors``; layer 0 stands for what comes into the first one:
+
+    SLUG.csv         layer, anisotropy baseline, self similarity, within a sentence, explained, explained by chance
+    words/SLUG.csv   word, sentences, then a column for each layer: the word's self-similarity beyond the baseline
+    mix/SLUG.csv     task, layer, weight, alone, mix, commonest, gamma, words, classes
+
+What the columns are is defined in `core.vectors.contextual` and `core.vectors.mix`. Reading needs numpy alone.
+
+Models are measured over all English sentences that come with the app. None of them was trained on: they were written
+for tests, for cards and for the treebank. Sentences of the cloze sets have the first of their answers in the gap. Each
+is taken once, in the order of the files.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from core.attention.roles import treebank
+from core.attention.roles.treebank import Sentence
+from core.attention.trace import Floats
+from core.checkpoints.spec import Checkpoint
+from core.errors import AtlasError, InputTooLong
+from core.settings import ASSETS
+from core.vectors.contextual import Layer, Measured, measure
+from core.vectors.mix import TASKS, Learned, classes, learn
+from core.vectors.occurrences import Line, inside, words
+from core.vectors.reading import Reading, read, readable
+
+FOLDER = ASSETS / "vectors"
+LAYER_COLUMNS = (
+    "layer",
+    "anisotropy baseline",
+    "self similarity",
+    "within a sentence",
+    "explained",
+    "explained by chance",
+)
+MIX_COLUMNS = ("task", "layer", "weight", "alone", "mix", "commonest", "gamma", "words", "classes")
+GAP = "[MASK]"
+COUNT = 590
+"""Sentences that models are measured over, for pages that do not read them."""
+
+
+def layers(slug: str) -> tuple[Layer, ...]:
+    """What was measured after each layer; empty where the model was not."""
+    rows = _read(FOLDER / f"{slug}.csv")
+    return tuple(Layer(*(float(row[name]) for name in LAYER_COLUMNS[1:])) for row in rows)
+
+
+def word_similarity(slug: str) -> tuple[tuple[str, int, tuple[float, ...]], ...]:
+    """(word, sentences, self-similarity beyond the baseline after each layer), most sentences first."""
+    return tuple(
+        (row["word"], int(row["sentences"]), tuple(float(value) for name, value in row.items() if name.isdigit()))
+        for row in _read(FOLDER / "words" / f"{slug}.csv")
+    )
+
+
+def learned(slug: str) -> dict[str, Learned]:
+    """What was learned about mixing a model's layers, by task."""
+    rows = _read(FOLDER / "mix" / f"{slug}.csv")
+    found = {}
+    for task in dict.fromkeys(row["task"] for row in rows):
+        own = [row for row in rows if row["task"] == task]
+        weights, alone = (tuple(float(row[name]) for row in own) for name in ("weight", "alone"))
+        gamma, mix, commonest = (float(own[0][name]) for name in ("gamma", "mix", "commonest"))
+        found[task] = Learned(task, weights, gamma, mix, alone, commonest, int(own[0]["words"]), int(own[0]["classes"]))
+    return found
+
+
+def _read(path: Path) -> tuple[dict[str, str], ...]:
+    return _rows(path) if path.exists() else ()
+
+
+@lru_cache(maxsize=64)
+def _rows(path: Path, separator: str = ",") -> tuple[dict[str, str], ...]:
+    with path.open(encoding="utf-8", newline="") as file:
+        quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if separator == "," else csv.QUOTE_NONE
+        return tuple(csv.DictReader(file, delimiter=separator, quoting=quoting))
+
+
+def write(folder: Path, slug: str, found: Measured, tasks: Sequence[Learned]) -> None:
+    """Write a model's three files, each whole or not at all.
+
+    Raises:
+        AtlasError: nothing can be written there.
+    """
+    _write(
+        folder / f"{slug}.csv",
+        LAYER_COLUMNS,
+        ((number, *map(_four, astuple(one))) for number, one in enumerate(found.layers)),
+    )
+    _write(
+        folder / "words" / f"{slug}.csv",
+        ("word", "sentences", *range(len(found.layers))),
+        (
+            (word, count, *(f"{value:.3f}" for value in values))
+            for (word, count), values in zip(found.words, found.by_word, strict=True)
+        ),
+    )
+    _write(
+        folder / "mix" / f"{slug}.csv",
+        MIX_COLUMNS,
+        (
+            (one.task, layer, *map(_four, numbers), one.words, one.classes)
+            for one in tasks
+            for layer, pair in enumerate(zip(one.weights, one.alone, strict=True))
+            for numbers in [(*pair, one.accuracy, one.commonest, one.gamma)]
+        ),
+    )
+
+
+def _four(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
+def _write(path: Path, columns: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(path.name + ".new")
+        with beside.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([columns, *rows])
+        beside.replace(path)
+    except OSError as error:
+        raise AtlasError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def contextual(checkpoint: Checkpoint, texts: Sequence[str]) -> Measured:
+    """Measure over ``texts``; those that are too long for the model are left out."""
+    readings: dict[str, Reading] = {}
+    for text in texts:
+        try:
+            readings[text] = read(checkpoint, text)
+        except InputTooLong:
+            continue
+    lines = [Line(number, "", text) for number, text in enumerate(readings, 1)]
+    return measure(words(lines, readings.__getitem__))
+
+
+def mixes(checkpoint: Checkpoint, annotated: Iterable[Sentence]) -> tuple[Learned, ...]:
+    """Learn every task over sentences with their grammar; words in which no token lies are left out."""
+    vectors: list[Floats] = []
+    groups: list[int] = []
+    answers: dict[str, list[str]] = {task: [] for task in TASKS}
+    for number, sentence in enumerate(annotated):
+        try:
+            reading = read(checkpoint, sentence.text)
+        except InputTooLong:
+            continue
+        given = {task: classes(sentence, task) for task in TASKS}
+        for word, (start, end) in enumerate(sentence.spans):
+            if pieces := inside(reading.tokens, start, end):
+                vectors.append(reading.states[:, list(pieces)].mean(axis=1))
+                groups.append(number)
+                for task in TASKS:
+                    answers[task].append(given[task][word])
+    states = np.stack(vectors, axis=1)
+    return tuple(learn(states, answers[task], groups, task) for task in TASKS)
+
+
+def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
+    """Measure these checkpoints; prints a line for each."""
+    from core import checkpoints
+
+    for slug in slugs:
+        if not readable(checkpoints.get(slug)):
+            raise AtlasError(
+                f"{slug} cannot be run here, or has no layers of its own, so it has no vectors to measure."
+            )
+    for slug in slugs:
+        checkpoint = checkpoints.load(slug)
+        found = contextual(checkpoint, sentences())
+        tasks = mixes(checkpoint, treebank.read(treebank.SHIPPED))
+        write(output or FOLDER, slug, found, tasks)
+        best = ", ".join(f"{one.task} {100 * one.accuracy:.0f} %" for one in tasks)
+        last = found.layers[-1].corrected("self_similarity") or 0.0
+        print(f"{slug}: self-similarity beyond the baseline {last:.3f} after the last layer; {best}", flush=True)
+
+
+@lru_cache(maxsize=1)
+def sentences() -> tuple[str, ...]:
+    """The set; needs neither torch nor transformers."""
+    found = [sentence.text for sentence in treebank.read(treebank.SHIPPED)]
+    for name in ("everyday.tsv", "everyday-2.tsv"):
+        rows = _rows(ASSETS / "cloze" / name, "\t")
+        found += [row["sentence"].replace(GAP, row["answers"].split()[0]) for row in rows]
+    for name, column in (("adapters", "text"), ("fusions", "whole"), ("translations", "en")):
+        found += [row[column] for row in _rows(ASSETS / "heldout" / f"{name}.tsv", "\t")]
+    return tuple(dict.fromkeys(found))
